@@ -5,8 +5,7 @@ use host_reader::{
     ReadOptions,
     capture::{CaptureWriter, OpMetadata},
     export::tracy::{LiveView, LiveViewOptions, Program, ServeError, ServedViewer},
-    mesh::{LogicalCoord, Noc0Coord},
-    names::ZoneTable,
+    mesh::{DeviceDescription, DramDescription, LogicalCoord, Noc0Coord},
     read::PeriodicThread,
     recording::Recording,
     zone_names::{NameAge, ZoneNames},
@@ -22,13 +21,9 @@ use ttnn::{
     ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
     launches::{LaunchEntry, LaunchLog, tensors},
     package::Package,
-    tree::{Build, PROFILE, SUMS, Tree, base_of, cache_folder},
+    tree::{Build, Tree, base_of, cache_folder},
 };
-use wire::{
-    RunHostId,
-    dram::{bytes_per_program, effective_support_count},
-    stream::Policy,
-};
+use wire::{RunHostId, stream::Policy};
 
 /// Chips of a program that uses a stock ttnn.
 #[pyclass(module = "kprof")]
@@ -77,7 +72,7 @@ impl TtnnSession {
         &mut self,
         py: Python<'_>,
         chip_id: u32,
-        arch: &str,
+        arch: String,
         aiclk_mhz: u32,
         cores: Vec<Core>,
         bank_count: u32,
@@ -91,15 +86,15 @@ impl TtnnSession {
         };
         let cores: Vec<_> = cores.iter().map(core).collect();
         let dispatch_cores: Vec<_> = dispatch_cores.iter().map(core).collect();
-        let chip = CopiedChip::new(
+        let description = DeviceDescription {
             chip_id,
             arch,
             aiclk_mhz,
-            &cores,
-            bank_count,
-            region_address,
-            region_bytes,
-        );
+            max_compute_cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+            cores: Vec::new(),
+            dram: DramDescription { bank_count, region_address, region_bytes },
+        };
+        let chip = CopiedChip::new(description, &cores);
         let chip = chip.and_then(|chip| chip.with_dispatch_cores(&dispatch_cores));
         let chip = chip.map_err(|error| value_error(&error))?;
         let flat_ids = chip.flat_ids();
@@ -203,7 +198,8 @@ impl TtnnSession {
         py: Python<'py>,
         chip: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let words = self.with_session(py, |session| session.acknowledgement(chip))?;
+        let words =
+            self.with_session(py, |session| Ok(session.chip_mut(chip)?.acknowledgement()))?;
         Ok(PyBytes::new(py, bytemuck::cast_slice(&words)))
     }
 
@@ -236,7 +232,7 @@ impl TtnnSession {
                 fields: fields.into(),
             })
             .collect();
-        self.with_session(py, |session| session.add_ops(ops))
+        self.with_session(py, |session| Ok(session.recorder.add_ops(ops)?))
     }
 
     /// Adds the zone names in tt-metal's log of a compilation; returns how many were new.
@@ -253,12 +249,9 @@ impl TtnnSession {
 
     /// Uses the added names in all further reads.
     fn use_zone_names(&mut self, py: Python<'_>) -> PyResult<()> {
-        let names = std::mem::replace(&mut self.names, ZoneNames::new());
-        let (zones, _) = names.clone().finish();
-        self.names = names;
-        let zones: ZoneTable = zones;
+        let (zones, _) = self.names.clone().finish();
         self.with_session(py, |session| {
-            session.set_zones(zones);
+            session.recorder.options_mut().zones = zones;
             Ok(())
         })
     }
@@ -266,13 +259,13 @@ impl TtnnSession {
     /// Adds the events that the program itself recorded.
     fn add_host(&mut self, py: Python<'_>, host: &Host) -> PyResult<()> {
         let recorder = &host.recorder;
-        self.with_session(py, |session| session.add_host(recorder))
+        self.with_session(py, |session| Ok(session.recorder.add_host(recorder)?))
     }
 
     /// Returns the number of records read so far.
     #[getter]
     fn record_count(&mut self, py: Python<'_>) -> PyResult<usize> {
-        self.with_session(py, |session| Ok(session.record_count()))
+        self.with_session(py, |session| Ok(session.recorder.readout().record_count()))
     }
 
     /// Marks the end of the capture and returns all data that was read.
@@ -282,7 +275,7 @@ impl TtnnSession {
             let _ = py.detach(|| reading.stop());
         }
         let session = lock(&self.session).take().ok_or_else(finished)?;
-        let run = session.finish().map_err(|error| value_error(&error))?;
+        let run = session.recorder.finish().map_err(|error| value_error(&error))?;
         let recording = Recording::from_captured_run(run);
         if let Some(view) = self.view.take() {
             let waiting = py.detach(|| {
@@ -360,9 +353,9 @@ pub(crate) fn ttnn_environment(
     };
     let build = Build {
         header: &kernel_profiler::cpp_header::FILES,
-        profile_kernel: if sums { PROFILE | SUMS } else { PROFILE },
-        lane_bytes: effective_support_count(program_support_count, sums)
-            .saturating_mul(bytes_per_program(sums)),
+        program_support_count,
+        sums,
+        dispatch_cores: false,
         defines: Vec::new(),
         keeps_going: false,
     };

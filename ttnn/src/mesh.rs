@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use wire::{CoreKind, generation, risc::RISCS_PER_CORE, vector};
 
 /// Number of words in a control vector.
-pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
+const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
 const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
@@ -50,24 +50,33 @@ pub enum ChipError {
 /// A chip whose control vectors and lanes were copied to the host.
 ///
 /// Reads return the copied data. Writes change the copy of a control vector.
-/// [`take_written`](Self::take_written) returns the cores whose control vectors were changed; a
-/// launch must then write these vectors to the chip.
+/// [`acknowledgement`](Self::acknowledgement) returns the changed control vectors; a launch must
+/// then write these vectors to the chip.
 ///
 /// ```
-/// use reader::mesh::{Device, LogicalCoord, Noc0Coord};
+/// use reader::mesh::{Device, DeviceDescription, DramDescription, LogicalCoord, Noc0Coord};
 /// use ttnn::{CopiedChip, WorkerCore};
 ///
+/// let description = DeviceDescription {
+///     chip_id: 0,
+///     arch: "wormhole_b0".to_owned(),
+///     aiclk_mhz: 1000,
+///     max_compute_cores: 2,
+///     cores: Vec::new(),
+///     dram: DramDescription { bank_count: 2, region_address: 64, region_bytes: 480 },
+/// };
 /// let core = |x, y| WorkerCore {
 ///     noc0: Noc0Coord { x, y },
 ///     logical: LogicalCoord { x: x - 1, y: y - 1 },
 /// };
-/// let mut chip = CopiedChip::new(0, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 480)?;
+/// let mut chip = CopiedChip::new(description, &[core(2, 1), core(1, 1)])?;
 /// // Cores are numbered by column, then row.
 /// assert_eq!(chip.flat_ids(), [1, 0]);
 /// chip.load_controls(&[7; 128])?;
 /// chip.write_l1(Noc0Coord { x: 2, y: 1 }, 4 * 8, &[9])?;
-/// assert_eq!(chip.take_written(), [0]);
-/// assert_eq!(chip.control(0).unwrap()[8], 9);
+/// let words = chip.acknowledgement();
+/// assert_eq!((words[0], words[7], words[8]), (1, 7, 9));
+/// assert_eq!(words[64..], [0; 64]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -83,27 +92,12 @@ pub struct CopiedChip {
 }
 
 impl CopiedChip {
-    /// Creates a chip without copies. `cores` are in ttnn's order.
+    /// Creates a chip without copies. `cores` are in ttnn's order; they are added to the
+    /// description.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
-    pub fn new(
-        chip_id: u32,
-        arch: &str,
-        aiclk_mhz: u32,
-        cores: &[WorkerCore],
-        bank_count: u32,
-        region_address: u64,
-        region_bytes: u64,
-    ) -> Result<Self, ChipError> {
-        let description = DeviceDescription {
-            chip_id,
-            arch: arch.to_owned(),
-            aiclk_mhz,
-            max_compute_cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
-            cores: Vec::new(),
-            dram: DramDescription { bank_count, region_address, region_bytes },
-        };
+    pub fn new(description: DeviceDescription, cores: &[WorkerCore]) -> Result<Self, ChipError> {
         let mut chip = Self {
             description,
             places: Vec::new(),
@@ -200,17 +194,20 @@ impl CopiedChip {
         usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
     }
 
-    /// Returns the copy of a core's control vector; `core_index` is the core's index in ttnn's
-    /// order.
-    #[must_use]
-    pub fn control(&self, core_index: usize) -> Option<&[u32]> {
-        self.controls.chunks_exact(CONTROL_WORDS).nth(core_index)
-    }
-
-    /// Returns the cores whose control vectors were written since they were copied or since the
-    /// last call, as indices in ttnn's order.
-    pub fn take_written(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.written).into_iter().collect()
+    /// Returns the control vectors that must be written to the chip after the last read. A changed
+    /// core's vector is complete, with 1 in its first word; the vectors of all other cores are all
+    /// zeros.
+    pub fn acknowledgement(&mut self) -> Vec<u32> {
+        let written = std::mem::take(&mut self.written);
+        let mut words = self.controls.clone();
+        words.resize(self.places.len().saturating_mul(CONTROL_WORDS), 0);
+        for (index, vector) in words.chunks_exact_mut(CONTROL_WORDS).enumerate() {
+            match vector {
+                [first, ..] if written.contains(&index) => *first = 1,
+                unchanged => unchanged.fill(0),
+            }
+        }
+        words
     }
 
     /// Returns a core's index, and the indices in `controls` of a range of words of its control
@@ -312,6 +309,19 @@ impl Mesh for CopiedMesh {
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 
+/// Returns the description of a chip with two workers and two banks.
+#[cfg(test)]
+pub(crate) fn description(chip_id: u32, region_bytes: u64) -> DeviceDescription {
+    DeviceDescription {
+        chip_id,
+        arch: "wormhole_b0".to_owned(),
+        aiclk_mhz: 1000,
+        max_compute_cores: 2,
+        cores: Vec::new(),
+        dram: DramDescription { bank_count: 2, region_address: 64, region_bytes },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,7 +334,7 @@ mod tests {
     /// Returns a chip with two workers and two dispatch cores, and with two banks, each for two
     /// cores.
     fn chip() -> CopiedChip {
-        let chip = CopiedChip::new(3, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 4800);
+        let chip = CopiedChip::new(description(3, 4800), &[core(2, 1), core(1, 1)]);
         chip.unwrap().with_dispatch_cores(&[core(2, 9), core(1, 9)]).unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! Recording of a program's chips: several reads form one capture.
 
 use crate::{
-    mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh},
+    mesh::{ChipError, CopiedChip, CopiedMesh},
     streamed::{REST_INTERVAL, StreamLink, StreamedChips, are_at_rest, is_rest_overdue},
 };
 use chip::{
@@ -9,19 +9,13 @@ use chip::{
     mesh::ChipMesh,
     shared::{ShareError, SharedChip},
 };
-use host_events::{HostRecorder, OpMetadata};
 use reader::{
     InitError, ProfilerOptions, ReadOptions,
     clock::{PingBurst, Tile, TwoWayPing},
     mesh::{AccessError, Device, Noc0Coord},
-    names::ZoneTable,
 };
 use recording::capture::{CaptureError, CaptureWriter, LivePart, MeshRecorder, RecordError};
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::Instant,
-};
+use std::{path::PathBuf, thread, time::Instant};
 
 /// Error in recording a session.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +80,8 @@ pub struct ClockReading {
 /// A process has one session; chips are added when they are opened.
 #[derive(Debug)]
 pub struct Session {
-    recorder: MeshRecorder,
+    /// Recorder of all reads.
+    pub recorder: MeshRecorder,
     mesh: CopiedMesh,
     streamed: StreamedChips,
     /// True if records are read from the cores' ring buffers ("rings") instead of from copies.
@@ -106,15 +101,6 @@ impl std::fmt::Debug for Visitor {
 }
 
 impl Session {
-    /// Creates a session that writes to a new capture file.
-    ///
-    /// # Errors
-    /// If the capture file exists or cannot be written.
-    pub fn create(capture: &Path, options: ReadOptions) -> Result<Self, SessionError> {
-        let writer = CaptureWriter::create(capture)?;
-        Ok(Self::new(options, Some(writer)))
-    }
-
     /// Creates a session that keeps all data in memory and also writes them to `capture`, if given.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
@@ -262,29 +248,6 @@ impl Session {
         self.streamed.disconnect()
     }
 
-    /// Returns the control vectors that must be written to the chip after the last read. A changed
-    /// core's vector is complete, with 1 in its first word; the vectors of all other cores are all
-    /// zeros.
-    ///
-    /// # Errors
-    /// If there is no such chip.
-    pub fn acknowledgement(&mut self, index: usize) -> Result<Vec<u32>, SessionError> {
-        let chip = self.chip_mut(index)?;
-        let written = chip.take_written();
-        let core_count = chip.description().cores.len();
-        let mut words = vec![0; core_count.saturating_mul(CONTROL_WORDS)];
-        for core in written {
-            let target = words.chunks_exact_mut(CONTROL_WORDS).nth(core);
-            if let (Some(target), Some(source)) = (target, chip.control(core)) {
-                target.copy_from_slice(source);
-                if let Some(first) = target.first_mut() {
-                    *first = 1;
-                }
-            }
-        }
-        Ok(words)
-    }
-
     /// Adds clock readings of a chip's cores.
     ///
     /// # Errors
@@ -308,47 +271,12 @@ impl Session {
         }
         Ok(())
     }
-
-    /// Adds metadata of ops.
-    ///
-    /// # Errors
-    /// If the capture cannot be written.
-    pub fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), SessionError> {
-        Ok(self.recorder.add_ops(ops)?)
-    }
-
-    /// Moves all events from a host recorder into the session.
-    ///
-    /// # Errors
-    /// If the capture cannot be written.
-    pub fn add_host(&mut self, recorder: &HostRecorder) -> Result<(), SessionError> {
-        Ok(self.recorder.add_host(recorder)?)
-    }
-
-    /// Sets the table of zone names that later reads use.
-    pub fn set_zones(&mut self, zones: ZoneTable) {
-        self.recorder.options_mut().zones = zones;
-    }
-
-    /// Returns the number of records read so far.
-    #[must_use]
-    pub fn record_count(&self) -> usize {
-        self.recorder.readout().record_count()
-    }
-
-    /// Finishes the capture and returns everything recorded.
-    ///
-    /// # Errors
-    /// If the capture cannot be written.
-    pub fn finish(self) -> Result<recording::capture::CapturedRun, SessionError> {
-        Ok(self.recorder.finish()?)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::WorkerCore;
+    use crate::mesh::{WorkerCore, description};
     use reader::mesh::LogicalCoord;
     use recording::Recording;
 
@@ -364,7 +292,7 @@ mod tests {
         // Time by which both cores' clocks lag behind the host's clock.
         let lags_ns = [1_000_000, 1_004_000];
         let mut session = Session::new(ReadOptions::default(), None);
-        let chip = CopiedChip::new(0, "wormhole_b0", 1000, &WORKERS, 2, 64, 4800).unwrap();
+        let chip = CopiedChip::new(description(0, 4800), &WORKERS).unwrap();
         session.add_chip(chip);
         let read = |core: usize, at_ns: i64, before_ns: i64, after_ns: i64| ClockReading {
             core: WORKERS[core].noc0,
@@ -381,7 +309,7 @@ mod tests {
             let reading = read(0, 2_000_000 + number * 100_000_000, late_ns, 130_000 - late_ns);
             session.add_clocks(0, &[reading]).unwrap();
         }
-        let recording = Recording::from_captured_run(session.finish().unwrap());
+        let recording = Recording::from_captured_run(session.recorder.finish().unwrap());
         let clock = recording.clock.unwrap();
         assert!(clock.problems().is_empty(), "{:?}", clock.problems());
         let first = clock.reference_clock(0).unwrap();

@@ -10,26 +10,19 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
-
-/// Bit of `PROFILE_KERNEL` that enables the profiler.
-///
-/// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, like the two bits below.
-pub const PROFILE: u32 = 1;
-/// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
-pub const DISPATCH_CORES: u32 = 1 << 1;
-/// Bit of `PROFILE_KERNEL` that enables sum zones.
-pub const SUMS: u32 = 1 << 3;
+use wire::dram::{bytes_per_program, effective_support_count};
 
 /// Options for compiling profiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Files of kprof's C++ header: the path below an include folder and the contents of each.
     pub header: &'static [(&'static str, &'static str)],
-    /// Bits of `PROFILE_KERNEL`.
-    pub profile_kernel: u32,
-    /// Size in bytes of a RISC's lane in DRAM.
-    pub lane_bytes: u32,
+    /// Number of programs that a RISC's lane in DRAM can hold.
+    pub program_support_count: u32,
+    /// True if sum zones are recorded.
+    pub sums: bool,
+    /// True if dispatch kernels are profiled, too.
+    pub dispatch_cores: bool,
     /// Additional macro definitions, as `NAME=VALUE`.
     pub defines: Vec<String>,
     /// True if kernels that do not compile with kprof's header are compiled without it.
@@ -173,14 +166,28 @@ const fn no_compiler(places: Vec<PathBuf>) -> TreeError {
 impl Build {
     /// Returns the compiler flags, without the include folder.
     fn flags(&self) -> Vec<String> {
+        let bits = [(true, PROFILE), (self.sums, SUMS), (self.dispatch_cores, DISPATCH_CORES)];
+        let bits = bits.into_iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, bit)| all | bit);
+        let programs = effective_support_count(self.program_support_count, self.sums);
+        let lane_bytes = programs.saturating_mul(bytes_per_program(self.sums));
         let mut flags = vec![
-            format!("-DPROFILE_KERNEL={}", self.profile_kernel),
-            format!("-DPROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={}", self.lane_bytes),
+            format!("-DPROFILE_KERNEL={bits}"),
+            format!("-DPROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={lane_bytes}"),
         ];
         flags.extend(self.defines.iter().map(|define| format!("-D{define}")));
         flags
     }
 }
+
+/// Bit of `PROFILE_KERNEL` that enables the profiler.
+///
+/// # Compatibility
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, like the two bits below.
+const PROFILE: u32 = 1;
+/// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
+const DISPATCH_CORES: u32 = 1 << 1;
+/// Bit of `PROFILE_KERNEL` that enables sum zones.
+const SUMS: u32 = 1 << 3;
 
 /// Returns the shell script that replaces the compiler.
 fn wrapper(compiler: &Path, include: &Path, zones: &Path, build: &Build) -> String {
@@ -350,13 +357,14 @@ mod tests {
         folder
     }
 
-    fn build(profile_kernel: u32) -> Build {
+    fn build() -> Build {
         Build {
             header: &[("api/it.hpp", "#pragma once")],
-            profile_kernel,
-            lane_bytes: 48_000,
+            program_support_count: 1000,
+            sums: false,
+            dispatch_cores: false,
             defines: vec!["KERNEL_PROFILER_WAITS=1".into()],
-            keeps_going: profile_kernel == 9,
+            keeps_going: false,
         }
     }
 
@@ -371,11 +379,11 @@ mod tests {
     fn compilations_get_the_header_and_links_do_not() {
         let folder = installed();
         let base = folder.path().join("ttnn");
-        let of = |profile| {
-            let build = build(profile);
+        let of = |dispatch_cores| {
+            let build = Build { dispatch_cores, ..build() };
             Tree::make(&folder.path().join("cache"), &package(&base), &base, &build).unwrap()
         };
-        let tree = of(1);
+        let tree = of(false);
         let include = tree.root.join(INCLUDE);
         assert_eq!(fs::read_to_string(include.join("api/it.hpp")).unwrap(), "#pragma once");
         let header = include.display();
@@ -394,8 +402,8 @@ mod tests {
         assert_eq!(run(&tree, &["a.o", "-o", "a.elf"]), ("[a.o][-o][a.elf]".into(), Some(0)));
         assert!(tree.root.join("tt_metal/hw").is_dir());
         assert!(tree.root.join("runtime/sfpi/compiler/bin/objcopy").is_file());
-        assert_eq!(of(1), tree, "the same root is taken again");
-        assert_ne!(of(3).cache, tree.cache, "other options have a cache of their own");
+        assert_eq!(of(false), tree, "the same root is taken again");
+        assert_ne!(of(true).cache, tree.cache, "other options have a cache of their own");
     }
 
     #[test]
@@ -403,7 +411,8 @@ mod tests {
         let folder = installed();
         let base = folder.path().join("ttnn");
         let cache = folder.path().join("cache");
-        let tree = Tree::make(&cache, &package(&base), &base, &build(9)).unwrap();
+        let build = Build { keeps_going: true, ..build() };
+        let tree = Tree::make(&cache, &package(&base), &base, &build).unwrap();
         assert_eq!(run(&tree, &["-c", "k.cc"]).1, Some(0));
         let problems = fs::read_to_string(&tree.problems).unwrap();
         assert!(problems.starts_with("k.cc in "), "{problems}");
@@ -413,8 +422,7 @@ mod tests {
     fn a_package_without_a_compiler_is_refused_in_one_sentence() {
         let folder = installed();
         let base = folder.path().join("empty");
-        let build = build(1);
-        let error = Tree::make(folder.path(), &package(&base), &base, &build).unwrap_err();
+        let error = Tree::make(folder.path(), &package(&base), &base, &build()).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("expected tt-metal's compiler as "), "{text}");
         assert!(text.contains(COMPILER_VARIABLE), "{text}");

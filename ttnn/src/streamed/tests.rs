@@ -3,7 +3,7 @@
 //! The words of the core are written as `docs/streaming.md` specifies them.
 
 use super::*;
-use crate::{CopiedChip, Session, WorkerCore};
+use crate::{CopiedChip, Session, WorkerCore, mesh::description};
 use chip::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
@@ -150,15 +150,16 @@ fn streaming(chip: &LateChip) -> (Session, ChipServer, TempDir) {
     };
     let server = ChipServer::start(&link.socket, &facts, chip.clone()).unwrap();
     let mut session = Session::new(ReadOptions::default(), None);
-    let index = session
-        .add_chip(CopiedChip::new(0, "wormhole_b0", 1000, &[CORE], 12, 64, 1 << 20).unwrap());
+    let mut description = description(0, 1 << 20);
+    (description.max_compute_cores, description.dram.bank_count) = (1, 12);
+    let index = session.add_chip(CopiedChip::new(description, &[CORE]).unwrap());
     session.stream_chip(index, &link).unwrap();
     (session, server, folder)
 }
 
 /// Returns the times of all records.
 fn times(session: Session) -> Vec<u64> {
-    let readout = session.finish().unwrap().readout;
+    let readout = session.recorder.finish().unwrap().readout;
     readout.lanes().flat_map(|lane| lane.times.clone()).collect()
 }
 
@@ -177,7 +178,7 @@ fn a_read_at_rest_waits_for_the_cells_that_a_risc_publishes_late() {
         }
         session.read_at_rest().unwrap();
         assert!(!chip.0.lock().unwrap().is_running(), "after {asks} asks");
-        assert_eq!(session.record_count(), 6, "after {asks} asks");
+        assert_eq!(session.recorder.readout().record_count(), 6, "after {asks} asks");
         assert_eq!(times(session), TIMES);
     }
 }
@@ -225,7 +226,7 @@ fn a_visitor_receives_the_finished_zones_of_a_launch_that_still_runs() {
     }
     session.read_meanwhile();
     assert_eq!(*seen.lock().unwrap(), TIMES[..2]);
-    assert_eq!(session.record_count(), 0, "the launch is still running");
+    assert_eq!(session.recorder.readout().record_count(), 0, "the launch is still running");
     session.read_at_rest().unwrap();
     assert_eq!(*seen.lock().unwrap(), TIMES);
     assert_eq!(times(session), TIMES);

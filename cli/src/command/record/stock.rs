@@ -24,12 +24,9 @@ use std::{
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
     simulator::InstalledSimulator,
-    tree::{Build, DISPATCH_CORES, PROFILE, SUMS, Tree, base_of, cache_folder},
+    tree::{Build, Tree, base_of, cache_folder},
 };
-use wire::{
-    dram::{bytes_per_program, effective_support_count},
-    stream::Policy,
-};
+use wire::{dram::DEFAULT_PROGRAM_SUPPORT_COUNT, stream::Policy};
 
 /// Default time between the starts of two reads of the rings.
 const READ_EVERY_NS: u64 = 1_000_000;
@@ -188,7 +185,6 @@ impl Stock {
     }
 
     fn tree(&self, args: &RecordArgs) -> Result<Tree, Failure> {
-        let sums = args.device.enable_sum_profiling;
         let mut defines = Vec::new();
         if args.device.collect_noc_traces {
             defines.push("PROFILE_NOC_EVENTS=1".to_owned());
@@ -197,11 +193,9 @@ impl Stock {
         defines.extend(args.stream.map(|_| "KERNEL_PROFILER_STREAM=1".to_owned()));
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
-            profile_kernel: PROFILE
-                | bit_if(sums, SUMS)
-                | bit_if(args.device.profile_dispatch_cores, DISPATCH_CORES),
-            lane_bytes: effective_support_count(support_count(args), sums)
-                .saturating_mul(bytes_per_program(sums)),
+            program_support_count: support_count(args),
+            sums: args.device.enable_sum_profiling,
+            dispatch_cores: args.device.profile_dispatch_cores,
             defines,
             keeps_going: args.keep_going,
         };
@@ -248,10 +242,6 @@ fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
         "fork": args.tracy_fork,
         "drop_after_s": args.tracy_drop_after,
     }))
-}
-
-const fn bit_if(is_on: bool, bit: u32) -> u32 {
-    if is_on { bit } else { 0 }
 }
 
 /// Prints the kernels that did not compile with kprof's header.
@@ -309,5 +299,5 @@ fn support_count(args: &RecordArgs) -> u32 {
         // Streamed records need no lanes in DRAM, so the smallest lanes suffice.
         return 1;
     }
-    args.device.op_support_count.unwrap_or(wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT)
+    args.device.op_support_count.unwrap_or(DEFAULT_PROGRAM_SUPPORT_COUNT)
 }
