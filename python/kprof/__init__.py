@@ -381,7 +381,7 @@ class MeshReader:
 
     def finish(self) -> Recording:
         """Ends reading, and returns all data that was read."""
-        return Recording(self._native.finish(self._mesh))
+        return Recording(self._native.finish())
 
 
 class PeriodicReader:

@@ -2,12 +2,10 @@
 
 use crate::{
     recording::PyRecording,
-    simulated::{SimulatedMesh, lock, zones_of},
+    simulated::{Reads, SimulatedMesh},
     value_error,
 };
-use host_reader::{
-    capture::MeshRecorder, programs::read_programs, recording::Recording, report::ProgramsPerfData,
-};
+use host_reader::report::ProgramsPerfData;
 use pyo3::{exceptions::PyValueError, prelude::*};
 use std::path::PathBuf;
 
@@ -15,7 +13,7 @@ use std::path::PathBuf;
 #[pyclass(module = "kprof")]
 pub(crate) struct MeshReader {
     /// `None` once the reader is finished.
-    recorder: Option<MeshRecorder>,
+    reads: Option<Reads>,
     programs: ProgramsPerfData,
 }
 
@@ -25,26 +23,18 @@ impl MeshReader {
     #[new]
     #[pyo3(signature = (mesh, capture=None))]
     fn new(py: Python<'_>, mesh: &SimulatedMesh, capture: Option<PathBuf>) -> PyResult<Self> {
-        let mut recorder = mesh.recorder(capture)?;
-        let chips = mesh.shared();
-        py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
-        Ok(Self { recorder: Some(recorder), programs: ProgramsPerfData::default() })
+        let reads = Some(Reads::begin(py, mesh, capture)?);
+        Ok(Self { reads, programs: ProgramsPerfData::default() })
     }
 
     /// Runs the next part of the mesh's workload and reads; returns false if it was the last part.
     fn read(&mut self, py: Python<'_>, mesh: &mut SimulatedMesh) -> PyResult<bool> {
-        let Self { recorder, programs } = self;
-        let recorder = recorder.as_mut().ok_or_else(finished)?;
+        let Self { reads, programs } = self;
+        let reads = reads.as_mut().ok_or_else(finished)?;
         py.detach(|| {
             let has_more = mesh.run_phase();
-            let chips = mesh.shared();
-            let mut chips = lock(&chips);
-            let options = recorder.options_mut();
-            options.zones = zones_of(&chips).map_err(|error| value_error(&*error))?;
-            options.last_read = !has_more;
-            let read = read_programs(recorder, &mut *chips, programs);
-            read.map_err(|error| value_error(&error))?;
-            Ok(has_more)
+            let read = reads.read(!has_more, Some(programs));
+            read.map(|()| has_more).map_err(|error| value_error(&*error))
         })
     }
 
@@ -55,15 +45,9 @@ impl MeshReader {
     }
 
     /// Measures the clocks again, and returns all data that was read.
-    fn finish(&mut self, py: Python<'_>, mesh: &SimulatedMesh) -> PyResult<PyRecording> {
-        let mut recorder = self.recorder.take().ok_or_else(finished)?;
-        let run = py.detach(|| {
-            let chips = mesh.shared();
-            let closed = recorder.close_clocks(&mut *lock(&chips));
-            closed.map_err(|error| value_error(&error))?;
-            recorder.finish().map_err(|error| value_error(&error))
-        })?;
-        Ok(PyRecording::new(Recording::from_captured_run(run), mesh.title().to_owned()))
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
+        let reads = self.reads.take().ok_or_else(finished)?;
+        py.detach(|| reads.finish(None))
     }
 }
 

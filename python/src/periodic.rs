@@ -3,12 +3,10 @@
 use crate::{
     host::Host,
     recording::PyRecording,
-    simulated::{SharedChips, SimulatedMesh, lock, read},
+    simulated::{Reads, SimulatedMesh},
     value_error,
 };
-use host_reader::{
-    capture::MeshRecorder, host::HostRecorder, read::PeriodicThread, recording::Recording,
-};
+use host_reader::{host::HostRecorder, read::PeriodicThread};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
@@ -23,12 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// Reads of chips, with the outcome of the last read.
-struct Reads {
-    recorder: MeshRecorder,
-    chips: SharedChips,
-    failure: Option<Box<dyn Error + Send + Sync>>,
-}
+/// Reads of chips, with the failure of the last read.
+type PeriodicReads = (Reads, Option<Box<dyn Error + Send + Sync>>);
 
 /// Counts of reads, shared with other threads.
 #[derive(Default)]
@@ -40,10 +34,9 @@ struct Counts {
 /// Thread that reads chips periodically until it is stopped.
 #[pyclass(module = "kprof")]
 pub(crate) struct PeriodicReader {
-    thread: Option<PeriodicThread<Reads>>,
+    thread: Option<PeriodicThread<PeriodicReads>>,
     counts: Arc<Counts>,
     host: Option<HostRecorder>,
-    title: String,
 }
 
 #[pymethods]
@@ -63,21 +56,17 @@ impl PeriodicReader {
                 "expected a period in seconds, found {period_s}: {error}"
             ))
         })?;
-        let mut recorder = mesh.recorder(capture)?;
-        let chips = mesh.shared();
-        py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
+        let reads: PeriodicReads = (Reads::begin(py, mesh, capture)?, None);
         let counts = Arc::new(Counts::default());
         let thread_counts = Arc::clone(&counts);
-        let reads = Reads { recorder, chips, failure: None };
-        let thread = PeriodicThread::start(period, reads, move |reads, is_last| {
-            let outcome = read(&mut reads.recorder, &mut lock(&reads.chips), is_last);
+        let thread = PeriodicThread::start(period, reads, move |(reads, failure), is_last| {
+            *failure = reads.read(is_last, None).err();
             thread_counts.reads.fetch_add(1, Ordering::Relaxed);
-            thread_counts.failed.fetch_add(outcome.is_err().into(), Ordering::Relaxed);
-            reads.failure = outcome.err();
+            thread_counts.failed.fetch_add(failure.is_some().into(), Ordering::Relaxed);
         });
         let thread = Some(thread.map_err(|error| value_error(&error))?);
         let host = host.map(|host| host.recorder.clone());
-        Ok(Self { thread, counts, host, title: mesh.title().to_owned() })
+        Ok(Self { thread, counts, host })
     }
 
     /// Number of reads until now, including failed reads.
@@ -100,20 +89,14 @@ impl PeriodicReader {
             ));
         };
         let host = self.host.take();
-        let run = py.detach(|| {
-            let reads = thread.stop().map_err(|_| {
+        py.detach(|| {
+            let (reads, failure) = thread.stop().map_err(|_| {
                 PyRuntimeError::new_err("a defect of kprof ended the thread that reads")
             })?;
-            let Reads { mut recorder, chips, failure } = reads;
-            if let Some(failure) = failure {
-                return Err(value_error(&*failure));
+            match failure {
+                Some(failure) => Err(value_error(&*failure)),
+                None => reads.finish(host.as_ref()),
             }
-            recorder.close_clocks(&mut *lock(&chips)).map_err(|error| value_error(&error))?;
-            if let Some(host) = &host {
-                recorder.add_host(host).map_err(|error| value_error(&error))?;
-            }
-            recorder.finish().map_err(|error| value_error(&error))
-        })?;
-        Ok(PyRecording::new(Recording::from_captured_run(run), self.title.clone()))
+        })
     }
 }

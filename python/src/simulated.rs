@@ -9,9 +9,12 @@ use crate::{
 use host_reader::{
     ProfilerOptions, ReadOptions,
     capture::{CaptureWriter, MeshRecorder, OpMetadata},
+    host::HostRecorder,
     init_device_profiler,
     names::ZoneTable,
+    programs::read_programs,
     recording::Recording,
+    report::ProgramsPerfData,
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 use sim::{
@@ -29,13 +32,13 @@ use std::{
 use wire::RunHostId;
 
 /// Chips that one thread runs while another reads them.
-pub(crate) type SharedChips = Arc<Mutex<Chips>>;
+type SharedChips = Arc<Mutex<Chips>>;
 
 /// Simulated time between two opportunities to read.
 const STRETCH_NS: u64 = 20_000;
 
 /// Locks chips. A lock poisoned by a panic is accepted: the chips keep the state that they had.
-pub(crate) fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
+fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
     chips.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -139,40 +142,59 @@ impl SimulatedMesh {
         }
         !self.phases.is_empty()
     }
+}
 
-    pub(crate) fn shared(&self) -> SharedChips {
-        Arc::clone(&self.chips)
-    }
+/// Reads of simulated chips that form one recording.
+pub(crate) struct Reads {
+    recorder: MeshRecorder,
+    chips: SharedChips,
+    title: String,
+}
 
-    pub(crate) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// Returns a recorder of the mesh, with the names of the mesh's programs.
-    pub(crate) fn recorder(&self, capture: Option<PathBuf>) -> PyResult<MeshRecorder> {
+impl Reads {
+    /// Begins a recording with the names of the mesh's programs, and measures the clocks.
+    pub(crate) fn begin(
+        py: Python<'_>,
+        mesh: &SimulatedMesh,
+        capture: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let writer = capture.map(CaptureWriter::create).transpose();
         let writer = writer.map_err(|error| value_error(&error))?;
-        let mut reads = MeshRecorder::new(ReadOptions::default(), writer);
-        reads.add_ops(self.ops.clone()).map_err(|error| value_error(&error))?;
-        Ok(reads)
+        let mut recorder = MeshRecorder::new(ReadOptions::default(), writer);
+        recorder.add_ops(mesh.ops.clone()).map_err(|error| value_error(&error))?;
+        let (chips, title) = (Arc::clone(&mesh.chips), mesh.title.clone());
+        py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
+        Ok(Self { recorder, chips, title })
     }
-}
 
-/// Reads what chips have recorded since the last read.
-pub(crate) fn read(
-    reads: &mut MeshRecorder,
-    chips: &mut Chips,
-    is_last: bool,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let zones = zones_of(chips)?;
-    let options = reads.options_mut();
-    (options.zones, options.last_read) = (zones, is_last);
-    Ok(reads.read(chips)?)
-}
+    /// Reads what the chips have recorded since the last read, and adds the read's programs to
+    /// `programs`.
+    pub(crate) fn read(
+        &mut self,
+        is_last: bool,
+        programs: Option<&mut ProgramsPerfData>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let mut chips = lock(&self.chips);
+        let options = self.recorder.options_mut();
+        options.zones = ZoneTable::from_texts(chips.zone_texts())?;
+        options.last_read = is_last;
+        match programs {
+            None => self.recorder.read(&mut *chips)?,
+            Some(programs) => read_programs(&mut self.recorder, &mut *chips, programs)?,
+        }
+        Ok(())
+    }
 
-/// Returns the names of the zones in the chips' kernels.
-pub(crate) fn zones_of(chips: &Chips) -> Result<ZoneTable, Box<dyn Error + Send + Sync>> {
-    Ok(ZoneTable::from_texts(chips.zone_texts())?)
+    /// Measures the clocks again, and returns all data that was read, with the events of `host`.
+    pub(crate) fn finish(self, host: Option<&HostRecorder>) -> PyResult<PyRecording> {
+        let Self { mut recorder, chips, title } = self;
+        recorder.close_clocks(&mut *lock(&chips)).map_err(|error| value_error(&error))?;
+        if let Some(host) = host {
+            recorder.add_host(host).map_err(|error| value_error(&error))?;
+        }
+        let run = recorder.finish().map_err(|error| value_error(&error))?;
+        Ok(PyRecording::new(Recording::from_captured_run(run), title))
+    }
 }
 
 /// Returns the names of the programs, by chip and run host id.
@@ -202,28 +224,14 @@ pub(crate) fn read_device_profiler(
     capture: Option<PathBuf>,
     host: Option<&Host>,
 ) -> PyResult<PyRecording> {
-    let mut reads = mesh.recorder(capture)?;
+    let mut reads = Reads::begin(py, mesh, capture)?;
     let recorder = host.map(|host| host.recorder.clone());
     py.detach(|| {
-        let chips = mesh.shared();
-        let mut chips = lock(&chips);
-        reads.open_clocks(&mut *chips);
-        loop {
-            if let Some(phase) = mesh.phases.pop() {
-                chips.enqueue_phase(&phase);
-                chips.run_to_completion();
-            }
-            let is_last = mesh.phases.is_empty();
-            read(&mut reads, &mut chips, is_last).map_err(|error| value_error(&*error))?;
-            if is_last {
-                break;
-            }
+        let mut has_more = true;
+        while has_more {
+            has_more = mesh.run_phase();
+            reads.read(!has_more, None).map_err(|error| value_error(&*error))?;
         }
-        reads.close_clocks(&mut *chips).map_err(|error| value_error(&error))?;
-        if let Some(recorder) = &recorder {
-            reads.add_host(recorder).map_err(|error| value_error(&error))?;
-        }
-        let run = reads.finish().map_err(|error| value_error(&error))?;
-        Ok(PyRecording::new(Recording::from_captured_run(run), mesh.title.clone()))
+        reads.finish(recorder.as_ref())
     })
 }
