@@ -1,11 +1,7 @@
 //! Comparison of recordings.
 
 use crate::{recording::PyRecording, value_error};
-use host_reader::{
-    diff::{Diff, DiffOptions, Measurements},
-    recording::Recording,
-    timeline::Timeline,
-};
+use host_reader::diff::{Diff, DiffOptions, Measurements};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 /// Compares recordings of two builds, and returns JSON. With several recordings of each build,
@@ -26,18 +22,10 @@ pub(crate) fn diff(
         .map(|side| side.iter().map(|recording| recording.recording.clone()).collect::<Vec<_>>());
     py.detach(|| {
         let [before, after] = [before, after].map(|side| {
-            Measurements::from_recordings(side.iter().map(|recording| measurements(recording)))
+            let recordings = side.iter().map(|recording| Measurements::from_recording(recording));
+            Measurements::from_recordings(recordings)
         });
         let diff = Diff::new(&before, &after, DiffOptions { confidence });
         serde_json::to_string(&diff).map_err(|error| value_error(&error))
     })
-}
-
-fn measurements(recording: &Recording) -> Measurements {
-    let mut measurements = Measurements::default();
-    measurements.add_ops(&recording.readout, &recording.ops);
-    measurements.add_zones(&recording.readout, &Timeline::from_readout(&recording.readout));
-    let lost = recording.readout.losses.unintended_total().record_count();
-    measurements.skip("records that were lost", lost);
-    measurements
 }

@@ -14,7 +14,6 @@ use host_reader::{
     diff::{Certainty, Change, Diff, DiffOptions, MeasuredKind, Measurements, Side},
     export::{Recording as Run, TraceFilter},
     perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
-    timeline::Timeline,
 };
 use serde::Serialize;
 use std::{
@@ -195,7 +194,7 @@ impl Recording {
             for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
                 note!("kprof: more records may be lost: {}", source.label());
             }
-            all.append(measurements_of(run));
+            all.append(Measurements::from_recording(run));
         }
         all
     }
@@ -204,17 +203,6 @@ impl Recording {
 /// Returns true if all rows of an ops CSV belong to one iteration.
 pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
     report.iterations.rule == RepetitionRule::SameProgram
-}
-
-/// Returns the measured times of a run's ops and zones.
-pub(super) fn measurements_of(run: &Run) -> Measurements {
-    let timeline = Timeline::from_readout(&run.readout);
-    let mut measurements = Measurements::default();
-    measurements.add_ops(&run.readout, &run.ops);
-    measurements.add_zones(&run.readout, &timeline);
-    measurements
-        .skip("records that were lost", run.readout.losses.unintended_total().record_count());
-    measurements
 }
 
 fn show(

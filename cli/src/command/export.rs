@@ -2,9 +2,7 @@
 
 use super::{
     dataset::Dataset,
-    device_log,
-    diff::measurements_of,
-    explain, noc, ops_page,
+    device_log, explain, noc, ops_page,
     written::{Written, cancel_on_signals, refusal},
 };
 use crate::{
@@ -15,9 +13,9 @@ use crate::{
     progress::{Busy, Progress},
 };
 use host_reader::{
-    diff::{Certainty, Change, Diff, DiffOptions, Side},
+    diff::{Diff, DiffOptions, Measurements},
     export::{
-        CancelFlag, ComparedItem, Destination, ExportFormat, Recording, Trace, TraceComparison,
+        CancelFlag, Destination, ExportFormat, Recording, Trace, TraceComparison,
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
@@ -122,41 +120,9 @@ fn comparison(
         return Err(compare_is_of_html());
     }
     let other_run = open_run(other, None)?;
-    let [a, b] = [run, &other_run].map(measurements_of);
+    let [a, b] = [run, &other_run].map(Measurements::from_recording);
     let diff = Diff::new(&a, &b, DiffOptions::default());
-    Ok(Some(TraceComparison {
-        title: title(other),
-        changes: diff.changes.iter().map(compared).collect(),
-        only_a: unmatched_labels(&diff.a),
-        only_b: unmatched_labels(&diff.b),
-    }))
-}
-
-/// Returns labels of the ops and zones that exist only on this side of the comparison.
-fn unmatched_labels(side: &Side) -> Vec<String> {
-    side.only_here
-        .iter()
-        .map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label()))
-        .collect()
-}
-
-fn compared(change: &Change) -> ComparedItem {
-    ComparedItem {
-        kind: change.kind.label(),
-        place: change.place.clone(),
-        name: change.name.clone(),
-        source: change.source.clone(),
-        a_ns: change.a_geometric_mean_ns,
-        b_ns: change.b_geometric_mean_ns,
-        ratio: change.ratio,
-        interval: change.interval,
-        certainty: match change.certainty {
-            Certainty::Significant => "significant",
-            Certainty::SingleRepetition => "single_repetition",
-            Certainty::NotSignificant => "not_significant",
-        },
-        repetitions: (change.a_ns.count, change.b_ns.count),
-    }
+    Ok(Some(TraceComparison { title: title(other), diff }))
 }
 
 /// The output of an export: format and destination.

@@ -59,8 +59,8 @@ pub use object::ObjectPlace;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
-    ComparedItem, HiddenCounts, LanePart, NameId, PackedTrace, PointCategory, Trace,
-    TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread,
-    TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePlotPoint,
-    TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
+    HiddenCounts, LanePart, NameId, PackedTrace, PointCategory, Trace, TraceComparison,
+    TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceItems, TraceLane,
+    TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePlotPoint, TracePoint, TraceRun,
+    TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };

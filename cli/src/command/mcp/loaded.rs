@@ -1,7 +1,7 @@
 //! A recording in memory, with all figures that tools return, computed once.
 
 use crate::{
-    command::{diff::measurements_of, explain, perf},
+    command::{explain, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -81,7 +81,7 @@ impl Loaded {
         let mut measurements = Measurements::default();
         let mut parts = Vec::new();
         for recording in unpacked(opened)?.recordings {
-            measurements.append(measurements_of(&recording));
+            measurements.append(Measurements::from_recording(&recording));
             parts.push(Part::from_run(recording));
         }
         Ok(Self { path: name, problem_count, parts, measurements: Some(measurements) })

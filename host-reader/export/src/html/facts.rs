@@ -4,6 +4,7 @@
 use super::{
     buffer_facts::BufferFacts,
     cause_facts::CauseFacts,
+    comparison_facts::ComparisonFacts,
     core_sums::DeviceSums,
     counter_facts::CounterFacts,
     device_facts::{DeviceFacts, clock_problems},
@@ -14,7 +15,7 @@ use super::{
     page::write_facts,
     zone_facts::{NameFacts, PointCount, PointKey, Row, point_columns, zone_columns},
 };
-use crate::{Trace, TraceComparison, host_names::HostNames};
+use crate::{Trace, host_names::HostNames};
 use causes::OpCodeGroup;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -49,7 +50,7 @@ struct Facts<'a> {
     buffers: BufferFacts<'a>,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
-    comparison: Option<&'a TraceComparison>,
+    comparison: Option<ComparisonFacts<'a>>,
     causes: Option<CauseFacts<'a>>,
     /// Ops by op code, if a source describes their tensors.
     groups: &'a [OpCodeGroup],
@@ -85,7 +86,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         buffers: BufferFacts::new(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
-        comparison: trace.comparison.as_ref(),
+        comparison: trace.comparison.as_ref().map(ComparisonFacts::new),
         causes: CauseFacts::new(trace),
         groups: trace.explanation.as_ref().map_or(&[], |explanation| &explanation.groups),
     };

@@ -15,6 +15,7 @@ mod buffer_facts;
 mod cause_facts;
 mod cells;
 mod clock_knots;
+mod comparison_facts;
 mod core_sums;
 mod counter_facts;
 mod device_facts;

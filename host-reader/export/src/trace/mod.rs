@@ -20,7 +20,7 @@ mod tests;
 mod texts;
 mod zones;
 
-pub use comparison::{ComparedItem, TraceComparison};
+pub use comparison::TraceComparison;
 pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TracePlotPoint};
 pub use items::TraceItems;
 pub use lane::TraceLane;

@@ -1,5 +1,7 @@
 //! Durations of each op and zone in one recording, with one duration per repetition.
 
+use reader::timeline::Timeline;
+use recording::Recording;
 use std::collections::BTreeMap;
 
 reader::labelled! {
@@ -40,6 +42,18 @@ pub struct Measurements {
 }
 
 impl Measurements {
+    /// Measures the ops and the zones of a recording. Lost records are counted as skipped.
+    #[must_use]
+    pub fn from_recording(recording: &Recording) -> Self {
+        let readout = &recording.readout;
+        let mut measurements = Self::default();
+        measurements.add_ops(readout, &recording.ops);
+        measurements.add_zones(readout, &Timeline::from_readout(readout));
+        let lost = readout.losses.unintended_total().record_count();
+        measurements.skip("records that were lost", lost);
+        measurements
+    }
+
     /// Adds an op or zone. Durations that are not positive numbers are left out and counted as
     /// skipped.
     pub fn add(&mut self, mut item: Measured) {

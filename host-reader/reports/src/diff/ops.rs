@@ -47,7 +47,7 @@ impl Measurements {
     ///
     /// If a sequence of ops repeats, the repetitions of an op are the passes through that sequence.
     /// Otherwise they are the launches of one program.
-    pub fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
+    pub(super) fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
             ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
         let mut launches: BTreeMap<u32, Vec<Launched>> = BTreeMap::new();

@@ -23,7 +23,7 @@ impl Measurements {
     /// Adds the zones of a readout. Each launch is a repetition. The duration of a zone in a
     /// repetition is the mean over the launch's cores and the zone's passes. Zones without an end
     /// are left out and counted as skipped.
-    pub fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
+    pub(super) fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
         for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
             self.add_device(readout, device, zones);
         }
