@@ -27,6 +27,12 @@ impl MemoryArgs {
     }
 }
 
+/// Returns a store that keeps all bytes in a temporary file.
+#[cfg(feature = "parquet")]
+pub(crate) fn temporary_file() -> Arc<PackedMemory> {
+    PackedMemory::new(0, &temporary_folder())
+}
+
 /// A number of bytes, parsed from text such as 500M.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemorySize(u64);

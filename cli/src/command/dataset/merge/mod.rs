@@ -5,13 +5,12 @@
 mod clocks;
 mod offsets;
 mod ops_csv;
-mod packed_items;
 mod skew;
 mod sorted_launches;
 mod starts;
 
 use super::{
-    location::{ScratchFolder, below, delta_logs, location},
+    location::{below, delta_logs, location},
     machine_clock::{
         KnownClock, clock_of_summary, clocks_of, known_clocks, machine_clock, recorded_on,
     },
@@ -20,8 +19,9 @@ use super::{
 use crate::{
     args::MergeArgs,
     command::written::cancel_on_signals,
-    failure::{Failure, OrFail, failure, note},
+    failure::{Failure, OrFail, failure, make_folder, note},
     input::{open_packed, unpacked},
+    memory::temporary_file,
     numbers::counted,
     progress::Busy,
 };
@@ -116,7 +116,9 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     // Hosts with related clocks come first, so that the trace begins with them.
     hosts.sort_by_key(|host| host.clock.is_unknown());
     let output = location(&args.output)?;
-    let scratch = ScratchFolder::new(&output)?;
+    if let DatasetLocation::Folder(folder) = &output {
+        make_folder(folder)?;
+    }
     let cancel = cancel_on_signals()?;
     let labels = DatasetLabels {
         date: hosts.iter().filter_map(Host::recorded_on).min(),
@@ -131,7 +133,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         output: &output,
         dataset,
         cancel,
-        ops: MergedOps::new(scratch.path()),
+        ops: MergedOps::new(temporary_file()),
         skew: RankSkew::new(&memory),
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
@@ -288,8 +290,7 @@ impl Merge<'_> {
         if let Some(packed) = items.packed() {
             self.dataset.add_items(key, packed).or_fail()?;
         }
-        let launches = self.skew.launches_of_trace(items);
-        self.skew.add(&host.name, time, launches).or_fail()?;
+        self.skew.add_trace(&host.name, time, items).or_fail()?;
         let traced = self.trace.add(&host.name, items, time, out);
         traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
@@ -310,8 +311,7 @@ impl Merge<'_> {
                 host.clock.offset_of_summary(found, origin_ns)
             });
             let time = relation.ok().map(|(_, time)| time);
-            let launches = self.skew.launches_of_summary(found);
-            self.skew.add(&host.name, time, launches).or_fail()?;
+            self.skew.add_summary(&host.name, time, found).or_fail()?;
             let traced = self.trace.add_summary(found, time, out);
             traced.map_err(|error| self.trace_refused(&error))?;
             self.ops.add(&host.name, offset_cells(relation), &found.ops_csv)?;

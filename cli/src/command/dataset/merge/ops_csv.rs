@@ -1,16 +1,16 @@
 //! CSV with the ops of all hosts.
 
 use crate::failure::{Failure, OrFail};
+use host_reader::packed_bytes::{PackedBytes, PackedMemory};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
     io::{self, Write},
-    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-/// Ops reports of hosts, which are kept in files until all columns are known.
+/// Ops reports of hosts, which are kept in a temporary file until all columns are known.
 pub(super) struct MergedOps {
-    folder: PathBuf,
+    file: Arc<PackedMemory>,
     parts: Vec<Part>,
     /// Names of columns in the order of their first occurrence. `places` contains their indices.
     columns: Vec<String>,
@@ -22,16 +22,15 @@ struct Part {
     host: String,
     /// Offset of the host's clock and its bound; empty if the clock is not related to other hosts.
     clock: [String; 2],
-    path: PathBuf,
+    csv: PackedBytes,
 }
 
 /// Columns for the host, which precede the columns of the reports.
 const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {
-    pub(super) fn new(folder: &Path) -> Self {
-        let (parts, columns, places) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { folder: folder.to_owned(), parts, columns, places }
+    pub(super) const fn new(file: Arc<PackedMemory>) -> Self {
+        Self { file, parts: Vec::new(), columns: Vec::new(), places: BTreeMap::new() }
     }
 
     /// Adds the ops report of a host. Reports differ in their columns: ops with more tensors need
@@ -45,9 +44,9 @@ impl MergedOps {
                 self.columns.push(column.to_owned());
             }
         }
-        let path = self.folder.join(format!(".ops-{}.part", self.parts.len()));
-        self.parts.push(Part { host: host.to_owned(), clock, path: path.clone() });
-        fs::write(&path, csv).or_fail_at(&path)
+        let csv = self.file.write(csv.as_bytes());
+        self.parts.push(Part { host: host.to_owned(), clock, csv });
+        self.file.check().or_fail()
     }
 
     /// Writes the rows of all reports, with the host and its clock in the first columns; returns
@@ -56,8 +55,9 @@ impl MergedOps {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(OF_HOST.into_iter().chain(self.columns.iter().map(String::as_str)))?;
         let mut row_count = 0;
-        for Part { host, clock: [offset, error], path } in &self.parts {
-            let mut reader = reader(File::open(path)?);
+        for Part { host, clock: [offset, error], csv } in &self.parts {
+            let csv = csv.read()?;
+            let mut reader = reader(&csv);
             let places: Vec<Option<usize>> =
                 reader.headers()?.iter().map(|column| self.places.get(column).copied()).collect();
             for record in reader.into_records() {
@@ -78,15 +78,6 @@ impl MergedOps {
     }
 }
 
-impl Drop for MergedOps {
-    fn drop(&mut self) {
-        for Part { path, .. } in &self.parts {
-            // An error is ignored: the file may be missing.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-fn reader<R: io::Read>(csv: R) -> csv::Reader<R> {
+fn reader(csv: &[u8]) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new().flexible(true).from_reader(csv)
 }

@@ -1,6 +1,5 @@
 //! Launches of one recording, sorted by key in limited memory.
 
-use super::packed_items::{Packed, push_index, take_index};
 use host_reader::{
     packed_bytes::PackedMemory,
     packed_items::PackedItems,
@@ -17,24 +16,6 @@ pub(super) struct LaunchKey {
     pub(super) trace_replay: Option<u64>,
     /// Number of the launch among the launches with the same program, trace and replay.
     pub(super) launch: u64,
-}
-
-impl Packed for LaunchKey {
-    fn push(&self, bytes: &mut Vec<u8>) {
-        push_index(bytes, self.program);
-        push_optional(bytes, self.trace_id);
-        push_optional(bytes, self.trace_replay);
-        push(bytes, self.launch);
-    }
-
-    fn take(bytes: &mut Iter<'_, u8>) -> Self {
-        Self {
-            program: take_index(bytes),
-            trace_id: take_optional(bytes),
-            trace_replay: take_optional(bytes),
-            launch: take(bytes),
-        }
-    }
 }
 
 /// A launch on all chips of a host. It starts when the launch starts on the first chip, and its
@@ -59,11 +40,13 @@ impl HostLaunch {
         let bounds = self.bound_ns.zip(other.bound_ns);
         self.bound_ns = bounds.map(|(one, other)| one.max(other));
     }
-}
 
-impl Packed for HostLaunch {
     fn push(&self, bytes: &mut Vec<u8>) {
-        self.key.push(bytes);
+        let LaunchKey { program, trace_id, trace_replay, launch } = self.key;
+        push(bytes, program.into());
+        push_optional(bytes, trace_id);
+        push_optional(bytes, trace_replay);
+        push(bytes, launch);
         push_optional(bytes, self.name.map(u64::from));
         push_optional(bytes, self.duration_ns);
         push(bytes, self.start_ns);
@@ -71,9 +54,15 @@ impl Packed for HostLaunch {
     }
 
     fn take(bytes: &mut Iter<'_, u8>) -> Self {
+        let index = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
-            key: LaunchKey::take(bytes),
-            name: take_optional(bytes).map(|name| u32::try_from(name).unwrap_or(u32::MAX)),
+            key: LaunchKey {
+                program: index(take(bytes)),
+                trace_id: take_optional(bytes),
+                trace_replay: take_optional(bytes),
+                launch: take(bytes),
+            },
+            name: take_optional(bytes).map(index),
             duration_ns: take_optional(bytes),
             start_ns: take(bytes),
             bound_ns: take_optional(bytes).map(f64::from_bits),
@@ -112,33 +101,39 @@ impl SortedLaunches {
         self.pieces.push(piece);
     }
 
-    /// Calls `take` with each launch of the host, in the order of keys. Launches with the same key
-    /// on several chips are merged into one launch.
-    pub(super) fn for_each(mut self, mut take: impl FnMut(HostLaunch)) {
+    /// Returns the launches in the order of keys. Launches with the same key on several chips are
+    /// merged into one launch, which has the name of the first.
+    pub(super) fn merged(mut self) -> PackedItems {
         self.end_piece();
-        let mut pieces: Vec<_> =
-            self.pieces.iter().map(|piece| piece.iter(HostLaunch::take)).collect();
-        // The op's name is that of the first launch with its key.
-        let mut nexts = BinaryHeap::new();
-        let mut launches: Vec<Option<HostLaunch>> = Vec::new();
-        for (number, piece) in pieces.iter_mut().enumerate() {
-            let next = piece.next();
-            nexts.extend(next.map(|next| Reverse((next.key, number))));
-            launches.push(next);
-        }
-        let mut latest: Option<HostLaunch> = None;
-        while let Some(Reverse((_, number))) = nexts.pop() {
-            let next = pieces.get_mut(number).and_then(Iterator::next);
-            nexts.extend(next.map(|next| Reverse((next.key, number))));
-            let launch = launches.get_mut(number).and_then(|of| std::mem::replace(of, next));
-            let Some(launch) = launch else { continue };
-            match &mut latest {
-                Some(latest) if latest.key == launch.key => latest.add(&launch),
-                _ => latest.replace(launch).into_iter().for_each(&mut take),
+        let mut merged = PackedItems::new(&self.memory);
+        let mut launches = by_key(&self.pieces).map(|(_, launch)| launch).peekable();
+        while let Some(mut launch) = launches.next() {
+            while let Some(same) = launches.next_if(|next| next.key == launch.key) {
+                launch.add(&same);
             }
+            merged.push(|bytes| launch.push(bytes));
         }
-        latest.into_iter().for_each(take);
+        merged
     }
+}
+
+/// Returns the launches of several sorted lists in the order of keys, each with the index of its
+/// list. Launches with the same key follow the order of their lists.
+pub(super) fn by_key<'a>(
+    lists: impl IntoIterator<Item = &'a PackedItems>,
+) -> impl Iterator<Item = (usize, HostLaunch)> {
+    let lists = lists.into_iter().map(|list| list.iter(HostLaunch::take).peekable());
+    let mut lists: Vec<_> = lists.collect();
+    let first = lists.iter_mut().enumerate();
+    let first = first.filter_map(|(index, list)| Some(Reverse((list.peek()?.key, index))));
+    let mut nexts: BinaryHeap<_> = first.collect();
+    std::iter::from_fn(move || {
+        let Reverse((_, index)) = nexts.pop()?;
+        let list = lists.get_mut(index)?;
+        let launch = list.next()?;
+        nexts.extend(list.peek().map(|next| Reverse((next.key, index))));
+        Some((index, launch))
+    })
 }
 
 #[cfg(test)]
@@ -164,8 +159,8 @@ mod tests {
                     sorted.push(launch(program, u64::from(program) * 7 + chip));
                 }
             }
-            let mut found = Vec::new();
-            sorted.for_each(|launch| found.push(launch));
+            let merged = sorted.merged();
+            let found: Vec<_> = by_key([&merged]).map(|(_, launch)| launch).collect();
             assert_eq!(found.len(), count as usize);
             for (program, found) in (0..).zip(found) {
                 let first = u64::from(program) * 7;

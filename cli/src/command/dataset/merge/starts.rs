@@ -1,136 +1,76 @@
 //! Starts of one launch on several hosts with related clocks, with the error bounds of the starts.
 
-use super::packed_items::{Packed, push_index, push_wide, take_index, take_wide};
-use host_reader::{
-    export::CommonTime,
-    packed_numbers::{push, take},
-};
-use std::slice::Iter;
+use host_reader::export::CommonTime;
 
-/// Starts of a launch, reduced to the extremes that determine the skew. Each host is identified by
-/// its number.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Starts {
-    host_count: u64,
-    bounds: Option<Bounds>,
-}
+/// Starts of a launch, in the order in which hosts were merged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Starts<'a>(Vec<Start<'a>>);
 
-/// Extremes of all hosts' starts, in nanoseconds of the common clock.
-#[derive(Clone, Debug, PartialEq)]
-struct Bounds {
-    /// Earliest measured start, and the host on which it was measured.
-    earliest: (i128, u32),
-    latest: (i128, u32),
-    /// Minimum, over all hosts, of the earliest possible start.
-    least_low: i128,
-    greatest_low: i128,
-    /// Minimum, over all hosts, of the latest possible start.
-    least_high: i128,
-    greatest_high: i128,
+/// Start on one host, in nanoseconds of the common clock.
+#[derive(Clone, Debug)]
+struct Start<'a> {
+    host: &'a str,
+    measured: i128,
+    /// Earliest and latest possible start.
+    low: i128,
+    high: i128,
 }
 
 /// Time between the earliest and the latest start of a launch on the hosts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct StartSkew {
-    pub(super) earliest: u32,
-    pub(super) latest: u32,
+pub(super) struct StartSkew<'a> {
+    pub(super) earliest: &'a str,
+    pub(super) latest: &'a str,
     pub(super) measured_ns: u64,
     /// Lower bound of the true skew. The measured skew is between this bound and `at_most_ns`.
     pub(super) at_least_ns: u64,
     pub(super) at_most_ns: u64,
 }
 
-impl Starts {
+impl<'a> Starts<'a> {
     /// Adds the start on a host. `start_ns` counts from the recording's origin, and `bound_ns` is
     /// the error bound of the host's chip clocks.
-    pub(super) fn add(&mut self, host: u32, time: CommonTime, start_ns: u64, bound_ns: f64) {
-        self.host_count += 1;
-        let start = i128::from(time.origin_ns) + i128::from(start_ns);
+    pub(super) fn add(&mut self, host: &'a str, time: CommonTime, start_ns: u64, bound_ns: f64) {
+        let measured = i128::from(time.origin_ns) + i128::from(start_ns);
         #[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
         let bound = i128::from(bound_ns.max(0.0).ceil() as i64) + i128::from(time.error_ns);
-        let (low, high) = (start - bound, start + bound);
-        let here = (start, host);
-        let bounds = self.bounds.get_or_insert(Bounds {
-            earliest: here,
-            latest: here,
-            least_low: low,
-            greatest_low: low,
-            least_high: high,
-            greatest_high: high,
-        });
-        if start < bounds.earliest.0 {
-            bounds.earliest = here;
-        }
-        if start > bounds.latest.0 {
-            bounds.latest = here;
-        }
-        bounds.least_low = bounds.least_low.min(low);
-        bounds.greatest_low = bounds.greatest_low.max(low);
-        bounds.least_high = bounds.least_high.min(high);
-        bounds.greatest_high = bounds.greatest_high.max(high);
+        let (low, high) = (measured - bound, measured + bound);
+        self.0.push(Start { host, measured, low, high });
     }
 
-    /// Returns the skew; `None` with fewer than two hosts.
-    pub(super) fn skew(&self) -> Option<StartSkew> {
-        let bounds = self.bounds.as_ref().filter(|_| self.host_count > 1)?;
+    /// Returns the skew; `None` with fewer than two hosts. Of hosts with the same start, the first
+    /// is named.
+    pub(super) fn skew(&self) -> Option<StartSkew<'a>> {
+        if self.0.len() < 2 {
+            return None;
+        }
+        let starts = self.0.iter();
+        let earliest = starts.clone().min_by_key(|start| start.measured)?;
+        let latest = starts.clone().rev().max_by_key(|start| start.measured)?;
+        let lows = starts.clone().map(|start| start.low);
+        let highs = starts.map(|start| start.high);
         let ns = |ns: i128| u64::try_from(ns.max(0)).unwrap_or(u64::MAX);
         Some(StartSkew {
-            earliest: bounds.earliest.1,
-            latest: bounds.latest.1,
-            measured_ns: ns(bounds.latest.0 - bounds.earliest.0),
-            at_least_ns: ns(bounds.greatest_low - bounds.least_high),
-            at_most_ns: ns(bounds.greatest_high - bounds.least_low),
+            earliest: earliest.host,
+            latest: latest.host,
+            measured_ns: ns(latest.measured - earliest.measured),
+            at_least_ns: ns(lows.clone().max()? - highs.clone().min()?),
+            at_most_ns: ns(highs.max()? - lows.min()?),
         })
     }
 
-    /// Returns the skew as table cells, which are empty with fewer than two hosts. `hosts` contains
-    /// the hosts' names.
-    pub(super) fn cells(&self, hosts: &[String]) -> [String; 6] {
-        let name = |host: u32| hosts.get(host as usize).cloned().unwrap_or_default();
-        let skew = self.skew();
-        let cell =
-            |cell: &dyn Fn(&StartSkew) -> String| skew.as_ref().map_or_else(String::new, cell);
-        [
-            self.host_count.to_string(),
-            cell(&|skew| name(skew.earliest)),
-            cell(&|skew| name(skew.latest)),
-            cell(&|skew| skew.measured_ns.to_string()),
-            cell(&|skew| skew.at_least_ns.to_string()),
-            cell(&|skew| skew.at_most_ns.to_string()),
-        ]
-    }
-}
-
-impl Packed for Starts {
-    fn push(&self, bytes: &mut Vec<u8>) {
-        push(bytes, self.host_count);
-        push(bytes, self.bounds.is_some().into());
-        let Some(bounds) = &self.bounds else { return };
-        let Bounds { earliest, latest, least_low, greatest_low, least_high, greatest_high } =
-            bounds;
-        for (start, host) in [earliest, latest] {
-            push_wide(bytes, *start);
-            push_index(bytes, *host);
-        }
-        for bound in [least_low, greatest_low, least_high, greatest_high] {
-            push_wide(bytes, *bound);
-        }
-    }
-
-    fn take(bytes: &mut Iter<'_, u8>) -> Self {
-        let host_count = take(bytes);
-        if take(bytes) == 0 {
-            return Self { host_count, bounds: None };
-        }
-        let bounds = Bounds {
-            earliest: (take_wide(bytes), take_index(bytes)),
-            latest: (take_wide(bytes), take_index(bytes)),
-            least_low: take_wide(bytes),
-            greatest_low: take_wide(bytes),
-            least_high: take_wide(bytes),
-            greatest_high: take_wide(bytes),
+    /// Returns the skew as table cells, which are empty with fewer than two hosts.
+    pub(super) fn cells(&self) -> [String; 6] {
+        let host_count = self.0.len().to_string();
+        let Some(skew) = self.skew() else {
+            return std::array::from_fn(
+                |at| if at == 0 { host_count.clone() } else { String::new() },
+            );
         };
-        Self { host_count, bounds: Some(bounds) }
+        let StartSkew { earliest, latest, measured_ns, at_least_ns, at_most_ns } = skew;
+        let [measured, least, most] =
+            [measured_ns, at_least_ns, at_most_ns].map(|ns| ns.to_string());
+        [host_count, earliest.to_owned(), latest.to_owned(), measured, least, most]
     }
 }
 
@@ -142,14 +82,14 @@ mod tests {
     fn the_skew_lies_between_what_the_bounds_of_all_hosts_allow() {
         let mut starts = Starts::default();
         let at = |origin_ns, error_ns| CommonTime { origin_ns, error_ns };
-        starts.add(0, at(1000, 10), 50, 4.2);
+        starts.add("a", at(1000, 10), 50, 4.2);
         assert_eq!(starts.skew(), None);
         // The starts are 1,050 +- 15, 1,100 +- 205 and 1,400 +- 1.
-        starts.add(1, at(900, 200), 200, 5.0);
-        starts.add(2, at(1400, 0), 0, 0.5);
+        starts.add("b", at(900, 200), 200, 5.0);
+        starts.add("c", at(1400, 0), 0, 0.5);
         let expected = StartSkew {
-            earliest: 0,
-            latest: 2,
+            earliest: "a",
+            latest: "c",
             measured_ns: 350,
             at_least_ns: 1399 - 1065,
             at_most_ns: 1401 - 895,
@@ -160,30 +100,9 @@ mod tests {
     #[test]
     fn a_skew_below_the_bounds_may_be_none_at_all() {
         let mut starts = Starts::default();
-        starts.add(0, CommonTime { origin_ns: 100, error_ns: 30 }, 0, 0.0);
-        starts.add(1, CommonTime { origin_ns: 140, error_ns: 30 }, 0, 0.0);
+        starts.add("a", CommonTime { origin_ns: 100, error_ns: 30 }, 0, 0.0);
+        starts.add("b", CommonTime { origin_ns: 140, error_ns: 30 }, 0, 0.0);
         let skew = starts.skew().unwrap();
         assert_eq!((skew.measured_ns, skew.at_least_ns, skew.at_most_ns), (40, 0, 100));
-    }
-
-    #[test]
-    fn packed_starts_come_back_as_they_were() {
-        let mut starts = Starts::default();
-        let mut bytes = Vec::new();
-        for host in 0..3 {
-            Packed::push(&starts, &mut bytes);
-            // The lower bounds are negative, and the upper bounds exceed 64 bits.
-            let origin_ns = if host == 0 { 5 } else { u64::MAX - 7 };
-            let time = CommonTime { origin_ns, error_ns: 1 << 40 };
-            starts.add(host, time, u64::from(host) * 100, 0.5);
-        }
-        Packed::push(&starts, &mut bytes);
-        let mut left = bytes.iter();
-        let found: Vec<Starts> = (0..4).map(|_| Packed::take(&mut left)).collect();
-        assert_eq!(left.len(), 0);
-        assert_eq!((found[0].host_count, found[1].host_count), (0, 1));
-        assert_eq!(found[3], starts);
-        let skew = found[3].skew().unwrap();
-        assert_eq!((skew.earliest, skew.latest), (0, 2));
     }
 }
