@@ -14,14 +14,9 @@ use host_reader::{
 };
 use std::{collections::BTreeMap, path::Path, rc::Rc};
 
-/// Offset of one host's clock from the clock common to the merged hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HostOffset {
-    /// Nanoseconds by which the common clock is ahead of the host's clock.
-    pub(super) offset_ns: i64,
-    /// Upper bound of the offset's error during the recording.
-    pub(super) error_ns: u64,
-}
+/// Offset of a host's clock: nanoseconds by which the clock common to the merged hosts is ahead of
+/// it, and an upper bound of the error during the recording.
+pub(super) type HostOffset = DayOffset;
 
 /// What is known about the relation of a host's clock to the clocks of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +53,7 @@ impl KnownClock {
         let to_ns = from_ns.saturating_add(end_ns);
         let day = DayOffset::new(readings, from_ns, to_ns).map_err(DayProblem::label)?;
         let offset_ns = day.offset_ns.checked_sub(namespace_ns).ok_or(range)?;
-        Ok(HostOffset { offset_ns, error_ns: day.error_ns })
+        Ok(HostOffset { offset_ns, ..day })
     }
 }
 
@@ -71,10 +66,7 @@ impl KnownClock {
         origin_ns: i64,
     ) -> Result<HostOffset, &'static str> {
         match (self, summary.machine) {
-            (Self::Day { .. }, Some(MachineClock { day, .. })) => {
-                let DayOffset { offset_ns, error_ns } = day.map_err(DayProblem::label)?;
-                Ok(HostOffset { offset_ns, error_ns })
-            }
+            (Self::Day { .. }, Some(MachineClock { day, .. })) => day.map_err(DayProblem::label),
             _ => self.offset(origin_ns, summary.end_ns),
         }
     }
