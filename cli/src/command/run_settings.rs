@@ -50,9 +50,35 @@ impl Request {
 
     /// Disables settings that are incompatible with a given option, and prints a note for each.
     fn yield_to_options(&mut self) {
-        for (option, is_given, variable, setting) in EXCLUSIONS {
-            let setting = setting(&mut self.settings);
-            if is_given(&self.args) && *setting {
+        let Self { args, settings } = self;
+        let own = ("kernels of your own", args.own.has_files());
+        let sums = ("--enable-sum-profiling", args.enable_sum_profiling);
+        let accumulate = ("--enable-accumulate-profiling", args.enable_accumulate_profiling);
+        let trace_only = ("--device-trace-profiler", args.device_trace_profiler);
+        let dispatch = ("--profile-dispatch-cores", args.profile_dispatch_cores.is_some());
+        // Each variable with its setting and the options that exclude it.
+        let exclusions: [(&str, &mut bool, &[_]); 5] = [
+            (
+                "TT_METAL_NOC_DEBUG_DUMP",
+                &mut settings.non_dropping,
+                &[own, sums, accumulate, trace_only, dispatch],
+            ),
+            ("TT_METAL_TRACE_PROFILER", &mut settings.trace_only, &[dispatch, accumulate]),
+            (
+                "TT_METAL_PROFILER_ACCUMULATE",
+                &mut settings.accumulate,
+                &[trace_only, dispatch, sums],
+            ),
+            (
+                "TT_METAL_DEVICE_PROFILER_DISPATCH",
+                &mut settings.dispatch_cores,
+                &[trace_only, accumulate],
+            ),
+            ("TT_METAL_PROFILER_SUM", &mut settings.sums, &[accumulate]),
+        ];
+        for (variable, setting, options) in exclusions {
+            let given = options.iter().find(|(_, is_given)| *is_given);
+            if let (Some((option, _)), true) = (given, *setting) {
                 *setting = false;
                 note!("kprof: {variable} has no effect beside {option}");
             }
@@ -118,62 +144,4 @@ fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
     let name = "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH";
     let is_folder = matches!(problem, Problem::HasNoEffect { name: found, .. } if *found == name);
     args.collect_noc_traces && is_folder
-}
-
-/// An option that excludes an environment variable: the option's name, a function that tells
-/// whether the option is given, the variable's name, and a function that returns the variable's
-/// setting.
-type Exclusion =
-    (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
-
-const ACCUMULATE: &str = "TT_METAL_PROFILER_ACCUMULATE";
-const DISPATCH: &str = "TT_METAL_DEVICE_PROFILER_DISPATCH";
-const DUMP: &str = "TT_METAL_NOC_DEBUG_DUMP";
-const SUM: &str = "TT_METAL_PROFILER_SUM";
-const TRACE: &str = "TT_METAL_TRACE_PROFILER";
-
-const EXCLUSIONS: [Exclusion; 13] = [
-    ("kernels of your own", |args| args.own.has_files(), DUMP, non_dropping),
-    ("--enable-sum-profiling", |args| args.enable_sum_profiling, DUMP, non_dropping),
-    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, DUMP, non_dropping),
-    ("--device-trace-profiler", |args| args.device_trace_profiler, DUMP, non_dropping),
-    ("--profile-dispatch-cores", |args| args.profile_dispatch_cores.is_some(), DUMP, non_dropping),
-    ("--device-trace-profiler", |args| args.device_trace_profiler, ACCUMULATE, accumulate),
-    ("--device-trace-profiler", |args| args.device_trace_profiler, DISPATCH, dispatch_cores),
-    ("--profile-dispatch-cores", |args| args.profile_dispatch_cores.is_some(), TRACE, trace_only),
-    (
-        "--profile-dispatch-cores",
-        |args| args.profile_dispatch_cores.is_some(),
-        ACCUMULATE,
-        accumulate,
-    ),
-    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, TRACE, trace_only),
-    (
-        "--enable-accumulate-profiling",
-        |args| args.enable_accumulate_profiling,
-        DISPATCH,
-        dispatch_cores,
-    ),
-    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, SUM, sums),
-    ("--enable-sum-profiling", |args| args.enable_sum_profiling, ACCUMULATE, accumulate),
-];
-
-const fn accumulate(settings: &mut Settings) -> &mut bool {
-    &mut settings.accumulate
-}
-
-const fn dispatch_cores(settings: &mut Settings) -> &mut bool {
-    &mut settings.dispatch_cores
-}
-
-const fn non_dropping(settings: &mut Settings) -> &mut bool {
-    &mut settings.non_dropping
-}
-
-const fn sums(settings: &mut Settings) -> &mut bool {
-    &mut settings.sums
-}
-
-const fn trace_only(settings: &mut Settings) -> &mut bool {
-    &mut settings.trace_only
 }
