@@ -1,9 +1,7 @@
 //! `kprof run`: runs a workload on the simulator, and reads the simulated chips like real ones.
 
 use super::{
-    backend,
-    kernels::{self, use_threads},
-    run_counters, run_mesh,
+    backend, run_counters, run_mesh,
     run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::Request,
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::{
     args::{Backend, RunArgs, ShowArgs, WorkloadArgs},
-    failure::{Failure, OrFail, failure},
+    failure::{Failure, OrFail, failure, note},
     json::{HostCounts, ReadCounts, Source},
     numbers::counted,
     output::Findings,
@@ -21,7 +19,7 @@ use crate::{
 };
 use host_reader::{counters::describe_counters, noc_events::describe_addresses};
 use sim::{mesh::SimulatedMesh, workload::WorkloadOptions};
-use std::{path::PathBuf, process::ExitCode};
+use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
 
 /// Runs the workload, reads the mesh, writes the log and prints the tables.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -107,7 +105,7 @@ pub(super) fn carry_out(
     view.iter().for_each(wait_for_viewers);
     // A faulty kernel file fails in the same way on every core, so one failure suffices.
     let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
-    Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
+    Ok(if print_failures(&failures, rows) { ExitCode::from(2) } else { code })
 }
 
 /// Refuses options that ttsim does not support because it has no timing.
@@ -140,4 +138,24 @@ fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'
         counted(source.launches, "launch", "launches"),
         args.seed,
     )
+}
+
+/// Sets the number of threads; without a number, each processor gets one thread.
+fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
+    let Some(count) = count else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
+    pool.build_global()
+        .map_err(|error| failure!("cannot start {count} threads: {error}; choose fewer"))
+}
+
+/// Prints at most `rows` failures of kernels; returns true if there is at least one failure.
+fn print_failures(failures: &[String], rows: usize) -> bool {
+    for failure in failures.iter().take(rows) {
+        note!("kprof: {failure}");
+    }
+    if failures.len() > rows {
+        let hidden = counted((failures.len() - rows) as u64, "more failure", "more failures");
+        note!("kprof: {hidden} of kernels, --rows 0 shows all");
+    }
+    !failures.is_empty()
 }

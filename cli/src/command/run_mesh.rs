@@ -1,20 +1,19 @@
 //! Configuration of the mesh for `kprof run`, built from the options.
 
-use super::{
-    kernels,
-    own_kernels::read_firmware,
-    run_work::{PIPELINE, Work},
-};
+use super::run_work::{PIPELINE, Work};
 use crate::{
     args::{Backend, DispatchCoreKind, RelayMemory, Waits, WorkloadArgs},
-    failure::{Failure, failure},
+    failure::{Failure, OrFail, failure},
 };
 use sim::{
     arch::Arch,
     config::{CHIPS_MAX, ChipConfig, MeshConfig, RelaySink, WaitRecords},
     dispatch::DispatchCores,
+    machine::{TARGET, has_object_code},
     mesh::SimulatedMesh,
+    tt_metal::firmware::FirmwareSet,
 };
+use std::sync::Arc;
 
 /// Returns the requested architecture.
 pub(super) fn arch(args: &WorkloadArgs) -> Result<Arch, Failure> {
@@ -72,8 +71,8 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     if let Some(cycle_limit) = args.own.cycle_limit {
         config = config.with_cycle_budget(cycle_limit);
     }
-    if let Some(firmware) = read_firmware(args)? {
-        config = config.with_firmware(&firmware);
+    if let Some(folder) = &args.own.firmware {
+        config = config.with_firmware(&Arc::new(FirmwareSet::open(folder).or_fail()?));
     }
     Ok(config)
 }
@@ -87,7 +86,9 @@ pub(super) fn with_kernels(
     if config.modes.firmware.is_some() {
         return Ok(config);
     }
-    kernels::check_object_code()?;
+    if !has_object_code() {
+        return Err(no_object_code());
+    }
     if args.noc_debug_dump {
         check_waits(work, "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)")?;
         return Ok(config.with_debug_dump());
@@ -135,4 +136,22 @@ pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u3
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);
     let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
     (workers, all.saturating_sub(workers).saturating_sub(config.relays))
+}
+
+fn no_object_code() -> Failure {
+    failure!(
+        "cannot run kernels: this kprof was built without the riscv32im target; `rustup target add \
+         {TARGET}` and build it again"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_install_is_said_where_the_target_was_missing() {
+        let Failure::Sentence(sentence) = no_object_code() else { panic!("no sentence") };
+        assert!(sentence.contains("`rustup target add riscv32im-unknown-none-elf`"), "{sentence}");
+    }
 }

@@ -1,18 +1,18 @@
 //! What `kprof run` runs: a built-in workload, or the user's own kernels.
 
-use super::own_kernels::read_kernel;
 use crate::{
     args::WorkloadArgs,
     failure::{Failure, OrFail, failure},
 };
 use sim::{
     arch::Arch,
+    kernel::file::KernelFile,
     machine::{core_code::fitting_image, images::Selection},
     mesh::SimulatedMesh,
     program::{Kernel, Program},
     workload::{Plan, Workload, WorkloadOptions},
 };
-use std::sync::Arc;
+use std::{fs, path::Path, sync::Arc};
 use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 /// What a run executes.
@@ -92,6 +92,13 @@ impl Work {
             }
         }
     }
+}
+
+/// Reads a kernel's ELF file.
+fn read_kernel(path: &Path) -> Result<KernelFile, Failure> {
+    let file = fs::read(path)
+        .map_err(|error| failure!("cannot read the kernel {}: {error}", path.display()))?;
+    KernelFile::new(path.display().to_string(), file).or_fail()
 }
 
 /// Returns an error if an option that belongs to one workload is given with another workload.
