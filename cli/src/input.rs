@@ -110,15 +110,14 @@ pub(crate) fn chosen_run(
     })
 }
 
-/// Returns the title, the architecture and the number of worker cores of a readout.
-pub(crate) fn describe(readout: &Readout) -> (String, String, Option<u32>) {
+/// Returns the title of a readout.
+pub(crate) fn describe(readout: &Readout) -> String {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
-        return ("empty log".to_owned(), String::new(), None);
+        return "empty log".to_owned();
     };
     let cores = chip.max_compute_cores.map_or_else(String::new, |count| {
         format!(", {}", counted(count.into(), "worker core", "worker cores"))
     });
     let chips = counted(readout.devices.len() as u64, "chip", "chips");
-    let title = format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz);
-    (title, chip.arch.clone(), chip.max_compute_cores)
+    format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz)
 }

@@ -148,6 +148,23 @@ pub(crate) struct Source<'a> {
     pub(crate) devices: usize,
     pub(crate) worker_cores: Option<u32>,
     pub(crate) launches: u64,
+impl<'a> Source<'a> {
+    /// Returns information about a recording whose chips were not simulated by this process.
+    pub(crate) fn new(findings: &'a Findings, host: HostCounts) -> Self {
+        let Findings { readout, report, .. } = findings;
+        let chip = readout.devices.first().map(|device| &device.chip);
+        Self {
+            arch: chip.map_or("", |chip| &chip.arch),
+            devices: readout.devices.len(),
+            worker_cores: chip.and_then(|chip| chip.max_compute_cores),
+            launches: report.summary.launch_count,
+            execution_failures: &[],
+            reads: None,
+            host,
+        }
+    }
+}
+
     /// One sentence for each failure of a kernel.
     pub(crate) execution_failures: &'a [String],
     /// Number of reads and their pause, if chips were read while launches ran.

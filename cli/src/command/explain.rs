@@ -161,7 +161,7 @@ fn show_run(
     readout: &Readout,
     explanation: &Explanation,
 ) -> Result<(), Failure> {
-    let (title, ..) = describe(readout);
+    let title = describe(readout);
     let launches = counted(explanation.ops.len() as u64, "launch", "launches");
     show(args, (number, &format!("{title}, {launches}")), explanation)
 }

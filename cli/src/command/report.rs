@@ -10,7 +10,6 @@ use crate::{
     progress::Busy,
 };
 use host_reader::{
-    export::HiddenLaunches,
     log::PackedLog,
     recording::{Opened, report_of_log},
 };
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             drop(busy);
             let (recording, report) = figures?;
             let findings = Findings::from_report(recording, report);
-            return show(args, findings, HostCounts::default(), "", HiddenLaunches::default());
+            return show(args, &findings, HostCounts::default(), "");
         }
         opened => opened,
     };
@@ -47,8 +46,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             writeln!(std::io::stdout())?;
         }
-        let findings = Findings::new(run, args.show)?;
-        let shown = show(args, findings, host, &which, hidden)?;
+        let mut findings = Findings::new(run, args.show)?;
+        findings.filter(&joined(&args.filters), hidden);
+        let shown = show(args, &findings, host, &which)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -58,23 +58,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 fn show(
     args: &ReportArgs,
-    mut findings: Findings,
+    findings: &Findings,
     host: HostCounts,
     which: &str,
-    hidden: HiddenLaunches,
 ) -> Result<ExitCode, Failure> {
-    let Findings { readout, report, .. } = &findings;
-    let (title, arch, worker_cores) = describe(readout);
-    let source = Source {
-        arch: &arch,
-        devices: readout.devices.len(),
-        worker_cores,
-        launches: report.summary.launch_count,
-        execution_failures: &[],
-        reads: None,
-        host,
-    };
-    let title = format!("{which}{title}");
-    findings.filter(&joined(&args.filters), hidden);
-    findings.show(&title, &source, args.show)
+    let title = format!("{which}{}", describe(&findings.readout));
+    findings.show(&title, &Source::new(findings, host), args.show)
 }

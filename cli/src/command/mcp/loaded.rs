@@ -141,7 +141,7 @@ impl Part {
     fn from_run(recording: Recording) -> Self {
         let explanation = Explanation::from_recording(&recording);
         let report = Report::new(&recording.readout);
-        let (title, ..) = describe(&recording.readout);
+        let title = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
         let run = RunFigures { report, names, losses: recording.readout.losses };
         Self { title, explanation, figures: Figures::Run(Box::new(run)) }

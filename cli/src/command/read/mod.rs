@@ -161,16 +161,7 @@ fn show(
     args: &ChipArgs,
 ) -> Result<ExitCode, Failure> {
     let findings = Findings::new(recording, args.show)?;
-    let chip = findings.readout.devices.first().map(|device| &device.chip);
-    let source = Source {
-        arch: chip.map_or("", |chip| &chip.arch),
-        devices,
-        worker_cores: chip.and_then(|chip| chip.max_compute_cores),
-        launches: findings.report.summary.launch_count,
-        execution_failures: &[],
-        reads: None,
-        host: HostCounts::default(),
-    };
+    let source = Source { devices, ..Source::new(&findings, HostCounts::default()) };
     let chips = counted(source.devices as u64, "chip", "chips");
     let title = format!("{}, {chips}, firmware from {firmware}", source.arch);
     findings.show(&title, &source, args.show)
