@@ -9,7 +9,7 @@ use crate::{
     watermark::fullest_lane,
 };
 use host_reader::{
-    analysis::{DataStatistics, KindCount, Report, SubtractedProbeCost},
+    analysis::{DataStatistics, KeptCounts, KindCount, SubtractedProbeCost},
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
@@ -28,7 +28,8 @@ use std::io::Write;
 pub(crate) struct Document<'a> {
     #[serde(flatten)]
     source: &'a Source<'a>,
-    kept: Kept,
+    /// Numbers of records that were read. A zone counts once, even if its end is artificial.
+    kept: Object<KeptCounts>,
     lost: Lost,
     anomalies: u64,
     repairs: u64,
@@ -85,17 +86,6 @@ impl FilteredOut {
     }
 }
 
-/// Numbers of records that were read. A zone counts once, even if its end is artificial.
-#[derive(Serialize)]
-struct Kept {
-    zones: u64,
-    data: u64,
-    events: u64,
-    sums: u64,
-    open_zones: u64,
-    orphan_ends: u64,
-}
-
 /// Numbers of missing records, by cause, summed over all kinds of records.
 #[derive(Serialize)]
 pub(crate) struct Lost {
@@ -148,6 +138,16 @@ pub(crate) struct Source<'a> {
     pub(crate) devices: usize,
     pub(crate) worker_cores: Option<u32>,
     pub(crate) launches: u64,
+    /// One sentence for each failure of a kernel.
+    pub(crate) execution_failures: &'a [String],
+    /// Number of reads and their pause, if chips were read while launches ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reads: Option<ReadCounts>,
+    /// Counts of the host's events.
+    #[serde(flatten)]
+    pub(crate) host: HostCounts,
+}
+
 impl<'a> Source<'a> {
     /// Returns information about a recording whose chips were not simulated by this process.
     pub(crate) fn new(findings: &'a Findings, host: HostCounts) -> Self {
@@ -163,16 +163,6 @@ impl<'a> Source<'a> {
             host,
         }
     }
-}
-
-    /// One sentence for each failure of a kernel.
-    pub(crate) execution_failures: &'a [String],
-    /// Number of reads and their pause, if chips were read while launches ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reads: Option<ReadCounts>,
-    /// Counts of the host's events.
-    #[serde(flatten)]
-    pub(crate) host: HostCounts,
 }
 
 /// Number of reads while launches ran, and the requested pause between two reads.
@@ -197,7 +187,17 @@ impl<'a> Document<'a> {
         let summary = &report.summary;
         Self {
             source,
-            kept: kept(report),
+            kept: Object::new(
+                summary.kept,
+                [
+                    ("zones", |kept| (kept.zones + kept.open_zones).into()),
+                    ("data", |kept| kept.data.into()),
+                    ("events", |kept| kept.events.into()),
+                    ("sums", |kept| kept.sums.into()),
+                    ("open_zones", |kept| kept.open_zones.into()),
+                    ("orphan_ends", |kept| kept.orphan_ends.into()),
+                ],
+            ),
             lost: Lost::from_ledger(&readout.losses),
             anomalies: summary.anomaly_count,
             repairs: summary.repair_count,
@@ -218,18 +218,6 @@ impl<'a> Document<'a> {
             buffers: buffers::document(buffers),
             filtered_out: filtered.as_ref(),
         }
-    }
-}
-
-const fn kept(report: &Report) -> Kept {
-    let kept = &report.summary.kept;
-    Kept {
-        zones: kept.zones + kept.open_zones,
-        data: kept.data,
-        events: kept.events,
-        sums: kept.sums,
-        open_zones: kept.open_zones,
-        orphan_ends: kept.orphan_ends,
     }
 }
 
