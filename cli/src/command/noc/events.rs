@@ -125,44 +125,34 @@ impl Events {
             opened => {
                 let mut recording = chosen_run(unpacked(opened)?.recordings, file, run)?;
                 retain(&mut recording, filters)?;
-                if !recording.noc_traces.unrepeated().is_empty() {
-                    Harvesting::apply(harvesting, &mut recording.readout)?;
-                    return Ok(Self::beside(&recording, &topology_beside(file)));
-                }
                 let lanes = NocLanes::from_readout(&recording.readout);
-                recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
                 (recording, lanes)
             }
         };
         Harvesting::apply(harvesting, &mut recording.readout)?;
-        Ok(Self::from_lanes(recording, lanes, &topology_beside(file)))
+        Ok(Self::new(recording, lanes, &topology_beside(file)))
     }
 
-    fn from_lanes(recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
-        let source_sentence = recording.noc_traces.sentence_of_log();
-        let Recording { readout, ops, .. } = recording;
-        let names = OpNames::new(&ops);
-        let chips = chips_of(&readout, topology);
+    /// Takes the events in a recording or, if a log has none, those in noc_trace files next to it.
+    fn new(mut recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
+        let chips = chips_of(&recording.readout, topology);
         let locks = lanes.take_locks();
-        let notes = locks.notes.sentences().chain(missing_records(&readout)).collect();
-        let source = Source::Recorded(Box::new(Recorded { readout, names, lanes }));
-        Self { source, chips, held: Some(locks.held), source_sentence, notes }
-    }
-
-    /// Reads the events of the noc_trace files next to a log without events.
-    fn beside(recording: &Recording, topology: &[u8]) -> Self {
-        let readout = &recording.readout;
-        let (traces, counts) = recording.noc_events_beside();
-        let mut lanes = NocLanes::from_readout(readout);
-        let locks = lanes.take_locks();
-        let notes = counts.left_out_sentences().chain(locks.notes.sentences());
-        let notes = notes.chain(missing_records(readout)).collect();
-        let chips = chips_of(readout, topology);
-        let grids = readout.devices.iter().filter_map(|device| {
-            Some((device.chip.chip_id, TileMap::unharvested(&device.chip.arch)?.grid()))
-        });
-        let source = Source::Files(traces, grids.collect());
-        let source_sentence = Some(counts.source_sentence());
+        let mut notes: Vec<_> = locks.notes.sentences().collect();
+        notes.extend(missing_records(&recording.readout));
+        let (source, source_sentence) = if recording.noc_traces.unrepeated().is_empty() {
+            recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
+            let sentence = recording.noc_traces.sentence_of_log();
+            let Recording { readout, ops, .. } = recording;
+            let names = OpNames::new(&ops);
+            (Source::Recorded(Box::new(Recorded { readout, names, lanes })), sentence)
+        } else {
+            let (traces, counts) = recording.noc_events_beside();
+            notes.splice(..0, counts.left_out_sentences());
+            let grids = recording.readout.devices.iter().filter_map(|device| {
+                Some((device.chip.chip_id, TileMap::unharvested(&device.chip.arch)?.grid()))
+            });
+            (Source::Files(traces, grids.collect()), Some(counts.source_sentence()))
+        };
         Self { source, chips, held: Some(locks.held), source_sentence, notes }
     }
 
