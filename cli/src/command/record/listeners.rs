@@ -91,30 +91,19 @@ const LISTENS: &str = "0A";
 #[cfg(target_os = "linux")]
 fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    let ip = match digits.len() {
-        8 => IpAddr::from(bytes_at(digits, 0)?),
-        32 => {
-            let words = [
-                bytes_at(digits, 0)?,
-                bytes_at(digits, 8)?,
-                bytes_at(digits, 16)?,
-                bytes_at(digits, 24)?,
-            ];
-            IpAddr::from(<[u8; 16]>::try_from(words.as_flattened()).ok()?)
-        }
-        _ => return None,
+    let words = (0..digits.len()).step_by(8).map(|at| digits.get(at..at + 8));
+    let words = words.map(|word| u32::from_str_radix(word?, 16).ok());
+    let bytes = words.collect::<Option<Vec<_>>>()?.into_iter().flat_map(u32::to_ne_bytes);
+    let bytes: Vec<u8> = bytes.collect();
+    let ip = match <[u8; 4]>::try_from(&*bytes) {
+        Ok(bytes) => IpAddr::from(bytes),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?),
     };
     Some(match ip {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
     })
-}
-
-/// Returns the four bytes that eight hexadecimal digits at `at` represent, in memory order.
-fn bytes_at(digits: &str, at: usize) -> Option<[u8; 4]> {
-    let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
-    Some(word.to_ne_bytes())
 }
 
 /// Returns the numbers of the sockets of a process and its descendants.
