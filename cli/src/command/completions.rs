@@ -5,12 +5,11 @@ use crate::{
     failure::Failure,
 };
 use clap::CommandFactory;
-use std::{io::Write, process::ExitCode};
+use std::io::Write;
 
 /// Writes the shell's script to standard output.
-pub(crate) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kprof", &mut script);
-    std::io::stdout().lock().write_all(&script)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(std::io::stdout().lock().write_all(&script)?)
 }

@@ -25,12 +25,11 @@ use serde::Serialize;
 use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
-    process::ExitCode,
     time::UNIX_EPOCH,
 };
 
 /// Reads the input, builds the trace and writes it; a failure leaves no partial file.
-pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     let named = |is_name: fn(&Path) -> bool| {
         args.format.is_none() && args.output.as_deref().is_some_and(is_name)
     };
@@ -40,12 +39,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         if args.compare.is_some() {
             return Err(compare_is_of_html());
         }
-        if is_log {
-            device_log::write(args)?
-        } else {
-            noc::export::write(args)?
-        }
-        return Ok(ExitCode::SUCCESS);
+        return if is_log { device_log::write(args) } else { noc::export::write(args) };
     }
     let target = target(args)?;
     if matches!(target, Target::File(..)) {
@@ -74,11 +68,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let cancel = cancel_on_signals()?;
     match target {
         Target::File(format, destination) => {
-            write_file(args, &trace, format, &destination, &cancel)?;
+            write_file(args, &trace, format, &destination, &cancel)
         }
-        Target::Dataset(dataset) => dataset.write(&trace, &run, &cancel, args.json)?,
+        Target::Dataset(dataset) => dataset.write(&trace, &run, &cancel, args.json),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {

@@ -13,15 +13,14 @@ use host_reader::{
     tables::Objects,
 };
 use serde::Serialize;
-use std::{collections::BTreeSet, io::Write, process::ExitCode};
+use std::{collections::BTreeSet, io::Write};
 
 /// Reads a capture and prints its summary.
-pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
     let (info, problem_count) = (capture.info(), capture.problems().len());
     let document = args.json.then(|| Summary::new(&info, problem_count));
-    print(document, |out| write(&info, problem_count as u64, out))?;
-    Ok(ExitCode::SUCCESS)
+    print(document, |out| write(&info, problem_count as u64, out))
 }
 
 /// The JSON document that `--json` prints.

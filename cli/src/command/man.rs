@@ -5,12 +5,10 @@ use crate::{
     failure::{Failure, OrFail, make_folder},
 };
 use clap::CommandFactory;
-use std::process::ExitCode;
 
 /// Writes `kprof.1` and one page per command into the folder.
-pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &ManArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     make_folder(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder).or_fail_at(folder)?;
-    Ok(ExitCode::SUCCESS)
+    clap_mangen::generate_to(Cli::command(), folder).or_fail_at(folder)
 }

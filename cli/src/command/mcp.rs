@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
 #[cfg(feature = "mcp")]
 mod arguments;
@@ -54,7 +54,7 @@ pub(crate) struct McpArgs {
 }
 
 /// Serves one client until it closes standard input.
-pub(crate) fn run(args: &McpArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     #[cfg(feature = "mcp")]
     return server::run(args.input.as_deref(), &args.root);
     #[cfg(not(feature = "mcp"))]

@@ -41,33 +41,34 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// Runs the requested command.
+/// Runs the requested command. Commands without an exit code of their own end with 0.
 pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
-    match cli.command {
-        None => run::run(&cli.run),
-        Some(Command::Run(args)) => run::run(&args),
+    let done = match cli.command {
+        None => return run::run(&cli.run),
+        Some(Command::Run(args)) => return run::run(&args),
+        Some(Command::Capture(args)) => return capture::run(&args),
+        Some(Command::Noc(args)) => return noc::run(&args),
+        Some(Command::Ops(args)) => return ops::run(&args),
+        Some(Command::Check(args)) => return check::run(&args),
+        Some(Command::Report(args)) => return report::run(&args),
+        Some(Command::Record(args)) => return record::run(&args),
+        Some(Command::Read(args)) => return read::read(&args),
+        Some(Command::Attach(args)) => return read::attach(&args),
+        Some(Command::Diff(args)) => return diff::run(&args),
+        Some(Command::Merge(args)) => return dataset::merge(&args),
+        Some(Command::Explain(args)) => return explain::run(&args),
+        Some(Command::Serve(args)) => return serve::run(&args),
         Some(Command::Sdk(args)) => sdk::run(&args),
-        Some(Command::Capture(args)) => capture::run(&args),
-        Some(Command::Noc(args)) => noc::run(&args),
-        Some(Command::Ops(args)) => ops::run(&args),
         Some(Command::Info(args)) => info::run(&args),
-        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
-        Some(Command::Report(args)) => report::run(&args),
-        Some(Command::Record(args)) => record::run(&args),
-        Some(Command::Read(args)) => read::read(&args),
-        Some(Command::Attach(args)) => read::attach(&args),
         Some(Command::Export(args)) => export::run(&args),
-        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
-        Some(Command::Diff(args)) => diff::run(&args),
-        Some(Command::Merge(args)) => dataset::merge(&args),
         Some(Command::Compact(args)) => dataset::compact(&args),
-        Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         #[cfg(feature = "ttsim")]
         Some(Command::TtsimChild(args)) => ttsim_child::run(&args),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -14,7 +14,7 @@ use host_reader::{
     export::{Destination, ExportFormat, write_atomically, write_ops_page},
 };
 use serde::Serialize;
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
 
 /// Numbers of ops and of problems, such as unreadable lines, in the CSV.
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ pub(super) fn write(
     args: &ExportArgs,
     csv: &Path,
     destination: &Destination,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let refused = [
         (args.compare.is_some(), "--compare is of recordings; `kprof diff` compares ops CSVs"),
         (args.run.is_some(), "--run is of captures; an ops CSV is one run"),
@@ -46,7 +46,7 @@ pub(super) fn write(
     })
     .map_err(|error| refusal(&error))?;
     if *destination == Destination::Stdout {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let (ops, host_ops) = (report.totals.device_op_count, report.totals.host_op_count);
     let problems = (report.problems.len() as u64).saturating_add(report.skipped_line_count);
@@ -58,6 +58,5 @@ pub(super) fn write(
     };
     let (ops, host_ops) = (counted(ops, "op", "ops"), counted(host_ops, "op", "ops"));
     let problems = counted(problems, "problem", "problems");
-    written.print(args.json, &format!("{ops}, {host_ops} of the host, {problems}"))?;
-    Ok(ExitCode::SUCCESS)
+    written.print(args.json, &format!("{ops}, {host_ops} of the host, {problems}"))
 }

@@ -24,7 +24,6 @@ use std::{
     num::NonZeroU64,
     ops::RangeInclusive,
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 /// Show the cost of each op of an ops CSV, its bound, and advice.
@@ -194,7 +193,7 @@ enum GroupBy {
 }
 
 /// Reads the CSVs, analyses them and prints the result.
-pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &PerfArgs) -> Result<(), Failure> {
     let busy = Busy::new("reading ops");
     let files = args.csv_files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let report = PerfReport::new(files, &options(args)?);
@@ -207,8 +206,7 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
         let document = args.look.json.then_some(&report);
         print(document, |out| write_table(&report, table_options(args), out))?;
     }
-    write_summary_file(args, &report)?;
-    Ok(ExitCode::SUCCESS)
+    write_summary_file(args, &report)
 }
 
 /// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it.

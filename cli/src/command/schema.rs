@@ -9,10 +9,10 @@ use crate::{
 };
 use comfy_table::{Table, presets};
 use host_reader::tables::{ColumnSchema, TableSchema, schemas};
-use std::{io::Write, process::ExitCode};
+use std::io::Write;
 
 /// Prints the columns of all tables, or of the table that is named.
-pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
     let mut tables = schemas();
     if let Some(name) = &args.table {
         let names: Vec<_> = tables.iter().map(|table| table.name).collect();
@@ -23,14 +23,11 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
         }
     }
     match args.views {
-        Some(engine) => {
-            write_views(&tables, &args.dataset, engine, &mut std::io::stdout().lock())?;
-        }
+        Some(engine) => write_views(&tables, &args.dataset, engine, &mut std::io::stdout().lock()),
         None => print(args.json.then_some(&tables), |out| {
             tables.iter().try_for_each(|table| write(table, out))
-        })?,
+        }),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn write(schema: &TableSchema, out: &mut impl Write) -> std::io::Result<()> {

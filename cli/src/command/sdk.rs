@@ -8,11 +8,11 @@ use sim::{
     arch::Arch,
     machine::{TARGET, images, images::Selection, link_script::link_script},
 };
-use std::{fs, io::Write, process::ExitCode};
+use std::{fs, io::Write};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
 
 /// Writes a linker script for each processor (RISC) of each architecture.
-pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
     for arch in Arch::ALL {
         let selection = Selection::new(arch, args.enable_sum_profiling);
         let folder = args.output.join(arch.facts().name);
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
         }
         writeln!(std::io::stdout(), "{}", folder.display())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn no_firmware() -> Failure {

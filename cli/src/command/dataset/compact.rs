@@ -10,10 +10,10 @@ use crate::{
     progress::Busy,
 };
 use host_reader::export::compact;
-use std::{io::Write, process::ExitCode};
+use std::io::Write;
 
 /// Compacts the dataset, and prints the numbers of files and bytes before and after.
-pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &CompactArgs) -> Result<(), Failure> {
     let busy = Busy::new(format!("compacting {}", args.dataset.display()));
     let logs = delta_logs(args.delta_log);
     let counts = compact(&location(&args.dataset)?, logs, &cancel_on_signals()?);
@@ -29,6 +29,5 @@ pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
             grouped(counts.bytes),
             grouped(counts.bytes_before),
         )
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

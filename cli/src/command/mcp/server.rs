@@ -20,7 +20,7 @@ use rmcp::{
     service::{RequestContext, ServerInitializeError},
     transport::stdio,
 };
-use std::{path::Path, process::ExitCode, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a recording, then ask \
     explain first: it ranks causes with what could be gained at most. Answers are tables of at most \
@@ -35,7 +35,7 @@ const LONGEST_ERROR: usize = 960;
 ///
 /// # Errors
 /// If the input cannot be loaded, or the client does not follow the protocol.
-pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<(), Failure> {
     // This must precede the first thread: existing threads would stay unrestricted.
     let session = Session::new(Root::confine(root, input)?);
     if let Some(path) = input {
@@ -47,7 +47,7 @@ pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure
     let served = runtime.block_on(serve(server));
     // A read of standard input in progress cannot be cancelled.
     runtime.shutdown_background();
-    served.map(|()| ExitCode::SUCCESS)
+    served
 }
 
 async fn serve(server: Server) -> Result<(), Failure> {
