@@ -411,7 +411,7 @@ mod tests {
         let folder = installed();
         let base = folder.path().join("ttnn");
         let cache = folder.path().join("cache");
-        let build = Build { keeps_going: true, ..build() };
+        let build = Build { sums: true, keeps_going: true, ..build() };
         let tree = Tree::make(&cache, &package(&base), &base, &build).unwrap();
         assert_eq!(run(&tree, &["-c", "k.cc"]).1, Some(0));
         let problems = fs::read_to_string(&tree.problems).unwrap();
