@@ -55,8 +55,8 @@ impl<'a> TraceNames<'a> {
         let lanes: Vec<_> = readout.lanes().collect();
         let is_used = lanes
             .par_iter()
-            .map(|lane| {
-                let mut is_used = Vec::new();
+            // One list for many lanes: it has an entry for each zone index, of which there may be 65,536.
+            .fold(Vec::new, |mut is_used, lane| {
                 for head in &lane.heads {
                     let index = head.zone().0 as usize;
                     if index >= is_used.len() {
