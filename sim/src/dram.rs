@@ -94,8 +94,13 @@ impl Dram {
         if !self.read(bank, address, words) {
             return false;
         }
+        let end = address + 4 * words.len() as u64;
         let landings = self.in_flight.range(..=(chip_cycle, u64::MAX));
         for landing in landings.map(|(_, landing)| landing).filter(|landing| landing.bank == bank) {
+            let landing_end = landing.address.saturating_add(4 * landing.words.len() as u64);
+            if landing.address >= end || landing_end <= address {
+                continue;
+            }
             for (at, &word) in (landing.address..).step_by(4).zip(&landing.words) {
                 let index = at.wrapping_sub(address) / 4;
                 if let Some(place) = usize::try_from(index).ok().and_then(|at| words.get_mut(at)) {

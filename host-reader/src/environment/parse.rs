@@ -287,16 +287,22 @@ impl Parser {
 fn misspelling(name: &str) -> Option<Problem> {
     let upper = name.to_uppercase();
     let has_profiler = upper.starts_with("TT") && upper.contains("PROFIL");
+    let letters_to = |variable: &Variable| strsim::damerau_levenshtein(&upper, variable.name);
+    let letter_count = upper.chars().count();
+    let is_near = |variable: &Variable| {
+        variable.name.len().abs_diff(letter_count) <= NEAR && letters_to(variable) <= NEAR
+    };
+    if !has_profiler && !VARIABLES.iter().any(is_near) {
+        return None;
+    }
     let own = own_words(&upper);
-    let distances = VARIABLES.iter().map(|variable| {
-        let letters = strsim::damerau_levenshtein(&upper, variable.name);
+    let distance = |variable: &&Variable| {
+        let letters = letters_to(variable);
         let words = strsim::damerau_levenshtein(&own, &own_words(variable.name));
-        (letters, words, variable.name)
-    });
-    let is_near = distances.clone().any(|(letters, ..)| letters <= NEAR);
-    let (.., nearest) =
-        distances.min_by_key(|&(letters, words, _)| (letters.min(words), letters))?;
-    (is_near || has_profiler).then(|| Problem::Misspelled { name: name.to_owned(), nearest })
+        (letters.min(words), letters)
+    };
+    let nearest = VARIABLES.iter().min_by_key(distance)?.name;
+    Some(Problem::Misspelled { name: name.to_owned(), nearest })
 }
 
 /// Returns the words of a name, sorted and without `TT`, `METAL`, `DEVICE` and `PROFILER`. People
