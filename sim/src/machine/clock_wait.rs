@@ -42,6 +42,8 @@ impl ClockLoop {
     }
 }
 
+/// Opcodes of the loop's instructions: the low seven bits of their words.
+const OPCODES: [u32; 3] = [0x03, 0x33, 0x63];
 /// Instructions of the loop.
 const CODES: [Code; 3] = [Code::LoadWord, Code::Subtract, Code::BranchLessUnsigned];
 
@@ -82,14 +84,14 @@ impl Run<'_> {
             return None;
         }
         let word = |at: u32| self.stage.tile.load(at.into());
-        let back = match word(pc) & 0x7F {
-            0x03 => 0,
-            0x33 => 4,
-            0x63 => 8,
-            _ => return None,
-        };
+        let back = OPCODES.iter().zip([0, 4, 8]).find(|(opcode, _)| **opcode == word(pc) & 0x7F)?.1;
         let head = pc.checked_sub(back)?;
-        ClockLoop::new(head, [word(head), word(head + 4), word(head + 8)])
+        let words = [word(head), word(head + 4), word(head + 8)];
+        // Most turns end elsewhere, and decoding takes longer than a short turn.
+        if words.map(|word| word & 0x7F) != OPCODES {
+            return None;
+        }
+        ClockLoop::new(head, words)
     }
 
     /// Returns true if the loop loads the low word of the wall clock.
