@@ -327,12 +327,11 @@ fn the_memory_of_a_merge_does_not_grow_with_the_rows() {
     let long = Log::of_chip(op_count_or(800));
     // Both have more zones than a row group of the dataset.
     let short = Log::of_chip(long.op_count.min(1_600) / 4);
-    let peaks_kib @ [short_kib, long_kib] = [short, long].map(merge_peak_kib);
-    println!("{} rows: {peaks_kib:?} KiB", long.row_count());
     // The packed records of an op take more than 3 KiB. Until ops fill a row group, each takes more
     // than a kilobyte there and in its report.
     let more_ops = long.op_count - short.op_count;
-    assert!(long_kib < short_kib + 3_000 + more_ops * 5 / 3, "{peaks_kib:?} KiB");
+    let [short_kib, long_kib] = merge_peaks_kib([short, long], 3_000 + more_ops * 5 / 3);
+    println!("{} rows: {short_kib} and {long_kib} KiB", long.row_count());
     assert!(long_kib < 150_000, "{long_kib} KiB");
 }
 
@@ -340,10 +339,27 @@ fn the_memory_of_a_merge_does_not_grow_with_the_rows() {
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 fn a_merge_keeps_no_op_unpacked() {
     let logs = [8_000, 24_000].map(Log::of_core);
-    let peaks_kib @ [short_kib, long_kib] = logs.map(merge_peak_kib);
-    println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
     // An op takes more than a kilobyte unpacked. The ops of neither log fill a row group, in which
     // each takes half a kilobyte; its line of the report takes a fifth of one.
     let more_ops = logs[1].op_count - logs[0].op_count;
-    assert!(long_kib < short_kib + more_ops * 7 / 5, "{peaks_kib:?} KiB");
+    let peaks_kib = merge_peaks_kib(logs, more_ops * 7 / 5);
+    println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
+}
+
+/// Returns the most memory that merges of a short and of a long log take, in KiB. The merge of the
+/// long one may take `more_kib` more.
+///
+/// The memory is read every few milliseconds. On a busy machine this can miss the most that the
+/// short merge takes, which is then measured again.
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+fn merge_peaks_kib([short, long]: [Log; 2], more_kib: u64) -> [u64; 2] {
+    let long_kib = merge_peak_kib(long);
+    let mut short_kib = 0;
+    for _ in 0..3 {
+        short_kib = merge_peak_kib(short).max(short_kib);
+        if long_kib < short_kib + more_kib {
+            return [short_kib, long_kib];
+        }
+    }
+    panic!("{long_kib} KiB instead of at most {more_kib} KiB more than {short_kib} KiB")
 }
