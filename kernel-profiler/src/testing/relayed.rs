@@ -47,8 +47,9 @@ impl Producer {
         self.l1[PRODUCER_CONTROL as usize / 4 + index] = value;
     }
 
-    /// Writes some cells where there is room, and then counts them.
+    /// Begins a launch, writes some cells where there is room, and then counts them.
     fn emit(&mut self, risc: usize, count: u32, content: u32) {
+        self.set(51, self.word(51).wrapping_add(1));
         let (written, read) = (self.word(24 + risc), self.word(59 + risc));
         // A relay may report too much until it notices that a host has zeroed the vector.
         let room = 256_u32.saturating_sub(written.wrapping_sub(read));
