@@ -365,11 +365,11 @@ MUTANTS = [
         HEADER_WAITS,
     ),
     (
-        "waits: a full barrier's wait begun anew by each of its loops, C++",
+        "waits: a full barrier that has blocked does not wait for atomics, C++",
         HEADER + "barriers.hpp",
-        "!has_blocked && !is_done()",
-        "!is_done()",
-        HEADER_WAITS,
+        "        poll_until<false>([=]() { return ncrisc_noc_nonposted_atomics_flushed(noc); });\n",
+        "",
+        [*HAZARDS[:-1], "waits::a_full_barrier_that_blocks"],
     ),
     (
         "waits: a wait that finds what it waits for recorded, C++",

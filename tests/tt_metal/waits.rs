@@ -412,6 +412,36 @@ pub(crate) fn wide_records(core: &Core<'_>, processor: Processor) -> Vec<[u64; 2
     (0..used.count()).map(|record| [word(6 * record + 2), word(6 * record + 4)]).collect()
 }
 
+/// Each kind of request is once the one that ends last.
+#[test]
+fn a_full_barrier_that_blocks_waits_for_every_kind_of_request() {
+    let Some(package) = package() else { return };
+    let site = SITES.into_iter().find(|site| site.kind == WaitKind::NOC_FULL_BARRIER).unwrap();
+    let Source::Reached { noc, counters } = site.source else { panic!("{site:?}") };
+    let jobs: Vec<_> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| [Records::Off, Records::Totals].map(|r| (chip, r)))
+        .collect();
+    let built = in_parallel(&jobs, |&(chip, records)| {
+        build(package, chip, site.processor, "O2", records).unwrap()
+    });
+    for (probes, (chip, records)) in built.iter().zip(&jobs) {
+        for &last in counters {
+            let mut core = Core::new(*chip, probes);
+            set_up(&mut core, site);
+            for &counter in counters {
+                let after = if counter == last { 400 } else { 100 };
+                core.change_register(noc_counter(noc, counter), after, [ISSUED - 1, ISSUED]);
+            }
+            let cycles = call(&mut core, site.function, &[]).cycles;
+            assert!(
+                (400..600).contains(&cycles),
+                "{chip}, {records:?}, {last:#x}: {cycles} cycles"
+            );
+        }
+    }
+}
+
 /// Maximum cycles of a call outside of its record: the zone and the function before the first poll,
 /// and one poll.
 const UNSEEN_CYCLES: u64 = 60;
