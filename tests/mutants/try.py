@@ -462,7 +462,9 @@ MUTANTS = [
         "device: waits for writes that the kernel has sent",
         RUNTIME,
         "let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);",
-        "while Register(noc + 0x204).read() != acked.load() {}\n        let has_arrived = true;",
+        "let acked = variable(&raw mut symbols::noc_nonposted_writes_acked, noc_index() as usize);\n"
+        "        while Register(noc + 0x204).read() != Word(acked).load() {}\n"
+        "        let has_arrived = true;",
         WRITES,
     ),
     (
