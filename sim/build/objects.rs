@@ -60,13 +60,13 @@ pub(crate) struct Build {
     host: String,
 }
 
-/// Target, profile and features for one compilation of the crates.
+/// Chip architecture and cargo features for one compilation of the crates.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) arch: &'static str,
     pub(crate) sums: bool,
     pub(crate) enabled: bool,
-    /// The feature of a mode.
+    /// The cargo feature that selects the mode; `None` in the default mode.
     pub(crate) mode: Option<&'static str>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Linked {
 }
 
 impl Build {
-    /// Returns the build for a package that has its own folder in the repository.
+    /// Returns the build for the package that cargo builds, which has a folder in the repository.
     pub(crate) fn new() -> Result<Self> {
         let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
         let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
@@ -112,7 +112,7 @@ impl Build {
         tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
     }
 
-    /// Announces all inputs of images to cargo; then no other change triggers a rebuild.
+    /// Announces all inputs of images to cargo, which then ignores changes of any other file.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
         let others = ["Cargo.toml", "kernel-profiler/include", "sim/build", "sim/objects/cpp"];
         for input in [own, &SOURCES, &others].concat() {
@@ -175,8 +175,8 @@ impl Build {
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
-            // A call, or loading the address of a variable, takes one instruction if the linker
-            // finds that one is enough.
+            // With linker relaxation, the linker reduces a call, or loading the address of a
+            // variable, to one instruction where one is enough.
             "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
@@ -187,7 +187,8 @@ impl Build {
         .join("\x1f")
     }
 
-    /// Links a part of the code for a processor; kernels are linked against the firmware's symbols.
+    /// Links a part of the code for one processor. Kernels are linked against the firmware's
+    /// symbols.
     pub(crate) fn link(
         &self,
         variant: &Variant,
@@ -202,7 +203,7 @@ impl Build {
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Starting threads takes a fifth longer than linking such a small image.
+        // One thread: starting more would take longer than linking such a small image.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which do not exist in a build without the
         // profiler.

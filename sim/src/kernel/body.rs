@@ -60,7 +60,7 @@ pub struct Transfer {
 /// Does nothing.
 pub fn empty<E: Environment>(_: &mut E) {}
 
-/// A short kernel without zones of its own.
+/// Spins for 300 to 420 cycles; records no zone of its own.
 pub fn short<E: Environment>(environment: &mut E) {
     let cycles = 300 + environment.draw(121);
     environment.spin(cycles);
@@ -86,7 +86,7 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
 /// Number of passes in [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// Records a zone with data and an event, more times than the buffer holds.
+/// Records zones with data and an event: more than the buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
@@ -134,7 +134,7 @@ const MVMUL: u32 = 0x26 << 24;
 const SFPMAD: u32 = 0x84 << 24;
 const NOP: u32 = 0x02 << 24;
 
-/// Records one zone of 2000 loops of 52 cycles.
+/// Records one zone around a loop of 2000 passes of 52 cycles.
 ///
 /// # Compatibility
 /// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
@@ -170,7 +170,7 @@ pub fn paced<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records sums over `arg(0)` passes in both accumulators, each sum of `arg(1)` cycles per pass.
+/// Records sums of `arg(0)` passes; each adds 2 * `arg(1)` cycles to SUM-ONE, `arg(1)` to SUM-TWO.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -226,7 +226,7 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Size of a matrix product on one core, in tiles of 32 by 32; the arguments of its kernels.
+/// Size of a matrix product on one core, in tiles of 32 by 32 numbers; the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Number of blocks along the inner dimension.
@@ -273,7 +273,7 @@ fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
     environment.spin(cycles + more);
 }
 
-/// Loads the blocks from DRAM, with a zone for each; with transfers if `MOVES` is true.
+/// Loads blocks from DRAM, each in a zone. Issues NoC transfers only if `MOVES` is true.
 fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     for block in 0..shape.blocks {
@@ -327,7 +327,7 @@ pub fn matmul_pack<E: Environment>(environment: &mut E) {
     work_about(environment, shape.pack_cycles());
 }
 
-/// Writes the result to DRAM; with transfers if `MOVES` is true.
+/// Writes the result to DRAM. Issues NoC transfers only if `MOVES` is true.
 fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     {

@@ -58,7 +58,7 @@ pub const IS_POSTED: u32 = 2;
 /// Flag of a transfer: set if its event includes addresses.
 pub const HAS_ADDRESSES: u32 = 4;
 
-/// L1 address that nothing else in a Tensix tile uses; reads store, and writes load, there.
+/// L1 address of a scratch area: reads store their data there, and writes load theirs from it.
 const SCRATCH: u32 = 0xF_0000;
 /// Address in the target tile that writes store to.
 const WRITTEN: u32 = 0xF_4000;

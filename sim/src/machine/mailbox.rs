@@ -9,7 +9,7 @@
 //! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's state |
 //! | [`STAGE`] | byte per RISC | the RISC, around its kernel's zone | progress of its kernel |
 //! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
-//! | [`RISC_COUNT`] to [`COUNTER_GROUPS`] | words | host, before reset ends | the core |
+//! | [`RISC_COUNT`] to [`COUNTER_GROUPS`] | words | host, before reset ends | core description |
 //!
 //! # Compatibility
 //! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the layout is

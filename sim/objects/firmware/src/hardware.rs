@@ -15,7 +15,7 @@ mod profiler {
 
     kernel_profiler::firmware_state!();
 
-    /// Fills these variables, and copies the NoC interfaces' counts of acknowledged writes.
+    /// Fills the variables of `firmware_state!` and copies the NoCs' counts of acknowledged writes.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
         let bank_count = word(BANK_COUNT);
@@ -40,8 +40,8 @@ mod profiler {
     /// Writes an element of a firmware variable.
     #[inline(always)]
     fn set<T>(variable: *mut T, index: u32, value: T) {
-        // SAFETY: a variable of this RISC's own, with more entries than callers fill, before the
-        // first probe reads it; nobody holds a reference.
+        // SAFETY: the variable belongs to this RISC and has room for all entries that callers fill.
+        // No probe has read it yet, and nobody holds a reference to it.
         unsafe { variable.wrapping_add(index as usize).write_volatile(value) }
     }
 
@@ -60,7 +60,7 @@ unsafe extern "C" {
 
 /// Waits until the byte at `address` is `value`.
 ///
-/// A RISC is idle while it executes these two instructions; the simulator recognises them.
+/// The simulator recognises this loop of two instructions: a RISC that executes it is idle.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn __wait_for_byte(address: u32, value: u32) {
@@ -157,8 +157,8 @@ pub(crate) fn call_kernel(risc: u32) {
 /// Returns a word of the mailbox.
 #[inline(always)]
 pub(crate) fn word(offset: u32) -> u32 {
-    // SAFETY: callers pass offsets of words within the mailbox, which is aligned. Volatile,
-    // since others write to it.
+    // SAFETY: callers pass offsets of words within the mailbox, which is aligned. The read is
+    // volatile, because the host and other RISCs write to the mailbox.
     unsafe { mailbox_at(offset).cast::<u32>().read_volatile() }
 }
 
@@ -201,7 +201,7 @@ fn write(register: u32, value: u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
 }
 
-/// Stops the core in a way that a debugger sees. No code here panics.
+/// Stops the core with `ebreak`, which a debugger reports. Required by `no_std`; no code panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
@@ -213,7 +213,7 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Registers for the reset addresses of TRISCs and NCRISC, and for the bits that enable them.
+/// First of the registers for the reset addresses of TRISCs and NCRISC and for their enable bits.
 ///
 /// These are configuration registers on a Wormhole, and debug registers on a Blackhole.
 ///

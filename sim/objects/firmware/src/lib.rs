@@ -18,8 +18,8 @@
 //! into the firmware of one processor.
 //!
 //! # Compatibility
-//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, with one exception: here
-//! a subordinate closes its main zone before it signals that it is done.
+//! The order of steps is from `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, except
+//! that here a subordinate closes its main zone before it signals that it is done.
 
 #![no_std]
 

@@ -38,8 +38,8 @@ impl Commands<'_> {
         (self.head >> DATA_SHIFT) as u64
     }
 
-    /// Waits for the time in the next word. If `is_long`, that word is the number of `LONG_CYCLES`
-    /// intervals to wait first, and the time is in the word after it.
+    /// Waits for the time in the next word. If `is_long`, two words give the time: the number of
+    /// `LONG_CYCLES` intervals to wait first, and the cycles after these intervals.
     #[inline(always)]
     fn wait(&mut self, is_long: bool) {
         if is_long {

@@ -36,7 +36,7 @@ impl Initiator {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Returns how many of these reads or acknowledged writes have been answered.
+    /// Returns how many reads or acknowledged writes of the tile have been answered, modulo 2^32.
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
@@ -115,7 +115,7 @@ const WRITES_SENT: u32 = 0x228;
 
 /// Register for the operand of atomic operations.
 const AT_DATA: u32 = if IS_BLACKHOLE { 0x28 } else { 0x24 };
-/// Value in `NOC_AT_LEN_BE` for an atomic increment of all 32 bits of a word.
+/// The two bit fields of `NOC_AT_LEN_BE` for an atomic increment of all 32 bits of a word.
 const ATOMIC_INCREMENT: u32 = 1 << 12;
 const ATOMIC_ALL_BITS: u32 = 31 << 2;
 

@@ -4,7 +4,7 @@
 
 use core::panic::PanicInfo;
 
-/// Stops the core in a way that a debugger sees. No code here panics.
+/// Stops the core with `ebreak`, which a debugger reports. Required by `no_std`; no kernel panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {

@@ -15,7 +15,7 @@ pub(crate) fn read(register: u32) -> u32 {
 
 #[inline(always)]
 pub(crate) fn write(register: u32, word: u32) {
-    // SAFETY: callers name registers that may be written, or memory of the kernel's own, to which
-    // nobody holds a reference.
+    // SAFETY: callers name registers that may be written, or memory that belongs to the kernel and
+    // to which nobody holds a reference.
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(word) }
 }

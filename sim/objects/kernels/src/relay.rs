@@ -10,8 +10,8 @@ use kernel_profiler::relay::tensix;
 #[unsafe(link_section = ".text.kernel")]
 extern "C" fn relay(message: *const u32, risc: u32) {
     let data = DATA.wrapping_sub(LAUNCH_INDEX).wrapping_add(4 * risc) as usize;
-    // SAFETY: the firmware passes the address of the message, of which this is a word.
+    // SAFETY: the firmware passes the message's address, and `data` is the offset of a word in it.
     let setup = unsafe { message.wrapping_byte_add(data).read_volatile() };
-    // SAFETY: the launch has brought such words, and runs nothing else on the NoC.
+    // SAFETY: the launch stored the setup at this address and runs no other kernel on the NoC.
     unsafe { tensix::run(setup) };
 }

@@ -73,7 +73,7 @@ impl Environment for Launch {
     #[inline(always)]
     fn data(&self, index: u32) -> u32 {
         let word = self.data.wrapping_add(index as usize);
-        // SAFETY: the launch has brought the data, whose contents tell the reader where they end.
+        // SAFETY: the launch stored the data at this address, and callers stay within its length.
         unsafe { word.read_volatile() }
     }
 
@@ -121,7 +121,7 @@ impl Environment for Launch {
     fn issue(&mut self, instruction: u32, times: u32) {
         for _ in 0..times {
             let buffer = ptr::with_exposed_provenance_mut::<u32>(INSTRUCTION_BUFFER);
-            // SAFETY: each TRISC has its own at this address; writing it changes no memory.
+            // SAFETY: each TRISC has its own buffer at this address; writing it changes no memory.
             unsafe { buffer.write_volatile(instruction) };
         }
     }

@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Makes `arg(0)` uncounted writes of 16 bytes from its data; posted if `arg(1)` is not 0.
+/// Sends `arg(0)` uncounted writes of 16 bytes from the launch's data; posted if `arg(1)` is not 0.
 ///
-/// The targets follow these bytes in L1. Records a zone before the writes and one after the push.
+/// The targets follow the source in L1. Records a zone before the writes and one after the push.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");
