@@ -1,8 +1,8 @@
-//! Embeds the object code of the simulated RISCs. The shipped images are used unless the sources
-//! have changed or `KPROF_OBJECT_CODE=compile` is set; then the images are compiled.
+//! Embeds the object code of the simulated RISCs as ELF images. The shipped images are used unless
+//! the sources have changed or `KPROF_OBJECT_CODE=compile` is set; then the images are compiled.
 //!
 //! The crates of `objects/` are compiled for riscv32im into static libraries, per chip architecture
-//! and with or without sum zones. Each processor's firmware is linked from these libraries with the
+//! and set of features. Each processor's firmware is linked from these libraries with the
 //! processor's memory map, and the kernels are linked against that firmware's symbols.
 //!
 //! If the compiler target is missing, the build asks rustup to install it and prints a warning.
@@ -24,7 +24,8 @@ use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, i
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
-/// Features that apply to both firmware and kernels, each with its name in the list of images.
+/// Cargo features that select a mode of firmware and kernels, each with the mode's name in the list
+/// of images.
 const MODES: [(&str, &str); 10] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
@@ -53,7 +54,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the shipped images; also builds the C++ images if their compiler is installed.
+/// Unpacks the shipped images; also builds the C++ images if a C++ compiler for RISC-V is
+/// installed.
 fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
     println!("cargo:rustc-cfg=object_code");
     let mut images = archive.unpack(build)?;
@@ -95,7 +97,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images?.concat())
 }
 
-/// Links a chip's firmware and kernels in Rust.
+/// Compiles and links the Rust firmware and kernels of one chip architecture, in every variant.
 fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let plain = Variant::plain(arch);
@@ -118,7 +120,7 @@ fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Resu
     PROCESSORS.iter().map(|processor| build.link(variant, processor, &part, &input)).collect()
 }
 
-/// Links kernels in C++, if their compiler is installed.
+/// Compiles and links the kernels written in C++, if their compiler is installed.
 fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let Some(compiler) = CppCompiler::find(build)? else { return Ok(images) };
@@ -134,7 +136,7 @@ fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Returns the list of images as the source code of an array.
+/// Returns Rust source code for an array of all images.
 fn list(images: &[Linked]) -> Result<String> {
     let mut list = String::from("[\n");
     for Linked { variant, part, processor, path, digest } in images {

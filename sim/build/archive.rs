@@ -87,7 +87,8 @@ fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.iter().try_for_each(|entry| add_files(entry, files))
 }
 
-/// Reads the image that is described by a line of the list, and writes it to a file.
+/// Reads one image from the decompressed stream and writes it to a file. `line` is the image's line
+/// in `images.txt`.
 fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> Result<Linked> {
     let wrong = || format!("images.txt: expected an image, found `{line}`");
     let fields: Vec<&str> = line.split(' ').collect();

@@ -8,7 +8,7 @@
 use crate::objects::{Build, Result, Variant, is_gate, run};
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 
-/// Default name of the compiler; an environment variable overrides it.
+/// Default name of the compiler; the environment variable `RISCV_CXX` overrides it.
 const COMPILER: &str = "riscv64-unknown-elf-g++";
 const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
@@ -39,7 +39,7 @@ pub(crate) struct CppCompiler<'a> {
     name: String,
 }
 
-/// Returns the option that enables the records of a variant.
+/// Returns the compiler option that enables the profiler, with sum zones if the variant has them.
 pub(crate) fn profile_kernel(variant: &Variant) -> &'static str {
     if variant.sums { "-DPROFILE_KERNEL=9" } else { "-DPROFILE_KERNEL=1" }
 }
@@ -86,8 +86,10 @@ impl<'a> CppCompiler<'a> {
     }
 }
 
-/// Returns macros with the source lines of the Rust kernels' zones and with the lengths of their
-/// loops.
+/// Returns C++ macros with the line numbers of the zones in the Rust kernels, and with the values
+/// of the kernels' `u16` constants.
+///
+/// The C++ versions of these kernels use the macros to get the same zone ids and loop lengths.
 fn twin_lines(build: &Build) -> Result<String> {
     let mut macros = String::new();
     for file in ["sim/src/kernel/body.rs", "benches/probes/src/launch.rs"] {
