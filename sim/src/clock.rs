@@ -93,9 +93,9 @@ fn saturated(value: u128) -> u64 {
 
 /// The wall clock registers of one tile.
 ///
-/// Reading the low word latches the high word. A tile has only one latch, so another reader may
-/// change the latched word between a reader's two loads. The live high word is not latched, so the
-/// low word can wrap between the two loads.
+/// Reading the low word latches the high word. A tile has only one latch, so a second reader may
+/// change the latched word between the first reader's two loads. Another register shows the high
+/// word without a latch; the low word can wrap between a load of it and a load of that register.
 ///
 /// ```
 /// use sim::clock::WallClock;

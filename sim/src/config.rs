@@ -46,7 +46,7 @@ pub enum ConfigError {
         /// The second mode.
         second: &'static str,
     },
-    /// The chip has too few Ethernet cores without a link for dispatch.
+    /// Dispatch needs more Ethernet cores without a link than the chip has.
     #[error(
         "chip {chip_id} has fewer than three Ethernet cores without a link, which dispatch needs"
     )]
@@ -118,7 +118,7 @@ pub enum ConfigError {
         /// Bytes of a bank.
         bank_bytes: u64,
     },
-    /// The geometry of the profiler's region is impossible.
+    /// The profiler's DRAM region cannot have the configured geometry.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// Number of the chip.
@@ -284,11 +284,11 @@ pub struct MeshConfig {
     pub profiles_dispatch_cores: bool,
     /// Number of relays per chip.
     pub relays: u32,
-    /// True if each relay has a successor, which can take over later.
+    /// True if each relay has a successor: a second core that can take over from the relay later.
     pub has_relay_successors: bool,
     /// Memory that relays write to.
     pub relay_sink: RelaySink,
-    /// Bytes of each gatherer's ring.
+    /// Size in bytes of the ring buffer of each gatherer: BRISC and NCRISC of a relay.
     pub relay_ring_bytes: u32,
     /// Modes of all kernels except dispatch kernels.
     pub modes: KernelModes,
@@ -358,7 +358,8 @@ impl MeshConfig {
         self
     }
 
-    /// Enables trace-only mode, in which kernels record one envelope per trace replay.
+    /// Enables trace-only mode, in which each core records one zone (the envelope) per trace
+    /// replay.
     #[must_use]
     pub const fn with_trace_only(mut self) -> Self {
         self.modes.is_trace_only = true;
@@ -396,7 +397,7 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the last `count` worker cores of each chip relays; no kernels run on them.
+    /// Reserves the last `count` worker cores of each chip as relays; no other kernels run on them.
     ///
     /// Relays gather streamed records while kernels run; see [`wire::relay`].
     #[must_use]
@@ -405,7 +406,7 @@ impl MeshConfig {
         self
     }
 
-    /// Reserves another worker core for each relay, which can take over from the relay; see
+    /// Reserves a second worker core for each relay. This core can take over from the relay; see
     /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
     #[must_use]
     pub const fn with_relay_successors(mut self) -> Self {
@@ -566,7 +567,7 @@ impl MeshConfig {
     /// Returns the geometry of a chip's profiler region, which does not depend on harvesting.
     ///
     /// # Compatibility
-    /// `wh_hal.cpp`: the region is sized for a chip with every core.
+    /// `wh_hal.cpp`: the region is sized for a chip without harvested cores.
     pub(crate) fn region(&self, chip_id: usize, arch: Arch) -> Result<DramGeometry, ConfigError> {
         let facts = arch.facts();
         let (cores, banks) = (facts.profiled_core_max, facts.bank_count);

@@ -19,7 +19,7 @@ pub struct HostTiming {
     pub read_latency_ps: u64,
     /// A posted write of one word.
     pub write_latency_ps: u64,
-    /// Additional time for each further word.
+    /// Additional time for each word after the first.
     pub word_ps: u64,
     /// Upper limit of the random time added to the latency of each access.
     pub jitter_ps: u64,
@@ -37,7 +37,7 @@ pub struct HostTiming {
 pub struct DmaTiming {
     /// Time until the first word has arrived at the host.
     pub latency_ps: u64,
-    /// Additional time for each further word.
+    /// Additional time for each word after the first.
     pub word_ps: u64,
 }
 
@@ -133,8 +133,8 @@ impl HostClock {
     /// word is read.
     ///
     /// # Compatibility
-    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads at 13.6 GB/s what a chip has
-    /// written.
+    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: one host thread reads 13.6 GB/s from the host
+    /// memory that a chip writes to.
     pub fn read_own_memory(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let read = state.access((0, OWN_LATENCY_PS), OWN_WORD_PS, word_count);
@@ -157,8 +157,8 @@ impl HostClock {
         [first_read, second_read]
     }
 
-    /// Advances the clock by the duration of a posted write, which arrives when the host continues;
-    /// returns when each word is written.
+    /// Advances the clock by the duration of a posted write; returns when each word is written. The
+    /// last word is written when the host continues.
     pub fn write(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;
@@ -214,7 +214,7 @@ impl HostState {
     }
 }
 
-/// Latency of the host's own memory.
+/// Latency of a read of the host's own memory.
 const OWN_LATENCY_PS: u64 = 100_000;
 const OWN_WORD_PS: u64 = 294;
 const HOST_STREAM: u64 = 0x4057;
@@ -250,7 +250,8 @@ mod tests {
         };
         assert_eq!(took(&|| _ = host.read(64)), 780_000 + 63 * 2_500);
         assert_eq!(took(&|| _ = host.read(2560)), 1_162_000 + 2559 * 487);
-        // 1,162 + 487 n and 780 + 2,500 n cross between 189 and 190 words after the first.
+        // 1,162,000 + 487 n and 780,000 + 2,500 n cross between n = 189 and 190 words after the
+        // first.
         assert_eq!(took(&|| _ = host.read(190)), 780_000 + 189 * 2_500);
         assert_eq!(took(&|| _ = host.read(191)), 1_162_000 + 190 * 487);
         assert_eq!(took(&|| _ = host.read_pair([2560, 64])), 1_162_000 + 2559 * 487);

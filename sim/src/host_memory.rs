@@ -12,7 +12,7 @@ pub(crate) struct HostWrite {
     pub(crate) received_cycle: u64,
     /// Cycle of the chip from which a read of the host's memory returns the words.
     pub(crate) landed_cycle: u64,
-    /// Offset in the memory of the first byte, a multiple of 4.
+    /// Offset of the first byte in the host's memory, a multiple of 4.
     pub(crate) address: u64,
     pub(crate) words: Vec<u32>,
 }
@@ -36,8 +36,9 @@ impl HostMemory {
         self.in_flight.extend(writes);
     }
 
-    /// Records that the host has read from the chip at a cycle. The answer does not overtake writes
-    /// that the PCIe controller had received before, so these have landed.
+    /// Records that the host has read from the chip at `chip_cycle`. Writes that the PCIe
+    /// controller had received by then have landed, because the answer to a read does not overtake
+    /// them.
     ///
     /// # Compatibility
     /// PCI Express: completions do not pass posted writes.

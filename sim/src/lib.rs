@@ -37,7 +37,7 @@
 //! use std::sync::Arc;
 //! use wire::Risc;
 //!
-//! // It spins for as many cycles as its argument says, in a zone.
+//! // This kernel spins in a zone for as many cycles as its argument says.
 //! let kernel = ObjectKernel::named("work").unwrap();
 //! let program = Arc::new(Program::new("load").with_kernel(Risc::Ncrisc, Arc::new(kernel)));
 //!

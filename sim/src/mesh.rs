@@ -47,8 +47,8 @@ impl SimulatedMesh {
     /// Creates a mesh of chips that have just left reset.
     ///
     /// # Errors
-    /// If a chip is impossible, if no object code has the modes, or if records or relays do not
-    /// fit.
+    /// If a chip cannot exist, if there is no object code for the modes, or if the profiler's
+    /// region or the relays' rings do not fit into memory.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -118,8 +118,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Begins the successors of a chip's relays; each reads the same cores as its relay. The relays
-    /// must have stopped reading before.
+    /// Starts the successors of a chip's relays. Each successor reads the same cores as its relay,
+    /// which must have stopped reading before.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -140,8 +140,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Returns true if a queued launch can begin: its chip answers, and the launch does not wait
-    /// for one that cannot end.
+    /// Returns true if a queued launch can begin. It cannot if its chip was lost, or if it waits
+    /// for a launch that never ends.
     ///
     /// If kernels may wait for the host (in the debug dump and in streaming), also returns true
     /// while a launch is in progress.
@@ -180,8 +180,8 @@ impl SimulatedMesh {
 
     /// Returns the texts of zones in the form `name,file,line,KERNEL_PROFILER`.
     ///
-    /// These are all zones of the simulator's object code, and the zones of those kernels from
-    /// files that were launched.
+    /// Includes all zones of the simulator's object code, and the zones of every kernel file that
+    /// was launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
@@ -310,7 +310,7 @@ mod tests {
             assert!(has_landed || host_ends.last() == Some(&0), "words come before their end");
             bench.mesh.wait_ns(20_000);
         }
-        // The kernel takes a millisecond; a read of the chip takes 20 microseconds.
+        // The kernel takes a millisecond; one pass of the loop takes at least 20 microseconds.
         assert!((45..60).contains(&host_ends.len()), "{}", host_ends.len());
         assert!(bench.mesh.truth().kernel_run_count() > 0);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct KernelModes {
     /// True if kernels record sum zones.
     pub sums_enabled: bool,
-    /// True if kernels record only one envelope per replay of a trace.
+    /// True if each core records only one zone (the envelope) per replay of a trace.
     pub is_trace_only: bool,
     /// True if kernels collect the records of several launches in L1 before they push them.
     pub is_accumulating: bool,
@@ -30,7 +30,7 @@ pub struct KernelModes {
     pub has_cell_truth: bool,
     /// True if the RISCs of a core take turns after every instruction, in order of time.
     pub has_exact_turns: bool,
-    /// Which records kernels make of their waits.
+    /// Kind of the records that kernels make of their waits.
     pub wait_records: WaitRecords,
     /// True if individual waits are recorded only during [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,

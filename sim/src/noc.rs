@@ -23,13 +23,16 @@ pub const JITTER_CYCLES: u64 = 40;
 pub struct WriteLatency {
     /// Cycles from the issue until the last word is at the target.
     pub landing_cycles: u64,
-    /// Cycles from then until the acknowledgement reaches the sender.
+    /// Cycles from the landing until the acknowledgement reaches the sender.
     pub acknowledgement_cycles: u64,
 }
 
 impl WriteLatency {
-    /// Returns the cycle at which a write issued at a cycle has landed: after the last write on the
-    /// same path, which this one replaces, since writes on a path never overtake each other.
+    /// Returns the cycle at which a write sent at `issued_at` lands, and stores this cycle in
+    /// `last`.
+    ///
+    /// `last` is the landing cycle of the previous write on the same path. Writes on one path never
+    /// overtake each other.
     pub(crate) fn arrival(self, issued_at: u64, last: &mut u64) -> u64 {
         *last = (issued_at + self.landing_cycles).max(*last + 1);
         *last
@@ -73,7 +76,8 @@ pub fn write_latency(
     }
 }
 
-/// Returns the number of cycles that a flit takes between tiles. On NoC 1 it goes only left and up.
+/// Returns the number of cycles that a flit takes between tiles. On NoC 1, flits go only left and
+/// up.
 fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
     let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
     2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)

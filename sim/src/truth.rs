@@ -66,9 +66,10 @@ pub struct NocRequest {
     pub noc: u8,
     /// Operation.
     pub operation: NocOperation,
-    /// Coordinates in the request as (column, row): of the tile, or of a rectangle's end corner.
+    /// Coordinates in the request as (column, row): the target tile, or a target rectangle's end
+    /// corner.
     pub coordinates: (u16, u16),
-    /// Coordinates of a rectangle's start corner as (column, row); `None` for a single tile.
+    /// Start corner of a target rectangle as (column, row); `None` for a single tile.
     pub first_corner: Option<(u16, u16)>,
     /// Target tiles, on the NoC-0 grid.
     pub targets: Vec<TileCoord>,
@@ -103,7 +104,7 @@ pub struct WaitTruth {
     pub begin: Cycles,
     /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// The increment that ended the wait, if that was a RISC's increment of a semaphore.
+    /// The semaphore increment by a RISC that ended the wait; `None` if something else ended it.
     pub released_by: Option<ReleaseTruth>,
 }
 
@@ -146,7 +147,7 @@ impl IssuedInstructions {
     }
 }
 
-/// A bank of performance counters that has modelled events.
+/// A bank of hardware performance counters with events that the simulator models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterBank {
     /// The bank that counts the instructions of the threads.
@@ -155,7 +156,7 @@ pub enum CounterBank {
     Fpu,
 }
 
-/// What a core's coprocessor issued while a bank of performance counters counted.
+/// Instructions that a core's coprocessor issued while a bank of performance counters counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterTruth {
     /// Number of the launch on its chip, from 0.
@@ -170,7 +171,7 @@ pub struct CounterTruth {
     pub issued: IssuedInstructions,
 }
 
-/// Streamed cells of each RISC, in order.
+/// Streamed cells (pairs of words) by RISC, in the order in which the RISC published them.
 pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
 
 /// Everything that happened on a mesh so far, except [streamed cells](StreamedCells).

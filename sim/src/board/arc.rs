@@ -159,14 +159,14 @@ impl ArcTile {
         }
     }
 
-    /// Returns a register of the tile's NoC interface.
+    /// Returns the value of a register of the tile's NoC interface.
     fn interface(&self, offset: u64, is_second: bool) -> u32 {
         let TileCoord { x, y } = self.tile();
         let (columns, rows) = self.arch.facts().grid;
         let (x, y) = if is_second { (columns - 1 - x, rows - 1 - y) } else { (x, y) };
         match offset {
             0x2C | 0x44 => u32::from(x) | u32::from(y) << 6,
-            // Coordinates are translated.
+            // Bit 14 says that the chip translates coordinates.
             0x100 => 1 << 14,
             _ => 0,
         }

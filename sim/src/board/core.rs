@@ -17,7 +17,8 @@ use crate::{
 use std::{mem, ops::Range};
 use wire::CoreKind;
 
-/// Number of consecutive windows without an effect before a hart is checked for a polling loop.
+/// Number of consecutive windows in which a hart has no effect before it is checked for a polling
+/// loop.
 const QUIET_WINDOWS: u32 = 2;
 /// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
 /// polling.
@@ -74,7 +75,7 @@ impl BoardCore {
         let facts = chip.arch.facts();
         let mut tile = Tile::new(facts, place, 0, chip.seed, chip.chip_id);
         tile.l1.keep(facts.l1_bytes(place.kind));
-        // The host never reads a state that is older than the tile's.
+        // The host always reads the tile's current state, so the journal keeps no old values.
         tile.journal.see_until(u64::MAX);
         if place.kind != CoreKind::Tensix {
             for &(address, word) in base_firmware(chip.arch) {
@@ -162,7 +163,7 @@ impl BoardCore {
         }
     }
 
-    /// Lets a message of another tile or of the host take effect; returns the bytes that it reads.
+    /// Carries out a message from another tile or from the host; returns the bytes that it reads.
     pub(super) fn receive(&mut self, chip: &ChipFacts, content: &Content, cycle: u64) -> Vec<u8> {
         let found = content.arrive((&mut self.tile, &mut self.riscs.devices), chip, cycle);
         match content {
@@ -306,7 +307,7 @@ impl Window<'_> {
         }
     }
 
-    /// Adds the message about a hart that has stopped, if it has.
+    /// Adds a failure message if the hart has stopped.
     fn report(&mut self, index: usize, failure: Option<FailureReason>) {
         let reason = match failure {
             None => return,
@@ -325,6 +326,8 @@ impl Window<'_> {
     }
 }
 
+/// Address of the register that holds the tile's RISCs in reset.
+///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/SoftReset.md`.
 const SOFT_RESET: u64 = 0xFFB1_21B0;

@@ -32,5 +32,5 @@ pub(super) const fn base_firmware(arch: Arch) -> &'static [(u32, u32)] {
     }
 }
 
-/// `ret`.
+/// Encoding of the instruction `ret`.
 const RETURN: u32 = 0x8067;

@@ -13,9 +13,9 @@
 //!
 //! # Model
 //!
-//! - A request may be carried out up to one window earlier or later than its time. Likewise, an
-//!   effect of a hart may be visible to another hart of the same tile up to one window early or
-//!   late.
+//! A request may be carried out up to one window earlier or later than its arrival time. Likewise,
+//! an effect of a hart may be visible to another hart of the same tile up to one window early or
+//! late.
 //! - The Tensix coprocessor accepts instructions immediately and computes nothing, so the results
 //!   of compute kernels are unknown.
 //! - An access that a chip would refuse stops the hart; the failure names the address, pc and core:
@@ -194,7 +194,7 @@ impl Board {
         }
     }
 
-    /// Returns the tile at the host's coordinates.
+    /// Returns the tile that the host addresses by these coordinates.
     fn tile(&self, x: u16, y: u16) -> Result<TileCoord, String> {
         let raw = TileCoord { x, y };
         if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
@@ -358,7 +358,7 @@ impl Board {
         self.dram.get_mut(group).ok_or_else(|| format!("there is no DRAM {group}"))
     }
 
-    /// Returns the host address behind an address at which the chip accesses host memory.
+    /// Translates an address in the PCIe tile to the host's physical address.
     fn host_access(&self, address: u64, length: usize) -> Result<u64, String> {
         pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
     }

@@ -19,7 +19,7 @@ use std::{
 /// Requests, answers and acknowledgements in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
-    /// Messages by the cycle of their arrival and by number.
+    /// Messages by arrival cycle and, within one cycle, by message number.
     queue: BTreeMap<(u64, usize), Message>,
     sent_count: usize,
     /// Arrival cycle of the last request for each sender, target and NoC. Requests on the same path

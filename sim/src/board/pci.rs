@@ -65,10 +65,10 @@ pub struct PciChip {
     control: HashMap<u64, u32>,
 }
 
-/// The tile or rectangle of tiles, and the address there, that a BAR window gives access to.
+/// Target of a BAR window: a tile or a rectangle of tiles, and an address in each of these tiles.
 struct Target {
     at: (u16, u16),
-    /// Other corner of the target rectangle; `None` for a single tile.
+    /// Start corner of the target rectangle, with `at` as its end corner; `None` for a single tile.
     start: Option<(u16, u16)>,
     address: u64,
 }
@@ -327,7 +327,7 @@ fn base_register(base: u64, is_high: bool) -> u32 {
     if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
 }
 
-/// What a host physical address selects.
+/// Target that is selected by a host physical address in a BAR.
 enum Place {
     Window(Target),
     /// An address of the ARC tile.
@@ -378,7 +378,7 @@ const BAR_0_END: u64 = BAR_0 + BAR_0_BYTES;
 const BAR_2: u64 = 0x1_2000_0000;
 const BAR_2_END: u64 = BAR_2 + 0x10_0000;
 const BAR_4: u64 = 0x8_0000_0000;
-/// Offset of BAR 4 within BAR 0 on a Wormhole, where BAR 4 shows the end of BAR 0.
+/// Offset in BAR 0 at which BAR 4 begins on a Wormhole: BAR 4 maps the last 32 MiB of BAR 0 again.
 const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
 const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
 const HOST_WINDOW_BYTES: u64 = 0xFFFE_0000;

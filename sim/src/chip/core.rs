@@ -89,8 +89,8 @@ pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
 /// If no host access is planned (`u64::MAX`), relays run only as long as any other core has work.
 ///
 /// The windows grow as long as no requests are sent. The receiver of a request may see it too late
-/// by up to a window's length; the sender never sees its effects late. If kernels wait for other
-/// cores, all windows are short, and no request is visible before its arrival.
+/// by up to a window's length; the sender never sees the effects of its request late. If kernels
+/// wait for other cores, all windows are short, and no request is visible before its arrival.
 pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
     let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
@@ -198,14 +198,15 @@ impl Core {
         self.machine.get_or_insert_with(|| Box::new(Machine::new(core_use, chip, place)))
     }
 
-    /// Returns the cycle at which this core next executes an instruction of its launch, if it will.
+    /// Returns the cycle at which this core next executes an instruction of its launch; `None` if
+    /// it will execute none.
     fn next_cycle(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
         running.progress.next_cycle(self.machine.as_ref()?)
     }
 
-    /// Returns true if this core still has work that must end. A relay never counts, because it
-    /// does not end by itself.
+    /// Returns true if this core has work that its launch must wait for. A relay never counts,
+    /// because it does not end by itself.
     fn keeps_launch_running(&self) -> bool {
         let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
@@ -303,7 +304,7 @@ impl Core {
         result
     }
 
-    /// Creates the stage of a launch, and moves the tile there.
+    /// Creates the stage of a launch, and moves the core's tile into the stage.
     fn set_up(&mut self, job: &Job<'_>) -> Box<Stage> {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);

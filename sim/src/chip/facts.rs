@@ -44,7 +44,7 @@ pub(crate) const fn host_tile(arch: Arch) -> TileCoord {
     }
 }
 
-/// Returns the address of the host's memory within the tile that accesses it.
+/// Returns the address at which the host's memory begins in the address space of the PCIe tile.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`; tt-metal, `NOC_XY_PCIE_ENCODING`.
@@ -55,7 +55,7 @@ pub(crate) const fn host_window(arch: Arch) -> u64 {
     }
 }
 
-/// What answers NoC requests at a tile.
+/// Receiver of the NoC requests to a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A core with L1 and registers.
@@ -106,7 +106,7 @@ impl ChipFacts {
         Some(Endpoint::Dram { group })
     }
 
-    /// Returns the bank and the address within the bank for an address of a DRAM tile.
+    /// Returns the DRAM bank and the address within that bank for an address of a DRAM tile.
     #[must_use]
     pub fn bank_at(&self, tile: TileCoord, address: u64) -> Option<(u32, u64)> {
         let facts = self.arch.facts();

@@ -183,9 +183,10 @@ impl Chip {
     }
 }
 
-/// Bytes of L1 that a bank serves at once.
+/// Bytes that one bank of L1 serves in one access.
 const BLOCK_BYTES: u32 = 16;
-/// Maximum number of DRAM words that a host read copies before it applies writes landed meanwhile.
+/// Maximum number of DRAM words that a host read copies before it applies the writes that have
+/// landed in the meantime.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

@@ -57,7 +57,7 @@ pub struct Chip {
     /// Zone texts of kernels loaded from files.
     file_zones: BTreeSet<String>,
     schedule: Schedule,
-    /// The relays of each term. Term 0 has the first relays, the next term their successors.
+    /// Relays by term: term 0 has the first relays, term 1 has their successors.
     relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,

@@ -1,9 +1,9 @@
 //! Relays: worker cores that gather streamed records instead of running kernels. Each relay has two
-//! gatherers, BRISC on NoC 0 and NCRISC on NoC 1. The producers' cores are divided evenly among all
-//! gatherers.
+//! gatherers, BRISC on NoC 0 and NCRISC on NoC 1. The remaining worker cores, the producers, are
+//! divided evenly among all gatherers.
 //!
 //! Relays begin with the first launch and run until the host stops them. Their setup words are the
-//! same as a program on a real chip would write: see [`wire::relay`].
+//! same as those that a program writes on a real chip: see [`wire::relay`].
 
 use super::{
     Chip,
@@ -80,14 +80,14 @@ impl Relays {
         })
     }
 
-    /// Returns the first cycle at which a program can be launched, because programs wait for
-    /// relays.
+    /// Returns the first cycle at which a program can be launched: programs wait until the relays
+    /// are ready.
     pub(super) fn ready_at(&self) -> u64 {
         self.begun_at.map_or(0, |begun_at| begun_at + START_CYCLES)
     }
 }
 
-/// A gatherer, represented as the kernel of its RISC.
+/// Kernel of all gatherers that begin at the same time.
 #[derive(Clone, Debug)]
 struct RelayKernel {
     /// Setup words of each gatherer, by core and RISC.
@@ -111,7 +111,7 @@ impl Kernel for RelayKernel {
 }
 
 impl Chip {
-    /// Returns the launch of the chip's relays; `None` without relays.
+    /// Returns the launch of the chip's relays; `None` if the chip has no relays.
     ///
     /// A host that drives another simulator passes this launch to the cores that the launch names,
     /// and to no other core.

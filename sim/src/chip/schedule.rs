@@ -1,4 +1,4 @@
-//! The order of launches: when each may begin, and how those in progress continue and end.
+//! The schedule of launches: when each may begin, and how launches in progress continue and end.
 //!
 //! Usually a launch is simulated to its end as soon as it begins, and effects in the host's future
 //! are hidden from the host. In the debug dump and in streaming, kernels may wait for the host, so
@@ -6,7 +6,8 @@
 //! the chip. Such a launch begins when the previous launch has ended, including its pushes and its
 //! waits for the host.
 //!
-//! Relays and dispatch kernels run beside the launches of programs, and no program waits for them.
+//! Relays and dispatch kernels run in parallel with the launches of programs; no program waits for
+//! them.
 
 use super::{
     Chip, DISPATCH_CYCLES, Queued,
@@ -145,8 +146,8 @@ impl Chip {
         self.schedule.under_way.push(UnderWay { launch, launch_index, go_cycle });
     }
 
-    /// Runs the cores up to the cycle `pause`, and ends the launches whose cores have all come to
-    /// rest; returns true if a program's launch has ended.
+    /// Runs the cores up to the cycle `pause`, and ends each launch that has only cores at rest;
+    /// returns true if a program's launch has ended.
     pub(super) fn advance(&mut self, pause: u64, on_launch: &mut dyn FnMut()) -> bool {
         core::run_windows((&mut self.cores, &mut self.dram), &self.facts, pause);
         traffic::issue_landings(&mut self.cores, &mut self.dram);

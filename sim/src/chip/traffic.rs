@@ -1,4 +1,4 @@
-//! Requests between the tiles of a launch, and reads of DRAM.
+//! NoC requests between the tiles of a launch, and reads of DRAM.
 //!
 //! Each core issues its requests without waiting for other cores, because the times of arrival and
 //! answer are known when a request is issued. Between windows of time, requests are carried out one
@@ -187,7 +187,7 @@ impl Stage {
     }
 }
 
-/// Hands the DRAM writes of launches in progress over to DRAM.
+/// Moves the DRAM writes of launches in progress to `dram`, which lands them later.
 pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
@@ -195,7 +195,7 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Hands the relays' writes to the host's memory over to that memory.
+/// Moves the relays' writes to the host's memory to `memory`, which lands them later.
 pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostMemory) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));

@@ -12,16 +12,16 @@ use super::words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
     number: u32,
-    /// Type of the further data, as in [`words`]; 0 means that there is none.
+    /// Type of the data, in the encoding of [`words`]; 0 if the command has no data.
     sort: u32,
     data: u32,
 }
 
-/// The low half of the id of the program whose commands follow.
+/// Data type: the low 16 bits of the id of the program that the next commands belong to.
 const HOST_ID: u32 = 1;
-/// The type of small writes; its lowest bit is set for a multicast.
+/// Data type: a small write. The data's lowest bit is set for a multicast.
 const PACKED: u32 = 2;
-/// The type of large writes.
+/// Data type: a large write.
 const PACKED_LARGE: u32 = 3;
 
 impl Command {
@@ -63,7 +63,7 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Number of commands before the first program, which set up buffers and fill them.
+/// Number of commands before those of the first program. They set up buffers and fill them.
 pub const OPENING_COMMANDS: usize = 65;
 
 /// Number of commands of a host access: a wait, the transfer, another wait, an event, and a write
@@ -93,7 +93,7 @@ pub(crate) fn opening() -> impl Iterator<Item = Command> {
     round.into_iter().cycle().take(OPENING_COMMANDS)
 }
 
-/// Returns the commands of a program, which contain its id and data and start its launch.
+/// Returns the commands that transfer a program's id and data and start its launch.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     let offset = Command { number: 12, sort: HOST_ID, data: program_id & 0xFFFF };
     let wait = awaits_room.then_some(WAIT);

@@ -69,7 +69,8 @@ impl Session {
         Arc::new(ObjectKernel::new(name).with_data(words).with_emission(emission))
     }
 
-    /// Encodes commands for the object code. They arrive `ahead_cycles` cycles before their time.
+    /// Encodes commands for the object code. Each arrives `ahead_cycles` cycles earlier than in
+    /// `due`.
     fn command_words(&self, due: &[Due], ahead_cycles: u64) -> Vec<u32> {
         let mut words = vec![u32::try_from(due.len()).unwrap_or(u32::MAX)];
         let mut since = self.opened_at;
@@ -159,9 +160,9 @@ mod tests {
         let closed_at = 4 * TURN + 90;
         let session = Session { opened_at: 100, launches, closed_at, traffic };
         let words = session.command_words(&session.announced(), 0);
-        // The first command, two GO messages and the last command. All but the first wait for the
-        // announced event. The events occur 400, `3 * TURN - 30` and `4 * TURN - 10` cycles after
-        // the opening.
+        // The first command, two GO messages and the last command. All but the first wait: for the
+        // cycle of their GO message, or until the queue is closed. These events are 400, `3 * TURN
+        // - 30` and `4 * TURN - 10` cycles after the opening.
         let expected = [
             [4, 16, 0].as_slice(),
             &[14 | 1 << 13, 0, 400],

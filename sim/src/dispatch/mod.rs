@@ -69,7 +69,7 @@ impl DispatchCores {
     }
 }
 
-/// A launch whose program went through the command queue.
+/// A launch that went through the command queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatched {
     pub(crate) program_id: u32,
@@ -125,7 +125,8 @@ impl CommandQueue {
 
     /// Closes the queue; returns the cycle at which it was opened, and the launches of its kernels.
     ///
-    /// Without probes the kernels record nothing, so `None` is returned.
+    /// Returns `None` if the queue is not open, or if the kernels have no probes and record
+    /// nothing.
     pub(crate) fn close(
         &mut self,
         closed_at: u64,

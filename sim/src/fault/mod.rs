@@ -93,7 +93,7 @@ impl PushFate {
     }
 }
 
-/// A clock read before it happens.
+/// A clock read that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockReadPoint {
     /// RISC and launch that read the clock.
@@ -135,8 +135,9 @@ pub struct HostReadPoint<'a> {
 pub struct RelayDeath {
     /// The time, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// False if the relay stops at that time; true if it stops after it has next counted a frame,
-    /// just before it would tell the producer that its cells were read.
+    /// False if the relay stops at `at_ns`. True if it stops at its first write to a producer after
+    /// `at_ns`: it has then counted a frame, but the producer does not learn that its cells were
+    /// read.
     pub is_before_telling: bool,
 }
 
@@ -192,7 +193,7 @@ pub trait Rule: Send + Sync {
     }
 }
 
-/// What a rule did to the simulation.
+/// Effect of a rule on the simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
     /// A write was acknowledged and never landed.
@@ -248,7 +249,7 @@ pub enum FaultEffect {
         /// True if the low and the high word are from different times.
         is_torn: bool,
     },
-    /// A subordinate closed its main zone after BRISC had pushed.
+    /// A subordinate closed its main zone some cycles after it had signalled that it was done.
     SubordinateLate {
         /// Delay in cycles.
         delay_cycles: u64,

@@ -7,7 +7,7 @@ use crate::{arch::TileCoord, random::Stream};
 use std::ops::Range;
 use wire::Risc;
 
-/// Where and when a rule applies: everywhere and in every launch, unless restricted.
+/// Chips, cores, RISCs and launches that a rule applies to: all of them, unless restricted.
 ///
 /// ```
 /// use sim::{arch::TileCoord, fault::rules::{LoseWrite, Selection}};
@@ -131,7 +131,7 @@ impl Rule for DelayWrite {
     }
 }
 
-/// Which word of a write is corrupted.
+/// Choice of the word of a write that is corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordChoice {
     /// The word with this index; shorter writes stay intact.
@@ -193,9 +193,10 @@ impl Rule for WrapClock {
 
 /// Tears clock reads: the low word wraps between the loads of the two words.
 ///
-/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads shortly
-/// before that are delayed so that they load the low word in the last cycle before the wrap. They
-/// load the high word after the wrap, so their result is 2^32 cycles too large.
+/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Clock reads
+/// within `within_us` before the wrap are delayed so that they load the low word in the last cycle
+/// before the wrap. They load the high word after the wrap, so their result is 2^32 cycles too
+/// large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
     /// The cores whose clocks wrap, and the RISCs whose reads are delayed.

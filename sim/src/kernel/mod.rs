@@ -13,14 +13,13 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// Returns the records of a kernel that makes the records `each` as many times as its first
-/// argument says.
+/// Returns `each` multiplied by the kernel's first argument, which is its number of passes.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
-/// Returns the NoC events of as many transfers as the given argument says; none on a RISC without a
-/// NoC.
+/// Returns the NoC events of a kernel's transfers; none on a RISC without a NoC. The number of
+/// transfers is the runtime argument with the index `argument`.
 fn transfers(context: &KernelContext, argument: usize) -> Emission {
     DATA * (events_of_transfer(context) * u64::from(context.arg(argument)))
 }

@@ -49,7 +49,7 @@ impl ObjectKernel {
         ALL.iter().find(|kernel| kernel.name == name).cloned()
     }
 
-    /// Returns the kernel with this name in the form in which programs share kernels.
+    /// Returns the kernel with this name in a shared pointer, as programs need it.
     ///
     /// # Panics
     /// If there is no such kernel; the names are constants, so this does not happen.

@@ -109,10 +109,11 @@ pub enum ScriptError {
         step_index: usize,
         /// The number in the step.
         site: u8,
-        /// Number of zones or values with a name.
+        /// Number of zones or data names that scripts can use.
         site_count: u8,
     },
-    /// A step opens a zone although as many are open as fit on a RISC's stack.
+    /// A step opens a zone although [`DEPTH_MAX`] zones are open, the most that a RISC's stack can
+    /// hold.
     #[error("step {step_index} opens a zone in {DEPTH_MAX} others, which is the most")]
     TooDeep {
         /// Index of the step.

@@ -17,8 +17,8 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// What a bus needs to know of the tile and chip around it, and the methods called for NoC requests
-/// and other accesses.
+/// Environment of a bus: the tile and chip around it, and methods that the bus calls for NoC
+/// requests and other accesses.
 pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
@@ -82,7 +82,8 @@ struct ClockRead {
 }
 
 impl ClockReads {
-    /// Returns the cycle until which a RISC's read of the clock's high word is delayed, if it is.
+    /// Returns the cycle until which a RISC's read of the clock's high word is delayed; `None` if
+    /// it is not delayed.
     pub(crate) const fn held_until(&self, risc_index: usize) -> Option<u64> {
         self.0[risc_index].held_until
     }

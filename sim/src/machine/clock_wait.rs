@@ -87,7 +87,7 @@ impl Run<'_> {
         let back = OPCODES.iter().zip([0, 4, 8]).find(|(opcode, _)| **opcode == word(pc) & 0x7F)?.1;
         let head = pc.checked_sub(back)?;
         let words = [word(head), word(head + 4), word(head + 8)];
-        // Most turns end elsewhere, and decoding takes longer than a short turn.
+        // Most turns end outside such a loop, and decoding would take longer than a short turn.
         if words.map(|word| word & 0x7F) != OPCODES {
             return None;
         }

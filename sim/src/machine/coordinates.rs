@@ -29,7 +29,8 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset of a bank's addresses, which the firmware reads from a table.
+/// Returns the offset that is added to addresses in a bank. The firmware has a table of the
+/// offsets.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }

@@ -46,7 +46,7 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 pub struct CoreCode {
     chip: ChipFacts,
     place: CorePlace,
-    /// This project's code; empty if the build has none, and if tt-metal's firmware runs.
+    /// This project's code; empty if the build has none, or if tt-metal's firmware runs instead.
     riscs: Vec<RiscCode>,
     /// tt-metal's firmware, if it replaces this project's firmware.
     set: Option<Arc<FirmwareSet>>,
@@ -65,8 +65,8 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code of a core for a use of the core; empty if the build has no object code, or
-    /// if tt-metal's firmware has none for this kind of core.
+    /// Returns the code of a core that is used for `core_use`; empty if the build has no object
+    /// code, or if tt-metal's firmware has none for this kind of core.
     #[must_use]
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);
@@ -106,13 +106,13 @@ impl CoreCode {
         }
     }
 
-    /// Returns true if the firmware profiles, so that launches leave records.
+    /// Returns true if the firmware has a profiler, so that launches make records.
     #[must_use]
     pub fn has_profiler(&self) -> bool {
         self.set.as_ref().is_none_or(|set| set.has_profiler())
     }
 
-    /// Returns the core's place on the chip.
+    /// Returns the core's kind and coordinates.
     #[must_use]
     pub const fn place(&self) -> CorePlace {
         self.place
@@ -211,8 +211,8 @@ impl CoreCode {
         (self.mailbox + offset, vec![value])
     }
 
-    /// Returns the L1 region for the kernels' data: from the end of all code to the mailbox, to the
-    /// regions of kernel files, or to the end of L1.
+    /// Returns the L1 region for the kernels' data. It begins after all code, and ends at the
+    /// mailbox, at the regions of kernel files or at the end of L1, whichever comes first.
     fn data_area(&self) -> Range<u32> {
         let start = self.bounds().end.next_multiple_of(16);
         let l1_bytes = self.chip.arch.facts().l1_bytes(self.place.kind);
@@ -393,7 +393,7 @@ fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, S
     Ok(symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?.address)
 }
 
-/// Returns the L1 region of a Tensix core's processor for kernels from files.
+/// Returns the L1 region that holds kernel files for a processor of a Tensix core.
 ///
 /// ```
 /// assert_eq!(sim::machine::core_code::file_region(1), 0x11_0000..0x12_0000);

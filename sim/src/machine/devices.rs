@@ -33,23 +33,23 @@ pub(crate) struct Devices {
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
     queues: Queues,
-    /// Values of the registers that keep what is written to them, by address.
+    /// Values of the registers that only store what is written to them, by address.
     stored: BTreeMap<u32, u32>,
     /// Free space in each stream's buffer, by the number of the stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Watch on the accesses to what kernels wait for; `None` if the object code records no waits.
+    /// Recorder of accesses that kernels wait with; `None` if the object code records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// Instruction RAM of NCRISC, if the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
-    /// Values of each RISC's control and status registers that keep what is written to them.
+    /// Values of each RISC's control and status registers that only store what is written to them.
     control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
     /// Address range of code, which harts must not overwrite.
     pub(crate) code: Range<u32>,
     pub(crate) mailbox: MailboxPlace,
     pub(crate) signals: Signals,
-    /// Reason why the last refused access was refused.
+    /// Reason for the most recent refusal of an access.
     pub(crate) refusal: Option<String>,
     /// Address ranges written by anything but a RISC; the L1 front does not know of the writes yet.
     pub(crate) overwritten: Vec<Range<u32>>,
@@ -74,7 +74,7 @@ pub(crate) struct MailboxPlace {
 /// Signals that the firmware has written to the mailbox in the current launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    /// Cycle of the last write to memory that a hart may wait for; `None` once harts were woken.
+    /// Cycle of the last write to a word that a hart may wait for; `None` after harts were woken.
     pub(crate) written_at: Option<u64>,
     pub(crate) done_cycle: Option<u64>,
     pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
@@ -105,7 +105,7 @@ impl From<Refusal> for Fault {
     }
 }
 
-/// What remains to be done for a store to a register.
+/// Action that remains for the caller after a store to a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
     Nothing,
@@ -278,7 +278,7 @@ impl Devices {
         })
     }
 
-    /// Writes a register; returns what remains to be done for that.
+    /// Writes a register; returns the action that remains for the caller.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,

@@ -19,8 +19,8 @@ use wire::relay::words::HOST_MEMORY;
 const CONTROLLER_NS: u64 = 75;
 /// Time from the controller to the host's memory.
 const MEMORY_NS: u64 = 215;
-/// Maximum time by which a write may land after another write that the controller received at the
-/// same time. Writes to the host's memory may change their order; no source states by how much.
+/// Upper limit of the random time that a write takes in addition to [`MEMORY_NS`]. It lets a write
+/// overtake another one, as on a real chip; no source states by how much.
 const OVERTAKING_NS: u64 = 200;
 /// Picoseconds that the PCIe link takes for 1000 bytes.
 const KILOBYTE_PS: u64 = 37_879;

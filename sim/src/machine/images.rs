@@ -41,7 +41,7 @@ pub struct Image {
     symbols: BTreeMap<&'static str, Symbol>,
 }
 
-/// A symbol in an image; the name is stored elsewhere.
+/// Address and size of a symbol in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Address of the symbol.
@@ -102,11 +102,11 @@ pub enum Mode {
     /// Like [`Self::WaitTotals`], and also records each wait that blocked in certain windows of
     /// time.
     WaitWindows,
-    /// Pushes once for several launches.
+    /// Pushes the records of several launches at once.
     Accumulate,
     /// Like [`Self::Plain`], and also records hardware counters in each launch.
     Counters,
-    /// Records only one envelope per replay of a trace.
+    /// Records only one zone (the envelope) per core and trace replay.
     TraceOnly,
     /// Debug dump: RISCs with full lanes wait for the host; NoC events include addresses.
     DebugDump,
@@ -143,7 +143,7 @@ impl Selection {
     }
 }
 
-/// Returns the name of a processor in images, given the kind of its core and its index there.
+/// Returns the name of a processor in images, given the kind of its core and its index in the core.
 #[must_use]
 pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     const TENSIX: [&str; 5] = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];

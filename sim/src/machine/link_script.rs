@@ -1,4 +1,4 @@
-//! Linker scripts for kernels from outside, with the addresses of the embedded firmware's symbols.
+//! Linker scripts for users' kernels, with the addresses of the embedded firmware's symbols.
 //!
 //! A kernel is linked with this script and nothing else. The script defines, by name and address,
 //! the firmware variables that the profiler's probes use. A kernel therefore works only with one

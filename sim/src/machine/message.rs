@@ -1,5 +1,5 @@
-//! Messages in flight between tiles, including reads of DRAM: what a request sends to its targets,
-//! and what comes back.
+//! Messages in flight between tiles, including reads of DRAM: requests, answers and
+//! acknowledgements.
 
 use super::{
     arrival::{Payload, carry_out, read_bytes, write_bytes},
@@ -14,7 +14,7 @@ use crate::{arch::TileCoord, chip::facts::ChipFacts, tile::Tile, truth::ReleaseT
 pub(crate) struct Message {
     /// Cycle of the chip at which the message arrives.
     pub(crate) arrival: u64,
-    /// Sequence number of the message at its sender, or on a board.
+    /// Sequence number of the message: per sender or, on a board, per chip.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
     /// RISC that sent the request, and when; `None` if the ground truth does not need it.
@@ -54,7 +54,8 @@ pub(crate) struct Answer {
 }
 
 impl Request {
-    /// Returns what each target tile is asked to do; data is read from the sender's L1.
+    /// Returns the operation for each target tile; the data of a write is read from the sender's
+    /// L1.
     pub(crate) fn payload(&self, sender: &Tile) -> Payload {
         match self.action {
             Action::Write { source, byte_count, address, .. } => {
@@ -71,8 +72,8 @@ impl Request {
         }
     }
 
-    /// Returns the answer that leaves the target at once and whose first flit reaches the sender at
-    /// a cycle; `None` if the request returns no data.
+    /// Returns the answer to the request; `None` if the request returns no data. The answer leaves
+    /// the target at once, and its first flit reaches the sender at `cycle`.
     pub(crate) fn answer(&self, chip: &ChipFacts, cycle: u64) -> Option<Answer> {
         let (destination, byte_count, is_atomic) = match self.action {
             Action::Read { destination, byte_count, .. } => (destination, byte_count, false),
@@ -95,7 +96,7 @@ impl Request {
 }
 
 impl Content {
-    /// Lets the message take effect at a core; returns the bytes that a request reads.
+    /// Carries out the message at a core; returns the bytes that a request reads.
     pub(crate) fn arrive(
         &self,
         (tile, devices): (&mut Tile, &mut Devices),
@@ -134,7 +135,7 @@ impl Answer {
     }
 }
 
-/// Counts a response to a request of a tile from a cycle on.
+/// Schedules the counter changes for a response that arrives at `cycle`.
 fn count(
     devices: &mut Devices,
     (noc, transaction_id): (usize, usize),

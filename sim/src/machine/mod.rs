@@ -1,10 +1,10 @@
 //! Cores that run RV32IM object code, firmware and kernels, as on a chip.
 //!
-//! `riscs` has a core's harts with their local RAMs, and the core's devices; L1 and clock belong to
-//! the tile. [`crate::board`] drives them as its host says. A machine adds the code of the harts and
-//! runs one launch at a time: it writes the launch message and GO, and runs the harts in turns until
-//! all of them wait again. [`crate::riscv`] models the harts' pipelines; `stage` issues writes to
-//! DRAM.
+//! `riscs` has the harts of a core with their local RAMs, and the devices of the core; L1 and clock
+//! belong to the tile. [`crate::board`] runs the harts as its host requests. A machine adds the
+//! code of the harts and runs one launch at a time: it writes the launch message and GO, and runs
+//! the harts in turns until all of them wait again. [`crate::riscv`] models the harts' pipelines;
+//! `stage` issues writes to DRAM.
 //!
 //! # Memory map
 //!
@@ -128,12 +128,12 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
 pub(crate) struct Machine {
     code: CoreCode,
     riscs: Riscs,
-    /// Where the code of each RISC waits.
+    /// The loops in which each RISC waits.
     processors: Vec<Processor>,
     has_booted: bool,
 }
 
-/// The code in which a RISC waits.
+/// The loops of a RISC's code in which the RISC waits.
 #[derive(Default)]
 struct Processor {
     /// Address of the loop in which this project's firmware waits for a byte, if known.
@@ -181,7 +181,7 @@ impl Machine {
         self.wake_after_writes(tile);
     }
 
-    /// Wakes harts that may wait for what has been written to memory.
+    /// Wakes harts that may wait for a word that was written to memory.
     fn wake_after_writes(&mut self, tile: &Tile) {
         if let Some(cycle) = self.riscs.devices.signals.written_at.take() {
             self.riscs.wake(tile, cycle);

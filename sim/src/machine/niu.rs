@@ -332,7 +332,7 @@ impl Interface {
     }
 }
 
-/// Returns a mask of `count` rows or columns with the bits set of those that are not in `lines`.
+/// Returns a mask of `count` rows or columns, with a set bit for each one that is not in `lines`.
 fn lines_without(lines: &[u16], count: u16) -> u32 {
     (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
 }

@@ -156,7 +156,7 @@ const fn modelled_bank(index: BankIndex) -> Option<CounterBank> {
     }
 }
 
-/// Returns the number of a selected event; `None` if the event is not modelled.
+/// Returns how many times a selected event occurred; `None` if the event is not modelled.
 const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Option<u64> {
     let IssuedInstructions { by_thread, fpu, sfpu } = issued;
     match (bank, select) {

@@ -37,7 +37,7 @@ impl Watched {
     fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store => {}
-            // A clock advances by itself.
+            // The clock registers change by themselves.
             Access::LoadRegister(0xFFB1_21F0..=0xFFB1_21F8) => return None,
             Access::LoadRegister(_) => self.has_registers = true,
             Access::LoadL1(address) => {
@@ -93,7 +93,7 @@ fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Acces
     })
 }
 
-/// What counts as a polling loop.
+/// Limits within which a loop counts as a polling loop.
 pub(crate) struct PollRules {
     /// Maximum number of instructions in a loop.
     pub(crate) instructions_max: usize,
@@ -107,8 +107,8 @@ impl Riscs {
     /// Executes one round of a polling loop and returns the polled words.
     ///
     /// # Errors
-    /// If the hart does anything other than poll: its last turn, which is empty if the hart was
-    /// not executed that far.
+    /// If the hart does anything other than poll. The error is the hart's last turn, or an empty
+    /// turn if the instruction that breaks the rules was not executed.
     pub(crate) fn poll<S: Station>(
         &mut self,
         index: usize,
@@ -118,7 +118,7 @@ impl Riscs {
         let hart = &self.harts[index].hart;
         let start = (hart.pc(), *hart.registers());
         let mut watched = Watched::default();
-        // Private RAM before the first store to it; other stores are effects.
+        // Copy of the private RAM before the first store. Stores elsewhere count as effects.
         let mut ram = None;
         for _ in 0..rules.instructions_max {
             let TileHart { hart, local_ram, .. } = &self.harts[index];

@@ -34,7 +34,7 @@ pub(crate) struct Request {
     pub(crate) virtual_channel: Option<u8>,
     /// True if the request goes to all tiles of a rectangle.
     pub(crate) is_multicast: bool,
-    /// Coordinates in the request: of the tile or of a rectangle's end corner, then of the
+    /// Coordinates in the request: first the target tile or a rectangle's end corner, then the
     /// rectangle's start corner.
     pub(crate) coordinates: [(u16, u16); 2],
     pub(crate) action: Action,
@@ -209,8 +209,8 @@ impl Reader<'_> {
         Ok(Action::Write { source, byte_count, targets, address: to.address, acknowledge_to })
     }
 
-    /// Returns the tile that receives a write's acknowledgement. The request gives its coordinates
-    /// together with the source address.
+    /// Returns the tile that receives a write's acknowledgement. The registers with the source
+    /// address also contain the coordinates of this tile.
     fn acknowledged(&self, source: Side) -> Result<TileCoord, String> {
         let register = match self.chip.arch {
             Arch::WormholeB0 => "NOC_TARG_ADDR_MID",

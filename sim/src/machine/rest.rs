@@ -14,7 +14,7 @@ use wire::stream::{Policy, words};
 /// The code in which a RISC rests between two checks, and the cycles skipped there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
-    /// Address ranges of such code: one in the firmware, one in the kernels.
+    /// Address ranges of the code in which the RISC rests: one in the firmware, one in the kernels.
     code: [Range<u32>; 2],
     /// Number of cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
@@ -111,7 +111,7 @@ fn is_rest(words: &[u32]) -> bool {
 
 /// Number of passes of the rest loop in `kernel-profiler/src/tensix/port.rs`.
 const REST_PASSES: u32 = 64;
-/// Size in bytes of the function: the loop and the return after it.
+/// Size in bytes of the rest function: `li`, the loop of two instructions, and `ret`.
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
@@ -140,7 +140,7 @@ impl Run<'_> {
     }
 }
 
-/// Upper limit in cycles for one check and one rest.
+/// Upper limit of the cycles that one check and one rest take together.
 const LOOK_CYCLES: u64 = 8192;
 /// Maximum number of cycles skipped at once. Another RISC of the core may end the wait meanwhile.
 const SKIPPED_CYCLES_MAX: u64 = 1 << 20;

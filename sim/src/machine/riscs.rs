@@ -1,7 +1,7 @@
-//! The RISCs of a tile: their state, their turns, and what accesses from outside do to them.
+//! The RISCs of a tile: their state, their turns, and the effects of accesses from outside.
 //!
-//! The drivers above decide when which hart takes its turn: [`super::run`] for whole launches, and
-//! the board for a host that lets cycles pass.
+//! Two drivers decide when each hart takes its turn: [`super::run`] for whole launches, and
+//! [`crate::board`] for a host that advances a chip by cycles.
 
 use super::{
     FailureReason,
@@ -17,7 +17,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The RISCs of a tile, and what they share besides L1 and the clock.
+/// The RISCs of a tile, and everything that they share except L1 and the clock.
 pub(crate) struct Riscs {
     pub(crate) harts: Vec<TileHart>,
     pub(crate) devices: Devices,
@@ -49,14 +49,14 @@ pub(crate) enum HartState {
     Failed,
 }
 
-/// What a hart did in a turn.
+/// Result of a hart's turn.
 #[derive(Default)]
 pub(crate) struct Turn {
     /// True if the hart has stored to L1 or to a register.
     pub(crate) has_effect: bool,
-    /// True if something other than the turn's last cycle ended it.
+    /// True if the turn ended for another reason than its cycle limit.
     pub(crate) is_interrupted: bool,
-    /// Reason for which the hart has stopped, if it has.
+    /// Reason why the hart has stopped; `None` if it has not.
     pub(crate) failure: Option<FailureReason>,
 }
 
@@ -82,7 +82,7 @@ impl Riscs {
         self.harts.iter_mut().for_each(|hart| hart.state = HartState::InReset);
     }
 
-    /// Runs a hart up to a cycle, and follows what ends the run.
+    /// Runs a hart up to a cycle, and handles the reason why the run ended.
     pub(crate) fn take_turn<S: Station>(
         &mut self,
         index: usize,
@@ -97,7 +97,8 @@ impl Riscs {
         let failure = match result {
             Ok(Pause::Cycle) => None,
             Ok(Pause::Blocked { .. }) => {
-                // The access is repeated in the next cycle, or once no fault delays a clock read.
+                // The access is repeated in the next cycle, or after the delay if a fault delays a
+                // clock read.
                 let held_until = self.clock_reads.held_until(index);
                 hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
                 None
@@ -120,7 +121,7 @@ impl Riscs {
         Turn { has_effect, is_interrupted, failure }
     }
 
-    /// Runs a hart up to a cycle; returns what ended the run, and whether the hart stored to L1.
+    /// Runs a hart up to a cycle; returns why the run ended, and whether the hart stored to L1.
     pub(super) fn execute<S: Station>(
         &mut self,
         index: usize,
@@ -150,7 +151,7 @@ impl Riscs {
         }
     }
 
-    /// Wakes suspended harts that may find something else at a cycle than when they last looked.
+    /// Wakes suspended harts that may find a changed value at `cycle`.
     pub(crate) fn wake(&mut self, tile: &Tile, cycle: u64) {
         for hart in &mut self.harts {
             let is_over = match &hart.state {
@@ -164,7 +165,7 @@ impl Riscs {
         }
     }
 
-    /// Reports to the L1 front what other tiles and devices have written and read.
+    /// Reports the writes and reads by other tiles and by devices to the L1 front.
     pub(crate) fn follow_writes(&mut self) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
@@ -181,7 +182,7 @@ impl Riscs {
 }
 
 impl TileHart {
-    /// Starts the hart at an address, not before a cycle.
+    /// Starts the hart at the address `pc`, no earlier than `cycle`.
     pub(super) fn start(&mut self, pc: u32, cycle: u64) {
         self.resume(cycle);
         self.hart.reset(pc);

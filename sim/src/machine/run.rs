@@ -179,7 +179,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Releases the core from reset, early enough for its firmware to wait when GO arrives.
+    /// Releases the core from reset, so early that its firmware already waits when GO arrives.
     fn boot(&mut self) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {

@@ -85,8 +85,8 @@ fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u
     lanes
 }
 
-/// Maps zone ids to names. A zone text begins with the name; the rest is the source location, which
-/// is different for the firmware.
+/// Maps zone ids to names. A zone text begins with the zone's name; the rest is its source
+/// location.
 fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
     texts
         .iter()
@@ -209,7 +209,7 @@ fn compare(arch: Arch, scripts: &[Script], sums: bool) {
 fn scripts_leave_the_records_of_their_steps() {
     for seed in 0..6 {
         let mut random = Stream::new(seed, &[]);
-        // The number of steps that fits in L1.
+        // With at most 80 steps, all records fit in the L1 vector of a RISC, so none is lost.
         let shape = ScriptShape { step_max: 80, depth_max: 16, has_pushes: seed % 2 == 1 };
         let scripts: Vec<_> = (0..6).map(|_| Script::random(&mut random, &shape)).collect();
         Arch::ALL.into_iter().for_each(|arch| compare(arch, &scripts, seed % 3 == 0));
@@ -287,7 +287,7 @@ fn data_that_l1_has_no_room_for_is_refused() {
     assert!(failures[0].contains("NCRISC brings 400001 words of data, L1 has "), "{failures:?}");
 }
 
-/// Creates a kernel whose writes are not counted by the counters that barriers read.
+/// Creates a kernel with NoC writes that are missing from the counters that barriers read.
 fn uncounted_writes(data: Vec<u32>) -> ObjectKernel {
     ObjectKernel::new("uncounted_writes").with_data(data).with_emission(Emission::zones(2))
 }

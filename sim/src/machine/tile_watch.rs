@@ -23,7 +23,7 @@ use wire::{
     wait::{SyncWindows, WaitKind},
 };
 
-/// Watch on the accesses of a tile's RISCs to everything that kernels wait for.
+/// Recorder of the accesses of a tile's RISCs to the words that kernels wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
@@ -42,7 +42,7 @@ struct Stored {
     by: Option<ReleaseTruth>,
 }
 
-/// What is known about one RISC's accesses.
+/// Observed accesses of one RISC.
 #[derive(Clone, Debug, Default)]
 struct RiscWatch {
     poll: Option<Poll>,
@@ -86,7 +86,7 @@ pub(crate) struct WatchedRisc {
 }
 
 impl TileWatch {
-    /// Creates the watch for a core; `None` if the core's kernels do not record waits.
+    /// Creates the recorder for a core; `None` if the core's kernels do not record waits.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
         let records = chip.modes.wait_records;
         (records != WaitRecords::Off).then(|| Self {
@@ -201,8 +201,8 @@ impl TileWatch {
         let risc = &mut self.riscs[risc_index];
         risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
         if let Some(windows) = self.windows {
-            // At a barrier, each poll also reads the clock. The last of these readings precedes
-            // those for the end of the wait and for its record.
+            // At a barrier, each poll also reads the clock. The last of these readings precedes the
+            // readings for the end of the wait and for its record.
             let [_, ended, recorded] = match barrier(address) {
                 None => [0, poll.readings[0], poll.readings[1]],
                 Some(_) => poll.readings,
@@ -213,8 +213,8 @@ impl TileWatch {
         }
     }
 
-    /// Returns what a RISC waits for if it polls a word: the kind of wait, and a number or address.
-    /// `None` if kernels do not record such waits.
+    /// Returns the kind of wait of a RISC that polls the word at `address`, and the number of the
+    /// circular buffer or the address of the semaphore. `None` if kernels do not record such waits.
     ///
     /// # Compatibility
     /// `stream_io_map.h`: the registers that count received and acknowledged tiles.

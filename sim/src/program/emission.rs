@@ -1,4 +1,4 @@
-//! Numbers of records that kernels try to make; readers' results are compared with them.
+//! Numbers of records that kernels try to make; tests compare the readers' results with them.
 
 use std::ops::{Add, AddAssign, Mul};
 

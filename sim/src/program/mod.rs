@@ -15,7 +15,7 @@ use crate::{
 use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// Where a kernel runs: its core, RISC and launch.
+/// Core, RISC and launch in which a kernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelContext {
     /// Number of the chip in its mesh.
@@ -265,7 +265,7 @@ pub struct SubDevice {
     pub manager_id: u8,
 }
 
-/// What a core is reserved for.
+/// Use that a core is reserved for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreUse {
     /// Kernels of programs.

@@ -154,9 +154,9 @@ pub trait Bus {
 pub struct ControlStatus {
     /// Number of the register.
     pub number: u32,
-    /// What the access does to the register's value.
+    /// Change of the register's value.
     pub change: ControlStatusChange,
-    /// Operand of this change.
+    /// Operand of the change.
     pub operand: u32,
 }
 
@@ -186,7 +186,7 @@ impl ControlStatus {
     }
 }
 
-/// What a hart does after a store that a device has carried out.
+/// Reaction of a hart after a device has carried out its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The hart continues.

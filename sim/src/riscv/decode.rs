@@ -182,8 +182,8 @@ const BRANCHES: [Code; 8] = [
     Code::BranchNotLessUnsigned,
 ];
 
-/// Operations of immediate arithmetic, by `funct3`. Those of the shifts (1 and 5) also depend on
-/// `funct7` and are found elsewhere.
+/// Operations of immediate arithmetic, by `funct3`. The shifts (1 and 5) also depend on `funct7`,
+/// so `immediate_arithmetic` selects them.
 const IMMEDIATES: [Code; 8] = [
     Code::AddImmediate,
     ILL,

@@ -57,7 +57,7 @@ impl L1Front {
     }
 }
 
-/// The set of decoded words, by which overwriting of decoded code is noticed.
+/// The set of decoded words, which serves to notice that decoded code is overwritten.
 ///
 /// There is one bit per word, because the data of probes is close to their code. A store to decoded
 /// code clears the whole set: self-modifying code is rare, and further stores to the same address

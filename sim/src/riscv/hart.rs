@@ -52,7 +52,7 @@ pub struct Hart {
     arch: Arch,
 }
 
-/// Counters of a hart, which start at its creation.
+/// Counters of a hart since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Number of executed instructions, except those that trap or that end a run.

@@ -71,7 +71,7 @@ pub enum ImageError {
         index: usize,
         /// Address in the file.
         address: u64,
-        /// What is wrong with the segment, as a sentence.
+        /// Reason why the segment is invalid, as a sentence.
         reason: String,
     },
 }

@@ -1,8 +1,8 @@
 //! Journal of stores that have been simulated but are still in the host's future.
 //!
 //! A launch is simulated to its end, or to the end of a host access, so a tile's memory is ahead of
-//! the host's time. The journal remembers the old values of overwritten words, and undoes stores in
-//! what a host reads at an earlier time.
+//! the host's time. The journal remembers the old values of overwritten words. If a host reads at
+//! an earlier time, the journal undoes the later stores in the words that it reads.
 
 /// Overwritten words, in the order of the stores.
 ///

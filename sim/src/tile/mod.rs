@@ -1,4 +1,4 @@
-//! One tile: its memory, its clock, and what the host sees of them at which time.
+//! One tile: its memory, its clock, and the host's view of both at a given time.
 //!
 //! A tile stores state and applies effects; other modules decide which code runs on it.
 
@@ -59,7 +59,8 @@ impl Tile {
         }
     }
 
-    /// Sets the L1 address of the profiler's block, if firmware has it elsewhere than by default.
+    /// Sets the L1 address of the control vector, for firmware that does not use the default
+    /// address.
     #[must_use]
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;

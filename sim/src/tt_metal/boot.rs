@@ -74,7 +74,8 @@ fn put_at(values: &mut Vec<u8>, index: u16, value: u8) {
 
 impl FirmwareSet {
     /// Returns everything that a core's L1 must contain when BRISC leaves reset, in the order in
-    /// which a host writes it. The profiler's block is not included, since the host manages it.
+    /// which a host writes it. The profiler's memory is not included, because the host's profiler
+    /// sets it up.
     #[must_use]
     pub fn boot_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mut writes = Vec::new();
@@ -120,8 +121,7 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Returns the writes to those parts of the mailboxes that are before and after the profiler's
-    /// block.
+    /// Returns the writes to the parts of the mailboxes before and after the profiler's memory.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];

@@ -1,4 +1,4 @@
-//! tt-metal's own firmware on simulated cores: its files, its data layouts, and what its host does
+//! tt-metal's own firmware on simulated cores: its files, its data layouts, and its host's writes
 //! in a launch.
 //!
 //! | question | module |

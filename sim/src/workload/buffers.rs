@@ -32,7 +32,7 @@ pub struct BufferChange {
 /// ```
 /// use sim::workload::{BufferChange, buffer_changes};
 /// let outputs = |index| buffer_changes(7, index).into_iter().map(|change| change.is_allocated);
-/// // The first op allocates weights and an output, the others an output for the one before.
+/// // The first op allocates weights and an output. Any other op allocates an output and frees one.
 /// assert!(outputs(0).eq([true, true]));
 /// assert!(outputs(1).eq([true, false]));
 /// let [_, output] = buffer_changes(7, 0)[..] else { panic!("two buffers") };

@@ -24,7 +24,7 @@ const NS_PER_MINUTE: u64 = 60_000_000_000;
 const TWO_HOURS_MINUTES: u64 = 120;
 const TWO_HOUR_LAUNCHES: u32 = 24;
 
-/// Returns a plan of launches spread over two hours, in which clocks wrap twice.
+/// Returns a plan of launches spread over two hours, in which the clocks of two cores wrap.
 ///
 /// After an hour, the low 44 bits of one core's clock wrap during a launch. After half an hour, the
 /// low word of another core's clock wraps between the two loads of a clock reading.

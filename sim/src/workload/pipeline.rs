@@ -15,7 +15,8 @@
 //! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
-//! Each TRISC stands for its engine. Between two engines, up to two tiles are in progress.
+//! Each TRISC also simulates its engine: unpacker, math engine or packer. Between two engines, up
+//! to two tiles are in progress.
 //!
 //! # Compatibility
 //! Groups correspond to tt-metal's matrix products, in which a reader multicasts blocks. Here the
@@ -206,9 +207,9 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
 enum CorePart {
     /// The core has more tiles than the other cores.
     Straggler,
-    /// The core tells the core at these coordinates that it is ready; that core reads for it.
+    /// The core asks the core at these coordinates, which reads for it.
     Asks(u32),
-    /// The core reads for the cores at these coordinates, whose rectangle is the second field.
+    /// The core reads for the cores at these coordinates. The second field is their rectangle.
     Reads(Vec<u32>, u32),
 }
 

@@ -1,7 +1,7 @@
 //! Accesses that a chip refuses, and effects between tiles, each tested with a few instructions.
 //!
-//! The first five tests cover mistakes that this simulator once accepted, although they stop a chip
-//! or Tenstorrent's simulator.
+//! The tests `mistake_1` to `mistake_5` cover device code that stops a chip or Tenstorrent's
+//! simulator; earlier versions of this simulator accepted it.
 
 use super::bare::{BareChip, Script};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 const A: TileCoord = TileCoord { x: 1, y: 2 };
 const B: TileCoord = TileCoord { x: 4, y: 9 };
-/// Control words of a write with acknowledgement, and of a write without.
+/// Values of `NOC_CTRL`: a write with acknowledgement, and a write without.
 const ACKED: u32 = 0x2092;
 const POSTED: u32 = 0x2082;
 const READ: u32 = 0x2090;
@@ -60,7 +60,7 @@ fn request(
     Script::default().command(noc, &stores)
 }
 
-/// Returns the address of a counter.
+/// Returns the address of a counter register of a NoC interface.
 fn counter(noc: u32, index: u32) -> u32 {
     0xFFB2_0200 + noc * 0x1_0000 + 4 * index
 }

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// Address of the low word of the wall clock, on both architectures.
 pub(crate) const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 
-/// Who can access a register: one bit per RISC of a Tensix tile, and one bit for the NoC.
+/// Set of users that can access a register: one bit per RISC of a Tensix tile, one for the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach(u8);
 
@@ -57,7 +57,7 @@ impl Access {
     }
 }
 
-/// What an access to a register does.
+/// Effect of an access to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     WallClockLow,
@@ -84,7 +84,7 @@ pub(crate) enum Effect {
     LogicalId,
     Counter,
     ClearOutstanding,
-    /// Size of a stream's buffer. A write also sets the free space, which later updates change.
+    /// Size of a stream's buffer. A write also sets the buffer's free space to this size.
     StreamSize,
     StreamSpaceUpdate,
     StreamSpace,
@@ -167,7 +167,8 @@ impl Block {
         Self::repeated(reach, source, (base, 1, 0), registers)
     }
 
-    /// Creates a block that occurs several times: first base address, number, and distance.
+    /// Creates a block that occurs several times. The tuple contains the first base address, the
+    /// number of occurrences, and the distance between them in bytes.
     const fn repeated(
         reach: Reach,
         source: &'static str,

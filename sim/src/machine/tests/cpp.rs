@@ -1,5 +1,5 @@
-//! C++ kernels and their Rust counterparts write the same words to L1 and DRAM, except for clock
-//! values.
+//! Tests that C++ kernels and their Rust counterparts write the same words to L1 and DRAM, except
+//! for clock values.
 
 use super::*;
 use crate::program::Emission;
@@ -53,7 +53,8 @@ fn timeless_words(words: Words) -> Words {
     words.into_iter().map(|(key, words)| (key, without_clock(&words))).collect()
 }
 
-/// Runs both kernels twice on a few cores of each architecture; returns the records of one run.
+/// Runs the Rust and the C++ kernel twice each on a few cores of each architecture, and compares
+/// their words. Returns the records of the two C++ launches on one architecture.
 fn compare_words(name: &str, args: &[u32], sums: bool) -> Emission {
     let mut emitted = Emission::NONE;
     for arch in Arch::ALL {

@@ -2,7 +2,7 @@
 //!
 //! Harts that share a port run one after another, each for a number of cycles, so their requests do
 //! not reach the calendar in order of time. The calendar therefore remembers the recent past: a
-//! hart that runs later can use a gap that a hart has left before.
+//! hart that runs later can use a gap between the requests of a hart that ran before.
 
 use super::noc_reads::NocReads;
 
@@ -57,7 +57,8 @@ impl Calendar {
             if runs != 0 {
                 return from + u64::from(runs.trailing_zeros());
             }
-            // A gap that begins in the last of these 64 cycles may be longer than could be seen.
+            // A gap in the last of these 64 cycles may continue beyond them, so the next search
+            // begins there.
             from += u64::from(65 - length);
         }
         from

@@ -12,7 +12,7 @@ mod store_queue;
 
 use super::bus::{Region, Width};
 
-/// What timing needs to know of a data access.
+/// Properties of a data access that determine its timing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) address: u32,

@@ -34,7 +34,7 @@ pub(crate) struct NocRead {
     pub(crate) address: u32,
     /// Number of bytes.
     pub(crate) byte_count: u32,
-    /// Number of bytes read in each accessing cycle.
+    /// Number of bytes that each access reads.
     pub(crate) cycle_bytes: u32,
     /// Cycles from one access of this read to the next: 1, or more if the reader is slower.
     pub(crate) step_cycles: u32,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_slow_reader_takes_a_bank_now_and_then() {
         let mut reads = NocReads::default();
-        // Three blocks from bank 1 on, one in ten cycles.
+        // Three blocks from bank 1 on, one every ten cycles.
         let (cycle_bytes, step_cycles) = (16, 10);
         reads.add(NocRead { cycle: 100, address: 0x10, byte_count: 48, cycle_bytes, step_cycles });
         let free = |bank: u32, cycle| reads.free_from(16 * bank, cycle);

@@ -102,9 +102,9 @@ impl Pipeline {
             let readable = beat.next_entry.max(first).max(second);
             return readable.max(self.retire_room_from(beat));
         }
-        // A result that the previous instruction forwards is readable in this one cycle, and after
-        // that only when any other result would be. An instruction that must wait for its other
-        // operand misses that cycle.
+        // A result that the previous instruction forwards is readable in this one cycle, and then
+        // only from `leave` on, like any other result. An instruction that must wait for its other
+        // operand misses this one cycle.
         let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
         let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
         if has_first && has_second {
@@ -156,8 +156,8 @@ impl Pipeline {
         beat.forwarded = op.rd;
     }
 
-    /// Moves the times of everything in progress into the future by some cycles, except of stores:
-    /// the skipped loop has none, and begins after all earlier stores have left.
+    /// Adds `cycles` to all times of the pipeline, except those of stores: the skipped loop has no
+    /// stores, and all earlier stores have left before it begins.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;

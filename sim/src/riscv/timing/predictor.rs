@@ -67,7 +67,8 @@ impl Predictor {
     }
 }
 
-/// Returns the initial state of a branch: both counters weakly predict what the direction suggests.
+/// Returns the initial state of a branch. Both counters weakly predict that a backward branch is
+/// taken and that a forward branch is not.
 fn first_state(is_backward: bool) -> u8 {
     let counter = if is_backward { 2 } else { 1 };
     SEEN | counter << 1 | counter << 3
