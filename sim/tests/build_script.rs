@@ -1,7 +1,8 @@
-//! Tests of the build script without the target of the RISCs: the script asks rustup to install it.
+//! Tests of the build script if the compiler target of the RISCs is missing: the script asks rustup
+//! to install it.
 //!
 //! If rustup cannot help, there is no object code and one warning. In CI the build fails, because
-//! it would otherwise lose its tests.
+//! it would otherwise skip the tests of the object code.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -12,7 +13,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// The build script as a program, with a compiler whose sysroot lacks the target, and a rustup.
+/// The build script as a program, with a fake compiler that lacks the target, and a fake rustup.
 struct BuildScript {
     program: PathBuf,
     folder: PathBuf,

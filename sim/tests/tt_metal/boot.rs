@@ -1,5 +1,4 @@
-//! Tests that every firmware set boots and runs launches, on a core whose memory contains other
-//! data.
+//! Tests that every firmware set boots and runs launches, on a core with random data in its memory.
 
 use crate::package::sets;
 use reader::mesh::{Mesh, Noc0Coord};

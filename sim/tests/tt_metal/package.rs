@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the folders of the precompiled sets, sorted; `None` without a package.
+/// Returns the folders of the precompiled sets, sorted; `None` if `KPROF_TTNN` is not set.
 ///
 /// # Panics
-/// If `CI` is `true` and there is no package.
+/// If `CI` is `true` and `KPROF_TTNN` is not set.
 pub(crate) fn sets() -> Option<Vec<PathBuf>> {
     let Some(package) = env::var_os("KPROF_TTNN") else {
         let is_gate = env::var("CI").is_ok_and(|ci| ci == "true");

@@ -78,7 +78,7 @@ impl Script {
         self
     }
 
-    /// Returns the instructions, with an end appended.
+    /// Returns the instructions, followed by `ebreak`.
     pub(super) fn words(&self) -> Vec<u32> {
         [&self.words[..], &[EBREAK]].concat()
     }

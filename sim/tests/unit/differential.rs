@@ -15,8 +15,8 @@ use crate::arch::Arch;
 const LENGTH: usize = 200;
 /// Size of L1 in bytes, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
-/// Maximum distance of loads and stores from their window's middle; the data windows have twice
-/// this size.
+/// Maximum distance in bytes of loads and stores from the middle of their data window. A window has
+/// twice this size.
 const REACH: i32 = 0x200;
 const L1_WINDOW: u32 = 0x800 + REACH.cast_unsigned();
 const LOCAL_WINDOW: u32 = LOCAL_RAM_BASE + REACH.cast_unsigned();
@@ -88,7 +88,7 @@ fn store() -> impl Strategy<Value = u32> {
     })
 }
 
-/// An instruction whose address is known once the program is laid out.
+/// An instruction of a program without addresses yet; distances of jumps are in instructions.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(u32),
@@ -198,7 +198,8 @@ fn found(words: &[u32], registers: &[u32; 32], arch: Arch) -> Outcome {
     let mut hart = Hart::new(arch, L1Port::Port2);
     (0..32).for_each(|index| hart.set_register(index, registers[index]));
     while hart.counters().instruction_count < STEP_COUNT {
-        // Every instruction takes at least one cycle, so the run never exceeds the steps.
+        // Every instruction takes at least one cycle, so the run executes no more than the
+        // remaining steps.
         let rest = STEP_COUNT - hart.counters().instruction_count;
         let until = hart.cycle() + rest;
         assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));

@@ -271,7 +271,7 @@ fn llk_zone_cycles(arch: Arch, count: i32) -> u32 {
     words.push(asm::bltu(ZERO, S1, -36));
     words.extend(write_event(0xB123_4000));
     words.extend([asm::lw(A4, S0, 4), asm::addi(A4, A4, -1), asm::sw(A4, S0, 4)]);
-    // A second pass, with the branches predicted and the counters reset.
+    // Two more passes, with the branches predicted and the write index reset.
     words.extend([asm::sw(ZERO, S0, 0), asm::addi(RA, RA, -1)]);
     let back = -4 * i32::try_from(words.len()).unwrap();
     words.extend([asm::bne(RA, ZERO, back), asm::EBREAK]);
