@@ -29,7 +29,7 @@ pub struct Library {
     tile_read: Option<TileRead>,
     tile_write: Option<TileWrite>,
     is_initialised: bool,
-    /// Keeps the code that the function pointers point to mapped.
+    /// Mapping of the library's code, which must outlive the function pointers.
     _mapped: libloading::Library,
 }
 
@@ -73,7 +73,7 @@ impl Library {
 
     fn map(path: &Path) -> Result<Self, String> {
         // SAFETY: loading runs the file's initialisers, which the user asked for by naming the
-        // file; those of libttsim need nothing of this process.
+        // file. The initialisers of libttsim have no requirements on this process.
         let mapped = unsafe { libloading::Library::new(path) };
         let mapped = mapped.map_err(|error| error.to_string())?;
         Ok(Self {

@@ -24,7 +24,7 @@ pub(crate) struct Greeting {
     pub(crate) pci_id: Result<u32, String>,
 }
 
-/// Coordinates of a tile, as in host windows.
+/// Coordinates of a tile on NoC 0, as in the configuration of the host's windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// Column.
@@ -33,7 +33,7 @@ pub struct Tile {
     pub y: u8,
 }
 
-/// What a request asks for.
+/// Operation that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Reads bytes from an address of a tile.

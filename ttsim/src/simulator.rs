@@ -50,7 +50,7 @@ pub enum TtsimError {
     /// ttsim stopped at an operation that the chip does not support.
     #[error("ttsim refused what the chip was told, at clock {clock}: {violation}")]
     Violation {
-        /// The chip's clock at that time.
+        /// Clock of the chip when ttsim stopped.
         clock: u64,
         /// Category, location and message, as ttsim prints them.
         violation: String,
@@ -95,7 +95,7 @@ pub struct Simulator {
     output: Option<[JoinHandle<String>; 2]>,
     arch: Arch,
     clock: u64,
-    /// Why the child ended; `None` while requests are possible.
+    /// Reason why the child ended; `None` while requests are possible.
     failure: Option<TtsimError>,
 }
 
@@ -153,7 +153,7 @@ impl Simulator {
         self.clock
     }
 
-    /// Returns the failure after which no more requests are possible; `None` while they are.
+    /// Returns the failure after which no more requests are possible, or `None` if there was none.
     #[must_use]
     pub const fn failure(&self) -> Option<&TtsimError> {
         self.failure.as_ref()

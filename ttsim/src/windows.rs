@@ -18,8 +18,8 @@ pub struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
-    /// The tile that the window currently maps, and which part of its address space: the address
-    /// divided by the window's size.
+    /// The tile that the window currently maps, and the start of the mapped address range, divided
+    /// by the window's size.
     shown: Option<(Tile, u64)>,
     /// The window's configuration, as last written by the host.
     host_config: [u8; CONFIG_BYTES_MAX],

@@ -1,5 +1,5 @@
-//! Live reads on ttsim: batches that a `LiveReader` returns while launches run are the records of
-//! the cells in the rings, with their times.
+//! Live reads on ttsim: the batches that a `LiveReader` returns while launches run contain the
+//! records of the cells in the rings, with their times.
 
 use crate::{
     streamed::Streamed,
@@ -32,7 +32,7 @@ const PATIENT: Policy = Policy::Block { cycles_log2: 24 };
 /// Pause of the host between two reads: some thousand instructions.
 const PAUSE_NS: u64 = 4_000;
 
-/// What is known of the chip beside the reads.
+/// State of the chip, observed independently of the reader.
 #[derive(Default)]
 struct Seen {
     records: Streamed,
@@ -41,7 +41,7 @@ struct Seen {
     is_running: bool,
 }
 
-/// A chip that runs between two reads, and whose rings are copied before the host frees their cells.
+/// A chip that runs between two reads. Its rings are copied before the host frees their cells.
 struct WatchedMesh {
     ttsim: TtsimMesh,
     description: DeviceDescription,
@@ -88,7 +88,7 @@ impl Mesh for WatchedMesh {
         1
     }
 
-    /// A read asks for the device before its accesses.
+    /// Runs the chip if it was read before: each read asks for the device before its accesses.
     fn device(&mut self, _: usize) -> Option<&mut dyn Device> {
         if std::mem::take(&mut self.was_read) {
             let is_running = self.ttsim.run_for(PAUSE_NS).unwrap();

@@ -50,8 +50,8 @@ fn control(mesh: &mut dyn Mesh, core: Noc0Coord) -> Vec<u32> {
     words
 }
 
-/// Returns the cores of a chip whose control vector has the signature of a relay, or of a core that
-/// streams.
+/// Returns the Tensix cores that have this signature in their control vector: the signature of a
+/// relay, or of a core that streams.
 fn signed(mesh: &mut dyn Mesh, signature: u32) -> Vec<Noc0Coord> {
     let all = mesh.device(0).unwrap().description().cores.clone();
     let tensix = all.iter().filter(|core| core.kind == wire::CoreKind::Tensix);
@@ -205,8 +205,8 @@ fn frames_of_relays_have_the_same_cells_and_hold_together() {
             let config = streaming(arch, seed).with_relays(RELAYS).with_relay_ring_bytes(1 << 22);
             let launches = spread(seed, 40, &SHORT);
             let mut ttsim = start_ttsim(&config, &library, PATIENT);
-            // No RISC waits for its relay, because the record of such a wait would take a cell,
-            // too.
+            // Each launch begins after all earlier cells were gathered, so that no RISC waits for
+            // its relay. The record of such a wait would take a cell, too.
             for launch in &launches {
                 ttsim.run(launch).unwrap();
                 await_relays(&mut ttsim, &what, |mesh| mesh.advance(5_000).unwrap());

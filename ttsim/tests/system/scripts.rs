@@ -128,7 +128,7 @@ fn launches_that_find_dram_full_are_counted_to_the_marker() {
     }
 }
 
-/// Reads repeatedly while kernels run and pushes are in progress.
+/// Tests a host that reads repeatedly while kernels run and pushes are in progress.
 #[test]
 fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     for (arch, library) in libraries() {
@@ -153,10 +153,10 @@ fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     }
 }
 
-/// Reads all the time while a core gets each launch without a pause.
+/// Tests a host that reads continuously while a core runs launches without a pause between them.
 ///
-/// Its lanes hold some twenty launches and are therefore never completely free. No record may be
-/// lost or duplicated.
+/// The lanes of the core hold some twenty launches and are therefore never completely free. No
+/// record may be lost or duplicated.
 #[test]
 fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     for (arch, library) in libraries() {
@@ -212,8 +212,8 @@ fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launc
     found
 }
 
-/// Starts each launch while the previous launch pushes, and reads its core all the time; returns
-/// the records and the number of reads.
+/// Starts each launch while the previous launch pushes, and reads the launch's core continuously;
+/// returns the records and the number of reads.
 fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {
     mesh.set_access_clocks(10);
     let mut reader = Reader::new(ReadOptions::default());

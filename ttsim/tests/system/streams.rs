@@ -148,7 +148,7 @@ impl Core {
     /// Returns the published cells of a RISC that the RISC's ring still holds.
     fn cells(&self, risc: usize) -> Vec<Numbered> {
         let written = self.written(risc);
-        // A RISC may have filled the chunk in which the next cell will be.
+        // A RISC may already have overwritten the chunk that will hold its next cell.
         let first = if written <= RING { 0 } else { written.next_multiple_of(8) - RING };
         let slots = (first..written).map(|number| self.rings[risc][(number % RING) as usize]);
         decode(first, &slots.collect::<Vec<_>>())
@@ -221,7 +221,7 @@ fn assert_has_lost(what: &str, policy: Policy, cores: &[Core]) {
     let most_written = cores.iter().flat_map(|core| core.words[24..29].to_vec()).max().unwrap();
     match policy {
         Policy::OverwriteOldest => assert!(lost == 0 && most_written > 2 * RING, "{what}"),
-        // One more than the number of cells read.
+        // These ten words are the number of cells read plus one, and the host has read no cell.
         Policy::Block { .. } => assert!(lost > 100 && beside_zones == 10, "{what}"),
         Policy::KeepOneOf { chunks_log2: 1.. } => assert!(beside_zones > 100, "{what}"),
         Policy::DropNewest | Policy::KeepOneOf { .. } => {

@@ -142,7 +142,7 @@ fn lane_shapes(lane: &Lane) -> Vec<Shape> {
 /// Id of NoC events, which has no text.
 const NOC_TRACING: u32 = ZoneId::NOC_TRACING.0 as u32;
 
-/// Mask of both addresses, which are below the NoC's counter.
+/// Mask of the bits with both addresses. The bits above them contain the number of answered reads.
 const ADDRESSES: u64 = (1 << 52) - 1;
 
 /// Returns the data of a record without the number of answered reads. That number depends on the

@@ -26,7 +26,7 @@ fn sets() -> Vec<PathBuf> {
     sets
 }
 
-/// Tests every set of the package, on a core whose memory contained other data before.
+/// Tests every set of the package, on a core with random data in its memory.
 #[test]
 fn every_precompiled_set_boots_and_takes_two_empty_launches() {
     let libraries = libraries();

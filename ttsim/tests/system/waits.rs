@@ -33,7 +33,7 @@ fn chain() -> Program {
     for (number, (risc, cycles)) in (0..).zip(CHAIN) {
         let input = if number == 0 { NONE } else { number };
         let output = if number == 4 { NONE } else { number + 1 };
-        // No tiles are moved, no core is ahead of its writer, and each core reads only for itself.
+        // Words 6 to 11: no transfers, no barrier, no limit for the reader, and no shared reader.
         let words = [TILES, cycles, 0, input, output, CAPACITY, 0, 0, 0, NONE, 0, NONE];
         program =
             program.with_kernel(risc, Arc::new(ObjectKernel::new("pass_tiles").with_data(words)));
