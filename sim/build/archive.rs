@@ -55,8 +55,8 @@ impl Archive {
 }
 
 impl Build {
-    /// Returns the digest of the sources of firmware and kernels in Rust; `None` in a package,
-    /// which has no such sources.
+    /// Returns the digest of the sources of firmware and kernels in Rust; `None` in a cargo
+    /// package, which does not contain these sources.
     pub(super) fn input_digest(&self) -> Result<Option<u64>> {
         if !self.objects.join("Cargo.toml").is_file() {
             return Ok(None);

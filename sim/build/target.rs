@@ -1,4 +1,4 @@
-//! The tools that compile the RISCs' code, and their installation by a build.
+//! Checks for the tools that compile the RISCs' code, and installs the compiler target with rustup.
 
 use crate::objects::{Build, TARGET, announce};
 use std::{

@@ -366,8 +366,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes firmware push once for several launches. No object code for this mode records sum
-    /// zones or waits.
+    /// Makes firmware push the records of several launches at once. No object code for this mode
+    /// records sum zones or waits.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// posted write, 1.6 GB/s for streamed reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTiming {
-    /// A read of one word.
+    /// Duration of a read of one word.
     pub read_latency_ps: u64,
-    /// A posted write of one word.
+    /// Duration of a posted write of one word.
     pub write_latency_ps: u64,
     /// Additional time for each word after the first.
     pub word_ps: u64,
@@ -62,7 +62,7 @@ impl HostTiming {
         Self { dma: Some(DmaTiming { latency_ps: 1_162_000, word_ps: 487 }), ..Self::PCIE };
 }
 
-/// The host's time, shared by the chips that it accesses.
+/// The host's time, shared by the chips that the host accesses.
 #[derive(Clone, Debug)]
 pub struct HostClock(Arc<Mutex<HostState>>);
 

@@ -360,7 +360,7 @@ fn words(bytes: &[u8]) -> Result<impl Iterator<Item = u32> + '_, String> {
     Err(format!("registers are written by words, not by {} bytes", bytes.len()))
 }
 
-/// Returns a register of the PCIe tile's NoC interface.
+/// Returns the value of a register of the PCIe tile's NoC interface.
 fn interface(arch: Arch, offset: u64) -> u32 {
     let TileCoord { x, y } = host_tile(arch);
     match offset & 0x1FFF {

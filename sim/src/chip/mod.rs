@@ -59,7 +59,7 @@ pub struct Chip {
     schedule: Schedule,
     /// Relays by term: term 0 has the first relays, term 1 has their successors.
     relays: Vec<Relays>,
-    /// Present if dispatch cores are simulated.
+    /// Command queue of the dispatch cores; `None` if no dispatch cores are simulated.
     commands: Option<CommandQueue>,
     truth: Truth,
     /// Streamed cells that have not been taken yet.

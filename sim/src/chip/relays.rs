@@ -120,8 +120,8 @@ impl Chip {
         self.relays.first().map(|relays| &*relays.launch)
     }
 
-    /// Reserves the last worker cores for relays and, if there are several terms, for the relays'
-    /// successors.
+    /// Reserves the last worker cores for relays and, if the configuration asks for them, for the
+    /// relays' successors.
     ///
     /// # Errors
     /// If no core is left for kernels, or if the sink has no room for the rings.
@@ -154,7 +154,8 @@ impl Chip {
         Ok(())
     }
 
-    /// Begins the relays of a term, if there are any and they have not begun.
+    /// Starts the relays of a term: term 0 has the first relays, term 1 their successors. Does
+    /// nothing if there are none or if they have already started.
     pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };

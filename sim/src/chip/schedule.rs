@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, sync::Arc};
 /// free.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// Cycle at which the next GO can leave.
+    /// Earliest cycle at which the dispatcher can send the next GO message.
     ready_at: u64,
     /// Cycle by which all launches of the whole chip have ended.
     chip_free_at: u64,

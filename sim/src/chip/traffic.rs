@@ -24,7 +24,7 @@ use std::sync::Arc;
 use wire::vector::VECTOR_BYTES;
 
 impl Stage {
-    /// Sends a request from this tile's hart.
+    /// Sends a NoC request of a hart of this tile.
     pub(crate) fn issue(
         &mut self,
         devices: &mut Devices,
@@ -271,7 +271,7 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
     }
 }
 
-/// Returns the read of L1 that a request to a core causes there, if any.
+/// Returns the L1 read that a request causes at the target core; `None` if the request reads no L1.
 fn noc_read(chip: &ChipFacts, payload: &Payload, cycle: u64) -> Option<NocRead> {
     let &Payload::Read { address, byte_count } = payload else { return None };
     let address =

@@ -122,7 +122,7 @@ pub struct HostReadPoint<'a> {
     pub chip_id: u32,
     /// Core.
     pub core: TileCoord,
-    /// First byte.
+    /// Address of the first byte that is read.
     pub address: u64,
     /// Address of the core's control vector.
     pub control_address: u64,
@@ -256,7 +256,7 @@ pub enum FaultEffect {
     },
     /// The host read words that differ from the memory.
     HostReadChanged {
-        /// First byte.
+        /// Address of the first byte that is read.
         address: u64,
         /// Number of words in the read.
         word_count: usize,
@@ -278,7 +278,7 @@ pub struct AppliedFault {
     pub core: Option<TileCoord>,
     /// RISC and launch of the fault, if any.
     pub site: Option<Site>,
-    /// Cycle of the chip.
+    /// Cycle of the chip at which the fault took effect.
     pub chip_cycle: u64,
     /// Effect of the fault.
     pub effect: FaultEffect,

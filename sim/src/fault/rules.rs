@@ -1,4 +1,4 @@
-//! Ready-made rules, and the selection of where and when they apply.
+//! Ready-made rules, and the selection of chips, cores, RISCs and launches that they apply to.
 
 use super::{
     ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site,
@@ -65,8 +65,8 @@ impl Selection {
         self
     }
 
-    /// Sets the probability that the rule applies at a selected place, in parts per million; the
-    /// random numbers depend on the simulation's seed.
+    /// Sets the probability that the rule applies when it is called for a selected RISC and launch,
+    /// in parts per million. The random numbers depend on the simulation's seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;
@@ -113,7 +113,7 @@ impl Rule for LoseWrite {
 /// Delays writes to DRAM and their acknowledgements.
 #[derive(Clone, Debug)]
 pub struct DelayWrite {
-    /// Where and when the rule applies.
+    /// Chips, cores, RISCs and launches that the rule applies to.
     pub selection: Selection,
     /// Delay in cycles.
     pub cycles: u64,
@@ -143,7 +143,7 @@ pub enum WordChoice {
 /// Corrupts one word of each selected write to DRAM.
 #[derive(Clone, Debug)]
 pub struct CorruptWord {
-    /// Where and when the rule applies.
+    /// Chips, cores, RISCs and launches that the rule applies to.
     pub selection: Selection,
     /// The word to corrupt.
     pub word: WordChoice,

@@ -23,7 +23,7 @@ pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
     fn tile_mut(&mut self) -> &mut Tile;
-    /// Sends a request of a hart.
+    /// Sends a NoC request of a hart.
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
     /// Records a hart's store to L1, before the store takes effect.
     fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64);

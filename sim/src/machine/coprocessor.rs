@@ -99,8 +99,8 @@ impl Coprocessor {
         Outgoing::Nothing
     }
 
-    /// Writes half of a register, if the instruction has an immediate value. Its other form reads
-    /// signals that the model does not have.
+    /// Writes half of a register, if the instruction has an immediate value. The instruction's
+    /// other form reads signals that the model does not have.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
             return;

@@ -24,7 +24,7 @@ use kernel_profiler::port::WaitRecords;
 use std::{ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// The code of a core, and how a host boots the core and launches programs on it.
+/// The code of a core, with the host writes that boot the core and launch programs on it.
 ///
 /// A host makes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of BRISC,
 /// which boots the other RISCs. To launch, the host makes [`CoreCode::launch_writes`], then writes

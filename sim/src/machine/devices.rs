@@ -1,4 +1,4 @@
-//! Everything besides memory that the RISCs of a tile share, and the effects of accesses to the
+//! Everything except memory that the RISCs of a tile share, and the effects of accesses to the
 //! tile's registers.
 
 use super::{
@@ -51,15 +51,16 @@ pub(crate) struct Devices {
     pub(crate) signals: Signals,
     /// Reason for the most recent refusal of an access.
     pub(crate) refusal: Option<String>,
-    /// Address ranges written by anything but a RISC; the L1 front does not know of the writes yet.
+    /// Address ranges that something other than a RISC has written; not reported to the L1 front
+    /// yet.
     pub(crate) overwritten: Vec<Range<u32>>,
-    /// Other tiles' reads of this L1 that the L1 front does not know of yet.
+    /// Other tiles' reads of this L1, not reported to the L1 front yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
     kind: TileKind,
 }
 
-/// Location of the firmware's mailbox and of its bytes with signals.
+/// Location of the firmware's mailbox and of the signal bytes in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MailboxPlace {
     pub(crate) address: u32,

@@ -110,7 +110,8 @@ pub enum Mode {
     TraceOnly,
     /// Debug dump: RISCs with full lanes wait for the host; NoC events include addresses.
     DebugDump,
-    /// Profiles dispatch kernels, which need more headroom and pushes of their own.
+    /// Profiles dispatch kernels, which leave headroom in their vector and push the vector once
+    /// only the headroom is free.
     Dispatch,
     /// Streams records, which are drained while kernels run.
     Stream,

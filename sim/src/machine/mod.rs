@@ -142,8 +142,8 @@ struct Processor {
 }
 
 impl Machine {
-    /// Creates a machine in reset, with the code for a use of the core. The machine has no
-    /// processors if the build has no object code.
+    /// Creates a machine in reset, with the code for a core that is reserved for `core_use`. The
+    /// machine has no processors if the build has no object code.
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = CoreCode::new(core_use, chip, place);
         let riscs = Riscs::new(chip, place, code.risc_count());

@@ -15,7 +15,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Both interfaces of a tile.
+/// Both NoC interfaces of a tile.
 #[derive(Clone, Debug)]
 pub(crate) struct NocInterfaces {
     arch: Arch,
@@ -84,7 +84,7 @@ impl NocInterfaces {
         matches!(address, FIRST..=LAST)
     }
 
-    /// Reads a register, or returns the reason why that is refused.
+    /// Reads a register; the error is the reason why the read is refused.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,

@@ -30,7 +30,7 @@ pub(crate) struct TileHart {
     pub(crate) hart: Hart,
     pub(crate) state: HartState,
     pub(super) local_ram: Vec<u8>,
-    /// Number of consecutive windows without an effect, which boards count.
+    /// Number of consecutive windows in which the hart had no effect; counted only on boards.
     pub(crate) quiet_windows: u32,
 }
 

@@ -232,7 +232,7 @@ impl Run<'_> {
         self.machine.riscs.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
     }
 
-    /// Returns the host's writes of the launch that precede its go signal.
+    /// Returns the host writes that a launch needs before its go signal.
     fn launch_writes(&mut self, cycle: u64) -> Result<Vec<Write>, String> {
         let Self { machine: Machine { code, .. }, stage, .. } = self;
         let mut writes = code.launch_writes(&stage.launch, stage.context())?;

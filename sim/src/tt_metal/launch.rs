@@ -100,7 +100,8 @@ impl FirmwareSet {
         Ok(writes)
     }
 
-    /// Returns [`FirmwareSet::launch_writes`] for the launch of a program on the core in `context`.
+    /// Returns the writes of [`FirmwareSet::launch_writes`] for the launch of a program on the core
+    /// in `context`.
     ///
     /// # Errors
     /// As for `launch_writes`, and if a kernel of the program is not a file.

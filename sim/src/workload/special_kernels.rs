@@ -21,8 +21,8 @@ pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
 
 const INSTRUCTION_LAUNCHES: u32 = 5;
 
-/// Returns launches in which only TRISC 1 issues instructions. Launch n issues 100 n instructions
-/// of the FPU, 50 n of the SFPU, and 10 n of neither unit.
+/// Returns launches in which only TRISC 1 issues instructions to the coprocessor. Launch n issues
+/// 100 n instructions of the FPU, 50 n of the SFPU, and 10 n of neither unit.
 pub(super) fn instructions(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let kernel = ObjectKernel::shared("instructions");
     let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));

@@ -11,7 +11,7 @@ use super::tests::TestTile;
 use super::{Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
 use crate::arch::Arch;
 
-/// Number of instructions in a program, without the end.
+/// Number of instructions in a program, without those that end it.
 const LENGTH: usize = 200;
 /// Size of L1 in bytes, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
