@@ -15,7 +15,8 @@ use wire::{
 type Control = [u32; ControlLayout::WORDS64.word_count];
 
 impl TtsimMesh {
-    /// Returns true if all cores have pushed or published all records of their finished launches.
+    /// Returns true if all cores have pushed all records of their finished launches, or published
+    /// them in their rings.
     pub(crate) fn has_closed(&mut self) -> Result<bool, TtsimError> {
         while let Some((&index, &done_at)) = self.closing.first_key_value() {
             let core = &self.cores[index];

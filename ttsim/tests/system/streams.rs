@@ -404,7 +404,8 @@ fn every_kernel_streams_what_it_streams_on_ours() {
             let shared: Arc<dyn Kernel> = Arc::new(kernel.clone());
             let mut program = Program::new("every").with_kernel_on_all(&shared);
             if kernel.name() == "instructions" {
-                // Data movement RISCs issue no instructions.
+                // Data movement RISCs do not run this kernel, which issues instructions to the
+                // coprocessor.
                 let idle: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("empty").unwrap());
                 program = program.with_kernel(Risc::Brisc, Arc::clone(&idle));
                 program = program.with_kernel(Risc::Ncrisc, idle);
