@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Landing {
     /// Cycle of the chip at which the words have landed in DRAM.
     pub chip_cycle: u64,
-    /// Target bank.
+    /// Index of the target bank.
     pub bank: u32,
     /// Byte address in the bank, a multiple of 4.
     pub address: u64,

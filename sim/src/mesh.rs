@@ -223,8 +223,8 @@ impl SimulatedMesh {
 
     /// Returns the ground truth up to now.
     ///
-    /// It contains a launch once the launch has begun or, if kernels may wait for the host, has
-    /// ended.
+    /// A launch is included once it has begun. If kernels may wait for the host, a launch is
+    /// included only once it has ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();

@@ -85,7 +85,7 @@ impl PciChip {
         }
     }
 
-    /// Returns the chip behind the PCI function.
+    /// Returns the chip that this PCI function belongs to.
     pub const fn board_mut(&mut self) -> &mut Board {
         &mut self.board
     }

@@ -14,7 +14,7 @@ pub struct StampedStore {
     pub risc_index: usize,
     /// Wall clock of the tile when the store was issued, in cycles.
     pub time_cycles: u64,
-    /// L1 address.
+    /// L1 address that is written.
     pub address: u64,
     /// The word stored; for a narrower store, only the low bits count.
     pub value: u32,

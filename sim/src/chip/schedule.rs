@@ -146,8 +146,8 @@ impl Chip {
         self.schedule.under_way.push(UnderWay { launch, launch_index, go_cycle });
     }
 
-    /// Runs the cores up to the cycle `pause`, and ends each launch that has only cores at rest;
-    /// returns true if a program's launch has ended.
+    /// Runs the cores up to the cycle `pause`. Ends each launch whose cores are all at rest, and
+    /// returns true if one of these launches runs a program.
     pub(super) fn advance(&mut self, pause: u64, on_launch: &mut dyn FnMut()) -> bool {
         core::run_windows((&mut self.cores, &mut self.dram), &self.facts, pause);
         traffic::issue_landings(&mut self.cores, &mut self.dram);

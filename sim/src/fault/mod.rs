@@ -42,7 +42,7 @@ pub struct PushPoint<'a> {
     pub site: Site,
     /// Number of earlier writes of this RISC in this launch.
     pub push_index: u32,
-    /// Target bank.
+    /// Index of the target DRAM bank.
     pub bank: u32,
     /// Byte address in the bank.
     pub address: u64,
@@ -120,7 +120,7 @@ pub struct ClockPlacement {
 pub struct HostReadPoint<'a> {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Core.
+    /// Core whose L1 the host reads.
     pub core: TileCoord,
     /// Address of the first byte that is read.
     pub address: u64,
@@ -198,7 +198,7 @@ pub trait Rule: Send + Sync {
 pub enum FaultEffect {
     /// A write was acknowledged and never landed.
     WriteLost {
-        /// Bank.
+        /// Index of the DRAM bank.
         bank: u32,
         /// Byte address in the bank.
         address: u64,
@@ -207,7 +207,7 @@ pub enum FaultEffect {
     },
     /// A word landed with different bits.
     WordCorrupted {
-        /// Bank.
+        /// Index of the DRAM bank.
         bank: u32,
         /// Byte address in the bank.
         address: u64,
@@ -218,7 +218,7 @@ pub enum FaultEffect {
     },
     /// A write landed later.
     WriteDelayed {
-        /// Bank.
+        /// Index of the DRAM bank.
         bank: u32,
         /// Byte address in the bank.
         address: u64,

@@ -38,7 +38,8 @@ pub(crate) struct Devices {
     /// Free space in each stream's buffer, by the number of the stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Recorder of accesses that kernels wait with; `None` if the object code records no waits.
+    /// Recorder of the RISCs' accesses to the words that kernels wait for; `None` if the object
+    /// code records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// Instruction RAM of NCRISC, if the chip has one.

@@ -12,9 +12,9 @@ use wire::Risc;
 pub struct ExecutionFailure {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Core.
+    /// Core of the processor that failed.
     pub core: TileCoord,
-    /// Processor.
+    /// Processor that failed.
     pub risc: Risc,
     /// Number of the launch on its chip.
     pub launch_index: u64,

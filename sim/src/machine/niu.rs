@@ -44,7 +44,7 @@ pub(crate) struct Change {
     pub(crate) amount: u32,
 }
 
-/// Indices of counters.
+/// Indices of the counters of a NoC interface.
 pub(crate) mod counter {
     pub(crate) const ATOMIC_RESPONSES: usize = 0;
     pub(crate) const WRITE_ACKS: usize = 1;

@@ -99,7 +99,8 @@ pub(crate) struct PollRules {
     pub(crate) instructions_max: usize,
     /// Maximum number of words that a loop polls.
     pub(crate) words_max: usize,
-    /// True if a loop may only load, from L1 and private RAM, and must be in L1 itself.
+    /// True if a polling loop must be in L1 and may access nothing but L1 and private RAM, by loads
+    /// only.
     pub(crate) is_l1_only: bool,
 }
 

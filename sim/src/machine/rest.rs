@@ -35,8 +35,8 @@ struct Wait {
 }
 
 impl Rest {
-    /// Finds the code in which a RISC rests; there is none unless the chip's modes wait for the
-    /// host.
+    /// Finds the code in which a RISC rests. Only modes in which kernels wait for the host have
+    /// such code.
     pub(super) fn new(chip: &ChipFacts, risc: RiscCode) -> Self {
         if !chip.modes.waits_for_host() {
             return Self::default();

@@ -11,13 +11,13 @@ use std::ops::{Add, AddAssign, Mul};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Emission {
-    /// Zones; the start and end of a zone count as one.
+    /// Number of zones; the start and end of a zone count as one.
     pub zones: u64,
-    /// Timestamped data of 64 or 128 bits.
+    /// Number of records of timestamped data, each with 64 or 128 bits.
     pub data: u64,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Totals of sum zones.
+    /// Number of totals of sum zones.
     pub sums: u64,
 }
 

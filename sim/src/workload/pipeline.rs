@@ -251,8 +251,9 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Encodes the rectangle of some tiles for the reader's NoC, which is NoC 1. That NoC goes left and
-/// up, so the rectangle starts at its right lower corner and ends at its left upper corner.
+/// Encodes the rectangle of some tiles for the reader's NoC, which is NoC 1. Packets on NoC 1
+/// travel left and up, so the rectangle starts at its lower right corner and ends at its upper left
+/// corner.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = tiles.iter().map(|&tile| logical_id(chip.facts(), tile));
     let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));

@@ -1,4 +1,4 @@
-//! Tests that need only the files: layouts and constants.
+//! Tests of the layouts and constants in the firmware's files. They do not run the firmware.
 
 use crate::package::sets;
 use object::{Object as _, ObjectSymbol as _};

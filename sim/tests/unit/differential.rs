@@ -88,7 +88,8 @@ fn store() -> impl Strategy<Value = u32> {
     })
 }
 
-/// An instruction of a program without addresses yet; distances of jumps are in instructions.
+/// An instruction of a program that has not been laid out at addresses yet; the distances of jumps
+/// are in instructions.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(u32),

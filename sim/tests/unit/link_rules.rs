@@ -13,8 +13,8 @@ fn objects_of_kernels_and_firmware_keep_the_rules() {
     let found = broken_rules(OUT, |_| true);
     assert_eq!(found.broken, [""; 0]);
     let in_cpp = if cfg!(cpp_code) { 4 } else { 0 };
-    // Firmware and kernels of at least 18 variants, each with objects of the runtime. Shipped
-    // images do not come with such objects.
+    // The build compiles firmware and kernels of at least 18 variants, each with objects of the
+    // runtime. The shipped images come without such objects.
     let in_rust = if cfg!(compiled_object_code) { 18 * 2 } else { 0 };
     assert!(found.object_count >= in_rust + in_cpp, "{}", found.object_count);
 }

@@ -9,7 +9,8 @@ use super::noc_reads::NocReads;
 /// Number of cycles that the calendar covers.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// Cycles between a request beyond the window and the new end of the window.
+/// If a reservation ends after the window, the window moves on: it then ends up to this number of
+/// cycles after the reservation.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
 /// Busy cycles of one port, as one bit per cycle.

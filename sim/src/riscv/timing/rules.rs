@@ -51,7 +51,7 @@ pub(in super::super) trait Rules {
     /// True if a result can be used before all earlier instructions have left the load/store unit
     /// (ISA: in-order on Wormhole, strong forwarding network on Blackhole).
     const COMPLETES_OUT_OF_ORDER: bool;
-    /// Cycles for which a multiply keeps the next instruction from entering.
+    /// Cycles for which a multiply keeps the next instruction from entering the integer unit.
     const MULTIPLY_OCCUPANCY_CYCLES: u64;
     /// Cycles from the entry of a multiply to the entry of an instruction that uses its result
     /// (silicon shows 1.985 on Blackhole).
@@ -113,7 +113,7 @@ const DIVIDE_CYCLES: [u64; 33] = {
 };
 
 /// Returns the number of cycles for which a divide or remainder keeps the next instruction from
-/// entering (ISA READMEs).
+/// entering the integer unit (ISA READMEs).
 #[inline]
 pub(super) fn divide_cycles(division: Division) -> u64 {
     let Division { dividend, divisor, is_signed } = division;
