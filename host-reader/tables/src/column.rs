@@ -34,8 +34,8 @@ type Get<T, V> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> V;
 type GetText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Cow<'r, str>;
 type GetOptionalText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Option<Cow<'r, str>>;
 
-/// Function that reads a column's value from a row, by type of the value. Only the optional
-/// variants can return null.
+/// Function that reads a column's value from a row, with one variant for each type of value. Only
+/// the variants with `Optional` in their names can return null.
 enum Getter<T: Table> {
     Unsigned32(Get<T, u32>),
     OptionalUnsigned32(Get<T, Option<u32>>),
@@ -128,8 +128,8 @@ impl<T: Table> Column<T> {
         self.titled(title)
     }
 
-    /// Makes the terminal mark the column's values as lower bounds in rows whose `is_lower_bound`
-    /// is true.
+    /// Makes the terminal mark the column's values as lower bounds in rows with a true
+    /// `is_lower_bound` column.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self
@@ -167,7 +167,7 @@ impl<T: Table> Column<T> {
 }
 
 impl Value<'_> {
-    /// Returns a non-negative number, or a flag as 1 or 0; `None` for any other value.
+    /// Returns the value as a non-negative number. Flags are 1 or 0; other values return `None`.
     ///
     /// ```
     /// use tables::Value;

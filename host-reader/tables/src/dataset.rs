@@ -31,7 +31,7 @@ macro_rules! field {
     (optional_text $life:lifetime) => { Option<Cow<$life, str>> };
 }
 
-/// Value of a row's field.
+/// Expression that converts a row's field to the value that the column's getter returns.
 macro_rules! value {
     (text $field:expr) => {
         Cow::Borrowed(&*$field)
@@ -44,7 +44,9 @@ macro_rules! value {
     };
 }
 
-/// Defines a table of chips (with `lane`) or of the host. The row type has a field for each column.
+/// Defines a table, and its row type with one field per column.
+///
+/// With `lane`, the table also has the columns of a lane: chip, core and RISC.
 macro_rules! table {
     (
         $(#[$doc:meta])*

@@ -59,7 +59,7 @@ const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WR
 const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore";
 
 /// Columns that a Parquet dataset stores as folders: the day on which the recording began, and the
-/// fleet run that the recording belongs to.
+/// name of the fleet run. A fleet run groups the recordings of several hosts.
 pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
 
 /// A recording and the host that made it. These are the first columns of each dataset table.

@@ -16,7 +16,7 @@ pub struct LossGroups;
 pub struct LossRow<'a> {
     /// Lane, cause and program.
     pub key: LossKey,
-    /// Counts of each kind of missing data.
+    /// Numbers of missing records, by kind of record.
     pub totals: LossTotals,
     /// Recording; used only in datasets.
     pub recording: RecordingKey<'a>,
@@ -47,7 +47,8 @@ const NO_RUNS: &str = "the device does not count runs";
 type LossColumn = Column<Losses>;
 type GroupColumn = Column<LossGroups>;
 
-/// Returns the number of runs with lost records, or `None` if the device does not count such runs.
+/// Returns the number of runs with lost records; `None` if it is 0, because the device then did not
+/// count them.
 fn runs(totals: LossTotals) -> Option<u64> {
     Some(totals.runs).filter(|&runs| runs > 0)
 }

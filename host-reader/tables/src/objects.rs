@@ -1,9 +1,9 @@
-//! JSON for tables that only one output has, built from their items.
+//! JSON objects and arrays for tables that only a single output has.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A field: its name, and its value in an item.
+/// Field of a JSON object: its name, and the function that returns its value for an item.
 pub type Field<T> = (&'static str, fn(&T) -> Value);
 
 /// An item as a JSON object.
@@ -77,7 +77,8 @@ impl<T> Serialize for Arrays<T> {
     }
 }
 
-/// Items of an iterator as a list. The function is called for each serialization.
+/// JSON list of an iterator's items. The function is called once per serialization, and returns a
+/// new iterator.
 pub(crate) struct List<F>(pub(crate) F);
 
 impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
@@ -86,7 +87,8 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
     }
 }
 
-/// Names and values of an iterator as an object. The function is called for each serialization.
+/// JSON object of an iterator's names and values. The function is called once per serialization,
+/// and returns a new iterator.
 pub(crate) struct Entries<F>(pub(crate) F);
 
 impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Serialize
@@ -101,7 +103,7 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Seria
 mod tests {
     use super::*;
 
-    /// Fields that are not ordered by name.
+    /// Fields in non-alphabetical order, to show that JSON keeps the order of the list.
     const FIELDS: [Field<(u32, Option<&str>)>; 2] =
         [("size_bytes", |item| item.0.into()), ("name", |item| item.1.into())];
 

@@ -29,17 +29,17 @@ pub struct OpRow<'a> {
 pub struct OpPlace<'a> {
     /// Recording.
     pub recording: RecordingKey<'a>,
-    /// Index among the ops of its chip, ordered by start.
+    /// Index of the op among all ops of the same chip, ordered by start.
     pub op: u32,
-    /// First cycle of the op.
+    /// First cycle of the op, on the chip's clock.
     pub start_cycle: u64,
-    /// Duration in traces; `None` if unknown.
+    /// Duration that traces show, in cycles; `None` if unknown.
     pub duration_cycles: Option<u64>,
-    /// Start, relative to the recording's first record, in ns.
+    /// Start in ns, relative to the recording's first record.
     pub start_ns: i64,
-    /// Duration in traces, in ns; `None` if unknown.
+    /// Duration that traces show, in ns; `None` if unknown.
     pub duration_ns: Option<i64>,
-    /// Start on the host's clock, in ns; `None` without a host clock.
+    /// Start in ns, on the host's clock; `None` if the recording has no host clock.
     pub start_host_ns: Option<i64>,
     /// Metadata from the host.
     pub metadata: Option<&'a OpMetadata>,
@@ -57,8 +57,8 @@ impl<'a> OpRow<'a> {
         latency.filter(|_| !self.figures.is_first_of_chip)
     }
 
-    /// Returns `figure`, which is about the kernels of single cores, or `None` if no core ran a
-    /// kernel.
+    /// Returns `figure`, which is derived from the kernels on single cores, or `None` if no core
+    /// ran a kernel.
     fn core_figure(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }

@@ -1,12 +1,12 @@
-//! `sum_statistics` and `wait_statistics`: totals of sum zones, and waits by object.
+//! `sum_statistics` and `wait_statistics`: statistics of sum zones, and of waits by object.
 
 use crate::{Column, Table};
 use analysis::{SumStatistics, WaitStatistics};
 
-/// Table of statistics of sum zones.
+/// Table of statistics of sum zones, which record only their total cycles per launch.
 pub struct SumStatisticsTable;
 
-/// Table of statistics of waits.
+/// Table of statistics of waits for circular buffers, semaphores and NoCs.
 pub struct WaitStatisticsTable;
 
 type SumColumn = Column<SumStatisticsTable>;

@@ -44,8 +44,9 @@ fn a_name_means_one_type_in_all_tables() {
         let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         for column in table.columns {
-            // These names are exceptions. Nanoseconds are durations or times, and times may be
-            // before the recording. The values of markers and the values of plots differ in type.
+            // `value` is an integer in `markers` and `counters`, and a real number in
+            // `host_events`. `duration_ns` may differ too: a table may store it signed, like times,
+            // or unsigned.
             if column.name == "value" || column.name == "duration_ns" {
                 continue;
             }
