@@ -20,7 +20,7 @@ fn moved(path: &Path) -> io::Result<Vec<String>> {
         op_name: String::new(),
         objects: read.objects,
     };
-    // Without the size of the grid, there are pairs of tiles but no links.
+    // The file does not contain the size of the grid, so there are pairs of tiles but no links.
     let traffic = Traffic::from_traces(&[trace], |_| None);
     let pairs = traffic.pairs.iter().map(|pair| {
         format!("{} to {}: {} bytes over {:?}", pair.from, pair.to, pair.byte_count, pair.noc)
@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
 
 #[test]
 fn a_kernel_of_eight_reads_and_writes_moved_both_ways() {
-    // Its kernel moves 8 x 4,096 bytes from DRAM and back.
+    // The kernel of this trace moves 8 x 4,096 bytes from DRAM and back.
     let lines = moved(Path::new(SAMPLE)).unwrap();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].ends_with("32768 bytes over Noc0"), "{lines:?}");

@@ -170,8 +170,8 @@ fn at_ranks<const N: usize>(
 
 const BIN_BITS: u32 = 11;
 
-/// Returns the value at a rank. The numbers in each of many equal parts of the range are counted;
-/// the part that contains the rank becomes the new range, until the range is a single value.
+/// Returns the value at a rank. Divides the range into many equal parts, and counts the numbers in
+/// each part. The part with the rank becomes the new range, until the range is a single value.
 fn at_rank(
     numbers: &(impl Numbers + ?Sized),
     (mut least, mut most): (u64, u64),

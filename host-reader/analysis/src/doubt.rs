@@ -24,7 +24,7 @@ reader::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum Doubt {
-        /// Records are missing on lanes that took part, or may have taken part.
+        /// Records are missing on lanes that took part in the launch, or may have.
         LostRecords = "records of some RISCs are lost",
         /// Kernels or firmware began but did not end.
         Unfinished = "some kernels did not end",
@@ -108,7 +108,8 @@ impl<'ledger> Holes<'ledger> {
     }
 }
 
-/// Returns, for each group of RISCs, whether its kernel began but did not end on any of `cores`.
+/// Returns, for each group of RISCs, whether at least one core has a kernel that began but did not
+/// end.
 pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
     std::array::from_fn(|risc| {
         cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Durations {
     totals: Totals,
     bytes: Vec<u8>,
-    /// Durations moved to the packed memory. They were added before those in `bytes`.
+    /// Earlier durations, which were moved to the packed memory.
     kept: Vec<PackedBytes>,
 }
 

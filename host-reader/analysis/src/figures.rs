@@ -56,18 +56,18 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Extents of zones from which an op is computed.
+/// Extents of the zones of one core or several cores in a launch. An op is computed from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
-    /// Kernel zones on the RISCs that move data.
+    /// Kernel zones of the RISCs that move data.
     pub(super) data_movement: Extent,
     /// Each RISC's own kernel zone, indexed by [`kernel_group`].
     pub(super) risc_kernels: [Extent; KERNEL_GROUP_COUNT],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
-    /// Time that all RISCs spent waiting for the host.
+    /// Time that the RISCs spent waiting for the host, summed.
     pub(super) stall: Option<OwnTime>,
 }
 
@@ -188,7 +188,8 @@ impl LaneRun {
     }
 }
 
-/// Returns the runs of a lane, without runs that have no records or are only a push of the runtime.
+/// Returns the runs of a lane. Leaves out runs without records, and runs that contain only pushes of
+/// the profiler.
 pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
     (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }

@@ -54,7 +54,8 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
 /// share its clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
-    // The first of the lanes with the most runs: BRISC, if it ran in every launch.
+    // The lane with the most runs, and the first one if several have the most. This is BRISC if it
+    // ran in every launch.
     let Some(reference) = lanes.iter().rev().max_by_key(|lane| lane.len()) else {
         return Vec::new();
     };

@@ -24,7 +24,7 @@ use reader::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What the figures of a lane need from the readout: the zones' names and roles, and the chips.
+/// Parts of a readout that the figures of a lane need: names and roles of zones, and chips.
 #[derive(Debug)]
 pub struct LaneContext<'readout> {
     names: &'readout ZoneTable,
@@ -48,7 +48,7 @@ impl<'readout> LanesContext<'readout> for LaneContext<'readout> {
     }
 }
 
-/// Figures of some lanes, from which a [`Report`] is computed.
+/// Figures of one or more lanes, from which a [`Report`] is computed.
 ///
 /// # Cost
 /// Memory: 1 to 10 bytes for each zone, for exact percentiles; about 20 bytes for each launch of a
@@ -105,8 +105,8 @@ impl Report {
         Self::from_lanes(readout, figures, &PackedMemory::unlimited())
     }
 
-    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The lanes
-    /// need not be in `readout` any more.
+    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The
+    /// `readout` may be without its lanes.
     ///
     /// ```
     /// use analysis::{LaneFigures, Report};

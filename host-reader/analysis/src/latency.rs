@@ -10,7 +10,7 @@ use super::{
 use reader::{mesh::Noc0Coord, readout::Readout};
 use std::collections::BTreeSet;
 
-/// First and last cycle of a span.
+/// First and last cycle of a kernel span.
 type Bounds = (u64, u64);
 
 /// Times of a launch from which latencies are computed.
@@ -64,7 +64,7 @@ impl LatencyPair {
     }
 }
 
-/// Returns the latencies of one chip's launches, which are sorted by first cycle.
+/// Returns the latencies of one chip's launches, which must be sorted by first cycle.
 pub(super) fn latency_pairs(
     timings: &[impl AsRef<Timing>],
     before: &Before<'_>,
@@ -85,7 +85,7 @@ pub(super) fn latency_pairs(
 pub(super) enum Latency {
     /// Known number of cycles.
     Known(u64),
-    /// No latency, because no op ran before. TT-Metal's tables contain 0.
+    /// No latency, because the op is the first one of its chip. TT-Metal's tables contain 0.
     First,
     /// Unknown, with the reason.
     Doubted(Doubt),

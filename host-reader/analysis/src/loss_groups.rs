@@ -24,7 +24,7 @@ pub struct LossGroup {
     /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. A text such as `among 7..9` is a
     /// range in which only some launches lost records. At most three ranges are listed.
     pub programs: String,
-    /// True if, on each of these cores, the RISC's lane also lost records because DRAM was full.
+    /// True if the RISC also lost records because DRAM was full, on each of these cores.
     pub is_behind_full_dram: bool,
 }
 
@@ -102,7 +102,7 @@ struct Accumulator {
     totals: LossTotals,
     cores: BTreeSet<Noc0Coord>,
     programs: BTreeSet<Option<u32>>,
-    /// First and last launch of each span in which some launches lost records.
+    /// Ranges from a first to a last launch, in which only some launches lost records.
     spans: BTreeSet<(u32, u32)>,
 }
 

@@ -95,7 +95,8 @@ pub struct Op {
     pub kernel_first_to_last_start_cycles: Option<u64>,
     /// Nanoseconds from the first to the last kernel start.
     pub kernel_first_to_last_start_ns: Option<u64>,
-    /// Statistics of the cores' kernel durations, each from a core's first start to its last end.
+    /// Statistics of the kernel durations of the cores. A core's kernel duration is from the first
+    /// kernel start on the core to the last kernel end.
     pub core_kernel: CycleStatistics,
     /// True for the first op on its chip, whose latencies are 0, as in TT-Metal's tables.
     pub is_first_of_chip: bool,
@@ -107,8 +108,8 @@ pub struct Op {
     pub data_movement_op_to_op_latency_cycles: Option<u64>,
     /// Nanoseconds from the end of the previous op's kernel to this op's first data-movement start.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
-    /// Time in which RISCs waited for the host to read their lanes, in the debug dump, summed over
-    /// all RISCs; `None` if no wait was recorded or records are missing.
+    /// Time that RISCs waited for the host to read their records, summed over all RISCs. Only the
+    /// debug dump has such waits. `None` if no wait was recorded or records are missing.
     pub stall: Option<OwnTime>,
     /// Cycles of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,
@@ -119,7 +120,7 @@ pub struct Op {
     pub is_spread_implausible: bool,
     /// Reason why durations are empty although records for them exist.
     pub duration_doubt: Option<Doubt>,
-    /// Reason why the latencies are empty, unless the ops overlap.
+    /// Reason why the latencies are empty; `None` if they are empty because ops overlap.
     pub latency_doubt: Option<Doubt>,
 }
 
@@ -150,7 +151,7 @@ impl RiscKernels {
         Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc }
     }
 
-    /// Clears the kernel spans of the groups of RISCs whose element of `is_empty` is true.
+    /// Clears the kernel span of each group of RISCs that is true in `is_empty`.
     fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
         let groups = self.groups_mut().into_iter().zip(is_empty);
         groups.filter(|(_, is_empty)| *is_empty).for_each(|(kernel, _)| *kernel = None);
@@ -204,7 +205,7 @@ impl Op {
 }
 
 /// Maximum cycles between the starts of two cores in one launch, if their clocks share an epoch. A
-/// larger difference is plausible only if a core runs for at least that time.
+/// larger difference is plausible only if a core ran for at least as many cycles.
 ///
 /// A launch reaches all cores within microseconds. Different epochs are 10^9 cycles or more apart.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
@@ -308,7 +309,7 @@ fn join_chip(
     }
 }
 
-/// Clears the figures for which records of these RISCs may be missing.
+/// Clears the figures that may be wrong because these RISCs lost records.
 fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
     if riscs.is_empty() {
         return;

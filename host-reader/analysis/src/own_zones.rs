@@ -18,7 +18,7 @@ impl OwnZone {
     /// Returns the name of the zone.
     ///
     /// # Compatibility
-    /// TT-Metal's `kernel_profiler.hpp` also uses the second name.
+    /// TT-Metal's `kernel_profiler.hpp` also uses the name `PROFILER-DRAM-PUSH`.
     #[must_use]
     pub const fn zone_name(self) -> &'static str {
         match self {

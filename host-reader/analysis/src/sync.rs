@@ -24,11 +24,11 @@ pub struct SyncCounts {
     pub signals: u64,
     /// Records of unknown kinds, by number.
     pub unknown_kinds: BTreeMap<u8, u64>,
-    /// Records with reserved bits set.
+    /// Records with reserved bits set, or of a kind that does not match their name.
     pub malformed: u64,
     /// Records whose second value is missing, because a line of a device log has no space for it.
     pub without_cycles: u64,
-    /// TT-Metal's wait zones without a key or without an end.
+    /// TT-Metal's wait zones without a start, an end or the key of the object.
     pub incomplete_zones: u64,
 }
 
@@ -156,9 +156,9 @@ pub struct Wait {
     pub kind: WaitKind,
     /// Number of the circular buffer or NoC, or L1 address of the semaphore.
     pub key: u32,
-    /// Start cycle, on the clock of the lane's times.
+    /// Start cycle, on the clock of the lane's records.
     pub start: u64,
-    /// End cycle, on the clock of the lane's times.
+    /// End cycle, on the clock of the lane's records.
     pub end: u64,
     /// True if the wait was still in progress at the end of the recorded time.
     pub is_open: bool,
@@ -171,7 +171,7 @@ pub struct Wait {
 pub enum WaitForm {
     /// As 16 bytes of data, only if the wait blocked.
     Blocked,
-    /// As 16 bytes of data, for a wait at least as long as the record can hold.
+    /// As 16 bytes of data, for a wait that blocked for at least the maximum duration of the record.
     BlockedLonger,
     /// As a zone with the name that TT-Metal uses, even if the wait did not block.
     Zone,
@@ -225,7 +225,8 @@ pub struct RunSync {
     pub waits: Vec<Wait>,
     /// Signals, sorted by time.
     pub signals: Vec<SignalAt>,
-    /// Windows; `None` if individual waits and signals were recorded either all the time or never.
+    /// Windows of the run; `None` if the run recorded all of its individual waits and signals, or
+    /// none of them.
     pub windows: Option<WindowsAt>,
 }
 
@@ -264,8 +265,8 @@ impl RunSync {
         sums
     }
 
-    /// Returns the cycle until which all waits of a run with lost records are known; `None` if all
-    /// waits of the run are known.
+    /// Returns the cycle until which all waits of a run with lost records are known; `None` if no
+    /// wait of the run is missing.
     ///
     /// Sums are written last. If a run has sums, none of its earlier records were lost.
     #[must_use]
@@ -318,7 +319,7 @@ impl RunSync {
 #[derive(Debug, Default)]
 pub struct SyncDecoder {
     run: RunSync,
-    /// Open zones of TT-Metal: kind, start, and key.
+    /// TT-Metal's wait zones that have not ended yet: kind, start cycle, and key of the object.
     open: Vec<(WaitKind, u64, Option<u32>)>,
 }
 

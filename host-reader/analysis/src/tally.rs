@@ -23,7 +23,7 @@ use std::{
 };
 use wire::Risc;
 
-/// Key of a group of zones: the index of their chip, and their RISC.
+/// Key of a group of zones: index of the chip, and RISC.
 pub(super) type GroupKey = (usize, Risc);
 
 /// Accumulator of durations, by group and zone.
@@ -215,8 +215,8 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// On aggregate lanes, combines all envelope zones of one kind into one row, whichever RISC began
-/// the zones.
+/// On aggregate lanes, combines all envelope zones of one kind into one row, for all RISCs that may
+/// have begun the zones.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

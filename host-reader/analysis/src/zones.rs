@@ -33,15 +33,16 @@ pub struct ZoneStatistics {
     pub source_line: u32,
     /// Durations of the zones that have a start and an end.
     pub cycles: CycleStatistics,
-    /// Cycles of these zones that no inner zone covers.
+    /// Cycles of the complete zones that no inner zone covers.
     pub self_total_cycles: u64,
     /// Number of zones without an end. Their durations are unknown, so the other figures leave them
     /// out.
     pub open_zone_count: u64,
 }
 
-/// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles. The
-/// timeline must be that of the readout.
+/// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles.
+///
+/// The timeline must be built from `readout`.
 ///
 /// # Cost
 /// Linear time. Memory for exact percentiles: 1 byte for each zone below 128 cycles, 2 below 2^14

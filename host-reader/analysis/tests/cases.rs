@@ -12,7 +12,7 @@ fn report_of(readout: &Readout) -> Report {
     Report::new(readout)
 }
 
-/// Start, end, cycles and nanoseconds.
+/// Returns start and end in cycles, and the duration in cycles and nanoseconds.
 fn parts(span: Option<Span>) -> Option<(u64, u64, u64, u64)> {
     let span = span?;
     Some((span.start_cycle, span.end_cycle, span.duration_cycles, span.duration_ns?))
@@ -320,7 +320,7 @@ fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {
     assert_eq!(parts(riscs.quasar_trisc), Some((200, 660, 460, 920)));
     assert!(riscs.is_of_quasar() && riscs.brisc.is_none() && riscs.trisc0.is_none());
     assert_eq!(cycles(whole[0].data_movement_kernel), Some(550));
-    // A kernel without an end clears the figure of its own kind only.
+    // A kernel without an end clears only the figure for processors of the same kind.
     log += "0,2,2,QUASAR_NEO1_TRISC1,7,220,0,1024,TRISC-KERNEL,ZONE_START\n";
     let open = ops_of(&read_device_log(log.as_bytes(), "quasar").unwrap());
     let riscs = open[0].risc_kernels;

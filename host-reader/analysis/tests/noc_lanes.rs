@@ -1,4 +1,5 @@
-//! Traffic that is summed up program by program, without lanes or traces, is that of the traces.
+//! Compares traffic that is summed program by program, from packed events, with the traffic of
+//! whole traces.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -19,7 +20,7 @@ fn name(_: u32, program: RunHostId) -> Option<&'static str> {
     program.0.is_multiple_of(2).then_some("Matmul")
 }
 
-/// The traffic of the traces of whole lanes, and the notes.
+/// Returns the traffic of the traces of whole lanes, and the notes about unusable events.
 fn traffic_from_traces(readout: &Readout) -> (Traffic, Vec<String>) {
     let traces = NocTraces::from_readout(readout, name, &TraceOptions::default());
     let grid = |chip_id| {
@@ -49,11 +50,11 @@ fn traffic_of_real_logs_is_that_of_their_traces() {
     }
 }
 
-/// A line of a log: column of the core, whether it is BRISC's, program, replay, time and payload.
+/// Line of a log: column of the core, true for BRISC, program, replay, time and payload.
 type Line = (u16, bool, u32, Option<u64>, u64, u64);
 
-/// Events with targets that are tiles, that may be tiles and that are none, of few sizes; packets of
-/// the fabric with their routes and writes; and words that are no event.
+/// Generates events with known, ambiguous and invalid targets and with few sizes, fabric packets
+/// with their routes and writes, and words that are not events.
 fn any_word() -> impl Strategy<Value = u64> {
     let coord = || prop::sample::select(vec![0_u64, 1, 11, 17, 18, 20, 25, 255]);
     let carrier = prop::sample::select(vec![0x11_u64, 0x12, 0x10, 0x13]);

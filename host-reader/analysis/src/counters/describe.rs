@@ -1,4 +1,4 @@
-//! Text descriptions of a capture's counters for device logs.
+//! Text descriptions of hardware counters, as a device log contains them.
 
 use crate::counters::{
     sample::Sample,
@@ -6,8 +6,8 @@ use crate::counters::{
 };
 use reader::{lane::Lane, names::ZoneTable, readout::Readout};
 
-/// Attaches to each 16-byte counter record the text that TT-Metal's host writes for it; returns the
-/// number of texts added.
+/// Attaches a text to each 16-byte counter record: the text that TT-Metal's host writes for such a
+/// record. Returns the number of texts added.
 ///
 /// A line of a device log has room only for the first 8 bytes of the record; the text contains the
 /// rest. Counters that already have a text keep it. Counters that cannot be decoded get none.

@@ -24,8 +24,7 @@ pub(crate) enum Formula {
     RestWithin(&'static str, &'static str),
     /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// Rate of the first listed port that was read: its counter divided by the counter's own
-    /// cycles.
+    /// Counter of the first listed port that was read, divided by the cycles of that counter.
     Port(&'static [&'static str]),
     /// Mean of the rates of those listed ports that were read.
     MeanOfPorts(&'static [&'static str]),
@@ -37,7 +36,8 @@ pub(crate) enum Formula {
     Port1Refused,
     /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
-    /// The sum of all waits of a thread, divided by the cycles of the bank.
+    /// Sum of all waits of a thread, divided by the cycles of the bank. It exceeds 1 if waits
+    /// overlap.
     Overlap(u8),
     /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
@@ -59,8 +59,8 @@ pub(crate) enum Formula {
     ComputeToUnpack,
     /// Share of cycles in which FPU and SFPU are both busy.
     FpuAndSfpu,
-    /// A counter of one of Quasar's L1 clients, divided by its own cycles and multiplied by the
-    /// weight of one count.
+    /// Counter of one of Quasar's L1 clients, divided by the cycles of this counter and multiplied
+    /// by the weight of one count.
     L1Client(&'static str, f64),
 }
 
@@ -235,8 +235,8 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
 
 /// Returns the share of one reason in all stalls; `None` unless at least two reasons are known.
 ///
-/// The counter for both sources includes the stalls for source A. Only the difference, the stalls
-/// for source B, is used.
+/// The counter `DVALID_STALL_MATH` covers stalls for source A and source B. It is replaced by the
+/// stalls for source B only, which are its difference from the counter for source A.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
@@ -369,7 +369,7 @@ mod tests {
             (Formula::Rest("SRCA_WRITE_NOT_BLOCKED_OVR", "SRCA_WRITE_REQ"), Some(0.6)),
             (Formula::Share("FPU_COUNTER", "SFPU_COUNTER"), Some(30.0 / 90.0)),
             (Formula::Port(PORT_1), Some(0.2)),
-            // 8 of 50 and 12 of 50.
+            // 8 and 12 requests, each in 50 cycles.
             (Formula::MeanOfPorts(RING_0), Some(0.2)),
             (Formula::MeanOfPorts(RING_1), None),
             (Formula::Granted(UNPACKER), Some(1.0)),
@@ -379,12 +379,11 @@ mod tests {
             (Formula::Overlap(1), None),
             (Formula::ComputeToUnpack, Some(5.0)),
             (Formula::FpuAndSfpu, Some(0.125)),
-            // 40, 20, 8 and 12 of the 100 cycles of 8 ports.
+            // 40, 20, 8 and 12 requests at 8 ports in 100 cycles.
             (Formula::L1Bandwidth, Some(0.1)),
             (Formula::L1Reads, Some(48.0 / 80.0)),
             (Formula::Ring0Outgoing, Some(0.4)),
-            // None of the unpacker's requests was refused, and a quarter of the ring's requests
-            // was.
+            // The unpacker's port refused no request, and one port of the ring refused a quarter.
             (Formula::Contention, Some(0.125)),
             (Formula::NocOfWork, Some(0.4)),
         ] {

@@ -28,13 +28,13 @@ reader::labelled! {
         SecondChannels = "the second pair of channels, which Blackhole has",
         /// Banks of L1 that another run counts.
         OtherBanks = "other banks of L1: a run counts one",
-        /// One time span for all counters: they start one after the other, or count in different
-        /// runs.
+        /// A common time span: the formula's counters start one after the other, or count in
+        /// different runs.
         OneSpan =
             "one common span: its counters are started one after the other, or in different runs",
-        /// Writers other than the unpacker.
+        /// Unit that wrote: writes of other units than the unpacker are counted too.
         OtherWriters = "who writes: THCON and other threads count beside the unpacker",
-        /// Thread of an instruction.
+        /// Thread that issued the instruction: instructions of all threads are counted together.
         WhichThread = "the thread whose instruction it was: all are counted together",
         /// Which of Quasar's four threads stalls.
         WhichOfFourThreads = "which of Quasar's four threads it was",
@@ -46,7 +46,7 @@ reader::labelled! {
         BelowCarry =
             "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
              cycles of requests under way",
-        /// Window of one part of a core, if the cycle count covers all four parts.
+        /// Time window of one part of a Quasar core: its cycle count covers all four parts.
         OwnWindow =
             "its own window: its cycles are the wall clock from the start to the stop of all \
              four parts of the core",

@@ -9,7 +9,7 @@ use reader::{
 };
 use std::collections::HashMap;
 
-/// Statistics of [`merge_passes`].
+/// Statistics of one call of [`merge_passes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassMerge {
     /// Number of counters that were added.
@@ -22,7 +22,7 @@ pub struct PassMerge {
 /// Key of a launch on a core: chip, core, program and replay.
 type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
 
-/// Position of a counter in a readout. Counters of later runs are inserted after it.
+/// Position of a counter in a readout, after which counters of later runs are inserted.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     device: usize,
@@ -77,7 +77,7 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
     merge
 }
 
-/// Returns the first counter of each launch and core.
+/// Returns the first counter record of each launch and core.
 fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     let mut anchors = HashMap::new();
     for (device, of_device) in readout.devices.iter().enumerate() {
@@ -92,7 +92,7 @@ fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     anchors
 }
 
-/// Returns each counter of a lane with its launch and core.
+/// Returns each counter record of a lane with its launch and core.
 fn counters_of_lane<'a>(
     lane: &'a Lane,
     zones: &ZoneTable,

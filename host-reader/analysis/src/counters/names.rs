@@ -274,7 +274,8 @@ const RENAMED: [(&str, &str); 4] = [
 /// Prefixes of the names of counters that read a constant.
 ///
 /// # Compatibility
-/// `perf_counters/types.h`: "tied off", "constant zero", "retired", XSEARCH.
+/// Counters that the header calls "tied off", "constant zero" or "retired", and the XSEARCH
+/// counters.
 const TIED_OFF: [&str; 5] = [
     "MATH_FIDELITY_STALL",
     "MATH_INSTRN_HF_",
@@ -340,8 +341,9 @@ const fn has_l1_client(selection: u16) -> bool {
 ///
 /// # Compatibility
 /// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 belong to the TRISCs, 4 to
-/// THCON, 5 to 24 to unpackers, 25 to 36 to packers. Each unit has eight ports. Events 1 to 3 count
-/// at a bank.
+/// THCON, 5 to 24 to unpackers, 25 to 36 to packers. The ports of unpackers, and those of packers,
+/// are numbered in groups of eight, one group for each unit; the last group has four. Events 1 to 3
+/// count at a bank.
 pub(crate) fn l1_client_name(selection: u16) -> String {
     let (port, event) = (selection / 8, selection % 8);
     let is_of_bank = (1..=3).contains(&event);

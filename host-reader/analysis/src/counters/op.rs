@@ -25,8 +25,8 @@ pub struct OpCounters {
     grid_sums: [Option<u128>; 3],
 }
 
-/// Unit of a core that counts: all of it, by the RISC that read the counters, or one of a Quasar
-/// core's four parts.
+/// Counting unit: a whole core, identified by the RISC that read its counters, or one of the four
+/// parts of a Quasar core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Risc(Risc),
@@ -44,7 +44,7 @@ impl Unit {
     }
 }
 
-/// Inputs of the computed figures, other than the counters.
+/// Inputs of the metrics and grid means, other than the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CounterScale {
     /// Architecture; `None` if unknown. Some L1 ports serve other units on Blackhole than on
@@ -158,8 +158,8 @@ impl OpCounters {
         })
     }
 
-    /// Returns those means over the whole grid whose counters were read and whose inputs are in
-    /// `scale`.
+    /// Returns the means over the whole grid. A mean is left out if its counter was not read, or if
+    /// `scale` lacks one of its inputs.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
@@ -225,7 +225,7 @@ mod tests {
         }
         let summary = counters.summaries(false).next().unwrap();
         assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
-        // 120 of 4 x 600 cycles on a core with 4 parts; 2 cores have 8 parts.
+        // 120 counts in 600 cycles of 2 cores with 4 parts each: 120 / (600 x 8).
         let scale = CounterScale {
             arch: Some(CounterArch::Quasar),
             max_compute_cores: Some(2),

@@ -21,8 +21,8 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_2",
     "L1_3_NOC_RING1_INCOMING_3",
 ];
-/// Two outgoing ports of ring 0. Like the ports of the next three lists, they exist on all
-/// architectures.
+/// Outgoing ports of NoC ring 0 that every architecture with L1 counters has. The next three lists
+/// are the same for incoming ports and for ring 1.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =

@@ -35,7 +35,7 @@ pub enum SampleProblem {
     NoValue,
 }
 
-/// Name or number of a counter; logs contain either.
+/// Name or number of a counter. A log contains either the name or the number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kind {
@@ -43,7 +43,7 @@ enum Kind {
     Name(String),
 }
 
-/// Metadata of a line of a device log.
+/// Metadata that a line of a device log contains for a counter.
 #[derive(Deserialize)]
 struct Description {
     #[serde(rename = "counter type")]
@@ -56,7 +56,7 @@ struct Description {
     selection: Option<u16>,
 }
 
-/// Counter whose readings are named after the selected event.
+/// Name of a counter that counts a selectable event. Its readings are named after this event.
 const SELECTED: &str = "QUASAR_L1_CLIENT_EVENT";
 
 impl Sample {
@@ -86,7 +86,7 @@ impl Sample {
         }
     }
 
-    /// Decodes the two 64-bit words of a record.
+    /// Decodes the two 64-bit words of a counter record.
     ///
     /// # Compatibility
     /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits

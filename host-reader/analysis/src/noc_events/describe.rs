@@ -1,11 +1,11 @@
-//! Text descriptions of NoC events' addresses for device logs.
+//! Text descriptions of the addresses of NoC events, as a device log contains them.
 
 use crate::noc_events::{payload::trailer_text, trace::is_event};
 use reader::readout::Readout;
 use wire::noc_event::NocTrailer;
 
-/// Attaches to each event with addresses the text that TT-Metal's host writes for it; returns the
-/// number of texts added.
+/// Attaches a text to each event with addresses: the text that TT-Metal's host writes for such an
+/// event. Returns the number of texts added.
 ///
 /// A line of a device log has room only for the event itself; the text contains the addresses.
 /// Events that already have a text keep it.

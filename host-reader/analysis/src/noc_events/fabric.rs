@@ -1,4 +1,4 @@
-//! Fabric packets, joined from the events that record them.
+//! Fabric packets, each joined from the events that a kernel records for it.
 //!
 //! A kernel first records the packet, as several events if the packet writes to several addresses.
 //! Then it records the route, and last its own write to the router or to a core that forwards
@@ -12,16 +12,16 @@ use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::collections::{BTreeMap, VecDeque};
 use wire::noc_event::NocEventKind;
 
-/// Maximum cycles between a packet's first event and its write.
+/// Maximum cycles from a packet's first event to the write with which the kernel sends the packet.
 ///
 /// # Compatibility
-/// `profiler.cpp`: 1000.
+/// Limit in `profiler.cpp`.
 const PACKET_CYCLES_MAX: u64 = 1_000;
 
 /// Fabric packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
-    /// The packet's own events; several if it writes to several addresses.
+    /// Events of the packet itself; several if the packet writes to several addresses.
     pub(crate) writes: Vec<Event>,
     pub(crate) routing: Routing,
     /// Event of a write to the router, or to a core that forwards packets.
@@ -116,7 +116,8 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     Ok(Packet { writes: writes.to_vec(), routing, local: local.clone(), mux: None })
 }
 
-/// Adds the forwarding core's write to a packet that is sent to such a core.
+/// Adds the write of the forwarding core, if the packet was sent to such a core instead of a
+/// router.
 fn with_mux(
     packet: Packet,
     events: &[Event],

@@ -1,5 +1,5 @@
-//! Mapping of translated line numbers to lines (rows or columns) of worker tiles, from the known
-//! harvested lines.
+//! Mapping from translated line numbers to lines of worker tiles, derived from the known harvested
+//! lines. A line is a row on Wormhole and a column on Blackhole.
 //!
 //! # Compatibility
 //! tt-umd, `coordinate_manager.cpp`: the remaining lines are numbered in ascending order, followed
@@ -96,8 +96,8 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
 
 /// Derives the line of each translated number, by chip, from TT-Metal's traces of the same run.
 ///
-/// Each event in TT-Metal's traces contains the tile for the coordinates in our record of the
-/// event. Numbers without such an event are missing in the result.
+/// For each of our records, TT-Metal's trace contains an event with the tile that the record's
+/// coordinates mean. Translated numbers that no such event uses are missing in the result.
 #[must_use]
 pub fn lines_of_traces(
     readout: &Readout,
@@ -134,7 +134,8 @@ fn event_key(chip_id: u32, object: &TraceObject) -> EventKey<'_> {
     (chip_id, object.timestamp, core, &object.proc, kind)
 }
 
-/// Returns the translated number and line of a target whose tile only TT-Metal's trace contains.
+/// Returns the translated number and the line of a target. The tile of the target is only in
+/// TT-Metal's trace.
 fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
     let number = line_number(arch, ours.unplaced_target?)?;
     let line = if harvests_rows(arch) { theirs.dy } else { theirs.dx };
@@ -142,11 +143,11 @@ fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u
     harvestable(arch).contains(&line).then_some((number, line))
 }
 
-/// Returns the line of each translated number of a chip; `None` if the line is not the same in all
-/// sets of harvested lines that agree with the known facts.
+/// Returns the line of each translated number of a chip; `None` if the line is ambiguous.
 ///
-/// The facts are the size of the worker grid, the lines of `lanes`, which have records and so are
-/// not harvested, and the lines that the host's files state.
+/// A line is ambiguous if the possible sets of harvested lines give different lines. A set is
+/// possible if it agrees with the size of the worker grid and with the lines that the host's files
+/// state, and if it contains no line of `lanes`: lines with records are not harvested.
 pub(super) fn known_lines(
     arch: Arch,
     chip: &ChipSummary,
@@ -156,7 +157,7 @@ pub(super) fn known_lines(
     let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc).map(|lane| lane.core);
     let seen: BTreeSet<u16> =
         tensix.map(|core| if harvests_rows(arch) { core.y } else { core.x }).collect();
-    // If no product has this number of cores, it may exclude dispatch cores, so it is not used.
+    // A number of cores that no product has may exclude dispatch cores, so it is not used.
     let cores = chip.max_compute_cores;
     let count = cores.and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());
     let possible = (0..1_u32 << lines.len()).filter_map(|set| {

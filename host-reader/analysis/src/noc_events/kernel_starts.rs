@@ -1,5 +1,5 @@
-//! Start of the first kernel of each program in each lane. These starts relate the times of a NoC
-//! trace to the times of a recording.
+//! Start times of the first kernel of each program on each lane. They are used to shift the times
+//! of a NoC trace to the clock of a recording.
 
 use crate::noc_events::trace::ProgramTrace;
 use reader::{
@@ -11,7 +11,7 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc, RunHostId};
 
-/// Trace replay, if the program was replayed, and the start time of its first kernel.
+/// Trace replay, if the program was replayed, and the start time of the first kernel.
 type Start = (Option<TraceReplay>, u64);
 
 /// Start of the first kernel of each program, by lane.
@@ -53,10 +53,10 @@ impl KernelStarts {
     }
 
     /// Shifts the times of a trace to the clocks of its lanes, so that each lane's first kernel
-    /// starts as recorded; returns the number of removed events. If no lane of the trace has such a
-    /// kernel, all events are removed.
+    /// starts as recorded. Returns the number of removed events.
     ///
-    /// A lane without a kernel gets the shift of another lane of the trace.
+    /// A lane without a recorded kernel start gets the shift of another lane of the trace. If no
+    /// lane has one, all events are removed.
     pub fn align(&self, trace: &mut ProgramTrace) -> u64 {
         let mut traced: BTreeMap<(Noc0Coord, Risc), u64> = BTreeMap::new();
         for object in trace.objects.iter().filter(|object| object.is_kernel_start()) {
@@ -141,7 +141,7 @@ mod tests {
     fn times_are_shifted_so_that_the_first_kernels_begin_together() {
         let mut later = trace(1024);
         assert_eq!(starts(1_010).align(&mut later), 0);
-        // The NCRISC has no kernel in the recording, so it gets the BRISC's shift of 1,000.
+        // The recording has no kernel of the NCRISC, so the NCRISC gets the BRISC's shift of 1,000.
         assert_eq!(times(&later), [1_010, 1_012, 1_090, 1_095, 1_020, 1_021]);
         let mut earlier = trace(1024);
         assert_eq!(starts(3).align(&mut earlier), 0);

@@ -1,4 +1,5 @@
-//! NoC events of lanes, packed into about a dozen bytes each, so that lanes need not be kept.
+//! NoC events of lanes, packed into about a dozen bytes each. The lanes themselves need not be
+//! kept.
 
 use crate::noc_events::{
     locks::{Locks, is_lock},
@@ -20,7 +21,7 @@ use wire::{PacketKind, RunHostId, noc_event::NocTrailer};
 /// Program, and its trace replay if it was replayed.
 pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
 
-/// NoC events of a recording's lanes, with the zones around the events and the locks.
+/// NoC events of a recording's lanes, together with the zones and locks of these lanes.
 ///
 /// # Cost
 /// Memory: about 12 bytes for each event, 4 for each start or end of a zone, and 4 for each program
@@ -107,7 +108,7 @@ pub(super) struct NocLane {
     pub(super) id: LaneId,
     bytes: Vec<u8>,
     program_count: usize,
-    /// Evidence from all events of the lane; `None` without events.
+    /// Evidence from all events of the lane; `None` if the lane has no events.
     evidence: Option<Box<Evidence>>,
     locks: Option<Box<Locks>>,
 }
@@ -118,7 +119,7 @@ pub(super) struct Evidence {
     /// Lane and time of the first event.
     first: Option<(LaneId, u64)>,
     numbering: NumberingEvidence,
-    /// Findings about the events under each numbering.
+    /// Findings about the events, decoded under each of the two numberings.
     findings: [Findings; 2],
 }
 
@@ -192,7 +193,8 @@ impl NocLane {
     }
 }
 
-/// Returns the addresses of an event: the second value of its record, or the text of a log's line.
+/// Returns the addresses of an event, from the second value of its record or from the text of a
+/// log's line.
 fn trailer_of(data: &[u64], text: Option<&str>) -> Option<NocTrailer> {
     match data {
         [_, trailer, ..] => Some(NocTrailer::unpack(*trailer)),
@@ -217,7 +219,7 @@ impl Evidence {
         }
     }
 
-    /// Joins the evidence of lanes.
+    /// Merges the evidence of several lanes.
     pub(super) fn from_lanes(lanes: &[NocLane]) -> Self {
         let mut all = Self::default();
         for Self { first, numbering, findings } in
@@ -233,13 +235,13 @@ impl Evidence {
         all
     }
 
-    /// Returns the numbering that explains the events; `None` if there are no events.
+    /// Returns the numbering that fits the events; `None` if there are no events.
     pub(super) fn numbering(&self) -> Option<Numbering> {
         self.numbering.numbering()
     }
 
-    /// Returns the width of the size field that explains the events, and notes the number of
-    /// undecided events.
+    /// Returns the width of the size field that fits the events. If the width is ambiguous, adds a
+    /// note with the number of such events.
     pub(super) fn size_field(&self, numbering: Numbering, notes: &mut TraceNotes) -> SizeField {
         let found = self.findings.get(numbering as usize);
         let (field, count) = found.map(|found| found.sizes).unwrap_or_default().found();

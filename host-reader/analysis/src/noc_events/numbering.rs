@@ -81,8 +81,8 @@ impl NumberingEvidence {
         self.ends = Some((first, other_last));
     }
 
-    /// Returns the numbering that explains more routes, or the newer one if both explain equally
-    /// many; `None` if there are no numbers.
+    /// Returns the numbering under which more routes follow their packet, or the newer one if the
+    /// counts are equal; `None` if there are no numbers.
     pub(super) fn numbering(&self) -> Option<Numbering> {
         let [older, newer] = self.explained;
         self.ends.map(|_| if older > newer { Numbering::Older } else { Numbering::Newer })
@@ -93,7 +93,7 @@ impl NumberingEvidence {
 mod tests {
     use super::*;
 
-    /// Numbers copied from `event_metadata.hpp` at two commits.
+    /// Older number, newer number and kind, copied from `event_metadata.hpp` at two commits.
     const NUMBERS: [(u8, u8, &str); 10] = [
         (1, 1, "READ"),
         (11, 11, "WRITE_"),

@@ -31,16 +31,16 @@ pub struct TraceObject {
     /// Cycles since the kernel's start, in files of older producers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_start_delta: Option<i64>,
-    /// Column of a rectangle's other corner on NoC 0.
+    /// NoC 0 column of the corner at which a multicast rectangle ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_end_x: Option<i32>,
-    /// Row of a rectangle's other corner on NoC 0.
+    /// NoC 0 row of the corner at which a multicast rectangle ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_end_y: Option<i32>,
     /// NoC 0 column of the corner at which a multicast rectangle starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_start_x: Option<i32>,
-    /// Row of a rectangle's first corner on NoC 0.
+    /// NoC 0 row of the corner at which a multicast rectangle starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_start_y: Option<i32>,
     /// Network: `NOC_0`, `NOC_1` or `UNDEF`.
@@ -84,7 +84,8 @@ pub struct TraceObject {
     /// Kind of the event, such as `WRITE_`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
-    /// Target in the kernel's coordinates, if its tile is unknown. Not part of the file.
+    /// Coordinates that the kernel used for the target, if the target's tile is unknown. Not part
+    /// of the file.
     #[serde(skip)]
     pub unplaced_target: Option<RawCoord>,
     /// Virtual channel.
@@ -116,7 +117,8 @@ pub struct Destination {
     pub dy: u16,
     /// Network on the receiving chip.
     pub noc: String,
-    /// Bytes for this target; negative if the sizes of the other targets exceed the total.
+    /// Bytes for this target; negative if the other targets' sizes add up to more than the packet's
+    /// size.
     pub num_bytes: i64,
 }
 
@@ -153,10 +155,10 @@ pub struct FabricSend {
 /// Core that forwards fabric packets to a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FabricMux {
-    /// Network of the core's write to the router.
+    /// Network over which the core writes to the router.
     pub noc: String,
-    /// Column on NoC 0.
+    /// NoC 0 column of the core.
     pub x: u16,
-    /// Row on NoC 0.
+    /// NoC 0 row of the core.
     pub y: u16,
 }

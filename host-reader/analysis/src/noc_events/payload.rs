@@ -24,7 +24,7 @@ impl Noc {
     }
 }
 
-/// Coordinate as the kernel passed it to the NoC: translated, or raw on that NoC.
+/// Coordinates that a kernel passed to a NoC: translated, or raw coordinates of that NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawCoord {
     /// Column; -1 if the event has no target.
@@ -38,9 +38,9 @@ pub struct RawCoord {
 pub struct LocalEvent {
     /// Kind of the event.
     pub kind: NocEventKind,
-    /// Target, or the first corner of a multicast's rectangle.
+    /// Target tile; for a multicast, the corner at which the rectangle starts.
     pub target: RawCoord,
-    /// The other corner of a multicast's rectangle.
+    /// Corner at which the rectangle of a multicast ends.
     pub multicast_end: RawCoord,
     /// Network of the event.
     pub noc: Noc,
@@ -92,7 +92,7 @@ pub struct FabricEvent {
     pub target: RawCoord,
     /// Network of the receiving chip.
     pub noc: Noc,
-    /// Encoding of the route, which the event after the packet contains.
+    /// Encoding of the packet's route. The next event contains the route itself.
     pub packet: FabricRoute,
     /// Part of the packet, if the packet writes to several addresses.
     pub part: Option<FabricPart>,
@@ -126,7 +126,7 @@ pub enum Routing {
         /// True if all chips on the route receive the packet.
         is_multicast: bool,
     },
-    /// On a mesh, but the device did not record the route. This is so since TT-Metal 0.81.1.
+    /// On a mesh, without the route: since TT-Metal 0.81.1, devices do not record it.
     Unrecorded,
 }
 
@@ -194,7 +194,7 @@ impl Payload {
             NocEventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
             }
-            // A recorded route always has hops, so 0 in all fields means that the route was not
+            // A recorded route has at least one hop. So if all fields are 0, the route was not
             // recorded.
             NocEventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
                 Self::Routing(Routing::Unrecorded)
@@ -254,8 +254,7 @@ fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricRoute), PayloadError> {
     Ok((noc_of(carrier)?, packet))
 }
 
-/// Formats the second word of an event, which contains addresses, like the metadata of a device
-/// log.
+/// Formats the addresses in the second word of an event, like the metadata in a device log.
 ///
 /// # Compatibility
 /// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.

@@ -34,9 +34,8 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// Returns the columns and the rows of the rectangle, each in ascending order. Returns `None` if
-    /// the rectangle wraps around the grid's edge, as its packet then does, or if the network is
-    /// undefined.
+    /// Returns the columns and the rows of the rectangle, each in ascending order; `None` if the
+    /// rectangle wraps around the edge of the grid, or if the network is undefined.
     pub(super) fn lines(self, noc: Noc) -> Option<[std::ops::RangeInclusive<u16>; 2]> {
         let (low, high) = match noc {
             Noc::Undefined => return None,
@@ -99,13 +98,13 @@ const fn next_line(at: u16, size: u16) -> u16 {
     if at + 1 == size { 0 } else { at + 1 }
 }
 
-/// Returns the links that a multicast's packet takes, each once; `None` if the packet wraps around
-/// the grid's edge or leaves the grid.
+/// Returns the links that the packet of a multicast takes, each once; `None` if the packet wraps
+/// around the edge of the grid or leaves the grid.
 ///
 /// # Compatibility
-/// tt-npe at 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to the last row of each
-/// column, on NoC 1 the routes to the last column of each row. So on NoC 1, tt-npe and this
-/// function both leave out the links to columns further west.
+/// tt-npe at commit 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to the last row
+/// of each column, on NoC 1 the routes to the highest column of each row. On NoC 1 packets move
+/// west, so tt-npe and this function both leave out the links between the columns of the rectangle.
 pub(super) fn multicast_route(
     noc: Noc,
     from: Noc0Coord,

@@ -40,13 +40,13 @@ impl SizeField {
 
 /// Evidence in events for the width of the size field.
 ///
-/// In the upper byte, older versions used only the lowest bit, as the flag for posted writes. If any
-/// higher bit is set, a newer version wrote it, as part of the size or as its flag for posted
-/// writes. The lowest bit also proves a newer version in two cases: in a read, because reads are
-/// never posted, and in a plain write whose other size bits are 0, because the size is then 8 KiB.
+/// In the upper byte, older versions used only the lowest bit, as the flag for posted writes. Any
+/// higher bit proves a newer version. The lowest bit proves a newer version in two cases: in a
+/// read, because reads are never posted, and in a plain write with a low size byte of 0, because
+/// older versions never post 0 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SizeEvidence {
-    /// True if any event can only have been recorded with the wide field.
+    /// True if at least one event can only have been recorded with the 12-bit field.
     is_wide: bool,
     undecided_count: u64,
 }
@@ -70,9 +70,9 @@ impl SizeEvidence {
         self.undecided_count = self.undecided_count.saturating_add(other.undecided_count);
     }
 
-    /// Returns the width that explains the events, and the number of events that the other width
-    /// would decode differently. These events are taken as posted writes of older versions, but may
-    /// be writes of 8 to 16 KiB of newer versions.
+    /// Returns the width that fits the events, and the number of events that the other width would
+    /// decode differently. These events are taken as posted writes of older versions, but may be
+    /// writes of 8 to 16 KiB of newer versions.
     #[must_use]
     pub const fn found(self) -> (SizeField, u64) {
         match self {
@@ -84,8 +84,8 @@ impl SizeEvidence {
     }
 }
 
-/// Returns true if no version records an event of this kind and 8-bit size as posted. That applies
-/// to reads and to writes of 0 bytes.
+/// Returns true if no version posts an event of this kind and 8-bit size: reads, and writes of 0
+/// bytes.
 const fn is_never_posted(kind: NocEventKind, chunk_count: u8) -> bool {
     kind.is_read()
         || chunk_count == 0 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)

@@ -53,7 +53,7 @@ impl TileMap {
         Some(Self { arch, columns: all_known(tensix_columns), rows: all_known(tensix_rows) })
     }
 
-    /// Returns the tiles of a chip, as far as its records determine the harvested lines.
+    /// Returns the tiles of a chip. The harvested lines are derived from the chip's records.
     ///
     /// The possible sets of harvested lines are those that agree with the size of the worker grid,
     /// with the lines that have records, and with the known lines. A translated number is known if
@@ -156,8 +156,9 @@ impl TileMap {
     }
 }
 
-/// Returns the column or row for a kernel's coordinate on a Wormhole with `size` columns or rows. The
-/// translated number 17 means the line `middle`; `lines` are those of Tensix tiles.
+/// Returns the column or row that a kernel's coordinate means on a Wormhole with `size` columns or
+/// rows. The translated number 16 means line 0, and 17 the line `middle`. Numbers from 18 on are
+/// indices into `lines`, the lines of Tensix tiles.
 fn wormhole_line(
     noc: Noc,
     number: u16,
@@ -275,7 +276,8 @@ mod tests {
         let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
-        // One of the other rows is not harvested either. The number of row 5 depends on which one.
+        // Only seven rows have records, and one of the rows 4, 5 and 10 is not harvested either.
+        // Which row the translated number 21 means depends on it.
         let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &silent)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");
@@ -287,7 +289,8 @@ mod tests {
 
     #[test]
     fn a_silent_last_line_hides_no_other() {
-        // Twelve columns are not harvested. The dispatching column has no records: 14, 15 or 16.
+        // Twelve columns are not harvested, and eleven of them have records. The twelfth only
+        // dispatches: column 14, 15 or 16.
         let seen = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13].map(|x| (x, 2));
         let map = TileMap::from_device(&device("blackhole", 120, &seen)).unwrap();
         for (x, y) in seen {
@@ -295,7 +298,8 @@ mod tests {
             assert_eq!(tile(&map, Noc::Noc1, raw_x, raw_y), Some((x, y)));
         }
         assert_eq!(tile(&map, Noc::Noc0, 14, 2), None, "column 14, 15 or 16");
-        // Eight rows are not harvested. One of rows 9, 10 and 11 is the row without records.
+        // Eight rows are not harvested, and seven of them have records. The eighth is row 9, 10 or
+        // 11.
         let seen = [1, 2, 3, 4, 5, 7, 8].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 24), Some((1, 8)), "the seventh row");
@@ -318,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_grid_that_no_product_has_says_nothing_of_harvesting() {
-        // There may be eight rows besides the dispatching row, which can be row 4, 10 or 11.
+        // No product has 56 worker cores, so the number may leave out the cores of a dispatching
+        // row. This can be row 4, 10 or 11.
         let seen = [1, 2, 3, 5, 7, 8, 9].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 56, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)));

@@ -31,7 +31,7 @@ use wire::{
 pub struct TraceOptions {
     /// Numbering of the events; `None` to detect it from fabric packets.
     pub numbering: Option<Numbering>,
-    /// Width of the events' size field; `None` to detect it from sizes and posted writes.
+    /// Width of the size field of events; `None` to detect it from sizes and posted writes.
     pub size_field: Option<SizeField>,
 }
 
@@ -169,7 +169,7 @@ impl TraceNotes {
         *count = count.saturating_add(1);
     }
 
-    /// Adds the notes of `other`, whose events are later.
+    /// Adds the notes of `other`. The first occurrence of a note in `self` is kept.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (what, &(more, lane, time)) in &other.notes {
             let (count, ..) = self.notes.entry(what.clone()).or_insert((0, lane, time));
@@ -284,7 +284,7 @@ const ROUTE_ALONE: &str = "route of a fabric packet without its packet";
 struct Place {
     target: RawCoord,
     first: Option<Noc0Coord>,
-    /// The other corner of a multicast's rectangle.
+    /// Tile of the corner at which the rectangle of a multicast ends.
     last: Option<Noc0Coord>,
 }
 
@@ -470,7 +470,8 @@ fn with_transfer(base: TraceObject, local: &LocalEvent, kind: NocEventKind) -> T
     }
 }
 
-/// Decodes the route of a packet; `None` if its word does not match the packet's encoding.
+/// Decodes the route of a packet; `None` if the recorded route does not match the encoding that the
+/// packet names.
 fn send_of(form: FabricRoute, routing: Routing) -> Option<FabricSend> {
     match (form, routing) {
         (FabricRoute::Regular, Routing::Line { value }) => {

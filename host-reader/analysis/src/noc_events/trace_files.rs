@@ -1,4 +1,4 @@
-//! TT-Metal's NoC traces in the folder of a recording, read one file at a time.
+//! TT-Metal's NoC traces from the folder of a recording, read one file at a time.
 
 use crate::noc_events::{counted, json::read_json, trace::ProgramTrace};
 use reader::{
@@ -94,7 +94,8 @@ impl TraceFileCounts {
         self.left_out.values().fold(self.problem_count, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Counts `count` used events as left out instead, because their times could not be aligned.
+    /// Moves `count` events from the used ones to those left out, because their times could not be
+    /// aligned.
     pub fn leave_out_without_time(&mut self, count: u64) {
         self.event_count = self.event_count.saturating_sub(count);
         self.leave_out(LeftOut::Time, count);
@@ -158,8 +159,8 @@ pub struct TraceFiles<'a> {
 const MOST_BYTES: u64 = 1 << 30;
 
 impl<'a> TraceFiles<'a> {
-    /// Prepares to read the files in the order of the chips and programs in their names. Only
-    /// events of RISCs that ran the events' program according to `programs` are used.
+    /// Prepares to read the files, sorted by the chips and programs in their names. An event is
+    /// used only if its RISC ran the event's program according to `programs`.
     #[must_use]
     pub fn new(paths: &'a [PathBuf], programs: &'a ProgramLanes) -> Self {
         let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

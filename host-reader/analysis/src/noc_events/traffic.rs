@@ -21,7 +21,7 @@ pub struct Activity {
     pub op_name: Arc<str>,
     /// Core.
     pub core: Noc0Coord,
-    /// Processor.
+    /// Label of the RISC that recorded the events.
     pub risc: Arc<str>,
     /// Network.
     pub noc: Noc,
@@ -140,8 +140,8 @@ impl Traffic {
         sums.finish(grid)
     }
 
-    /// Returns the activities summed over cores, for each program, RISC, network and kind. Each sum
-    /// comes with the number of its cores; its `core` is the first of them.
+    /// Returns the activities of all cores, summed by program, RISC, network and kind. Each element
+    /// contains the number of summed activities, and the sum with the `core` of the first one.
     #[must_use]
     pub fn sums_over_cores(&self) -> Vec<(u64, Activity)> {
         let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();

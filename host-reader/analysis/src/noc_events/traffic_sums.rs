@@ -25,7 +25,7 @@ type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, NocEvent
 struct Counts {
     events: u64,
     bytes: u64,
-    /// Number of events whose size is the first, and the second, of [`SATURATED_BYTES`].
+    /// Number of events with exactly the size of each element of [`SATURATED_BYTES`].
     saturated: [u64; 2],
     wait_cycles: u64,
 }
@@ -84,12 +84,13 @@ fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
     objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow)
 }
 
-/// State of a RISC on one network, which its earlier events set for its later ones.
+/// State that earlier events of a RISC on one network set for later events.
 #[derive(Default)]
 struct RiscState<'text> {
     /// Targets and sizes that earlier events set for later reads and writes.
     transfers: TransferState,
-    /// Open wait: the kind of event that ends it, its start time, and its op and own kind.
+    /// Wait in progress: kind of the event that ends the wait, start time, op, and kind of the
+    /// event that began the wait.
     wait: Option<(NocEventKind, u64, (&'text str, NocEventKind))>,
 }
 
@@ -131,7 +132,7 @@ impl Sums {
         }
     }
 
-    /// Returns a text that all sums share.
+    /// Returns the shared copy of a text.
     fn shared(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.texts.get(text) {
             return Arc::clone(known);

@@ -92,7 +92,7 @@ impl TrafficEvent {
 /// Target and size that an event sets for later events.
 type SetState = (Target, u64);
 
-/// State that a RISC's events set for later ones on one NoC, for reads and for writes.
+/// State that earlier events of a RISC on one NoC set for later reads and writes.
 #[derive(Default)]
 pub(super) struct TransferState {
     reads: Option<SetState>,
@@ -116,8 +116,8 @@ impl TransferState {
             if event.target == Target::Unknown {
                 transfer.target = target;
             }
-            // A packet size in the state applies to later events; without it, each event has its
-            // own size.
+            // If the state has a size, it is the size of all later events. Otherwise, each event
+            // has its own size.
             if byte_count > 0 {
                 transfer.byte_count = byte_count;
             }

@@ -25,8 +25,10 @@ pub struct SubtractedProbeCost {
     pub uncalibrated_zone_count: u64,
 }
 
-/// Shortens every whole zone by the cost of its own probes and of the probes inside it. In the
-/// result, a zone keeps its start, so an inner zone may seem to end after its outer zone.
+/// Shortens every zone by the cost of its own probes and of the probes inside it.
+///
+/// The start of a zone stays unchanged, so an inner zone may end after its outer zone in the
+/// result.
 ///
 /// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of every zone at any depth and every
 /// record inside the zone. Three things are not corrected. Probes that found no space for a record
@@ -89,7 +91,8 @@ fn zones_inside(zones: &Zones) -> Vec<u64> {
     inside
 }
 
-/// Closes the open zones from `depth` on, and adds the zones inside them to their parents' counts.
+/// Closes the open zones at `depth` and deeper, and adds each one and the zones inside it to its
+/// parent's count.
 fn close(around: &mut Vec<usize>, inside: &mut [u64], depth: usize) {
     while around.len() > depth {
         if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {

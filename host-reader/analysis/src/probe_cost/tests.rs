@@ -72,10 +72,10 @@ fn without_a_calibration_kernel_there_are_no_figures() {
     assert_eq!(error, NotCalibrated { lane_count: 1 });
 }
 
-/// Builds an outer zone of 1000 cycles with a middle zone, data, and an inner zone of 10 cycles.
+/// Builds an outer zone of 1000 cycles. It contains a middle zone of 300 cycles, data, and an inner
+/// zone of 10 cycles, which is less than the cost of a zone.
 ///
-/// The inner zone is shorter than the cost of a probe. The middle zone of 300 cycles contains an
-/// inner zone of 100 cycles and an event.
+/// The middle zone contains an inner zone of 100 cycles with an event.
 fn nested() -> Readout {
     readout(&[
         (1000, "OUTER", START),
@@ -158,7 +158,8 @@ fn the_zones_of_a_calibration_kernel_come_out_empty() {
     let report = Report::without_probe_cost(&readout, &costs);
     let medians: Vec<u64> = report.zones.iter().map(|zone| zone.cycles.median_cycles).collect();
     assert!(medians.len() == 6, "{medians:?}");
-    // The log has no record inside the zones for data and events, so the cost stays in these zones.
+    // In the log, the zones for data and events have no record of the data and events inside them.
+    // So the cost of these records is not subtracted.
     let left: u64 = medians.iter().sum();
     assert_eq!(left, 20 + 25 + 8);
 }

@@ -21,8 +21,9 @@ pub(super) enum TileKind {
 /// Rates of an architecture.
 ///
 /// # Compatibility
-/// tt-npe at 10216031, `device_models/wormhole_b0.hpp` and `device_models/blackhole.hpp`. Its table
-/// of rates by packet size has no effect on traces, because their events are single packets.
+/// tt-npe at commit 10216031, `device_models/wormhole_b0.hpp` and `device_models/blackhole.hpp`.
+/// tt-npe's rates by packet size are left out: they have no effect on traces, in which every event
+/// is a single packet.
 #[derive(Debug, PartialEq)]
 pub(super) struct Rates {
     pub(super) link: f32,
@@ -40,12 +41,13 @@ pub(super) struct Rates {
     worker: f32,
     /// Maximum rate of an Ethernet link.
     pub(super) ethernet_link: f32,
-    /// Cycles from the event of a read until its bytes leave the tile that is read, if that tile is
-    /// the reader's own, in the reader's column, in the reader's row, or elsewhere.
+    /// Cycles from a read's event until the bytes leave the tile that is read. The four values are
+    /// for a tile that is the reader itself, in the reader's column, in the reader's row, or
+    /// elsewhere.
     read_cycles: [u64; 4],
     /// Cycles that a write takes for each link of its route.
     hop_cycles: u64,
-    /// Number of DRAM controllers, if all boards have the same number.
+    /// Number of DRAM controllers; `None` if the number depends on the board.
     dram_controller_count: Option<u16>,
 }
 
@@ -107,8 +109,8 @@ impl NocChip {
         Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
     }
 
-    /// Sets the number of DRAM controllers from the name of the board, if the name determines it: a
-    /// Blackhole on a P100 has 7, others have 8.
+    /// Sets the number of DRAM controllers from the name of the board. A Blackhole has 7 on a P100,
+    /// and 8 on other boards. An unknown name changes nothing.
     #[must_use]
     pub fn with_board(mut self, cluster_type: &str) -> Self {
         if self.dram_controller_count.is_none() {
@@ -194,7 +196,7 @@ impl NocChip {
         }
     }
 
-    /// Returns the cycles from a read's event until its bytes leave their tile.
+    /// Returns the cycles from a read's event until the bytes leave the tile that is read.
     pub(super) fn read_cycles(&self, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let [own, column, row, elsewhere] = self.rates.read_cycles;
         match (from.x == to.x, from.y == to.y) {
@@ -250,7 +252,8 @@ mod tests {
         let chip = NocChip::from_arch("wormhole_b0").unwrap();
         assert_eq!(chip.read_cycles(at(1, 1), at(1, 5)), 154);
         assert_eq!(chip.read_cycles(at(1, 1), at(3, 1)), 170);
-        // Two columns east and one row down. In the other direction: eight columns and eleven rows.
+        // On NoC 0, two columns east and one row south. On NoC 1, eight columns and eleven rows in
+        // the opposite directions.
         assert_eq!(chip.write_cycles(Noc::Noc0, at(1, 1), at(3, 2)), 40 + 10 * 3);
         assert_eq!(chip.write_cycles(Noc::Noc1, at(1, 1), at(3, 2)), 40 + 10 * (8 + 11));
     }

@@ -24,7 +24,8 @@ pub struct NocFigures {
     pub dram_controller_percent: Option<BTreeMap<u16, f64>>,
     /// Use of each Ethernet core that receives writes: bytes received during the kernels.
     pub ethernet_percent: Option<BTreeMap<Noc0Coord, f64>>,
-    /// Percentage of the time that would be saved if transfers had links and tiles to themselves.
+    /// Time that transfers lose by sharing links and tiles, in percent of the time until the last
+    /// transfer ends.
     pub congestion_percent: Option<f64>,
     /// Reasons for empty figures.
     pub gaps: Vec<NocGap>,
@@ -152,7 +153,7 @@ impl NocFigures {
     }
 }
 
-/// Returns the DRAM controller that the bytes come from, or otherwise the one that they go to.
+/// Returns the DRAM controller that sends the bytes, or else the one that receives them.
 fn dram_controller_of(flow: &Flow, chip: &NocChip) -> Option<u16> {
     chip.dram_controller(flow.from).or_else(|| match flow.sink {
         Sink::Tile(to) => chip.dram_controller(to),

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | how fast are links, tiles and controllers? | `chip` |
 //! | what moved, starting when, and which transfer waits for which? | `workload` |
-//! | how much of its speed is left to a transfer? | `demand` |
+//! | how fast is a transfer that shares links and tiles with others? | `demand` |
 //! | when does each transfer end? | `simulation` |
 //! | which figures does a program have? | [`NocFigures`] |
 //!
 //! # Compatibility
-//! tt-npe at 10216031 ("fast" congestion, steps of 32 cycles), from which TT-Metal's ops report
-//! takes these figures. The model uses tt-npe's rates, latencies and rules, so it computes the same
-//! figures.
+//! tt-npe at commit 10216031 ("fast" congestion, steps of 32 cycles). TT-Metal's ops report takes
+//! these figures from tt-npe. The model uses tt-npe's rates, latencies and rules, so it computes
+//! the same figures.
 //!
 //! One rule cannot be reproduced. The first link of a multicast determines which transfers the
 //! multicast waits for. In tt-npe this link depends on the order of a hash table; here it is the

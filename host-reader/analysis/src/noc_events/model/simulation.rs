@@ -23,10 +23,10 @@ const MOST_STEPS: u64 = 1 << 20;
 /// Last cycle that can be simulated. A trace of one hour stays below this limit.
 const LAST_CYCLE: u64 = 1 << 43;
 
-/// Results of a simulation: end of the transfers, and link utilisation until that end.
+/// Results of a simulation: end of the last transfer, and link utilisation until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// End of the last transfer that could begin during the kernels; `None` if no transfer could.
+    /// Latest end of the transfers that may start before the kernels end; `None` if there are none.
     pub(super) end_cycle: Option<u64>,
     /// Mean utilisation of all links until `end_cycle`, and the part due to multicasts, in percent.
     pub(super) utilisation_percent: [f64; 2],
@@ -38,7 +38,7 @@ struct Live {
     path: Path,
     /// Cycle at which the transfer began to move bytes.
     start: u64,
-    /// End of the transfer that this one waited for; `None` if it did not wait.
+    /// End of the earlier transfer that this transfer waited for; `None` if it did not wait.
     waited_until: Option<u64>,
     remaining_bytes: u64,
 }
@@ -89,7 +89,8 @@ struct Simulation<'workload> {
     work: u64,
     step_count: u64,
     end_cycle: Option<u64>,
-    /// Number and link utilisation of each step with transfers.
+    /// Index of each step with transfers, and the link utilisation in this step, in total and due
+    /// to multicasts, in percent.
     steps: Vec<(u64, [f64; 2])>,
 }
 
@@ -113,7 +114,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Starts the transfers that can move before cycle `end`.
+    /// Starts the transfers that can move at cycle `end` or earlier.
     fn begin(&mut self, end: u64) {
         let mut begun = Vec::new();
         while let Some(Reverse(ready)) = self.ready.peek().filter(|next| next.0.time <= end) {
@@ -193,8 +194,9 @@ impl Simulation<'_> {
 }
 
 impl Live {
-    /// Returns the number of cycles in this step in which bytes move. If the transfer waited for
-    /// one that ended in the previous step, the remainder of that step is added.
+    /// Returns the number of cycles in which bytes move in the step that begins at `begin`. If the
+    /// transfer had to wait for one that ended in the previous step, the rest of the previous step
+    /// is included.
     fn cycles(&self, begin: u64) -> u64 {
         let cycles = begin + STEP_CYCLES - self.start;
         let is_made_up = self.start < begin

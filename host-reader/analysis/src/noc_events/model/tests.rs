@@ -13,8 +13,8 @@ use reader::mesh::Noc0Coord;
 use std::{collections::BTreeMap, fs, path::PathBuf};
 use wire::{RunHostId, noc_event::NocEventKind};
 
-/// Figures of tt-npe at 10216031 for the traces in its `tt_npe/workload/noc_trace_json`, with the
-/// device `wormhole_b0` and steps of 32 cycles.
+/// Figures of tt-npe at commit 10216031, for the traces in tt-npe's folder
+/// `tt_npe/workload/noc_trace_json`, with the device `wormhole_b0` and steps of 32 cycles.
 ///
 /// The zones were converted to the format that this version of tt-npe reads (`ZONE_START` instead
 /// of `begin`). The profiler's own zones, which name no processor, were removed.
@@ -28,8 +28,8 @@ fn wormhole() -> NocChip {
     NocChip::from_arch("wormhole_b0").unwrap()
 }
 
-/// Returns the path of a trace. One trace is among the captures; the others are in the folder given
-/// by the variable.
+/// Returns the path of a trace. One trace is among the captures. The others are in the folder that
+/// the environment variable [`FOLDER`] names.
 fn path_of(trace: &str) -> Option<PathBuf> {
     let captured = capture_path("tt-npe").join(format!("{trace}.json"));
     if captured.exists() {
@@ -137,8 +137,8 @@ fn one_transfer_uses_three_links_as_long_as_it_lasts() {
     let workload = Workload::from_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
     assert_eq!(end_cycle, Some(171));
-    // 480 links with 30 bytes per cycle each, in seven steps: those until cycle 192, and the next
-    // one.
+    // The mean is over 480 links with 30 bytes per cycle each, and over seven steps: the six until
+    // cycle 192, and one more.
     let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
     let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);

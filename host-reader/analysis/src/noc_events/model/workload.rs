@@ -69,7 +69,8 @@ pub(super) struct Workload {
     pub(super) saturated_count: u64,
 }
 
-/// Minimum cycles from the last event of a kernel to its end.
+/// Cycles subtracted from the time of the last record to get the end of the kernels: the minimum
+/// time from a kernel's last event to the record of its end.
 const CYCLES_AFTER_LAST_EVENT: u64 = 20;
 
 impl Workload {
@@ -104,9 +105,9 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for an earlier one. A NoC has two virtual channels for requests, so
-    /// of the transfers that leave a tile by the same link, each waits for the last but one before
-    /// it.
+    /// Makes transfers wait for earlier ones. Transfers that leave a tile by the same link are in
+    /// one queue. A NoC has two virtual channels for requests, so each transfer waits for the one
+    /// two places ahead of it in the queue.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
