@@ -1,4 +1,5 @@
-//! Writes a recording as folded stacks: one line per stack, with the stack's self nanoseconds.
+//! Writes a recording as folded stacks: one line per stack, with the self cycles of the innermost
+//! zone.
 
 use export::{ExportFormat, Recording, Trace, TraceFilter};
 use recording::device_log::read_device_log;
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn each_stack_has_its_own_time() {
-    // The zone takes 30 of the kernel's 50 ns.
+    // The zone `Load` takes 30 of the kernel's 50 cycles.
     let folded = folded(LOG).unwrap();
     assert!(folded.lines().any(|line| line.ends_with("BRISC-KERNEL 20")), "{folded}");
     assert!(folded.lines().any(|line| line.ends_with("BRISC-KERNEL;Load 30")), "{folded}");

@@ -6,8 +6,8 @@ use super::{
 use analysis::noc_events::Noc;
 use rayon::prelude::*;
 
-/// Points of a counter: nanoseconds since the trace's origin, and the value from that time on. Each
-/// time occurs once.
+/// Points of a counter: nanoseconds since the trace's origin, and the value from then on. No time
+/// occurs twice.
 pub(super) type CounterPoints = Vec<(u64, i64)>;
 
 /// Returns the number of concurrently running kernels over time, for all lanes of a chip.
@@ -21,7 +21,8 @@ pub(super) fn kernels_running<'t>(
     summed_steps(device.lanes.iter().map(|lane| kernel_steps(lane, names)))
 }
 
-/// Changes of a counter on one lane, each with its time, in order of time.
+/// Changes of a counter on one lane, ordered by time: nanoseconds since the trace's origin, and the
+/// change.
 pub(super) type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
 /// Returns the changes of a lane's number of running kernels: up at each kernel's start, and down
@@ -30,8 +31,8 @@ pub(super) fn kernel_steps<'t>(
     lane: &'t TraceLane<'_>,
     names: &'t TraceNames<'_>,
 ) -> LaneSteps<'t> {
-    // A clock of several linear pieces may convert a cycle to a time that is one nanosecond before
-    // that of the previous cycle.
+    // A clock with several linear pieces may convert a later cycle to a time that is one nanosecond
+    // earlier. The steps are then sorted by time.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
     }
@@ -82,8 +83,8 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     )
 }
 
-/// Returns the cumulative bytes of the reads and writes that cores recorded over one NoC; empty
-/// without transfers.
+/// Returns the cumulative bytes of the reads and writes that cores recorded over one NoC; empty if
+/// there are no transfers.
 ///
 /// The size of each transfer is rounded up to 32 bytes.
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {

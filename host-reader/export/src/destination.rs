@@ -172,7 +172,7 @@ impl PartOutput {
     }
 }
 
-/// File or object that is complete but does not have its final name yet, or complete stream.
+/// Complete file, object or stream. A file or object does not have its final name yet.
 pub(super) struct PreparedFile {
     whole: PreparedOutput,
     destination: Destination,
@@ -195,7 +195,7 @@ impl PartFile {
         Self::create_at(&destination.clone(), destination, cancel)
     }
 
-    /// Starts the file `target`. Errors name `destination` as the file.
+    /// Starts the file `target`. Error messages name `destination` instead.
     fn create_at(
         target: &Destination,
         destination: Destination,
@@ -275,7 +275,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 }
 
 fn cancelled() -> io::Error {
-    // With the kind `Interrupted`, `write_all` would try again.
+    // With the kind `Interrupted`, `write_all` would repeat the write instead of failing.
     io::Error::other(Cancelled)
 }
 

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 /// Runs at which arrows end.
 pub(super) struct Arrows {
-    /// Index of the trace's first device in the file. It makes arrow ids unique among the traces of
-    /// a file.
+    /// Index of the trace's first device in the file. It makes arrow ids unique if a file contains
+    /// several traces.
     first_device: usize,
     /// For each device and lane, the indices of the runs at which an arrow ends, in ascending
     /// order.

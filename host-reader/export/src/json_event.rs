@@ -2,7 +2,7 @@
 
 use tables::Value;
 
-/// Event in progress. Arguments come last; [`JsonEvent::end`] closes the event.
+/// Event that is being written. Arguments come last; [`JsonEvent::end`] closes the event.
 pub(super) struct JsonEvent<'t> {
     text: &'t mut Vec<u8>,
     has_argument: bool,

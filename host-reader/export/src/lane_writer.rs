@@ -27,8 +27,8 @@ pub(super) struct PlacedLane<'t, 'a> {
     pub(super) device: &'t TraceDevice<'a>,
     pub(super) lane: &'t TraceLane<'a>,
     pub(super) place: LanePlace,
-    /// Index, in the whole lane, of the first run in `lane`; not 0 if `lane` is a later part of the
-    /// lane.
+    /// Index of the first run of `lane` in the whole lane; not 0 if `lane` is a later part of a
+    /// divided lane.
     pub(super) first_run: usize,
 }
 

@@ -102,7 +102,7 @@ impl ObjectPlace {
         Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
     }
 
-    /// Returns the place of the object or prefix with this name below this place.
+    /// Returns the place of an object or prefix with this name below this prefix.
     ///
     /// # Errors
     /// If the name has parts that are not allowed in object names, such as `..`.
@@ -249,7 +249,7 @@ impl Write for ObjectUpload {
 impl Drop for ObjectUpload {
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts {
-            // The bucket's own rules remove parts that cannot be removed here.
+            // If removing the parts fails here, the bucket's lifecycle rules remove them later.
             let _ = self.place.client.runtime.block_on(parts.abort());
         }
     }

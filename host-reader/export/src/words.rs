@@ -107,7 +107,8 @@ pub(super) fn totals_label(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| format!("{count} {}", kind.label().replace('_', " ")))
 }
 
-/// Returns the known figures of a loss other than its counts, each with its name.
+/// Returns the figures of a loss, except its record counts, as pairs of name and value. Unknown
+/// figures are left out.
 ///
 /// The figures are the number of runs that lost records, and the first and last launch of the range
 /// that contains these runs.

@@ -9,8 +9,8 @@ const RUNS: [&str; 4] =
     ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"];
 const NAME: &str = "noc_trace_dev0_ID0.json";
 
-/// Writes the log of a real chip without its NoC events, and TT-Metal's trace of the same run with
-/// its times shifted.
+/// Writes the log of a real chip without its NoC events. Also writes TT-Metal's trace of the same
+/// run, with shifted times.
 fn write_folder(run: &str, folder: &Path, shift: i64) {
     let log = fs::read_to_string(captures::log_path(run)).unwrap();
     let kept: Vec<&str> = log.lines().filter(|line| !line.contains(",12345,")).collect();

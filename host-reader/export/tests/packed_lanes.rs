@@ -33,9 +33,9 @@ fn varied_log() -> String {
     ] {
         let zone = risc.trim_end_matches("_0");
         for number in 0..60_u64 {
-            // Every fifth launch ends after the two launches that follow it.
-            // If two launches begin at the same time, the longer one comes first, not the launch of
-            // the first program.
+            // Every fifth launch ends after the two launches that follow it. Launch 31 of the
+            // second core begins at the same time as one of the first core, and is longer. So ops
+            // with equal starts must be sorted by length, not by program.
             let (lag, longer) = if number == 31 && y == 3 { (0, 90) } else { (lag, 0) };
             let start = 1_000_000 + number * 1_000 + lag + number * number % 7;
             let end = start + 400 + longer + if number % 5 == 0 { 2_500 } else { 0 };
@@ -181,7 +181,7 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
     }
 }
 
-/// Returns rows of random zones, programs and times on three lanes, unsorted.
+/// Returns a log with random zones, programs and times on three lanes. The rows are not sorted.
 fn random_log(seed: u64) -> String {
     let mut state = seed;
     let mut random = |below: u64| {
@@ -219,11 +219,12 @@ fn no_zone_of_a_packed_log_is_clipped() {
     assert!(zone_count > 10_000, "{zone_count}");
 }
 
-/// A log of one chip whose first lane is written in several parts, and whose second lane is not.
+/// Builds a log of one chip. The first lane is long enough for several parts, and the second is
+/// not.
 ///
-/// Where the first part has enough records, the next runs begin at the time at which the runs before
-/// them end, so that it has to go on. Every other run there has a zone without length at its end,
-/// which no later zone may precede.
+/// Each of the runs 8,100 to 8,149 ends at the cycle at which the next run begins. The first part
+/// has enough records there, but can end only after these runs. Every second of them ends with a
+/// zone of zero length, which must precede all zones of the next run.
 fn long_log() -> String {
     let mut text = HEADER.to_owned();
     for (y, run_count) in [(2, 16_000_u64), (3, 100)] {
@@ -291,12 +292,12 @@ fn fields(mut message: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// Packets of a trace in no order, and the interned data of each sequence.
+/// Packets of a trace regardless of their order, and the interned data of each sequence.
 #[derive(Debug, PartialEq)]
 struct Packets {
     events: Vec<Vec<u8>>,
     interned: BTreeSet<(Vec<u8>, u64, Vec<u8>)>,
-    /// Number of packets with interned data, and of those that begin a sequence.
+    /// Number of packets with interned data, and the number of these packets that begin a sequence.
     heads: (usize, usize),
 }
 
@@ -338,7 +339,7 @@ fn a_lane_in_parts_has_the_zones_points_and_arrows_of_the_whole_lane() {
     assert!(expected.events.len() > 4 * 2 * 16_000, "{}", expected.events.len());
     assert!(found.events == expected.events);
     assert!(found.interned == expected.interned);
-    // Each of two hosts has a sequence for each lane.
+    // The trace has two hosts with two lanes each, and one sequence per lane.
     assert_eq!((expected.heads, found.heads.1), ((4, 4), 4));
     let mut part_zones = Vec::new();
     let visited = packed.for_each_batch(|parts| {
@@ -349,7 +350,7 @@ fn a_lane_in_parts_has_the_zones_points_and_arrows_of_the_whole_lane() {
     assert_eq!((part_zones.len(), found.heads.0), (3, 6), "{part_zones:?}");
     let zones: usize = part_zones.iter().sum();
     assert_eq!(zones, whole.zone_count());
-    // The first part ends only after the last run that touches the one before it.
+    // The first part ends after the last run that begins at the end of the previous run.
     assert!(part_zones[0] > 2 * 8_150, "{part_zones:?}");
 }
 

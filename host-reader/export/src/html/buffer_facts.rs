@@ -82,7 +82,7 @@ impl<'a> OpColumns<'a> {
     }
 }
 
-/// Returns the index of each op on the page, by chip and program.
+/// Returns the index of each program's last launch among the ops of the page, by chip and program.
 fn numbers_of_ops(trace: &Trace<'_>) -> BTreeMap<(u64, u64), usize> {
     let ops = trace.devices.iter().flat_map(|device| {
         let chip_id = u64::from(device.chip.chip_id);

@@ -16,9 +16,9 @@ use tables::{Object, Objects};
 /// Explanation of a recording.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
-    /// Sentence about the rows that the explanation covers.
+    /// Sentence about the part of the recording that is explained.
     window: Option<&'a str>,
-    /// For each chip, a text that shows its time as a sum.
+    /// Text for each chip that shows the chip's time as a sum of its parts.
     time_sums: &'a [String],
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
@@ -85,8 +85,8 @@ impl<'a> CauseFacts<'a> {
         })
     }
 
-    /// Returns the page data without the data of single ops. `place` returns the page's indices of
-    /// the op and the chip at a [`Place`].
+    /// Returns the page data without the data of single ops. `place` returns the indices on the
+    /// page of the op and the chip that a [`Place`] means.
     pub(super) fn from_explanation(
         explanation: &'a Explanation,
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
@@ -200,8 +200,8 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
     trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
 }
 
-/// Returns the index of the op at a finding's place. If several launches match, the longest one is
-/// returned.
+/// Returns the index of the op that a [`Place`] means. If several launches match, returns the
+/// longest one.
 fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;

@@ -70,8 +70,8 @@ mod tests {
         let (begin, end) = ((0, 0), (1 << 20, time(1 << 20)));
         let mut knots = vec![begin];
         refine(&mut knots, begin, end, MAX_HALVINGS, &time);
-        // Ten halvings on each side narrow the interval down to the step, which is in the last
-        // interval.
+        // The frequency changes at one point. Each of ten halvings adds at most one knot before and
+        // one after this point.
         assert!(knots.len() <= 2 * 10 + 2, "{}", knots.len());
         for cycle in (0..1 << 20).step_by(997) {
             let next = knots.partition_point(|knot| knot.0 <= cycle);

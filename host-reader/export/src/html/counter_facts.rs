@@ -48,8 +48,7 @@ impl CounterFacts {
     }
 }
 
-/// Returns the metrics column by column. Each comes with the index of its op among the ops of all
-/// chips.
+/// Returns the metrics column by column, each with the index of its op among the ops of all chips.
 fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSummary)> {
     Arrays::new(
         summaries,

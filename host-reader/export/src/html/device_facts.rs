@@ -25,7 +25,7 @@ pub(super) struct DeviceFacts<'a> {
     lanes: Arrays<(usize, &'a TraceLane<'a>)>,
 }
 
-/// How a chip's clock was measured, and the bound of its error.
+/// Measurement of a chip's clock, and the bound of its error.
 #[derive(Serialize)]
 struct ClockFacts<'a> {
     frequency_ghz: f64,

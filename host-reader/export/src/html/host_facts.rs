@@ -64,8 +64,8 @@ fn finite_values(plot: &TraceHostPlot<'_>) -> impl Iterator<Item = f64> {
     plot.points.iter().map(|point| point.value).filter(|value| value.is_finite())
 }
 
-/// Returns sums over the zones with each name, column by column, in the order of the names'
-/// numbers.
+/// Returns sums over the zones with the same name, column by column, sorted by the number of the
+/// name.
 fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Arrays<(u32, [u64; 3])> {
     let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
     for thread in threads {

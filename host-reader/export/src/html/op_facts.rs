@@ -24,7 +24,7 @@ pub(super) struct OpFacts<'a> {
     lost_launches_doubt: &'static str,
 }
 
-/// An op with its chip and the chip's index.
+/// Index of a chip, the chip, and an op of the chip.
 type DrawnOp<'a> = (usize, &'a TraceDevice<'a>, &'a TraceOp<'a>);
 
 /// Number of RISCs whose kernels have their own column.

@@ -12,7 +12,8 @@ use wire::ZoneId;
 /// Number of bars of a distribution.
 const BAR_COUNT: usize = 28;
 
-/// All names in the order of their numbers, column by column; names of the host come last.
+/// All names in the order of their numbers, column by column. Names of the host follow those of
+/// chips.
 #[derive(Default, Serialize)]
 pub(super) struct NameFacts<'a> {
     label: Vec<&'a str>,
@@ -21,8 +22,8 @@ pub(super) struct NameFacts<'a> {
     file: Vec<&'a str>,
     line: Vec<u32>,
     is_ambiguous: Vec<bool>,
-    /// True for zones around a kernel and zones of the firmware, which are of little interest by
-    /// themselves.
+    /// True for zones around a kernel and zones of the firmware. The page gives these zones no
+    /// colour of their own.
     is_frame: Vec<bool>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> NameFacts<'a> {
     }
 }
 
-/// Returns the common label of unnamed markers with the same id.
+/// Returns the label that all unnamed markers with this id share.
 fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     let id = u16::try_from(name.marker_id).ok().filter(|_| name.file.is_empty())?;
     match ZoneId(id) {
@@ -67,7 +68,7 @@ struct ZoneSet {
     durations: Vec<u64>,
     self_cycles: u64,
     risc_bits: u32,
-    /// Duration of the longest zone in cycles, with the indices of its chip, lane and zone.
+    /// Duration of the longest zone in cycles, and the indices of its chip, its lane, and the zone.
     longest: (u64, (usize, usize, usize)),
 }
 
@@ -121,7 +122,8 @@ pub(super) struct Row {
 
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
-        // Only cycles are shown, since frequencies differ between chips.
+        // No frequency is given, because frequencies differ between chips. So only cycles are
+        // known.
         let statistics = CycleStatistics::from_durations(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();
@@ -168,7 +170,7 @@ fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
     one
 }
 
-/// A name's number, and the kind of the points that have the name.
+/// Number of a name, and a kind of points with this name.
 pub(super) type PointKey = (usize, &'static str);
 
 /// Number of points, and their total cycles.

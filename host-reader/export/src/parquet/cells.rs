@@ -34,10 +34,11 @@ enum Values {
     Text(Texts),
 }
 
-/// Texts of rows. Equal texts are mostly stored once, because most columns have few distinct texts.
+/// Texts of rows. A text that equals one of the latest texts is not stored again, because most
+/// columns have few distinct texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Stored texts. Each one differs from the few texts stored before it.
+    /// Stored texts. A text that was added row by row differs from the few texts before it.
     encoded: Vec<ByteArray>,
     /// Index of each row's text.
     rows: Vec<u32>,
@@ -94,7 +95,7 @@ impl Texts {
         *byte_count = 0;
     }
 
-    /// Writes the texts in batches with as many rows as the writer's own batches.
+    /// Writes the texts in batches of as many rows as the Parquet writer processes at once.
     fn write(
         &self,
         levels: Option<&[i16]>,

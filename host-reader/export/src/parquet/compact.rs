@@ -313,7 +313,7 @@ fn append(
     Ok(())
 }
 
-/// Groups short files. Each group except the last one is large enough to give a long file.
+/// Groups short files. Each group, except possibly the last one, is large enough for a long file.
 fn groups_of(files: Vec<StoredFile>) -> Vec<Vec<StoredFile>> {
     let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
     for file in files {

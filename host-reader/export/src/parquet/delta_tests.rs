@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 const PARTITION: &str = "date=2026-11-25/run=run%201";
-/// Folder, as encoded in the URLs of a log.
+/// Path of the partition's folder, as encoded in the URLs of a log.
 const ENCODED: &str = "date=2026-11-25/run=run%25201";
 
 /// Returns the commits of a table, each as a list of its actions.
@@ -23,8 +23,8 @@ fn commits(folder: &Path, table: &str) -> Vec<Vec<Value>> {
     (0..).map_while(read).collect()
 }
 
-/// Returns the paths, with sizes, that a log has added and not removed. According to the protocol,
-/// these are the files of the table.
+/// Returns the paths, with sizes, of the files that a log has added and not removed. According to
+/// the protocol, these are the files of the table.
 fn table(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let mut live = BTreeMap::new();
     for action in commits(folder, name).into_iter().flatten() {
@@ -172,7 +172,7 @@ fn a_dataset_without_logs_gets_them_of_all_its_files() {
     add(folder, "b", 60, DeltaLogs::Create);
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~0.parquet", "/b%2520rec~0.parquet"]);
     assert_eq!(commits(folder, "zones").len(), 1);
-    // An existing log is not created again.
+    // The log already exists, so a third export only continues it.
     add(folder, "c", 60, DeltaLogs::Create);
     assert_eq!(table(folder, "zones"), on_disk(folder, "zones"));
     assert_eq!(table(folder, "zones").len(), 3);
@@ -256,7 +256,7 @@ fn files_that_no_log_knows_are_added_by_a_compaction() {
 
 #[test]
 fn a_compaction_that_was_killed_is_finished_by_the_next_one() {
-    // The compaction was killed before its commit, and after it.
+    // The compaction was killed either before or after its commit.
     for is_committed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -381,7 +381,8 @@ fn files_that_another_program_replaced_stay_out() {
     let folder = folder.path();
     add(folder, "a", 60, DeltaLogs::Create);
     add(folder, "b", 60, DeltaLogs::Create);
-    // Like Spark's OPTIMIZE, which does not remove the files that it has replaced.
+    // Commits a file and removes two from the log, like Spark's OPTIMIZE, which keeps the replaced
+    // files on disk.
     let partition = folder.join("zones").join(PARTITION);
     std::fs::copy(partition.join("a%20rec~0.parquet"), partition.join("part-0-x.parquet")).unwrap();
     let size = std::fs::metadata(partition.join("part-0-x.parquet")).unwrap().len();

@@ -153,7 +153,8 @@ fn properties(
         .set_sorting_columns(Some(sorting.collect()))
         .set_max_row_group_row_count(None);
     for column in columns {
-        // Times are mostly unique and close to the previous time.
+        // Most 64-bit columns contain times, which are mostly unique and close to the previous
+        // time. So a dictionary would only take space.
         if matches!(column.kind, ColumnKind::Unsigned64 | ColumnKind::Signed64) {
             let path = ColumnPath::from(column.name.as_str());
             builder = builder

@@ -212,7 +212,8 @@ fn tables_of_the_host_are_there_without_a_file() {
     };
     let recording = Recording { host: vec![host], ..Recording::from_readout(Readout::default()) };
     let host = TraceHost::from_recording(&recording);
-    // Nothing relates the host's clock to the chips', so the first event is at 0.
+    // The recording has no clock samples that relate the host's clock to the chips, so the first
+    // event is at 0.
     assert_eq!(
         host_rows::<HostZones>(&host, &BufferPeaks::default()),
         [
@@ -419,7 +420,8 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     let zones = partition.join("compacted-0.parquet");
     assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
 
-    // Another file that has got the name of a source file in the meantime stays.
+    // The file of `b` gets the name of `a`'s removed source file. It stays, because its checksum
+    // differs.
     let own = partition.join("a%20rec~0.parquet");
     let (_, of_b) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();

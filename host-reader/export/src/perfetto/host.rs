@@ -20,7 +20,7 @@ const PID: i32 = 899_999;
 const PROCESS_TRACK: u64 = 1 << 44;
 /// Distance between the track ids of consecutive recordings in one file.
 const PART_TRACKS: u64 = 1 << 33;
-/// Sort rank of the threads' track in a file of several hosts: after the host's chips.
+/// Sort rank of the threads' parent track in a file of several hosts: after the host's chips.
 const BEHIND_CHIPS: usize = 1 << 20;
 /// Track ids of the first thread and the first plot, as offsets from the id of the process's track.
 const FIRST_THREAD: u64 = 1;

@@ -47,7 +47,7 @@ impl CommonTime {
         Some(Self { origin_ns, error_ns })
     }
 
-    /// Returns a sentence about the relation between the clocks.
+    /// Returns a sentence about how the host's clock relates to the common clock.
     fn sentence(self) -> String {
         format!("on the clock that hosts share, within {} ns", self.error_ns)
     }
@@ -170,7 +170,8 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Moves the next recording after one with these numbers of chips and packet sequences.
+    /// Advances the position of the next recording past a recording with these numbers of chips and
+    /// packet sequences.
     fn advance(&mut self, device_count: usize, sequence_count: usize) {
         let sequence_count = u32::try_from(sequence_count).unwrap_or(u32::MAX);
         self.next.first_sequence = self.next.first_sequence.saturating_add(sequence_count);

@@ -3,8 +3,9 @@
 //! Chip, core and RISC are nested tracks. Other tracks show ops with arrows to their kernels,
 //! counters, hardware counter metrics, points, losses, and the activity of the host's threads.
 //!
-//! Each lane is a packet sequence with interned names. Times are in nanoseconds of the host's clock
-//! if the trace has that clock, otherwise since the trace's origin. Cycles are arguments.
+//! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's clock if
+//! the chips are synchronised with it, and otherwise nanoseconds since the trace's origin. Cycles
+//! are arguments.
 
 mod causes;
 mod device;
@@ -135,7 +136,7 @@ struct Context<'t, 'a> {
     /// Arrows that end on lanes in memory. Packed lanes store their arrows themselves.
     arrows: Arrows,
     words: PointWords<'t>,
-    /// Host time of the trace's origin.
+    /// Time of the trace's origin on the file's time axis.
     base_ns: u64,
     placement: &'t Placement,
 }

@@ -49,7 +49,7 @@ impl<'a> Trace<'a> {
         trace
     }
 
-    /// Returns a recording's trace without its chips, clocks and host.
+    /// Returns the trace of a recording, still without chips, clocks and host.
     pub(super) fn begun(recording: &'a Recording, names: TraceNames<'a>) -> Self {
         let readout = &recording.readout;
         Self {

@@ -7,6 +7,6 @@ use reports::diff::Diff;
 pub struct TraceComparison {
     /// Name of the other recording.
     pub title: String,
-    /// Differences; the recording of the trace is A.
+    /// Differences. In the comparison, A is the recording of the trace and B is the other one.
     pub diff: Diff,
 }

@@ -4,7 +4,8 @@ use reader::lane::{Lane, Run};
 use std::{borrow::Cow, ops::Range};
 use wire::Risc;
 
-/// Number of records after which a part ends at the next suitable run.
+/// Number of records after which a part ends. It ends before the next run that starts later than
+/// the previous record.
 const PART_RECORDS: usize = 1 << 15;
 
 /// Consecutive runs of a lane. All records of a part are earlier than those of the next part, so
@@ -21,7 +22,8 @@ pub(super) struct LaneRange {
 pub(super) fn parts(lane: &Lane) -> Vec<LaneRange> {
     let mut parts = Vec::new();
     let mut part = LaneRange::default();
-    // Pairing the zones of an aggregate lane needs all names of the lane, so it is not divided.
+    // The zones of an aggregate lane can be paired only if all names of the lane are known. So an
+    // aggregate lane is not divided.
     let is_cut = lane.id.risc != Risc::TensixAggregate && lane.times.is_sorted();
     for (run, &Run { first_record, .. }) in lane.runs.iter().enumerate() {
         let record_count = first_record.saturating_sub(part.records.start);

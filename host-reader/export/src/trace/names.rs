@@ -55,7 +55,8 @@ impl<'a> TraceNames<'a> {
         let lanes: Vec<_> = readout.lanes().collect();
         let is_used = lanes
             .par_iter()
-            // One list for many lanes: it has an entry for each zone index, of which there may be 65,536.
+            // Each thread collects the names of many lanes in one list, because a list may have
+            // 65,536 entries.
             .fold(Vec::new, |mut is_used, lane| {
                 for head in &lane.heads {
                     let index = head.zone().0 as usize;
@@ -86,8 +87,8 @@ impl<'a> TraceNames<'a> {
         {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
-            // If different RISCs of a core may begin an envelope zone, its name has several ids,
-            // which share a number.
+            // If several RISCs of a core may begin an envelope zone, the zone has one id per RISC.
+            // These ids share one number.
             let is_envelope = ZoneRole::from_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {

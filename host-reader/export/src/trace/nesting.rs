@@ -141,14 +141,15 @@ mod tests {
 
     #[test]
     fn zones_that_nest_stay_as_they_are_where_zones_elsewhere_do_not() {
-        // A zone of zero length before a longer one that starts with it would be sorted after it.
+        // Sorting would move the zone of zero length behind the longer zone that starts at the same
+        // cycle.
         let mut zones = zones(&[(20, 30, 0), (25, 35, 0), (40, 40, 0), (40, 50, 0), (60, 70, 0)]);
         nest(&mut zones);
         assert_eq!(each(&zones, |zone| zone.name.0), [0, 1, 2, 3, 4]);
         assert_eq!(each(&zones, |zone| zone.end_cycle), [30, 30, 40, 50, 70]);
         assert_eq!(each(&zones, |zone| zone.depth), [0, 1, 0, 0, 0]);
         assert_eq!(clipped(&zones), [(1, 10)]);
-        // Not so if the zones before reach it.
+        // If an earlier zone overlaps these two zones, they are sorted.
         zones[1].end_cycle = 45;
         nest(&mut zones);
         assert_eq!(each(&zones, |zone| zone.name.0), [0, 1, 3, 2, 4]);

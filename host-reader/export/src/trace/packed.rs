@@ -62,7 +62,7 @@ pub struct PackedTrace<'a> {
 /// Data about a chip's packed ops and lanes.
 #[derive(Debug, Default)]
 struct PackedChip {
-    /// Number of each launch's op.
+    /// Index of each launch's op among the chip's ops, which are sorted by start.
     ops: Vec<u32>,
     /// Number of rows in which the ops are drawn.
     row_count: u32,
@@ -202,8 +202,7 @@ impl<'a> PackedTrace<'a> {
         Ok(())
     }
 
-    /// Reads the ops of a chip once, to determine the number of each launch's op and the number of
-    /// rows.
+    /// Reads the ops of a chip once, to find the index of each launch's op and the number of rows.
     fn read_ops(&self, device_index: usize) -> PackedChip {
         let mut chip = PackedChip::default();
         for (number, (launch, op)) in (0..).zip(self.ops_of_launches(device_index)) {
@@ -219,8 +218,8 @@ impl<'a> PackedTrace<'a> {
         chip
     }
 
-    /// Reads each lane once, for its arrows, kernel starts and ends, anomalies and losses. They are
-    /// needed before the lane is written.
+    /// Reads each lane once, to collect arrows, kernel starts and ends, anomalies and losses. All
+    /// of these are needed before the first lane is written.
     fn read_lanes(&mut self) -> Result<(), PackedError> {
         let losses = self.trace.sort_losses(&self.packed.recording.readout);
         for device_index in 0..self.trace.devices.len() {

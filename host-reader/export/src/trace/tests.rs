@@ -85,7 +85,8 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     let id = trace(&whole, "").recording_id();
     assert_eq!(id.len(), 8);
     assert_eq!(trace(&whole, "op=2").recording_id(), id);
-    // Without the last three rows, and with a start 7 cycles later.
+    // The identifier stays the same without the last three rows. It changes if the first cycle
+    // changes.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
     assert_eq!(trace(&Recording::from_readout(read_log(&cut)), "").recording_id(), id);
     let later = read_log(&ROWS.replace(",1000,", ",1007,"));
@@ -189,7 +190,7 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
     assert_eq!(places(1), [(2100, 3)]);
     assert_eq!(trace.unplaced_losses.len(), 1);
     assert_eq!(trace.lost().zones, 34);
-    // Ops still refer to the right lanes.
+    // The runs of ops still have the right lane indices.
     assert_eq!(device.ops[0].runs[1], TraceRun { lane: 2, run: 0 });
 }
 

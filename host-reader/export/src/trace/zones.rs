@@ -75,8 +75,8 @@ impl TraceZones {
     /// of removed zones.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&TraceZone) -> bool) -> u64 {
         let count = self.len();
-        // For each zone around the next zone, the number of kept zones from the outermost zone to
-        // it.
+        // For each zone that encloses the next zone: the number of kept zones among this zone and
+        // the zones around it.
         let mut around: Vec<u16> = Vec::new();
         self.0.retain_mut(|zone| {
             around.truncate(zone.depth.into());

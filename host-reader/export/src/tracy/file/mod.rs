@@ -27,7 +27,7 @@ use std::io::{self, Write};
 use strings::{StringIndex, StringTable};
 use timelines::{GpuTimelines, Spans};
 
-/// Version of the format in use.
+/// Version of the format in which files are written.
 const FILE_VERSION: [u8; 3] = [0, 10, 0];
 /// Kind of GPU context: Vulkan. For this kind, viewers draw one lane for each thread; every version
 /// of the viewer knows it.
@@ -214,7 +214,7 @@ impl<'a> FileWriter<'a> {
         bytes.put_u64(0); // names of other processes
     }
 
-    /// Adds the threads, ordered by the number that zones of a context refer to.
+    /// Adds the threads in the order of the numbers that the zones of contexts refer to.
     fn put_threads_in_order(&mut self) {
         let known = &self.gpu.thread_ids;
         self.bytes.put_count(known.len());

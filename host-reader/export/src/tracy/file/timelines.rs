@@ -17,7 +17,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the number that the file uses for a source location stored by value.
+/// Returns the id under which the file stores a source location by value.
 pub(super) fn place_id(place: PlaceNumber) -> i16 {
     i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
 }

@@ -39,8 +39,8 @@ const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
 
-/// Backward step in time, in ns, from which the counter's origin is sent again. The step is smaller
-/// than the one from which a viewer concludes that the counter restarted.
+/// Backward step in time, in ns, from which the origin of the context's counter is sent again. A
+/// viewer concludes only from a larger step that the counter has restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
 /// Id and name of the thread with the remarks for one viewer.
@@ -210,8 +210,8 @@ impl<'c> Session<'c> {
                 items.gpu_time_sync(number);
             }
             last_ns = time_ns;
-            // The number is free again when the zone's time has been sent, which happens
-            // immediately.
+            // No other zone in progress uses this number, because the item with the zone's time
+            // follows immediately.
             let zone = GpuZone { context: number, thread_id: lane.thread_id, query: self.query };
             self.query = self.query.wrapping_add(1);
             if is_begin {

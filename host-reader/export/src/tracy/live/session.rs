@@ -63,7 +63,8 @@ impl Connection {
         context: &Context<'_>,
         places: &[Place<'_>],
     ) -> io::Result<()> {
-        // The number is free again when the zone's time has been sent, which happens immediately.
+        // No other zone in progress uses this number, because the item with the zone's time follows
+        // immediately.
         let mut query = 0_u16;
         // If a time is much earlier than the previous time, a viewer assumes that the counter has
         // restarted. So the lanes of a context are sent as a single sequence in time order.

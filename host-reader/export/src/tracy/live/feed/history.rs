@@ -197,8 +197,8 @@ mod tests {
         for zones in [6, 7, 8] {
             history.push(part(zones, 1));
         }
-        // 8 + 7 zones and two messages are kept. With 6 zones and a message more, the total would
-        // be 24.
+        // The parts with 7 and 8 zones are kept: 15 zones and two messages. With the part of 6
+        // zones and one message, the total of 24 would exceed the limit.
         let late = history.add_viewer();
         assert_eq!(history.pressure().waiting_zones, 15);
         assert_eq!(taken(&mut history, late), [(7, 11, 2), (8, 0, 0)]);

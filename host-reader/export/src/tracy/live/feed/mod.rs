@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | how do the records of one read become lanes for a viewer? | `part` |
-//! | in which lane is a zone sent if its nested zones were sent before? | `rows` |
+//! | in which lane is a zone sent if its nested zones were sent earlier? | `rows` |
 //! | which parts are kept, and what has a viewer missed? | `history` |
 //!
 //! The program adds a part after each read, and never waits for a viewer. A viewer that connects

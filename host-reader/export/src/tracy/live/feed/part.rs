@@ -71,8 +71,8 @@ struct RiscLanes {
 pub(super) struct PartBuilder {
     /// Host time at which the feed starts.
     origin_host_ns: i64,
-    /// For each chip whose clock is not related to the host's clock, the time of its first record,
-    /// at which the feed starts on this chip.
+    /// Start of the feed on the clock of each chip that is not synchronised with the host: the time
+    /// of the chip's first record.
     other_origins_ns: BTreeMap<u32, i64>,
     lanes: BTreeMap<LaneId, RiscLanes>,
     /// Number of threads so far.
