@@ -13,14 +13,16 @@ pub(super) trait Codec {
         numbers.into_iter().for_each(|number| self.number(number));
     }
 
-    /// Encodes or decodes a number that is probably close to `other`.
+    /// Encodes or decodes a number as its difference from `other`. Small differences take few
+    /// bytes.
     fn number_near(&mut self, number: &mut u64, other: u64) {
         let mut difference = fold_sign(number.wrapping_sub(other).cast_signed());
         self.number(&mut difference);
         *number = other.wrapping_add_signed(unfold_sign(difference));
     }
 
-    /// Encodes or decodes a number that is rarely less than `other`.
+    /// Encodes or decodes a number as its excess over `other`. The number is rarely less than
+    /// `other`.
     fn number_above(&mut self, number: &mut u64, other: u64) {
         let mut difference = number.wrapping_sub(other);
         self.number(&mut difference);

@@ -69,9 +69,10 @@ pub struct DataStatistics {
     pub count: u64,
     /// Number of cores that recorded at least one of the values.
     pub core_count: u64,
-    /// Number of distinct texts that a log attached to the values; 0 if there are no texts. Texts
-    /// that differ only after the first `;` or `,` count as one, so for hardware counters this is
-    /// the number of counters.
+    /// Number of distinct texts that a log attached to the values; 0 if there are no texts.
+    ///
+    /// Texts that differ only after the first `;` or `,` count as one. So for hardware counters,
+    /// this is the number of counters.
     pub text_count: u64,
 }
 

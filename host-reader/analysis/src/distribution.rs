@@ -57,7 +57,7 @@ impl CycleStatistics {
         Self::new(&totals, durations, aiclk_mhz)
     }
 
-    /// Like [`Self::from_durations`], if the totals of the durations are already known.
+    /// Computes the same statistics as [`Self::from_durations`], given the totals of the durations.
     pub(super) fn new(
         totals: &Totals,
         durations: &(impl Numbers + ?Sized),
@@ -140,7 +140,7 @@ impl Totals {
 }
 
 /// Maximum number of values that are copied to a list, which then takes 2 MiB. More values are
-/// counted in bins, for which they are read several times.
+/// counted in bins instead, which takes several passes over the values.
 const LISTED_MAX: u64 = 1 << 18;
 
 /// Returns the values at the given ranks of the sorted numbers, where rank 0 is the minimum. The

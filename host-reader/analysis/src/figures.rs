@@ -37,7 +37,8 @@ impl Extent {
         self.last_end = self.last_end.max(other.last_end);
     }
 
-    /// Returns the first start and the last end.
+    /// Returns the first start and the last end; `None` if either is unknown, or the end is
+    /// earlier.
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
         let (start, end) = (self.first_start?, self.last_end?);
         (start <= end).then_some((start, end))
@@ -56,26 +57,28 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Extents of the zones of one core or several cores in a launch. An op is computed from them.
+/// Extents of the zones of a launch, on one core or on several cores. An op is computed from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
     /// Kernel zones of the RISCs that move data.
     pub(super) data_movement: Extent,
-    /// Each RISC's own kernel zone, indexed by [`kernel_group`].
+    /// Kernel zones that are named after the RISC on which they ran, indexed by [`kernel_group`].
     pub(super) risc_kernels: [Extent; KERNEL_GROUP_COUNT],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
-    /// Time that the RISCs spent waiting for the host, summed.
+    /// Time that RISCs waited for the host, summed over the RISCs.
     pub(super) stall: Option<OwnTime>,
 }
 
 /// Number of groups of RISCs whose kernel durations are reported for an op.
 pub(super) const KERNEL_GROUP_COUNT: usize = 8;
 
-/// Returns the group of a RISC: the RISC itself, or its kind on a Quasar; `None` for aggregate
-/// lanes.
+/// Returns the group of a RISC; `None` for aggregate lanes.
+///
+/// Each RISC is a separate group, except on a Quasar, which has one group for all data-movement
+/// processors and one for all TRISCs.
 pub(super) const fn kernel_group(risc: Risc) -> Option<usize> {
     match risc {
         Risc::TensixAggregate => None,
@@ -188,8 +191,8 @@ impl LaneRun {
     }
 }
 
-/// Returns the runs of a lane. Leaves out runs without records, and runs that contain only pushes of
-/// the profiler.
+/// Returns the runs of a lane. Runs without records, and runs with only pushes of the profiler, are
+/// left out.
 pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
     (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use reader::mesh::Noc0Coord;
 
-/// Joined runs of one core's lanes in one launch.
+/// Runs of one core in one launch, joined over the lanes of the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreLaunch {
     pub(super) core: Noc0Coord,
@@ -98,8 +98,8 @@ fn add_run(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.runs.push(run.place());
 }
 
-/// Returns the index of the window that contains the middle of `bounds`, or else of the window
-/// nearest to it.
+/// Returns the index of the window that contains the middle of `bounds`, or else the index of the
+/// window nearest to the middle.
 fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     let middle = u64::midpoint(bounds.0, bounds.1);
     let after = windows.partition_point(|window| window.0 <= middle);
@@ -111,9 +111,10 @@ fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     if is_next_nearer { after } else { before }
 }
 
-/// Assigns each launch of a core to the reference launch with the nearest start. The order is kept,
-/// and no reference launch is assigned twice. If the clocks do not share an epoch, nothing is
-/// changed.
+/// Assigns each launch of a core to the reference launch with the nearest start.
+///
+/// Launches keep their order, and no reference launch is assigned twice. If the clocks do not share
+/// an epoch, nothing is changed.
 fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
     if !is_same_epoch(core, reference) {
         return;

@@ -30,7 +30,7 @@ pub struct LaneContext<'readout> {
     names: &'readout ZoneTable,
     roles: RoleTable,
     sync: SyncNames,
-    /// Indices of chips in the readout.
+    /// Index of each chip in the readout, by chip id.
     chips: BTreeMap<u32, usize>,
     memory: Arc<PackedMemory>,
 }

@@ -43,7 +43,7 @@ impl Timing {
     }
 }
 
-/// Latencies of one launch.
+/// Latencies of one launch: until its first kernel, and until its first data-movement kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatencyPair {
     kernel: Latency,
@@ -80,7 +80,7 @@ pub(super) fn latency_pairs(
         .collect()
 }
 
-/// Time without kernels on the chip before an op.
+/// Time between the end of the previous op and the start of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Latency {
     /// Known number of cycles.
@@ -165,8 +165,9 @@ impl End {
     }
 }
 
-/// Returns the latency of each launch of a chip, in the order of `timings`. The latency of a launch
-/// ends at the start of the span that `span` returns for it.
+/// Returns the latency of each launch of a chip, in the order of `timings`.
+///
+/// `span` returns a kernel span of a launch. The latency ends at the start of this span.
 ///
 /// # Compatibility
 /// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.

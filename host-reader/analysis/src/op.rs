@@ -145,13 +145,13 @@ impl RiscKernels {
         ]
     }
 
-    /// Creates the kernels from the span of each group of RISCs.
+    /// Creates the kernel spans from one span for each group of RISCs.
     pub(super) fn from_groups(spans: [Option<Span>; KERNEL_GROUP_COUNT]) -> Self {
         let [brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc] = spans;
         Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc }
     }
 
-    /// Clears the kernel span of each group of RISCs that is true in `is_empty`.
+    /// Clears the kernel spans of those groups of RISCs for which `is_empty` is true.
     fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
         let groups = self.groups_mut().into_iter().zip(is_empty);
         groups.filter(|(_, is_empty)| *is_empty).for_each(|(kernel, _)| *kernel = None);
@@ -159,7 +159,7 @@ impl RiscKernels {
 }
 
 impl Op {
-    /// Clears the figures over several lanes, and stores the reason.
+    /// Clears the figures that cover several lanes, and stores `doubt` as the reason.
     const fn empty_spans(&mut self, doubt: Doubt) {
         (self.firmware, self.kernel, self.data_movement_kernel) = (None, None, None);
         self.kernel_first_to_last_start_cycles = None;

@@ -1,13 +1,13 @@
-//! The profiler's own zones: waits for the host, and its own pushes.
+//! Zones that the profiler records about itself: waits for the host, and pushes of records.
 
 use super::ZoneStatistics;
 
 /// Kind of the profiler's own zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnZone {
-    /// Wait of a RISC until the host has read its lane, in the debug dump.
+    /// Wait of a RISC until the host has read the RISC's records, in the debug dump.
     Stall,
-    /// Push of the records of several launches at once, in accumulate mode.
+    /// Push of the records of several launches to DRAM at once, in accumulate mode.
     SharedPush,
 }
 

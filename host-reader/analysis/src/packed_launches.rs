@@ -399,8 +399,8 @@ mod tests {
         for is_written in [false, true] {
             let memory = memory_of(is_written, folder.path());
             let mut joined = JoinedLaunches::new(0, 1000, &memory);
-            // The launches fill many parts. The later half of the launches is added first, and both
-            // launches of a pair begin at the same time.
+            // The launches fill many parts of the packed memory. They come in pairs that begin at
+            // the same time, and the later half of the launches is added first.
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
             (0..count).for_each(|number| joined.push(&mut kernel_at(number, time(number))));

@@ -381,7 +381,7 @@ mod tests {
             let mut lanes: Vec<LaneId> = runs.iter().map(|run| run.lane).collect();
             lanes.sort_unstable();
             lanes.dedup();
-            // The last lane is added first, because pieces do not depend on the order of adding.
+            // Lanes are added in reverse order, to test that pieces do not depend on this order.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
                 let of_lane = runs.iter().copied().filter(|run| run.lane == lane);
@@ -443,7 +443,7 @@ mod tests {
             chip.add(place(run(0, 1)).lane, runs, &PackedMemory::unlimited());
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
-        // Two programs are the smallest number with more runs than `PIECE_RUN_COUNT`.
+        // Each program has 4,000 runs, so two programs are needed to reach `PIECE_RUN_COUNT`.
         assert_eq!(counts, [8_000; 10]);
     }
 }

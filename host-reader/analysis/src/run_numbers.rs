@@ -31,8 +31,8 @@ pub struct NumberedLaunches {
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
-    /// For each chip, the index of each launch in sorted order. The position in the list is the
-    /// number that the launch got when its runs were joined.
+    /// Index of each launch among the sorted launches of its chip. The list of a chip is indexed by
+    /// the number that a launch got when its runs were joined.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }

@@ -94,7 +94,7 @@ impl SyncName {
     }
 }
 
-/// Zones whose records are waits or signals, each with its meaning.
+/// Zone indices of waits and signals, each with the meaning of its name.
 #[derive(Debug, Default)]
 pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 
@@ -171,7 +171,8 @@ pub struct Wait {
 pub enum WaitForm {
     /// As 16 bytes of data, only if the wait blocked.
     Blocked,
-    /// As 16 bytes of data, for a wait that blocked for at least the maximum duration of the record.
+    /// As 16 bytes of data, for a wait that blocked for at least the maximum that the record can
+    /// hold.
     BlockedLonger,
     /// As a zone with the name that TT-Metal uses, even if the wait did not block.
     Zone,

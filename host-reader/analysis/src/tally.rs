@@ -32,7 +32,8 @@ pub(super) struct Tally {
     zones: ZoneNumbers,
     /// Durations of each group, by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// The latest zone, preceded by the zones that contain it, outermost first.
+    /// Stack of zones: the zones that contain the latest zone, outermost first, and the latest
+    /// zone.
     around: Vec<Frame>,
 }
 
@@ -215,8 +216,9 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// On aggregate lanes, combines all envelope zones of one kind into one row, for all RISCs that may
-/// have begun the zones.
+/// On aggregate lanes, combines all firmware zones into one row, and all kernel zones into another.
+///
+/// One such zone encloses the zones of all RISCs of a core, and any of these RISCs may begin it.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

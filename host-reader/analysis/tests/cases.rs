@@ -352,7 +352,7 @@ fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     zone("2,2,BRISC", 1024, "BRISC-KERNEL", (105, Some(800)));
     zone("2,2,BRISC", 1024, STALL, (850, Some(851)));
     zone("1,2,BRISC", 2048, "BRISC-KERNEL", (2000, Some(2500)));
-    // A zone that is not the profiler's.
+    // A zone with a name that only resembles the profiler's zone.
     zone("2,2,BRISC", 2048, "MY-PROFILER-DRAM-STALL", (2000, Some(2500)));
     // An end without a start.
     log += &format!("0,1,2,NCRISC,7,1400,0,1024,{STALL},ZONE_END\n");

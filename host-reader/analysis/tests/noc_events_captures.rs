@@ -61,7 +61,7 @@ fn traffic_of_a_log_is_what_its_kernels_moved() {
     assert_eq!((traffic.unplaced_count, traffic.open_wait_count, traffic.unknown_count), (0, 0, 0));
     let waits = traffic.activities.iter().filter(|one| one.kind.end_of_wait().is_some());
     assert!(waits.clone().count() == 2 && waits.clone().all(|one| one.wait_cycles > 0));
-    // East from column 0 to 1, then south around the edge from row 11 to row 1, and back the other
-    // way.
+    // Read bytes go east from column 0 to 1, then south around the edge from row 11 to row 1.
+    // Written bytes go back over the same tiles.
     assert_eq!(traffic.links.len(), 2 * 3);
 }

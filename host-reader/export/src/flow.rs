@@ -6,7 +6,7 @@
 use super::{Trace, TraceDevice, TraceLane, TraceRun};
 use std::collections::HashMap;
 
-/// Runs at which arrows end.
+/// Runs with the kernels at which arrows end.
 pub(super) struct Arrows {
     /// Index of the trace's first device in the file. It makes arrow ids unique if a file contains
     /// several traces.
@@ -17,7 +17,7 @@ pub(super) struct Arrows {
 }
 
 impl Arrows {
-    /// Finds the kernel of each op that starts first on each core.
+    /// Finds, for each op and core, the kernel that starts first.
     pub(super) fn new(trace: &Trace<'_>, first_device: usize) -> Self {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }

@@ -96,8 +96,8 @@ impl ObjectPlace {
     }
 
     fn new(store: Box<dyn ObjectStore>, bucket_url: String, path: ObjectPath) -> io::Result<Self> {
-        // A thread that waits for a response runs its own request. The runtime's thread maintains
-        // connections.
+        // A thread that waits for a response also runs the request. The thread of the runtime only
+        // maintains connections.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
     }
@@ -113,8 +113,8 @@ impl ObjectPlace {
         Ok(Self { client: Arc::clone(&self.client), path })
     }
 
-    /// Lists the objects and prefixes directly below this prefix. Each name is given without this
-    /// prefix. The length is `None` for a prefix.
+    /// Lists the objects and prefixes directly below this prefix, each as a pair of name and
+    /// length. The name is relative to this prefix. The length is `None` for a prefix.
     pub(crate) fn list(&self) -> io::Result<Vec<(String, Option<u64>)>> {
         let listed = self.client.store.list_with_delimiter(Some(&self.path));
         let listed = self.client.wait_for(listed)?;

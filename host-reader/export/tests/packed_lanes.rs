@@ -63,8 +63,8 @@ fn varied_log() -> String {
     text
 }
 
-/// Returns logs of real chips, except logs with NoC events or hardware counters, which need all
-/// lanes.
+/// Returns logs of real chips, without their lines of NoC events and hardware counters. A log with
+/// such lines is not packed, because these records need all lanes in memory.
 fn captured_logs() -> Vec<(String, String)> {
     let names = [
         "blackhole-noc-256",

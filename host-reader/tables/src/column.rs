@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// Column of a table: its description, and the function that reads its value from a row.
 pub struct Column<T: Table> {
-    /// Description.
+    /// Description of the column: name, type, meaning, and the outputs that show it.
     pub schema: ColumnSchema,
     getter: Getter<T>,
 }

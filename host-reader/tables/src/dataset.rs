@@ -184,7 +184,7 @@ table! {
 }
 
 table! {
-    /// Table of events of the NoCs.
+    /// Table of NoC events: transfers, barriers, semaphores and fabric packets.
     NocEvents NocEventRow = "noc_events", "one transfer, barrier, semaphore or fabric packet that a core recorded";
     small chip_id: CHIP_ID;
     small core_x: CORE_X;
@@ -237,7 +237,7 @@ table! {
 }
 
 table! {
-    /// Table of time spent in the profiler's own zones.
+    /// Table of the time that RISCs spent in the profiler's own zones.
     ProfilerTime ProfilerTimeRow = "profiler_time", "time of one RISC in zones of the profiler's own", lane
     text kind: "wait for the host (debug dump) or push of several launches (accumulate mode)";
     number count: "whole zones";

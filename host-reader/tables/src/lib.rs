@@ -84,7 +84,7 @@ pub trait Table: Sized + 'static {
     ///
     /// The value is [`DATASET_FOLDERS`], or empty if the table is not part of a dataset.
     const PARTITIONS: &'static [&'static str];
-    /// Columns in order.
+    /// Columns, in the order in which outputs show them.
     const COLUMNS: &'static [Column<Self>];
 
     /// Finds a column by its name.

@@ -47,8 +47,8 @@ const NO_RUNS: &str = "the device does not count runs";
 type LossColumn = Column<Losses>;
 type GroupColumn = Column<LossGroups>;
 
-/// Returns the number of runs with lost records; `None` if it is 0, because the device then did not
-/// count them.
+/// Returns the number of runs with lost records; `None` if it is 0, which means that the device
+/// does not count such runs.
 fn runs(totals: LossTotals) -> Option<u64> {
     Some(totals.runs).filter(|&runs| runs > 0)
 }

@@ -14,7 +14,7 @@ pub struct TableSchema {
     ///
     /// Empty if the table is not part of a dataset.
     pub partitions: &'static [&'static str],
-    /// Columns in order.
+    /// Columns, in the order in which outputs show them.
     pub columns: Vec<ColumnSchema>,
 }
 
@@ -106,7 +106,7 @@ pub enum ColumnKind {
     Unsigned32,
     /// Unsigned 64-bit numbers, such as cycles.
     Unsigned64,
-    /// Signed 64-bit numbers, such as times. Larger values saturate.
+    /// Signed 64-bit numbers, such as times. Larger numbers are stored as the maximum.
     Signed64,
     /// True or false.
     Flag,

@@ -287,7 +287,7 @@ fn contention(reader: &CounterReader) -> Option<f64> {
     )
 }
 
-/// Traffic through the ports of L1's first bank.
+/// Requests at the ports of L1's first bank, counted by the unit that uses the port.
 struct L1Traffic {
     unpacker: f64,
     port_1: f64,

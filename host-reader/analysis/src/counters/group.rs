@@ -3,7 +3,7 @@
 use crate::counters::{names::is_counter, reader::Bank};
 use std::str::FromStr;
 
-/// Architecture. Each has its own set of counters.
+/// Chip architecture. Each architecture has its own set of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterArch {
     /// Wormhole.
@@ -54,9 +54,9 @@ impl CounterArch {
 pub enum CounterGroup {
     /// FPU and SFPU.
     Fpu,
-    /// Packers and the path to them.
+    /// Packers, and the data path to the packers.
     Pack,
-    /// Unpackers and the path from them.
+    /// Unpackers, and the data path from the unpackers.
     Unpack,
     /// Instructions and waits of the threads.
     Instruction,

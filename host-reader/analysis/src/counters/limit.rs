@@ -22,7 +22,7 @@ reader::labelled! {
         PollingRiscs =
             "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
              no Tensix instruction",
-        /// Data that a core reads itself.
+        /// Data that the core itself reads over the NoC.
         OwnReads = "data that the core itself reads: it comes back over the outgoing interface",
         /// Channels that only exist on a Blackhole.
         SecondChannels = "the second pair of channels, which Blackhole has",
@@ -40,13 +40,13 @@ reader::labelled! {
         WhichOfFourThreads = "which of Quasar's four threads it was",
         /// Ports and events of Quasar's L1 clients that the run has not selected.
         OtherSelections = "other ports and events of the L1 clients: a run selects one of 256",
-        /// Lane of an L1 client's port, if the port's banks are counted.
+        /// Lane of an L1 client's port: the count of a port's bank covers all lanes.
         WhichLane = "which lane it was: a bank of the port counts for all of them",
-        /// Events whose number is too small to produce a carry.
+        /// Events that are too few for a carry: one count stands for several events.
         BelowCarry =
             "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
              cycles of requests under way",
-        /// Time window of one part of a Quasar core: its cycle count covers all four parts.
+        /// Time window of one part of a Quasar core: the cycle count covers all four parts.
         OwnWindow =
             "its own window: its cycles are the wall clock from the start to the stop of all \
              four parts of the core",

@@ -241,7 +241,8 @@ const NAMES: [&str; 228] = [
 pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
 
 /// Number of the first counter of Quasar's L1 clients. The counters follow in the order of ports
-/// and events; the offset from this number is the counter's selection.
+/// and events. A counter's offset from this number is its selection: 8 times the port, plus the
+/// event.
 const L1_CLIENT_BASE: u16 = 256;
 /// Count of numbers for Quasar's L1 clients: 37 ports with 8 events each.
 const L1_CLIENT_COUNT: u16 = 296;

@@ -56,7 +56,7 @@ pub struct CounterScale {
     pub kernel_cycles: Option<u64>,
 }
 
-/// Statistics of a metric over the cores that have its counters.
+/// Statistics of a metric over the cores that reported the counters of the metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricSummary {
     /// Metric.
@@ -73,7 +73,7 @@ pub struct MetricSummary {
     pub mean: f64,
 }
 
-/// Mean over the whole grid in percent. Cores that did not run the launch count as 0.
+/// Mean utilisation over the whole grid, in percent. Cores that did not run the launch count as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridMean {
     /// Header of the mean's column.

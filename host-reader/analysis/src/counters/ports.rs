@@ -34,7 +34,7 @@ pub(crate) const RING_1_INCOMING: &[&str] =
 pub(crate) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
 /// Port 1: the packer of Wormhole, the second unpacker of Blackhole.
 pub(crate) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
-/// Counters of the grants of port 1, in the order of [`PORT_1`].
+/// Counters of granted requests at port 1, in the order of [`PORT_1`].
 pub(crate) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];
 pub(crate) const PORT_2: &[&str] = &["L1_0_TDMA_BUNDLE_0_RISC"];
 pub(crate) const PORT_8: &[&str] = &["L1_1_TDMA_PACKER_2", "L1_1_PACKER_IF_0"];

@@ -1,4 +1,4 @@
-//! Counters that one core and RISC read during one op.
+//! Counters that one RISC of a core read during one op.
 
 use crate::counters::names::STALLS;
 

@@ -30,7 +30,7 @@ pub(crate) struct Packet {
     pub(crate) mux: Option<Event>,
 }
 
-/// Single event or packet.
+/// Either a single event or a fabric packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Joined {
     Plain(Event),
@@ -163,7 +163,7 @@ mod tests {
     const TO_ROUTER: [u8; 8] = [11, 25, 16, 0, 0, 0x11, 2, 0];
     /// Write of 64 bytes over NoC 0 to the worker core (2,1), in translated coordinates.
     const TO_WORKER: [u8; 8] = [11, 19, 18, 0, 0, 0x11, 2, 0];
-    /// Write to DRAM of the receiving chip, with two bits for each hop.
+    /// Fabric write to DRAM of the receiving chip. The route is encoded with two bits per hop.
     const UNICAST: [u8; 8] = [33, 0, 11, 0, 0, 0x11, 0, 0];
     /// Route with two forwarding hops, followed by two chips that receive the packet.
     const TWO_HOPS: [u8; 8] = [40, 0b0111_1010, 0, 0, 0, 0, 0, 0];
@@ -171,8 +171,8 @@ mod tests {
     /// Time and bytes of an event.
     type Stamped = (u64, [u8; 8]);
 
-    /// Builds the trace of events of BRISCs in one row of a Wormhole without harvested rows, by
-    /// column.
+    /// Builds the trace of several BRISCs in one row of a Wormhole without harvested rows. `cores`
+    /// contains the column and the events of each BRISC.
     fn trace(cores: &[(u16, &[Stamped])]) -> (Vec<TraceObject>, Vec<String>) {
         let chip = ChipSummary {
             chip_id: 0,

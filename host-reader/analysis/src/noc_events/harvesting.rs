@@ -32,7 +32,7 @@ pub enum HarvestingError {
     Line {
         /// Row or column.
         line: u16,
-        /// Rows or columns of worker tiles.
+        /// Rows or columns of worker tiles that can be harvested.
         possible: &'static [u16],
     },
     /// The mask has bits that do not correspond to a line.

@@ -307,7 +307,7 @@ fn push_marker(bytes: &mut Vec<u8>, step: u64, marker: Marker) {
 /// Iterator over the programs of a lane.
 pub(super) struct LanePrograms<'lane> {
     bytes: slice::Iter<'lane, u8>,
-    /// Number of programs after the next one.
+    /// Number of programs after `next`.
     left: usize,
     program: u32,
     time: u64,

@@ -10,9 +10,9 @@
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::from_readout`] |
-//! | how is it written in TT-Metal's format, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | how is TT-Metal's format written and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | to which programs of a log do the traces next to it belong? | [`TraceFiles`] |
-//! | at which times of the log did their events happen? | [`KernelStarts`] |
+//! | at which times of the log did the events of those traces happen? | [`KernelStarts`] |
 //! | how are addresses stored in a device log? | [`describe_addresses`] |
 //! | how many bytes moved between which tiles, over which links? | [`Traffic`] |
 //! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |

@@ -46,7 +46,7 @@ pub struct TraceObject {
     /// Network: `NOC_0`, `NOC_1` or `UNDEF`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc: Option<String>,
-    /// Transfer counter of the NoC.
+    /// Value of the NoC's transfer counter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
     /// Payload in bytes, rounded up to 32.

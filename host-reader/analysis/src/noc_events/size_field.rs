@@ -71,8 +71,10 @@ impl SizeEvidence {
     }
 
     /// Returns the width that fits the events, and the number of events that the other width would
-    /// decode differently. These events are taken as posted writes of older versions, but may be
-    /// writes of 8 to 16 KiB of newer versions.
+    /// decode differently.
+    ///
+    /// These events are taken as posted writes of older versions, but may be writes of 8 to 16 KiB
+    /// of newer versions.
     #[must_use]
     pub const fn found(self) -> (SizeField, u64) {
         match self {

@@ -25,7 +25,7 @@ use reader::{
     readout::{ChipSummary, DeviceReadout},
 };
 
-/// Tiles of one chip, by the coordinates that kernels use.
+/// Mapping from the coordinates that kernels use to the tiles of one chip.
 ///
 /// ```
 /// use analysis::noc_events::{Noc, RawCoord, TileMap};
@@ -157,8 +157,10 @@ impl TileMap {
 }
 
 /// Returns the column or row that a kernel's coordinate means on a Wormhole with `size` columns or
-/// rows. The translated number 16 means line 0, and 17 the line `middle`. Numbers from 18 on are
-/// indices into `lines`, the lines of Tensix tiles.
+/// rows.
+///
+/// The translated number 16 means line 0, and 17 the line `middle`. Numbers from 18 on are indices
+/// into `lines`, the lines of Tensix tiles.
 fn wormhole_line(
     noc: Noc,
     number: u16,

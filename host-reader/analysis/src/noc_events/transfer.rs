@@ -116,8 +116,8 @@ impl TransferState {
             if event.target == Target::Unknown {
                 transfer.target = target;
             }
-            // If the state has a size, it is the size of all later events. Otherwise, each event
-            // has its own size.
+            // If the state has a size, later events have this size. Otherwise, each event has its
+            // own size.
             if byte_count > 0 {
                 transfer.byte_count = byte_count;
             }

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::cmp::Reverse;
 use tables::{Object, Objects};
 
-/// Explanation of a recording.
+/// Explanation of a recording: findings, and time by class.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
     /// Sentence about the part of the recording that is explained.

@@ -3,7 +3,7 @@
 
 use recording::DeviceClock;
 
-/// Cycles since the chip's first cycle, and nanoseconds since the trace's origin.
+/// Point of a clock: cycles since the chip's first cycle, and nanoseconds since the trace's origin.
 pub(super) type Knot = (u64, u64);
 
 /// Maximum error of a time interpolated between two knots.

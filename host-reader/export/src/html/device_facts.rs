@@ -82,7 +82,7 @@ fn fit_object(chip: &ChipFit) -> Object<&ChipFit> {
     Object::new(
         chip,
         [
-            // Number of pings that the fit uses.
+            // Number of pings, which are clock samples, that the fit uses.
             ("ping_count", |chip| {
                 chip.fit.fits.iter().map(CorridorFit::sample_count).sum::<usize>().into()
             }),

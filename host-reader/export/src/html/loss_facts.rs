@@ -71,7 +71,7 @@ fn shown_losses(losses: Vec<PlacedLoss>) -> Arrays<PlacedLoss> {
     )
 }
 
-/// Anomalies and repairs: the counts of each kind, and the first ones with lane and position.
+/// Anomalies and repairs: the counts of each kind, and the first anomalies with lane and position.
 #[derive(Serialize)]
 pub(super) struct AnomalyFacts<'a> {
     /// Kind, count, and a flag that is true if the records were repaired.

@@ -69,7 +69,7 @@ impl NocFacts {
 /// Returns the events of each kind, summed over all cores, in the order of the kinds' names.
 fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     let mut sums = traffic.sums_over_cores();
-    // The sums are already sorted, but by kind and not by the kind's name.
+    // The sums are already sorted, but by the number of the kind and not by the kind's name.
     sums.sort_by_cached_key(|(_, sum)| {
         let Activity { chip_id, program, ref op_name, ref risc, noc, kind, .. } = *sum;
         (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.label())

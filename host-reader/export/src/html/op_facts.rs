@@ -20,7 +20,7 @@ pub(super) struct OpFacts<'a> {
     /// other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
     lost_records: Vec<u64>,
-    /// Value of `latency_doubt` if launches before the op may be missing.
+    /// Text in the column `latency_doubt` if launches before the op may be missing.
     lost_launches_doubt: &'static str,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct ZoneSum {
 /// Sums the zones of each op of a chip.
 ///
 /// # Cost
-/// Each thread adds to its own sums, so zones are not stored again.
+/// Each thread sums the zones of its lanes, so zones are not copied.
 pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     let no_zones = || vec![OpZones::new(); device.ops.len()];
     let lanes = device.lanes.par_iter().enumerate();

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 const STYLE: &str = include_str!("assets/report.css");
 
-/// Kind of page.
+/// Kind of page: template and script.
 #[derive(Debug)]
 pub(super) struct Page {
     /// Template of the page, with placeholders in double braces.

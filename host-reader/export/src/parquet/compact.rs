@@ -85,10 +85,11 @@ pub fn compact(
         return Err(CompactError::NoDataset { location: dataset.clone() });
     }
     if has_logs {
-        // Files left by an interrupted compaction are removed first. Otherwise the logs would
-        // include them.
+        // Source files that an interrupted compaction left behind are removed first. Otherwise the
+        // logs would include them.
         partitions.par_iter().try_for_each(|partition| partition.files().map(drop))?;
-        // No other process writes during a compaction, so these writes were interrupted.
+        // No other process writes to the dataset during a compaction. So files of unfinished writes
+        // were left by interrupted processes.
         for path in create_logs(dataset)? {
             dataset.remove(&path)?;
         }

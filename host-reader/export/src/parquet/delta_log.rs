@@ -79,8 +79,9 @@ impl<'d> DeltaLog<'d> {
         Self { dataset, table }
     }
 
-    /// Commits that the files `added` were written and the files `removed` were replaced. If the
-    /// table has no log yet, a log of all its files is created.
+    /// Commits that the files `added` were written and the files `removed` were replaced.
+    ///
+    /// If the table has no log yet, creates a log of all files of the table.
     pub(super) fn replace(
         self,
         snapshot: Snapshot,
@@ -163,8 +164,8 @@ impl<'d> DeltaLog<'d> {
             if self.dataset.create_new(&self.commit_path(version), actions.as_bytes())? {
                 return Ok(());
             }
-            // Another process has made this commit. It may have added the same columns or removed
-            // the same files.
+            // Another process has made a commit with this number. It may have added the same
+            // columns or removed the same files.
             if !snapshot.read_commit(self, version)? {
                 return Err(self.refused("the store says that a commit exists, and has none"));
             }
@@ -296,7 +297,7 @@ fn commit_number(name: &str) -> Option<u64> {
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns the folder of a file and the name of its export, without the file's number.
+/// Returns the folder of a file, and the name of the export that wrote the file.
 fn export(path: &str) -> Option<(&str, &str)> {
     let (folder, _) = path.rsplit_once('/')?;
     let (export, _) = export_and_number(path)?;

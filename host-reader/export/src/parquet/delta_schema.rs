@@ -44,7 +44,7 @@ impl Schema {
         json!({"type": "struct", "fields": self.fields}).to_string()
     }
 
-    /// Adds the columns of a file that the table lacks.
+    /// Adds those columns of a file that the table does not have yet.
     pub(super) fn add_columns(&mut self, columns: &[FileColumn]) -> Result<(), String> {
         for column in columns {
             let new = field(&column.name, column.kind);

@@ -119,7 +119,7 @@ fn a_log_has_the_columns_and_the_files_of_a_table() {
         (&stats["nullCount"]["start_host_ns"], &stats["nullCount"]["host"]),
         (&json!(2), &json!(0))
     );
-    // Every table has a log, even a table without rows, so readers find all tables.
+    // Every table has a log, even a table without rows. So readers of the log find all tables.
     for name in all_tables() {
         assert_eq!(table(folder, name), on_disk(folder, name), "{name}");
     }
@@ -442,7 +442,7 @@ fn paths_are_those_of_urls() {
     assert_eq!(snapshot.live, BTreeMap::from(expected));
 }
 
-/// The same checks as for a folder, with an in-memory object store.
+/// Makes the same checks as for a folder, with an in-memory object store.
 #[cfg(feature = "object-store")]
 #[test]
 fn a_dataset_of_objects_is_written_compacted_and_read() {

@@ -33,7 +33,7 @@ pub struct DeviceRows<'t, 'a> {
     pub trace: &'t Trace<'a>,
     /// Chip.
     pub device: &'t TraceDevice<'a>,
-    /// Index, among all ops of the chip, of the first element of `device.ops`; 0 unless the ops are
+    /// Index of the first element of `device.ops` among all ops of the chip; 0 unless the ops are
     /// added in parts.
     pub first_op: u32,
     /// Names of the recording and the host.

@@ -66,8 +66,8 @@ pub(super) fn export_and_number(path: &str) -> Option<(&str, usize)> {
     Some((export, number.parse().ok()?))
 }
 
-/// Returns the value of `key` in the path's folder names, unescaped; `None` if the path has no such
-/// folder or the rows have no value.
+/// Returns the unescaped value of `key` in the folder names of a path; `None` if the path has no
+/// such folder, or if the folder is for rows without a value.
 pub(super) fn partition_value(path: &str, key: &str) -> Option<String> {
     let value = path.split('/').find_map(|part| part.strip_prefix(key)?.strip_prefix('='))?;
     (value != NO_VALUE).then(|| unescaped(value))

@@ -171,8 +171,9 @@ impl DatasetLocation {
         self.join(path).and_then(access).map_err(|source| self.refused(path, source))
     }
 
-    /// Writes a small file that must not exist yet. Returns false if it exists. The file appears
-    /// only as a whole.
+    /// Writes a small file unless a file with this name exists. Returns true if it was written.
+    ///
+    /// The file appears only when it is complete.
     pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> Result<bool, WriteError> {
         self.at(path, |file| match file {
             Self::Folder(file) => {

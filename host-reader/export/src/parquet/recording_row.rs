@@ -1,11 +1,11 @@
-//! Row of a recording in the table `recordings`: its clocks, and the reliability of its other rows.
+//! Row of a recording in the table `recordings`: its clocks, and the reliability of the recording.
 
 use super::{AddedRecording, WriteError, device_rows::signed, table_files::TableFiles};
 use crate::{Trace, words::clock_json};
 use ::tables::{RecordingRow, Recordings};
 use reader::clock::{DayOffset, DayProblem};
 
-/// A host's machine, and the relation of the host's clock to wall-clock time.
+/// Clock of a host's machine, and the relation of the host's clock to wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineClock {
     /// Boot id of the machine's kernel; `None` if the recording does not contain it.

@@ -51,7 +51,7 @@ impl From<&ColumnSchema> for FileColumn {
 
 impl<W: Write + Send> RowFile<W> {
     /// Starts a file. Rows must be added in the order of the columns `sorted_by`. `facts` becomes
-    /// key-value metadata.
+    /// the key-value metadata of the file.
     pub(super) fn new(
         out: W,
         table: &str,

@@ -107,7 +107,7 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
     }
 }
 
-/// Turns the descriptor of a track into that of a counter.
+/// Converts the descriptor of a track to the descriptor of a counter track.
 pub(super) fn counter(
     track: TrackDescriptor,
     unit: Option<i32>,

@@ -78,7 +78,7 @@ impl CommonTime {
 /// ```
 #[derive(Debug, Default)]
 pub struct MergedTrace {
-    /// Number of recordings and index of each host.
+    /// Index of each host, and the number of recordings of the host.
     hosts: BTreeMap<String, (usize, usize)>,
     /// Position of the next recording.
     next: Placement,
@@ -133,8 +133,8 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Places the next recording, which belongs to a host. If it is the host's first recording, also
-    /// starts the host's process.
+    /// Starts the next recording, and the process of its host if this is the host's first
+    /// recording.
     fn begin(
         &mut self,
         host: &str,

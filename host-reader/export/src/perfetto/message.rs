@@ -24,13 +24,13 @@ pub(super) const SLICE_END: i32 = 2;
 pub(super) const INSTANT: i32 = 3;
 pub(super) const COUNTER: i32 = 4;
 
-/// Children of a track are sorted by their ranks.
+/// Sort order of a track's children: by their ranks.
 pub(super) const ORDER_EXPLICIT: i32 = 3;
-/// Tracks with the same name are not merged.
+/// Merging of tracks with the same name: none.
 pub(super) const MERGE_NONE: i32 = 2;
-/// A counter without a unit of its own.
+/// Unit of a counter: a plain number.
 pub(super) const UNIT_COUNT: i32 = 2;
-/// A counter of bytes.
+/// Unit of a counter: bytes.
 pub(super) const UNIT_BYTES: i32 = 3;
 
 /// Defines messages by the number, wire type, name and type of each field.

@@ -9,7 +9,7 @@ use super::{
 use crate::{RecordingSummary, SummaryOp, trace::FreeRows, words};
 use std::collections::BTreeMap;
 
-/// Encodes the ops of a recording of one of several hosts.
+/// Encodes the ops of one recording, in a trace of several hosts.
 pub(super) fn packets(summary: &RecordingSummary, placement: &Placement) -> Vec<u8> {
     let Placement { base_ns, first_device, first_sequence, .. } = *placement;
     let Some(process) = &placement.process else { return Vec::new() };

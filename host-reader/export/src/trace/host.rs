@@ -175,7 +175,8 @@ impl<'a> TraceHost<'a> {
         mark_count + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
-    /// Returns signposts sorted by time; none unless the host and the chips share a clock.
+    /// Returns signposts sorted by time. Returns none if the host and the chips do not share a
+    /// clock.
     pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
         let marks = self.threads.iter().flat_map(|thread| &thread.marks);
         let signposts = marks

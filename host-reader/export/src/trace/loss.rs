@@ -19,8 +19,9 @@ pub struct TraceLoss {
     pub cause: LossCause,
     /// Number of missing records of each kind.
     pub totals: LossTotals,
-    /// Cycle at which the loss is shown: the end of the program's last run on this lane. If that is
-    /// unknown, it is the end of the program's op, of the lane, or of the chip's records.
+    /// Cycle at which the loss is shown: the end of the program's last run on this lane, of the
+    /// program's op, of the lane, or of the chip's records. The first known one of these ends is
+    /// used.
     pub cycle: u64,
     /// Time at which the loss is shown, in nanoseconds since the trace's origin.
     pub time_ns: u64,

@@ -10,8 +10,8 @@ use std::{cmp::Reverse, ops::Range};
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 ///
-/// Zones are unchanged if they are nested and no other zones overlap or touch them. A lane that is
-/// built in parts therefore has the same zones.
+/// Zones are unchanged if they are nested and no other zones overlap or touch them. So a lane that
+/// is built in parts has the same zones as a lane that is built at once.
 pub(super) fn nest(zones: &mut [TraceZone]) {
     if is_nested(zones) {
         return;
@@ -19,7 +19,8 @@ pub(super) fn nest(zones: &mut [TraceZone]) {
     for stretch in stretches(zones) {
         let zones = &mut zones[stretch];
         if !is_nested(zones) {
-            // Longer zones come first. Equal zones keep their order.
+            // Among zones with the same start, longer zones come first. Equal zones keep their
+            // order.
             zones.sort_by_key(|zone| (zone.start_cycle, Reverse(zone.end_cycle)));
             clip(zones);
         }

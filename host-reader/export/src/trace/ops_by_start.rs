@@ -10,10 +10,10 @@ use recording::DeviceClock;
 use std::collections::BTreeMap;
 
 /// Returns a chip's ops in the order of [`super::TraceDevice::ops`], with their rows. Each op comes
-/// with the index of its launch among those of the chip.
+/// with the index of its launch among the launches of the chip.
 ///
 /// Launches must be sorted by their first cycle. An op starts at its launch's first cycle or later,
-/// so few ops have to wait for those that start earlier.
+/// so few ops have to wait for an op that starts earlier.
 pub(super) fn ops_by_start<'t, 'a: 't>(
     launches: impl Iterator<Item = Launch> + 't,
     metadata: &'t ProgramMetadata<'a>,

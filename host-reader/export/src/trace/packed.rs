@@ -1,5 +1,5 @@
-//! Trace of a packed log. Its ops are unpacked one after the other, and the records of its lanes
-//! one lane for each thread at a time. Everything else is in memory.
+//! Trace of a packed log. Its ops are unpacked one after the other, and each thread unpacks the
+//! records of one lane at a time. Everything else is in memory.
 
 use super::{
     Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp,
@@ -88,7 +88,7 @@ pub struct LanePart<'l> {
     place: LanePlace,
     /// Index of the part's first run in the whole lane.
     first_run: usize,
-    /// Runs of the part at whose kernels arrows end, in ascending order.
+    /// Runs of the part with a kernel at which an arrow ends, in ascending order.
     pub(crate) arrow_runs: Vec<usize>,
 }
 
@@ -474,7 +474,7 @@ struct StepPacker {
 }
 
 impl StepPacker {
-    /// Packs steps that follow the steps packed before.
+    /// Packs further steps, which must be later than the steps packed before.
     fn add(&mut self, steps: impl Iterator<Item = (u64, i64)>) {
         for (time_ns, step) in steps {
             push(&mut self.bytes, time_ns.saturating_sub(self.before_ns));

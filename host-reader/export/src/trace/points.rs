@@ -3,7 +3,7 @@
 use super::NameId;
 use wire::PacketKind;
 
-/// Event, values or sum.
+/// Point of a lane: an event, the values of a data record, or a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePoint<'a> {
     /// Kind of point: an event, data of 8 or 16 bytes, or the total of a sum zone.

@@ -74,7 +74,7 @@ pub(super) enum Grouping {
     Core,
     /// All lanes of one chip.
     Device,
-    /// All lanes.
+    /// All lanes of all chips.
     Mesh,
 }
 

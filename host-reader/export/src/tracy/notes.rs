@@ -2,7 +2,7 @@
 
 /// Contents of an export to Tracy, and the changes made for it.
 ///
-/// These facts are also in the export, as messages at its start.
+/// The same figures are in the export, as messages at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TracyNotes {
     /// Number of RISC zones.

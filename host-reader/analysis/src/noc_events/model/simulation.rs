@@ -71,7 +71,7 @@ pub(super) fn simulate(
     Ok(simulation.outcome())
 }
 
-/// Transfer that can start, with the earliest cycle at which it can.
+/// Transfer that waits for no other transfer, with the earliest cycle at which it can start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ready {
     time: u64,

@@ -130,9 +130,9 @@ fn assert_near(figure: Option<f64>, expected: f64) {
 
 #[test]
 fn one_transfer_uses_three_links_as_long_as_it_lasts() {
-    // The transfer starts after 40 cycles and 10 for each link, at cycle 70. From then on it moves
-    // 28.1 bytes a cycle: 730 until cycle 96, 899 in each step, and the last 282 in 11 cycles from
-    // cycle 160 on.
+    // The transfer starts after 40 cycles, plus 10 for each of three links, at cycle 70. From then
+    // on it moves 28.1 bytes per cycle: 730 bytes until cycle 96, 899 in each of two steps, and the
+    // last 282 within 11 cycles from cycle 160 on.
     let trace = trace_of([Event::write((1, 1), (4, 1), 2_810), Event::end(1_020)]);
     let workload = Workload::from_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
@@ -149,8 +149,9 @@ fn one_transfer_uses_three_links_as_long_as_it_lasts() {
 
 #[test]
 fn two_transfers_share_a_link() {
-    // Both start at cycle 60 and move 112 bytes until cycle 64. The link from column 2 to 3 then
-    // gives each transfer 15 of its 28.1 bytes per cycle: 470 bytes take 32 cycles instead of 17.
+    // Both transfers start at cycle 60 and move 112 bytes until cycle 64. The link from column 2 to
+    // 3 then gives each transfer 15 of its 28.1 bytes per cycle: 470 bytes take 32 cycles instead
+    // of 17.
     let writes = [(1, (3, 1)), (2, (4, 1))];
     let [first, second] = writes.map(|(x, to)| Event::write((x, 1), to, 582));
     let trace = trace_of([first, second, Event::end(1_020)]);

@@ -28,7 +28,7 @@ pub(super) struct GpuTimelines {
     pub(super) parent_count: u64,
     /// Number of zones for each source location.
     pub(super) place_counts: Vec<u64>,
-    /// Threads in the order of their numbers.
+    /// Ids of threads, in the order of the numbers by which zones refer to threads.
     pub(super) thread_ids: Vec<u32>,
     thread_numbers: HashMap<u32, u16>,
 }

@@ -14,7 +14,7 @@ const TEXT_BYTES: usize = 20_000;
 pub(super) struct Items {
     protocol: &'static TracyProtocol,
     bytes: Vec<u8>,
-    /// Last time sent for a context's zone; the next time is relative to it.
+    /// Last time sent for a context's zone. The next time is sent relative to it.
     gpu_ns: i64,
     /// Last time sent for a zone of the current thread.
     thread_ns: i64,
