@@ -170,8 +170,8 @@ impl Op {
     /// Returns the longest kernel duration of a core divided by the mean kernel duration of the
     /// cores.
     ///
-    /// The ratio is at least 1. `None` if no core ran a kernel, if all kernels took 0 cycles, if
-    /// the sum of all kernels is not known, or if the durations are in doubt.
+    /// The ratio is at least 1. It is `None` if no core ran a kernel, all kernels took 0 cycles,
+    /// the sum of their durations is unknown, or the durations are in doubt.
     ///
     /// ```
     /// use analysis::{CycleStatistics, Op};

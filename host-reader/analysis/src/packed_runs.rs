@@ -208,8 +208,8 @@ type NearExtents = [[u64; 3]; 2];
 
 /// Packs the firmware and kernel extents, and returns them with the flags of their shape.
 ///
-/// Returns `None` if there is a stall, if another extent is neither empty nor equal to the kernel
-/// extent, or if a number would wrap around.
+/// Returns `None` in three cases: there is a stall; another extent is neither empty nor equal to
+/// the kernel extent; a number would wrap around.
 fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearExtents)> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {

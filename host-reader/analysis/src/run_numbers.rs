@@ -78,8 +78,8 @@ impl RunNumbers {
         self.indices.insert(chip_id, indices);
     }
 
-    /// Calls `visit` with each run of a lane that belongs to a launch, and with the index of that
-    /// launch among the launches of the chip.
+    /// Calls `visit` for each run of a lane that belongs to a launch. The arguments are the index
+    /// of the run, and the index of the launch among the launches of the chip.
     ///
     /// # Errors
     /// Returns an error if the temporary file cannot be read.

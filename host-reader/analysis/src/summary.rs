@@ -179,8 +179,8 @@ impl Summary {
         }
     }
 
-    /// Returns true if there are no unintended losses, no damaged sources, and no anomalies except
-    /// those that were repaired.
+    /// Returns true if there are no unintended losses, no damaged sources, and no unrepaired
+    /// anomalies.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let is_whole = self.lost.iter().all(|row| row.is_intended) && !self.is_source_damaged;

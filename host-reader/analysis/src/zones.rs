@@ -35,8 +35,8 @@ pub struct ZoneStatistics {
     pub cycles: CycleStatistics,
     /// Cycles of the complete zones that no inner zone covers.
     pub self_total_cycles: u64,
-    /// Number of zones without an end. Their durations are unknown, so the other figures leave them
-    /// out.
+    /// Number of zones without an end. All other figures exclude these zones, because their
+    /// durations are unknown.
     pub open_zone_count: u64,
 }
 

@@ -145,9 +145,9 @@ fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u
 
 /// Returns the line of each translated number of a chip; `None` if the line is ambiguous.
 ///
-/// A line is ambiguous if the possible sets of harvested lines give different lines. A set is
-/// possible if it agrees with the size of the worker grid and with the lines that the host's files
-/// state, and if it contains no line of `lanes`: lines with records are not harvested.
+/// A line is ambiguous if the possible sets of harvested lines give different lines. A possible set
+/// agrees with the size of the worker grid, and with the lines that the host's files state. It
+/// contains no line of `lanes`, because lines with records are not harvested.
 pub(super) fn known_lines(
     arch: Arch,
     chip: &ChipSummary,

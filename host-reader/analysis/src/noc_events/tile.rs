@@ -55,10 +55,10 @@ impl TileMap {
 
     /// Returns the tiles of a chip. The harvested lines are derived from the chip's records.
     ///
-    /// The possible sets of harvested lines are those that agree with the size of the worker grid,
-    /// with the lines that have records, and with the known lines. A translated number is known if
-    /// it means the same line in all possible sets. If all lines but one have records, for example
-    /// because the cores of that line only dispatch, the whole grid is often known.
+    /// A set of harvested lines is possible if it agrees with the size of the worker grid, the
+    /// lines that have records, and the known lines. A translated number is known if it means the
+    /// same line in all possible sets. Often the whole grid is known although one line has no
+    /// records, for example because the cores of this line only dispatch.
     #[must_use]
     pub fn from_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))

@@ -75,7 +75,7 @@ pub struct UnplacedPair {
     pub core: Noc0Coord,
     /// Other tile, in the coordinates of the core's kernel.
     pub target: RawCoord,
-    /// True if the core reads from the other tile, false if it writes to it.
+    /// True if the core reads from the other tile, false if the core writes to that tile.
     pub is_read: bool,
     /// Number of transfers.
     pub transfer_count: u64,

@@ -1,11 +1,18 @@
 //! Figures of single ops as packed columns: the times of each core and RISC, and the host's
 //! metadata.
 //!
-//! Each op starts with its number of cores. Each core has the step from the previous core's index,
-//! a bit mask of the RISCs that ran a kernel, and the start of its first kernel in cycles from the
-//! op's start. Each RISC in the mask has its start in cycles from the core's first kernel, and its
-//! duration in cycles. Then come the number of metadata fields, with the key and value of each, and
-//! the number of zones by name and RISC, with the figures of each.
+//! Numbers of each op, in this order:
+//!
+//! | part | content |
+//! |---|---|
+//! | cores | number of cores |
+//! | for each core | index of the core, as the difference from the previous core's index |
+//! | | bit mask of the RISCs that ran a kernel |
+//! | | start of the first kernel, in cycles since the op's start |
+//! | for each RISC in the mask | start of the kernel, in cycles since the core's first kernel |
+//! | | duration of the kernel, in cycles |
+//! | metadata | number of fields, then key and value of each field |
+//! | zones | number of pairs of name and RISC, then the figures of each pair |
 
 use super::{op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp, TraceZone};

@@ -1,10 +1,17 @@
 //! Host data of the timeline: threads as lanes in nanoseconds, and plots.
 //!
-//! A thread is stored as a lane without runs; see [`super::lanes`], which also defines steps. Its
-//! points have the kinds of [`point_kind`] and no values. Then come the texts of zones: their
-//! count, the steps of the zones' indices, and the texts. Then come the colours of points and the
-//! colours of zones: for each list the count, the steps of the indices, and the colours as
-//! 0xRRGGBB. A plot consists of its times as steps, and the bits of its values as two halves.
+//! A thread is stored like a lane without runs, in the columns of [`super::lanes`]. A step is the
+//! difference from the previous value. The points of a thread have the kinds of [`point_kind`] and
+//! no values. Three more columns follow:
+//!
+//! | column | content |
+//! |---|---|
+//! | texts of zones | count, then all steps of the zones' indices, then all texts |
+//! | colours of points | count, then all steps of the points' indices, then all colours |
+//! | colours of zones | count, then all steps of the zones' indices, then all colours |
+//!
+//! Colours are numbers 0xRRGGBB. A plot consists of all times as steps, then all values, each as
+//! the two halves of its bits.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{TraceHostPlot, TraceHostThread, host_names::HostNames};

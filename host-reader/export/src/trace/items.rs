@@ -14,7 +14,7 @@ pub enum TraceItems<'t, 'a> {
 }
 
 impl<'t, 'a> TraceItems<'t, 'a> {
-    /// Returns the trace. If its items are packed, it has no ops, and its lanes have no records.
+    /// Returns the trace. A trace with packed items has no ops, and lanes without records.
     #[must_use]
     pub const fn trace(self) -> &'t Trace<'a> {
         match self {

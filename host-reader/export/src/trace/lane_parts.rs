@@ -8,8 +8,8 @@ use wire::Risc;
 /// the previous record.
 const PART_RECORDS: usize = 1 << 15;
 
-/// Consecutive runs of a lane. All records of a part are earlier than those of the next part, so
-/// zones of different parts neither overlap nor touch.
+/// Part of a lane: consecutive runs. All records of a part are earlier than all records of the next
+/// part, so zones of different parts neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LaneRange {
     pub(super) runs: Range<usize>,

@@ -66,8 +66,8 @@ fn clip(zones: &mut [TraceZone]) {
     }
 }
 
-/// Returns true if the zones are sorted by start, and each zone ends no later than its parent and
-/// starts no earlier than the previous zone of its depth ends.
+/// Returns true if the zones are sorted by start and nested: each zone ends no later than its
+/// parent, and starts no earlier than the end of the previous zone at the same depth.
 fn is_nested(zones: &[TraceZone]) -> bool {
     let mut open: Vec<u64> = Vec::new();
     let (mut latest_end, mut latest_start) = (0, 0);

@@ -134,8 +134,8 @@ impl<'a> TraceOp<'a> {
     }
 }
 
-/// Returns the label of an op: its name, its program's number without the chip, and the trace's id
-/// and replay if the op was replayed.
+/// Returns the label of an op: the op's name, and the program's number without the chip. The label
+/// of a replayed op also contains the trace's id and the number of the replay.
 #[must_use]
 pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) -> String {
     let name = name.unwrap_or("program");

@@ -107,8 +107,9 @@ impl Workload {
 
     /// Makes transfers wait for earlier ones.
     ///
-    /// Transfers that leave a tile by the same link are in one queue. A NoC has two virtual channels
-    /// for requests, so each transfer waits for the one two places ahead of it in the queue.
+    /// Transfers that leave a tile by the same link are in one queue. A NoC has two virtual
+    /// channels for requests, so each transfer waits for the one two places ahead of it in the
+    /// queue.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
