@@ -100,6 +100,7 @@ impl<'ledger> Holes<'ledger> {
                         .any(|window| window.holds(start, end))
                 })
             };
+            // A lane without a run of this launch may have lost the whole run.
             if own.is_empty() || own.iter().any(may_be_cut) {
                 riscs.insert(lane.risc);
             }

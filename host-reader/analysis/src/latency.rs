@@ -181,6 +181,8 @@ fn latencies(
     span: impl Fn(&Timing) -> Option<Bounds>,
 ) -> Vec<Latency> {
     let timing = |i: u32| timings[i as usize].as_ref();
+    // An op without this span is skipped. An op with a doubtful kernel still counts, because it
+    // leaves the start of the next latency unknown.
     let counted =
         (0_u32..).zip(timings).map(|(i, timing)| (i, timing.as_ref())).filter(|(_, timing)| {
             span(timing).is_some() || (timing.kernel.is_none() && timing.duration_doubt.is_some())

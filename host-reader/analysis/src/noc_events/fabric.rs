@@ -56,6 +56,7 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
     if events.iter().all(|event| part_count(event).is_none()) {
         return events.into_iter().map(Joined::Plain).collect();
     }
+    // For each core that forwards packets, the writes that no packet has used yet.
     let mut muxes: BTreeMap<Noc0Coord, VecDeque<Event>> = BTreeMap::new();
     let mut joined = Vec::new();
     let mut index = 0;
