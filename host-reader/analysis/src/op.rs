@@ -85,9 +85,10 @@ pub struct Op {
     pub kernel: Option<Span>,
     /// Span from the first start of a BRISC, NCRISC or ERISC kernel to the last end of any kernel.
     pub data_movement_kernel: Option<Span>,
-    /// Firmware span on aggregate lanes, on which traces are recorded.
+    /// Firmware span on the aggregate lanes of trace-only mode. All RISCs of a core share such a
+    /// lane, which has one zone around each trace replay.
     pub trace_firmware: Option<Span>,
-    /// Kernel span on aggregate lanes.
+    /// Kernel span on the same aggregate lanes as [`Self::trace_firmware`].
     pub trace_kernel: Option<Span>,
     /// Kernel span of each RISC.
     pub risc_kernels: RiscKernels,

@@ -119,7 +119,7 @@ pub(super) struct JoinedLaunches {
     launches: Vec<JoinedLaunch>,
 }
 
-/// Position of a packed launch, and the times that its latencies depend on.
+/// Position of a packed launch, and the times from which its latencies are computed.
 struct JoinedLaunch {
     place: ItemPlace,
     timing: Timing,

@@ -58,7 +58,7 @@ impl SyncCounts {
     }
 }
 
-/// Meaning of the name of a record of waits or signals.
+/// What a record of waits or signals contains, according to its zone name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncName {
     /// Sum of one kernel's waits for one object.
@@ -72,7 +72,8 @@ pub enum SyncName {
 }
 
 impl SyncName {
-    /// Returns the meaning of a name; `None` for names of other records.
+    /// Returns what a record with this zone name contains; `None` if it is neither a wait nor a
+    /// signal.
     ///
     /// ```
     /// use analysis::SyncName;
@@ -94,7 +95,7 @@ impl SyncName {
     }
 }
 
-/// Zone indices of waits and signals, each with the meaning of its name.
+/// Zone indices of waits and signals, each with the content of its records.
 #[derive(Debug, Default)]
 pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 
@@ -174,7 +175,7 @@ pub enum WaitForm {
     /// As 16 bytes of data, for a wait that blocked for at least the maximum that the record can
     /// hold.
     BlockedLonger,
-    /// As a zone with the name that TT-Metal uses, even if the wait did not block.
+    /// As a zone with the name that TT-Metal uses. Waits that did not block are recorded too.
     Zone,
 }
 

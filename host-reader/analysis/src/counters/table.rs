@@ -41,7 +41,7 @@ pub struct LaunchCounters {
     pub launch: usize,
     /// Readings sorted by lane and run, and within a run in the order in which they were taken.
     pub samples: Vec<CounterSample>,
-    /// The same readings, prepared for computing metrics.
+    /// The readings in `samples`, prepared for computing metrics.
     pub counters: OpCounters,
     /// Number of data records that are not valid readings, by reason.
     pub problems: ProblemCounts,

@@ -81,8 +81,8 @@ impl NumberingEvidence {
         self.ends = Some((first, other_last));
     }
 
-    /// Returns the numbering under which more routes follow their packet, or the newer one if the
-    /// counts are equal; `None` if there are no numbers.
+    /// Returns the numbering in which more route events directly follow a packet event. If the
+    /// counts are equal, returns [`Numbering::Newer`]. Returns `None` if the sequence is empty.
     pub(super) fn numbering(&self) -> Option<Numbering> {
         let [older, newer] = self.explained;
         self.ends.map(|_| if older > newer { Numbering::Older } else { Numbering::Newer })

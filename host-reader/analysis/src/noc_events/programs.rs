@@ -145,8 +145,8 @@ impl<'c, 'a> ChipPrograms<'c, 'a> {
         Self { chip, lanes, heads }
     }
 
-    /// Adds the markers of the next program of lane number `at`. Undecodable events are skipped,
-    /// because [`NocPrograms`] already has notes about them.
+    /// Adds the markers of the next program of the lane with index `at`. Undecodable events are
+    /// skipped, because [`NocPrograms`] already has notes about them.
     fn take(&mut self, at: usize, markers: &mut Markers<'a>) {
         let Chip { zones, numbering, size_field, .. } = *self.chip;
         let found = self.chip.lanes.get(at).zip(self.lanes.get_mut(at));

@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
         // Only seven rows have records, and one of the rows 4, 5 and 10 is not harvested either.
-        // Which row the translated number 21 means depends on it.
+        // The translated number 21 means a different row in each of these three cases.
         let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &silent)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");

@@ -69,8 +69,8 @@ const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,
         HostEventKind::Signpost => 4,
-        // The number of frame marks is 5. Zones and plots are not marks and never reach this
-        // function.
+        // Only frame marks get here. This function is not called for zones and plots, because they
+        // are not marks.
         HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
     }
 }

@@ -44,7 +44,8 @@ fn is_apart(lane: &Lane, record: usize) -> bool {
 }
 
 impl LaneRange {
-    /// Ends the part before a run and its first record. Returns the beginning of the next part.
+    /// Ends this part before the run with index `run`, whose first record has index `record`.
+    /// Returns the next part, which begins with this run and is still empty.
     fn end(&mut self, lane: &Lane, run: usize, record: usize) -> Self {
         self.runs.end = run;
         self.records.end = record;
