@@ -30,7 +30,7 @@ struct OpRow<'a> {
     peak_bytes: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Converts peaks into a part of a JSON document; `None` if the host reported no buffers.
+/// Converts the peaks of buffer use to JSON; `None` if the host reported no buffers.
 pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     let memories = Objects::new(
         &peaks.pools,

@@ -37,7 +37,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Writes the note for a new file.
+/// Writes the note file for a new log.
 ///
 /// # Errors
 /// If the file cannot be read, or the note cannot be written.

@@ -41,7 +41,7 @@ impl Harvesting {
     /// over lines given for all chips.
     ///
     /// # Errors
-    /// If a chip has no such lines, or a chip is not in the recording.
+    /// If a chip cannot have these lines harvested, or is not in the recording.
     pub(crate) fn apply(all: &[Self], readout: &mut Readout) -> Result<(), Failure> {
         if let Some(chip) = all
             .iter()

@@ -10,20 +10,20 @@ use std::sync::{
 };
 use wire::RunHostId;
 
-/// Zone for sampling the clocks of tiles.
+/// Zone around the sampling of tile clocks.
 pub(crate) static SYNCHRONISE_CLOCKS: HostSource =
     HostSource::new("SynchroniseClocks", module_path!(), file!(), line!());
-/// Zone for running programs until all of them have ended.
+/// Zone around the run of programs.
 pub(crate) static RUN_PROGRAMS: HostSource =
     HostSource::new("RunPrograms", module_path!(), file!(), line!());
-/// Zone for reading the records of the device profiler.
+/// Zone around a read of the device profiler.
 pub(crate) static READ_DEVICE_PROFILER: HostSource =
     HostSource::new("ReadDeviceProfiler", module_path!(), file!(), line!());
 
 /// Source of the messages about recorded and replayed traces.
 pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(), file!(), line!());
 
-/// A recorder that uses the host clock of a mesh.
+/// Recorder of zones, with times from the host clock of a mesh.
 ///
 /// The clock of a simulated host advances only while the mesh works, so it is read before and after
 /// each piece of work.

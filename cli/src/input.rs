@@ -54,7 +54,7 @@ pub(crate) fn retain(
     Ok(run.retain(&filter))
 }
 
-/// Joins all filters, and checks that the run has the signposts that they name.
+/// Joins all filters, and checks that the run has the signposts named in the filters.
 ///
 /// # Errors
 /// If a filter names a signpost that the run does not have.
@@ -110,7 +110,7 @@ pub(crate) fn chosen_run(
     })
 }
 
-/// Returns the title of a readout.
+/// Returns a title for a readout: architecture, and numbers of chips and cores.
 pub(crate) fn describe(readout: &Readout) -> String {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
         return "empty log".to_owned();

@@ -94,7 +94,7 @@ pub(crate) struct Lost {
     validate_off: u64,
     other: u64,
     is_lower_bound: bool,
-    /// Reasons why more records may be lost: sources of records that do not count what they lose.
+    /// Reasons why more records may be lost: sources of records that do not count their losses.
     uncounted: Vec<&'static str>,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct Source<'a> {
     pub(crate) launches: u64,
     /// One sentence for each failure of a kernel.
     pub(crate) execution_failures: &'a [String],
-    /// Number of reads and their pause, if chips were read while launches ran.
+    /// Number of reads and the pause before each read, if chips were read while launches ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
@@ -165,7 +165,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Number of reads while launches ran, and the requested pause between two reads.
+/// Number of reads while launches ran, and the requested simulated time before each read.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct ReadCounts {
     pub(crate) count: u64,

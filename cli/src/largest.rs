@@ -10,7 +10,7 @@ pub(crate) struct Largest<T, F> {
     items: Vec<T>,
 }
 
-/// Number of additional items that are kept before surplus items are removed.
+/// Number of surplus items that may accumulate before they are removed.
 const ITEMS_BEYOND: usize = 64;
 
 impl<T, K: Ord, F: Fn(&T) -> K> Largest<T, F> {

@@ -70,8 +70,7 @@ pub(crate) fn row_limit(text: &str) -> Result<usize, ParseIntError> {
     text.parse().map(|rows| if rows == 0 { usize::MAX } else { rows })
 }
 
-/// Titles of columns that may be hidden if a table is too wide, in the order in which they are
-/// hidden.
+/// Titles of columns that are hidden if a table is too wide, in the order of hiding.
 const DISPENSABLE: [&str; 18] = [
     "ERISC",
     "imbalance",

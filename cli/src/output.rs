@@ -116,7 +116,7 @@ impl Findings {
 /// Maximum number of characters in a title, which contains text from the log.
 const LONGEST_TITLE: usize = 200;
 
-/// Prints `document` as one line of JSON; without a document, calls `write` to print lines.
+/// Prints `document` as one line of JSON. If there is no document, calls `write` to print lines.
 pub(crate) fn print(
     document: Option<impl Serialize>,
     write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> io::Result<()>,

@@ -33,7 +33,7 @@ impl Busy {
                 }
                 bar.set_message(what);
                 bar.enable_steady_tick(TICK);
-                // This waits until the sender is dropped, which means that the work is done.
+                // Wait until the sender is dropped. This means that the work is done.
                 let _ = is_done.recv();
                 bar.finish_and_clear();
             }

@@ -85,7 +85,8 @@ impl Recording {
         if ops.is_empty() { Ok(()) } else { self.recorder.add_ops(ops).or_fail() }
     }
 
-    /// Ends the capture; returns the recording, in which each chip has one clock, and the viewers.
+    /// Ends the capture. Returns the recording, with all times of a chip on one clock, and the
+    /// Tracy viewers.
     ///
     /// Also sends data about the whole recording to the viewers.
     pub(crate) fn finish(self) -> Result<(recording::Recording, Option<LiveView>), Failure> {

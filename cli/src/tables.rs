@@ -128,7 +128,7 @@ impl Findings {
     }
 }
 
-/// Number of ops without a duration or without a latency, by reason.
+/// Numbers of ops without a duration and of ops without a latency, each by reason.
 #[derive(Default)]
 struct DoubtCounts([[u64; Doubt::ALL.len()]; 2]);
 
@@ -155,8 +155,8 @@ impl DoubtCounts {
     }
 }
 
-/// Returns the base id of a program. For a launch in a trace replay, the ids of trace and replay
-/// follow.
+/// Returns the base id of a program as text. For a launch in a trace replay, appends the ids of the
+/// trace and the replay.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
@@ -191,8 +191,8 @@ pub(crate) fn write_rows<T: Table>(
     write_columns(&columns, all, (all.len(), rows), out)
 }
 
-/// Columns with a title, and whether each is shown. A column that is hidden when empty is shown
-/// once a row has a value for it.
+/// Columns that have a title, each with true if it is shown. A column that is hidden if empty is
+/// shown if at least one row has a value for it.
 struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
 
 impl<T: Table> Default for ShownColumns<T> {

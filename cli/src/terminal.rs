@@ -19,8 +19,10 @@ pub(crate) fn has_no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Returns true if standard output uses colours: on a terminal, unless `NO_COLOR` is set.
-/// `CLICOLOR_FORCE` enables colours elsewhere too.
+/// Returns true if standard output uses colours.
+///
+/// A terminal gets colours unless `NO_COLOR` is set. With `CLICOLOR_FORCE`, files and pipes get
+/// colours too.
 pub(crate) fn is_coloured() -> bool {
     let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     !has_no_color() && (is_forced || stdout().is_terminal())

@@ -31,8 +31,8 @@ pub(crate) fn begin_view(
     Ok(Some(view))
 }
 
-/// Waits until each viewer has received everything or has stopped reading, and prints what is
-/// missing.
+/// Waits until each viewer has received all data or has stopped reading. Prints how many zones have
+/// not been received.
 pub(crate) fn wait_for_viewers(view: &LiveView) {
     if let Some(pressure) = view.wait_for_viewers() {
         note!(

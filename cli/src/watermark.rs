@@ -1,4 +1,4 @@
-//! Maximum fill level of lanes, as text and JSON.
+//! Fill level of the fullest lane, as text and JSON.
 
 use crate::numbers::{counted, grouped};
 use host_reader::{

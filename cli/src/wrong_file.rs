@@ -87,8 +87,8 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
     FileKind::from_path(path) == FileKind::OpsCsv
 }
 
-/// Replaces the failure to read a recording by a hint to the command that can read this file, if
-/// any.
+/// Replaces the failure to read a recording by a hint to a command that can read the file. Without
+/// such a command, returns the failure unchanged.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
@@ -118,8 +118,8 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     Failure::Sentence(sentence)
 }
 
-/// Replaces the failure to read an ops CSV by a hint to the command that can read this file, if
-/// any.
+/// Replaces the failure to read an ops CSV by a hint to a command that can read the file. Without
+/// such a command, returns the failure unchanged.
 pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";

@@ -7,11 +7,11 @@ use host_reader::counters::CounterGroup;
 pub(crate) enum CounterChoice {
     /// All groups of the architecture.
     All,
-    /// Groups, as a bit mask.
+    /// Selected groups, as the bit mask of TT-Metal's variable `TT_METAL_PROFILE_PERF_COUNTERS`.
     Groups(u32),
 }
 
-/// Parses the name of a group, the name for all groups, or the bit mask of TT-Metal's variable.
+/// Parses the name of a counter group, `all`, or a bit mask in decimal.
 pub(super) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
     if text == "all" {
         return Ok(CounterChoice::All);
@@ -32,7 +32,8 @@ mod tests {
     #[test]
     fn groups_are_names_or_a_mask() {
         assert_eq!(parse_choice("all"), Ok(CounterChoice::All));
-        // TT_METAL_PROFILE_PERF_COUNTERS=47: fpu, pack, unpack, l1_0 and instrn.
+        // In TT_METAL_PROFILE_PERF_COUNTERS, the mask 47 selects fpu, pack, unpack, l1_0 and
+        // instrn.
         assert_eq!(parse_choice("47"), Ok(CounterChoice::Groups(47)));
         for (name, bit) in [("fpu", 0), ("l1_1", 4), ("instrn", 5), ("l1_2", 6), ("l1_5", 9)] {
             assert_eq!(parse_choice(name), Ok(CounterChoice::Groups(1 << bit)));

@@ -23,7 +23,8 @@ const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 /// Heading of options that select the data to record.
 const RECORDS: &str = "Records";
 
-/// Options that cannot be combined with reads while kernels run, because no such kernels are built.
+/// Options that conflict with `--noc-debug-dump` and `--stream`. No prebuilt kernel supports one of
+/// these options and reads by the host while the kernel runs.
 const NO_LIVE_READS: [&str; 7] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
@@ -268,20 +269,20 @@ pub(crate) struct OwnKernelArgs {
 }
 
 impl OwnKernelArgs {
-    /// The files by processor, in the order of their indices.
+    /// Returns the kernel file of each processor: BRISC, NCRISC, TRISC 0, TRISC 1, TRISC 2.
     pub(crate) fn files(&self) -> [Option<&PathBuf>; 5] {
         let [kernel, ncrisc] = [&self.kernel, &self.kernel_ncrisc];
         [kernel, ncrisc, &self.kernel_trisc0, &self.kernel_trisc1, &self.kernel_trisc2]
             .map(Option::as_ref)
     }
 
-    /// Returns true if any file was given.
+    /// Returns true if the user gave a kernel file for at least one processor.
     pub(crate) fn has_files(&self) -> bool {
         self.files().iter().any(Option::is_some)
     }
 }
 
-/// Parses a word in decimal or, with 0x, in hexadecimal.
+/// Parses a 32-bit word in decimal or, with the prefix `0x`, in hexadecimal.
 fn word(text: &str) -> Result<u32, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -290,7 +291,7 @@ fn word(text: &str) -> Result<u32, String> {
     parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
 }
 
-/// Parses a time of at least a nanosecond; returns nanoseconds.
+/// Parses a duration such as `50us`, of at least one nanosecond. Returns nanoseconds.
 pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let parsed = units.into_iter().find_map(|(unit, ns)| {
@@ -319,7 +320,8 @@ pub(crate) fn stream_policy(text: &str) -> Result<Policy, String> {
     })
 }
 
-/// Returns the exponent of a power of two; `None` for other numbers and exponents above `max`.
+/// Parses a power of two and returns the exponent. Returns `None` for any other number, and for an
+/// exponent above `max`.
 fn exponent(number: &str, max: u8) -> Option<u8> {
     let number: u64 = number.parse().ok()?;
     let exponent = u8::try_from(number.checked_ilog2()?).ok()?;

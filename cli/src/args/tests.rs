@@ -50,7 +50,7 @@ fn every_command_of_the_pages_is_understood() {
             assert!(parsed.is_ok(), "{}: {command}: {}", page.display(), parsed.unwrap_err());
         }
     }
-    // The number of commands when this test was written; a lower number means that some were
-    // missed.
+    // The pages had 35 commands when this test was written. A smaller count means that the search
+    // misses commands.
     assert!(count >= 35, "{count}");
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// Heading of these options.
+/// Heading of the Tracy options in the help text.
 const TRACY: &str = "Tracy, while the program runs";
 
 /// Viewers of the running program.

@@ -206,7 +206,8 @@ pub(crate) struct OpsArgs {
     pub(crate) memory: MemoryArgs,
 }
 
-/// Parses a name that becomes one part of a path, so it must not lead out of its folder.
+/// Parses a name that becomes one component of a path. Rejects names that would lead out of the
+/// folder.
 fn parse_name(text: &str) -> Result<String, String> {
     let mut parts = Path::new(text).components();
     match (parts.next(), parts.next()) {
@@ -215,10 +216,10 @@ fn parse_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Export format: one file, or a dataset of many.
+/// Export format: a single file, or a folder of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExportTarget {
-    /// A file.
+    /// A single file in this format.
     File(ExportFormat),
     /// A folder of Parquet files.
     Parquet,

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
 struct Line {
     offset: u64,
     size_bytes: u64,
-    /// Number of the section in the file; `None` if no complete header was found.
+    /// Number of the section in the file; `None` if the section has no complete header.
     section: Option<u32>,
     section_kind: Option<String>,
     problem: String,

@@ -178,8 +178,8 @@ impl Recording {
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Returns true for an ops CSV whose rows are a single iteration. Ops with the same name and
-    /// source then count as repetitions.
+    /// Returns true for an ops CSV with only one iteration. Ops with the same name and source then
+    /// count as repetitions.
     fn has_no_iterations(&self) -> bool {
         matches!(self, Self::Ops(report) if has_no_iterations(report))
     }
@@ -306,7 +306,8 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     )
 }
 
-/// Returns a source location, shortened at its start if it is long. Its end contains file and line.
+/// Returns a source location of at most 40 characters. A longer location loses its beginning,
+/// because its end contains file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();

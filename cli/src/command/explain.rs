@@ -316,8 +316,8 @@ fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
     first.iter().copied().chain(classes).chain(["side by side"]).collect()
 }
 
-/// Returns the share of each class of time. If waits were not recorded, the shares of waits are
-/// unknown.
+/// Returns the share of each class of time in percent, as table cells. If waits were not recorded,
+/// the shares of waits are unknown.
 fn cells(time: &TimeSplit) -> Vec<String> {
     let cell = |class| decimal(time.known_percent(class));
     let overlap = time.overlap.map_or_else(

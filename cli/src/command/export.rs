@@ -93,8 +93,8 @@ fn compare_is_of_html() -> Failure {
     failure!("--compare is of --format html; `kprof diff` compares in a terminal")
 }
 
-/// Returns a title for the input: the name of the file or, if that is one of the usual names of
-/// logs and their folders, of the nearest parent folder with another name.
+/// Returns a title for the input: the last component of its path that is not a usual name of logs
+/// or of their folders.
 fn title(file: &Path) -> String {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];

@@ -194,7 +194,7 @@ impl Source {
     /// Checks that a perf report exists next to the logs.
     ///
     /// # Errors
-    /// If there is none. A single device log or capture never has one.
+    /// If there is no perf report. A single device log or capture never has a perf report.
     fn require_perf_report(&self) -> Result<(), Failure> {
         let (Self::Logs { folder: shown, .. } | Self::DeviceLog(shown) | Self::Capture(shown)) =
             self;

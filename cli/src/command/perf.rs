@@ -336,7 +336,7 @@ fn write_summary(args: &PerfArgs, base: &Path, report: &PerfReport) -> Result<()
     write_file(&with_ending(base, ".svg"), |out| write_stacked_picture(report, palette, out))
 }
 
-/// Appends an ending to a path; an existing extension stays.
+/// Appends an ending to a path. An existing extension is kept before the ending.
 fn with_ending(base: &Path, ending: &str) -> PathBuf {
     let mut path = base.to_owned().into_os_string();
     path.push(ending);

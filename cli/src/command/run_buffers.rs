@@ -11,7 +11,7 @@ use wire::RunHostId;
 
 /// Zone in which TT-Metal's hosts enqueue an op.
 static ENQUEUE: HostSource = HostSource::new("TT_DNN_DEVICE_OP", module_path!(), file!(), line!());
-/// Time of one step on the simulated host, in nanoseconds.
+/// Duration of one allocation, release or enqueueing on the simulated host, in nanoseconds.
 const STEP_NS: u64 = 500;
 
 /// Bytes that the host has currently allocated, by memory pool.

@@ -1,4 +1,5 @@
-//! Hardware counters of a run: which groups are read in which run, and merging of these runs.
+//! Hardware counters of `kprof run`: distribution of counter groups over several runs, and merging
+//! of the runs.
 
 use crate::{
     args::{Backend, CounterChoice, WorkloadArgs},
@@ -12,8 +13,8 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of hardware counters that the first run reads, and those that each later run
-/// reads, as bit masks. If no groups were requested, the first run reads none.
+/// Returns the groups of hardware counters to read in the first run and in each later run, as bit
+/// masks. The first mask is 0 if no groups were requested.
 pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,
@@ -50,7 +51,8 @@ pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>),
     Ok((first, masks.collect()))
 }
 
-/// Adds the counters of later runs to the first run's readout, and prints how many cannot be added.
+/// Adds the counters of later runs to the first run's readout. Prints the numbers of counters that
+/// were added and that could not be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;

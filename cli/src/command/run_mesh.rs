@@ -105,8 +105,8 @@ pub(super) fn with_kernels(
     Ok(config)
 }
 
-/// Returns an error if the work's kernels record waits, because no such kernels are built for
-/// `mode`.
+/// Returns an error if the kernels of `work` record waits. No kernels that record waits are built
+/// for `mode`.
 fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     if work.name() != PIPELINE {
         return Ok(());
@@ -117,7 +117,8 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Returns true if the kernels wait for each other and can record these waits.
+/// Returns true if the kernels wait for each other, and the mode leaves room for code that records
+/// waits.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
@@ -130,7 +131,8 @@ fn unknown_arch(name: &str) -> Failure {
     failure!("there is no architecture `{name}`; choose from {}", known.join(", "))
 }
 
-/// Returns the number of worker cores of a chip, and the number of its Tensix cores that dispatch.
+/// Returns the number of worker cores of a chip, and the number of Tensix cores that are used for
+/// dispatch.
 pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
     let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);

@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Output files of a run with their contents, and the capture.
+/// Kind and path of each output file of a run, and the capture.
 pub(super) struct Files {
     files: Vec<(Output, PathBuf)>,
     pub(super) capture: Option<CaptureTarget>,
@@ -112,7 +112,7 @@ impl Files {
     }
 }
 
-/// Returns the file that gets the note which marks the output as simulated.
+/// Returns the file next to which a note marks the output as simulated.
 fn marked(output: Output, path: &Path) -> PathBuf {
     match output {
         Output::NocTraces => path.join(NocTraces::CLUSTER_FILE),

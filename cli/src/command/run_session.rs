@@ -44,10 +44,10 @@ pub(super) struct HostSession<'run> {
     pub(super) is_calibrated: bool,
     /// True if allocations of buffers are recorded.
     pub(super) has_buffers: bool,
-    /// Pause between two reads while launches run, in nanoseconds; `None` if chips are read only
-    /// between launches.
+    /// Simulated time before each read while launches run, in nanoseconds; `None` if chips are read
+    /// only between launches.
     pub(super) pause_ns: Option<u64>,
-    /// What streaming RISCs do when their ring is full.
+    /// Policy of a streaming RISC when its ring is full.
     pub(super) stream_policy: Policy,
     /// Options for Tracy viewers, and the title that the viewers show.
     pub(super) view: Option<(&'run TracyViewArgs, &'run str)>,
@@ -123,8 +123,8 @@ pub(super) fn execute(
     Ok(Executed { recording, read_count, view })
 }
 
-/// Reads the chips while launches run, and lets `pause_ns` of simulated time pass before each read;
-/// returns the number of reads.
+/// Reads the chips while launches run, with `pause_ns` of simulated time before each read. Returns
+/// the number of reads.
 fn read_meanwhile(
     mesh: &mut dyn Chips,
     host: &HostZones,
@@ -140,7 +140,7 @@ fn read_meanwhile(
     Ok(read_count)
 }
 
-/// Measures the cost of probes on a mesh, in a workload of its own.
+/// Measures the cost of probes on a mesh with the workload `probe-cost`.
 fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
     let plan = Workload::named("probe-cost").or_fail()?;
     let blueprint = SimulatedMesh::new(config).or_fail()?;
@@ -171,8 +171,8 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     chips.into_iter().flat_map(of_chip).collect()
 }
 
-/// Data of a planned program that becomes metadata of its ops: the id, the name, and the sub-device
-/// with the number of its cores if known.
+/// Data of a planned program for the metadata of its ops: base id, name, sub-device, and number of
+/// cores of the sub-device if known.
 type PlannedProgram<'plan> = (u32, &'plan str, Option<(SubDevice, Option<usize>)>);
 
 fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpMetadata {
@@ -188,8 +188,8 @@ fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpM
     OpMetadata { chip_id, run_host_id, fields: fields.into() }
 }
 
-/// Returns the number of cores in a sub-device; `None` if the cores are not listed. A program uses
-/// all cores of its sub-device, so `cores` are those of the program.
+/// Returns the number of cores in a sub-device; `None` if the cores are not listed. `cores` are the
+/// cores of a program, which uses all cores of its sub-device.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
     match cores {
         CoreSelection::At(coords) => Some(coords.len()),

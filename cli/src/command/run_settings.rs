@@ -14,11 +14,11 @@ pub(super) struct Request {
     pub(super) settings: Settings,
 }
 
-/// Pause between two reads in nanoseconds, if an environment variable requests reads while kernels
-/// run.
+/// Pause between two reads, in nanoseconds. It applies if an environment variable requests reads
+/// while kernels run.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
 
-/// Default pause between two reads of rings, in nanoseconds.
+/// Default pause between two reads of the rings of streamed records, in nanoseconds.
 const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 

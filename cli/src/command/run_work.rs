@@ -1,4 +1,4 @@
-//! What `kprof run` runs: a built-in workload, or the user's own kernels.
+//! Work of `kprof run`: a built-in workload, or the user's own kernels.
 
 use crate::{
     args::WorkloadArgs,
@@ -15,7 +15,7 @@ use sim::{
 use std::{fs, path::Path, sync::Arc};
 use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
-/// What a run executes.
+/// Work of a run.
 pub(super) enum Work {
     Workload(&'static Workload),
     /// A program with kernels from the user's files.

@@ -11,7 +11,7 @@ use comfy_table::{Table, presets};
 use host_reader::tables::{ColumnSchema, TableSchema, schemas};
 use std::io::Write;
 
-/// Prints the columns of all tables, or of the table that is named.
+/// Prints the columns of all tables, or of the one table given as an argument.
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
     let mut tables = schemas();
     if let Some(name) = &args.table {

@@ -41,8 +41,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 let (trace, options, ended) = (&trace, &options, ended.clone());
                 scope.spawn(move || {
                     let served = visitor.and_then(|visitor| visitor.serve(trace, options, viewers));
-                    // Once the command has decided to end, the channel has no receiver, and the
-                    // error is ignored.
+                    // The channel has no receiver once the command has decided to end. The error is
+                    // then ignored.
                     let _ = ended.send(served);
                 });
                 if is_end {

@@ -14,8 +14,10 @@ use host_reader::{
 };
 use std::{collections::BTreeMap, path::Path, rc::Rc};
 
-/// Offset of a host's clock: nanoseconds by which the clock common to the merged hosts is ahead of
-/// it, and an upper bound of the error during the recording.
+/// Offset from a host's clock to the common clock of the merged hosts, with an error bound.
+///
+/// The offset is the number of nanoseconds by which the common clock is ahead of the host's clock.
+/// The bound holds for the duration of one recording.
 pub(super) type HostOffset = DayOffset;
 
 /// What is known about the relation of a host's clock to the clocks of other hosts.
@@ -36,8 +38,8 @@ impl KnownClock {
         matches!(self, Self::Unknown(_))
     }
 
-    /// Returns the offset from the host's clock to the common clock, during a recording that began
-    /// at `origin_ns` and lasted `end_ns`.
+    /// Returns the offset from the host's clock to the common clock. The offset is for a recording
+    /// that began at `origin_ns` on the host's clock and lasted `end_ns`.
     ///
     /// # Errors
     /// The reason why there is no offset.
@@ -164,7 +166,7 @@ pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> 
     let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
     let is_kept = day != Err(DayProblem::Unbounded);
     let error_ns = is_kept.then_some(0);
-    // This time is valid on the machine's clock in every namespace.
+    // A large dummy time: subtracting the offset of a time namespace cannot make it negative.
     let at_ns = 1 << 62;
     let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
     Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })
@@ -186,8 +188,8 @@ fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
 
 const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
-/// Converts a host's readings to the machine's clock, and omits readings from before that clock's
-/// start.
+/// Converts a host's readings of the time of day to the machine's clock. Omits readings whose time
+/// would be negative on the machine's clock.
 fn on_machine(clock: &HostClock) -> impl Iterator<Item = DayReading> {
     let shifted = |ns: u64| ns.checked_add_signed(clock.namespace_ns.checked_neg()?);
     clock.readings.iter().filter_map(move |reading| {

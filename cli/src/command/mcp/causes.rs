@@ -1,4 +1,4 @@
-//! Parts of an explanation.
+//! Tables of the tool `explain`, one for each part of an explanation.
 
 use super::{
     arguments::ExplainPart,
@@ -18,7 +18,7 @@ const NO_CHIP: &str = "no launch on any chip";
 
 const NO_PACE: &str = "no waits were recorded";
 
-/// Returns the table of one part.
+/// Returns the table of the part that the client asked for.
 pub(super) fn table(explanation: &Explanation, asked: ExplainPart) -> Table<'_> {
     match asked {
         ExplainPart::Findings => findings(explanation),
@@ -76,7 +76,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
     }
 }
 
-/// Returns row numbers of an ops CSV as one text.
+/// Returns row numbers of an ops CSV as text, separated by commas.
 fn rows_of(rows: &[u64]) -> String {
     rows.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -45,7 +45,7 @@ pub(super) fn compare<'a>(
     Ok(Diff::new(&a, &b, DiffOptions { confidence: percent / 100.0 }))
 }
 
-/// Returns the table of one part.
+/// Returns the table of one part of the comparison.
 pub(super) fn table(diff: &Diff, part: DiffPart) -> Table<'_> {
     match part {
         DiffPart::Changes => changes(diff, Change::is_noteworthy),

@@ -32,7 +32,7 @@ pub(super) struct Loaded {
     pub(super) measurements: Option<Measurements>,
 }
 
-/// Part of a recording to which one question refers.
+/// Part of a recording: one run, or a whole ops CSV. Each question is about one part.
 pub(super) struct Part {
     pub(super) title: String,
     pub(super) explanation: Explanation,
@@ -45,14 +45,14 @@ pub(super) enum Figures {
     Run(Box<RunFigures>),
 }
 
-/// Figures of one run, whose records are not kept.
+/// Figures of one run. The records of the run are not kept.
 pub(super) struct RunFigures {
     pub(super) report: Report,
     pub(super) names: OpNames,
     pub(super) losses: LossLedger,
 }
 
-/// Summary of losses, part of every answer with figures.
+/// Summary of losses. Every answer with figures contains it.
 #[derive(Debug, Serialize)]
 pub(super) struct Lost {
     /// Number of lost records; `None` if they were not counted.
@@ -87,7 +87,8 @@ impl Loaded {
         Ok(Self { path: name, problem_count, parts, measurements: Some(measurements) })
     }
 
-    /// Returns the part with this number, from 1; without a number, the only part.
+    /// Returns the part with this number and the number; the first part has number 1. Without a
+    /// number, returns the only part.
     pub(super) fn part(&self, number: Option<usize>) -> Result<(usize, &Part), Failure> {
         let count = self.parts.len();
         if number.is_none() && count > 1 {
@@ -126,7 +127,7 @@ fn require_file(path: &Path) -> Result<(), Failure> {
 }
 
 impl Part {
-    /// Reads an ops CSV; also returns the number of its problems.
+    /// Reads an ops CSV. Also returns the number of problems found in the file.
     fn from_ops_csv(csv: &Path) -> Result<(Self, u64), Failure> {
         let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
         let report =

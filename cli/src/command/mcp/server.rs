@@ -36,7 +36,7 @@ const LONGEST_ERROR: usize = 960;
 /// # Errors
 /// If the input cannot be loaded, or the client does not follow the protocol.
 pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<(), Failure> {
-    // This must precede the first thread: existing threads would stay unrestricted.
+    // The restriction must precede the first thread, because it does not apply to existing threads.
     let session = Session::new(Root::confine(root, input)?);
     if let Some(path) = input {
         session.load(path)?;
@@ -45,7 +45,7 @@ pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<(), Failure> {
     let server = Server { session: Arc::new(session), tools };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().or_fail()?;
     let served = runtime.block_on(serve(server));
-    // A read of standard input in progress cannot be cancelled.
+    // Do not wait for a blocked read of standard input, which cannot be cancelled.
     runtime.shutdown_background();
     served
 }

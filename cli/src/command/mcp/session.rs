@@ -42,17 +42,18 @@ struct State {
     loaded_count: u64,
     handles: VecDeque<(u64, Call, usize)>,
     handle_count: u64,
-    /// The last comparison, kept for its further pages.
+    /// The last comparison, kept in case the client requests further pages of it.
     diff: Option<(DiffArguments, Arc<Diff>)>,
 }
 
 impl Session {
-    /// Creates the state of a client that may read a folder and has no recordings.
+    /// Creates the state of a client that has no recordings yet and may read the folder `root`.
     pub(super) fn new(root: Root) -> Self {
         Self { root, state: Mutex::default() }
     }
 
-    /// Loads a recording permitted by the user or the root, and returns its name.
+    /// Loads a recording and returns its name, such as `r1`. The caller must have checked that the
+    /// client may read `path`.
     ///
     /// # Errors
     /// If the recording cannot be read.

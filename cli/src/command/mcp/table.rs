@@ -14,8 +14,8 @@ pub(super) const SCHEMA_VERSION: u32 = 1;
 /// Maximum size of an answer in bytes.
 pub(super) const ANSWER_BYTES: usize = 4096;
 
-/// Limits for the JSON bytes of a text from a file: the usual limit, then smaller limits for a row
-/// that does not fit otherwise.
+/// Maximum JSON bytes of a text from a file. The first limit is the usual one. The smaller limits
+/// are for a row that does not fit otherwise.
 const TEXT_BYTES: [usize; 3] = [480, 120, 24];
 
 /// A column of a table.
@@ -67,7 +67,7 @@ pub(super) struct Table<'a> {
     columns: Vec<Column>,
     order: Vec<usize>,
     row: Box<dyn Fn(usize) -> Vec<Value> + 'a>,
-    /// Facts about the table as a whole.
+    /// Notes about the table as a whole, by field name.
     notes: Map<String, Value>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Creates a table of the schema, with its summary columns.
+    /// Creates a table with the summary columns of the schema `T`.
     pub(super) fn from_rows<T: tables::Table>(rows: Vec<T::Row<'a>>) -> Self {
         Self::from_items::<T, _>(rows, |row, take| take(row))
     }
@@ -136,7 +136,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Adds a fact about the table as a whole.
+    /// Adds a note about the table as a whole.
     pub(super) fn with_note(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.notes.insert(name.to_owned(), value.into());
         self
@@ -162,8 +162,8 @@ impl<'a> Table<'a> {
         Ok(self)
     }
 
-    /// Returns a page with as many rows as fit, at least one. `handle` identifies the remaining
-    /// rows.
+    /// Returns a page that begins with row `from` and has as many rows as fit, at least one. With
+    /// `handle`, the client can request the remaining rows.
     pub(super) fn page(&self, head: &Map<String, Value>, from: usize, handle: &str) -> Page {
         let mut answer = Answer {
             schema_version: SCHEMA_VERSION,
@@ -210,14 +210,14 @@ impl<'a> Table<'a> {
             .map(|(column, _)| (column.name, column.if_null))
             .filter(|(name, _)| !known.contains_key(name))
             .collect();
-        // Bytes of each entry, with its punctuation.
+        // Bytes of each entry of `null_means`, with four quotes, a colon and a comma.
         let explained = null_means.iter().map(|(name, means)| name.len() + means.len() + 6);
         let bytes = text_of(&cells).len() + 1 + explained.sum::<usize>();
         Row { cells, null_means, shortened, bytes }
     }
 }
 
-/// A row with the data that it adds to an answer.
+/// A row, and what the row adds to an answer.
 struct Row {
     cells: Vec<Value>,
     null_means: BTreeMap<&'static str, &'static str>,

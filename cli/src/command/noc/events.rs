@@ -37,7 +37,7 @@ pub(super) fn no_events(file: &Path) -> String {
 /// NoC events of the input, and notes about unusable data.
 pub(super) struct Events {
     source: Source,
-    /// Models of those chips whose NoC speeds are known, by chip id.
+    /// NoC model of each chip with known NoC speeds, by chip id.
     pub(super) chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; `None` for noc_trace files, which do not record it.
     pub(super) held: Option<Vec<HeldMemory>>,
@@ -56,7 +56,7 @@ enum Source {
     Recorded(Box<Recorded>),
 }
 
-/// NoC events of a recording. The lanes of the readout itself were removed.
+/// NoC events of a recording. `lanes` has the events; the lanes of `readout` were removed.
 struct Recorded {
     readout: Readout,
     names: OpNames,
@@ -133,7 +133,8 @@ impl Events {
         Ok(Self::new(recording, lanes, &topology_beside(file)))
     }
 
-    /// Takes the events in a recording or, if a log has none, those in noc_trace files next to it.
+    /// Takes the NoC events of a recording or, if a log has no NoC events, those of noc_trace files
+    /// next to the log.
     fn new(mut recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
         let chips = chips_of(&recording.readout, topology);
         let locks = lanes.take_locks();
@@ -191,8 +192,8 @@ impl Events {
         }
     }
 
-    /// Writes a noc_trace file for each program; returns the number of files, and of objects in
-    /// them.
+    /// Writes a noc_trace file for each program. Returns the number of files and the total number
+    /// of objects in the files.
     pub(super) fn write_folder(
         &self,
         folder: &Path,
@@ -242,7 +243,7 @@ impl Events {
     }
 }
 
-/// Returns the models of those chips whose NoC speeds are known, by chip id.
+/// Returns the NoC model of each chip with known NoC speeds, by chip id.
 fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
     let chips = readout.devices.iter().filter_map(|device| {
         let chip = NocChip::from_arch(&device.chip.arch)?;
@@ -251,8 +252,8 @@ fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
     chips.collect()
 }
 
-/// Returns the text of the file next to a recording that describes the board; empty if there is
-/// none.
+/// Returns the text of the topology file next to a recording, which describes the board. The text
+/// is empty if the file does not exist.
 fn topology_beside(file: &Path) -> Vec<u8> {
     let logs = match file.is_dir() {
         true => logs_folder(file, NocTraces::TOPOLOGY_FILE),

@@ -10,7 +10,7 @@ use crate::{
 use host_reader::noc_events::{HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
-/// Maximum number of characters that are shown of an unknown kind of event.
+/// Maximum number of characters shown of the description of an unknown event.
 const LONGEST_UNKNOWN: usize = 120;
 
 /// Writes all tables of the traffic.

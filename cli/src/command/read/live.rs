@@ -25,7 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Repeated reads of chips, until there is a reason to end.
+/// Repeated reads of chips, until the program ends, the time limit is reached or a signal arrives.
 pub(super) struct LiveReads {
     period: Duration,
     begun: Instant,

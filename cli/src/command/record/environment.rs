@@ -10,7 +10,8 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 /// Variables to set to a value, or to remove (`None`).
 type Changes = BTreeMap<&'static str, Option<String>>;
 
-/// Variables that only options control. They are removed unless an option sets them.
+/// Variables that only options of `kprof record` control. They are removed from the program's
+/// environment unless an option sets them.
 const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CACHE_OP_INFO"];
 
 /// Sets the environment variables of the program.

@@ -23,7 +23,7 @@ fn may_be_client(port: u16, named: Option<u16>) -> bool {
 /// that the program needs. It therefore runs only after a new socket has appeared.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Known sockets, with the number of searches that did not find the socket's process.
+    /// Number of searches that did not find the socket's process, for each known socket.
     seen: HashMap<u64, u32>,
 }
 
@@ -150,8 +150,8 @@ fn sockets_of(process: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Returns the port given to the program if something listens there, since this system has no list
-/// of sockets.
+/// Returns the port given to the program if a process listens on it. This system has no list of
+/// sockets.
 #[cfg(not(target_os = "linux"))]
 fn listening(named: Option<u16>) -> Vec<Listener> {
     let port = named.unwrap_or(*CLIENT_PORTS.start());
@@ -160,8 +160,8 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
     is_there.then_some(Listener { address, socket: port.into() }).into_iter().collect()
 }
 
-/// Returns all ports, so that the given port counts as the program's: this system has no list of
-/// processes.
+/// Returns all ports. This system has no list of processes, so the given port is assumed to be the
+/// program's.
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()
@@ -171,7 +171,7 @@ fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
 mod tests {
     use super::*;
 
-    /// Tests rows as printed by Linux on a little-endian machine.
+    /// Tests rows of `/proc/net/tcp` as printed by Linux on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn rows_of_the_kernel_are_listeners_with_addresses() {
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(parent_in_stat("12"), None);
     }
 
-    /// Tests that a socket of this process is found in the kernel's actual rows and links.
+    /// Tests that a socket of this process is found in the real `/proc/net/tcp` and `/proc/PID/fd`.
     #[test]
     fn a_socket_of_this_process_is_found_and_others_are_not() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let stock = stock::detect(args)?;
     stock::check_stream(args, stock.is_some())?;
     let simulated = stock::simulated_chip(args)?;
-    // If a program on a real chip is to stream, it reads its rings through this process.
+    // A program that streams on a real chip reads its rings through this process.
     let is_served = args.stream.is_some() && simulated.is_none();
     let served = is_served.then(ServedChip::start).transpose()?;
     let logs = output.join(LOGS);

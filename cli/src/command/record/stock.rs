@@ -1,5 +1,5 @@
-//! Support for a stock ttnn, as installed by pip. It has no device profiler, so its kernels are
-//! profiled with kprof's header.
+//! Support for a stock ttnn, as installed by pip. Such a ttnn has no device profiler, so kernels
+//! are profiled with kprof's header.
 
 use super::{
     LOGS,
@@ -28,7 +28,7 @@ use ttnn::{
 };
 use wire::{dram::DEFAULT_PROGRAM_SUPPORT_COUNT, stream::Policy};
 
-/// Default time between the starts of two reads of the rings.
+/// Default time between the starts of two reads of the rings of streamed records.
 const READ_EVERY_NS: u64 = 1_000_000;
 
 /// Version of ttnn that is tested with kprof.
@@ -80,8 +80,10 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     Ok(Some(Stock { package, python }))
 }
 
-/// Returns the simulated chip, if one was requested. Other processes than the program can access
-/// this chip if records are streamed, or if the environment names a socket.
+/// Returns the simulated chip, if `--simulate` requests one.
+///
+/// If records are streamed, or if the environment names a socket, other processes can access the
+/// chip through the socket.
 ///
 /// # Errors
 /// If the library or its chip's description is missing.
@@ -258,7 +260,7 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
     let _ = fs::remove_file(&tree.problems);
 }
 
-/// Refuses `--stream` if the program would not read its rings.
+/// Refuses `--stream` if nothing would read the rings of streamed records.
 ///
 /// # Errors
 /// If the program does not use a stock ttnn.

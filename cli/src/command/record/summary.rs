@@ -33,7 +33,7 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// Reason why the recording is not complete; `None` if the client sent all of it.
+    /// Reason why the recording is incomplete; `None` if it is complete.
     end: Option<String>,
     /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,

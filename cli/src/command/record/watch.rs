@@ -20,7 +20,7 @@ use std::{
 
 /// Minimum time between two searches for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
-/// Minimum length of the pause after a search, as a multiple of the search's duration.
+/// Minimum pause after a search for clients, as a multiple of the search's duration.
 ///
 /// With a large socket table, a search takes milliseconds of processor time that the program needs.
 const PAUSE_PER_LOOK: u32 = 20;
@@ -95,8 +95,8 @@ fn record(listener: Listener, stop: &AtomicBool) -> Taken {
     Ok(client.record(&RecordOptions::default(), stop))
 }
 
-/// Forwards signals of this process to the program. SIGINT is not forwarded if there is a terminal,
-/// which itself interrupts both processes.
+/// Forwards signals of this process to the program. If there is a terminal, SIGINT is not
+/// forwarded, because the terminal sends it to both processes.
 fn pass_signals_on(mut signals: Signals, process: u32) {
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {

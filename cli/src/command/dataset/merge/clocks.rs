@@ -1,12 +1,11 @@
-//! Relations of the merged recordings' clocks to the common clock, or the reasons why there is
-//! none.
+//! Relation of each merged recording's clock to the common clock, or the reason why they are
+//! unrelated.
 
 use super::offsets::{Relation, offset_cells};
 use crate::numbers::{counted, grouped};
 use std::io::{self, Write};
 
-/// Relations of all recordings' clocks with host and recording, in the order in which they were
-/// merged.
+/// Host, name and clock relation of each recording, in the order of merging.
 #[derive(Default)]
 pub(super) struct Clocks(Vec<(String, String, Relation)>);
 
@@ -15,7 +14,8 @@ impl Clocks {
         self.0.push((host.to_owned(), recording.to_owned(), relation));
     }
 
-    /// Writes a row for each recording.
+    /// Writes a CSV with one row for each recording: the clock's offset and error bound, or the
+    /// reason why the clock is unrelated.
     pub(super) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         let titles = ["host", "recording", "offset_ns", "error_ns", "not_related_because"];
@@ -28,7 +28,7 @@ impl Clocks {
         writer.flush()
     }
 
-    /// Prints how many clocks are related and, for each of the others, why it is not.
+    /// Prints the number of related clocks and, for each unrelated clock, the reason.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.ok()?.1.error_ns));
         let Some(widest) = errors.clone().max() else {

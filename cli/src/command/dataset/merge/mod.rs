@@ -65,8 +65,8 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, and the clocks of this host's recordings in it. Of the dataset, only the ops are
-    /// read.
+    /// A dataset, and the clocks of those recordings in it that are from this host. Only ops are
+    /// read from the dataset.
     Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
 
@@ -75,7 +75,8 @@ impl Host {
         Self { name, source, clock: KnownClock::Unknown("no offset is given") }
     }
 
-    /// Returns the date on which the host's earliest recording began.
+    /// Returns the date on which the host's earliest recording began; `None` if it is unknown or
+    /// the host is from a dataset.
     fn recorded_on(&self) -> Option<NaiveDate> {
         match &self.source {
             Source::Path(path) => recorded_on(path),
@@ -180,7 +181,7 @@ fn relate_by_captures(hosts: &mut [Host]) {
 }
 
 impl Merge<'_> {
-    /// Adds every host to the outputs; returns the number of hosts that could not be read.
+    /// Adds every host to the outputs. Returns the number of hosts that could not be read.
     fn add_all(&mut self, hosts: &[Host], out: &mut dyn Write) -> Result<usize, Failure> {
         let mut left_out = 0;
         for host in hosts {

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::Path};
 #[derive(Debug, Default)]
 pub(super) struct HostOffsets(BTreeMap<String, HostOffset>);
 
-/// A line of the file.
+/// One row of the file with offsets.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

@@ -12,7 +12,8 @@ use std::{
 pub(super) struct MergedOps {
     file: Arc<PackedMemory>,
     parts: Vec<Part>,
-    /// Names of columns in the order of their first occurrence. `places` contains their indices.
+    /// Names of columns in the order of their first occurrence. `places` maps each name to its
+    /// index.
     columns: Vec<String>,
     places: BTreeMap<String, usize>,
 }
@@ -20,12 +21,13 @@ pub(super) struct MergedOps {
 /// The ops report of one host.
 struct Part {
     host: String,
-    /// Offset of the host's clock and its bound; empty if the clock is not related to other hosts.
+    /// Offset of the host's clock and its error bound, as text; empty if the clock is unrelated to
+    /// those of other hosts.
     clock: [String; 2],
     csv: PackedBytes,
 }
 
-/// Columns for the host, which precede the columns of the reports.
+/// Columns about the host. They precede the columns of the ops reports.
 const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {
@@ -33,8 +35,8 @@ impl MergedOps {
         Self { file, parts: Vec::new(), columns: Vec::new(), places: BTreeMap::new() }
     }
 
-    /// Adds the ops report of a host. Reports differ in their columns: ops with more tensors need
-    /// more.
+    /// Adds the ops report of a host. Reports differ in their columns, because an op with more
+    /// tensors needs more columns.
     pub(super) fn add(&mut self, host: &str, clock: [String; 2], csv: &str) -> Result<(), Failure> {
         let mut reader = reader(csv.as_bytes());
         let header = reader.headers().or_fail()?;
@@ -49,7 +51,7 @@ impl MergedOps {
         self.file.check().or_fail()
     }
 
-    /// Writes the rows of all reports, with the host and its clock in the first columns; returns
+    /// Writes the rows of all reports, with the host and its clock in the first columns. Returns
     /// the number of rows.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<u64> {
         let mut writer = csv::Writer::from_writer(out);

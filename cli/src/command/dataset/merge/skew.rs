@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// Launches of all hosts, whose durations and start times are compared.
+/// Launches of all hosts, for a comparison of durations and start times.
 ///
 /// Durations can be compared even if the clocks of the hosts are not related.
 pub(super) struct RankSkew {
@@ -33,7 +33,7 @@ struct Recording {
     host: String,
     /// The recording's start on the common clock; `None` if the clocks are not related.
     time: Option<CommonTime>,
-    /// Launches in the order of keys.
+    /// Launches, sorted by key.
     launches: PackedItems,
 }
 
@@ -75,12 +75,14 @@ struct Skew<'a> {
 }
 
 impl<'a> Skew<'a> {
-    /// Returns the shortest duration; of hosts with the same duration, the first is named.
+    /// Returns the shortest duration and its host. If several hosts have this duration, returns the
+    /// first of them.
     fn fastest(&self) -> Option<(u64, &'a str)> {
         self.durations.iter().copied().min_by_key(|(duration_ns, _)| *duration_ns)
     }
 
-    /// Returns the longest duration; of hosts with the same duration, the first is named.
+    /// Returns the longest duration and its host. If several hosts have this duration, returns the
+    /// first of them.
     fn slowest(&self) -> Option<(u64, &'a str)> {
         self.durations.iter().rev().copied().max_by_key(|(duration_ns, _)| *duration_ns)
     }
@@ -90,7 +92,7 @@ impl<'a> Skew<'a> {
         ends.map_or(0, |((slowest_ns, _), (fastest_ns, _))| slowest_ns - fastest_ns)
     }
 
-    /// Adds duration and start of the launch in one more recording.
+    /// Adds the duration and the start of this launch in another recording.
     fn add(&mut self, Recording { host, time, .. }: &'a Recording, launch: &HostLaunch) {
         self.name = launch.name;
         match launch.duration_ns {
@@ -111,7 +113,7 @@ impl RankSkew {
 
     /// Adds the launches of a trace.
     ///
-    /// Starts are compared only if `time` is given, the recording's start on the common clock.
+    /// `time` is the recording's start on the common clock. Without it, starts are not compared.
     ///
     /// # Errors
     /// If launches cannot be written to the temporary file, or read back.
@@ -177,7 +179,7 @@ impl RankSkew {
         self.memory.check()
     }
 
-    /// Returns each launch with its durations and starts on all hosts, in the order of keys.
+    /// Returns each launch with its durations and starts on all hosts, sorted by key.
     fn skews(&self) -> impl Iterator<Item = Skew<'_>> {
         let lists = self.recordings.iter().map(|recording| &recording.launches);
         let mut launches = by_key(lists).peekable();
@@ -191,7 +193,7 @@ impl RankSkew {
         })
     }
 
-    /// Writes a row for each launch.
+    /// Writes a CSV with one row for each launch.
     pub(super) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record([
@@ -239,7 +241,7 @@ impl RankSkew {
             ];
             writer.write_record(of_durations.into_iter().chain(launch.starts.cells()))?;
         }
-        // Without launches that could not be read back, the table would lack rows.
+        // If launches could not be read back, rows are missing from the table, so this is an error.
         self.memory.check()?;
         writer.flush()
     }

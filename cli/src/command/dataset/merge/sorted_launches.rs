@@ -18,8 +18,10 @@ pub(super) struct LaunchKey {
     pub(super) launch: u64,
 }
 
-/// A launch on all chips of a host. It starts when the launch starts on the first chip, and its
-/// duration is that on the slowest chip.
+/// A launch on all chips of a host.
+///
+/// Its start is the earliest start on any chip, and its duration is the longest duration on any
+/// chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostLaunch {
     pub(super) key: LaunchKey,
@@ -27,7 +29,8 @@ pub(super) struct HostLaunch {
     pub(super) name: Option<u32>,
     pub(super) duration_ns: Option<u64>,
     pub(super) start_ns: u64,
-    /// Maximum error of the chips' times on the host's clock; `None` if unknown.
+    /// Maximum error of the chips' times after conversion to the host's clock, in nanoseconds;
+    /// `None` if unknown.
     pub(super) bound_ns: Option<f64>,
 }
 
@@ -101,8 +104,8 @@ impl SortedLaunches {
         self.pieces.push(piece);
     }
 
-    /// Returns the launches in the order of keys. Launches with the same key on several chips are
-    /// merged into one launch, which has the name of the first.
+    /// Returns the launches, sorted by key. Launches with the same key on several chips are merged
+    /// into one launch, with the op name from the first chip.
     pub(super) fn merged(mut self) -> PackedItems {
         self.end_piece();
         let mut merged = PackedItems::new(&self.memory);
@@ -117,8 +120,8 @@ impl SortedLaunches {
     }
 }
 
-/// Returns the launches of several sorted lists in the order of keys, each with the index of its
-/// list. Launches with the same key follow the order of their lists.
+/// Merges several sorted lists into one, sorted by key. Each launch has the index of its list.
+/// Launches with the same key keep the order of the lists.
 pub(super) fn by_key<'a>(
     lists: impl IntoIterator<Item = &'a PackedItems>,
 ) -> impl Iterator<Item = (usize, HostLaunch)> {
@@ -152,7 +155,8 @@ mod tests {
         for limit_bytes in [0, u64::MAX] {
             let memory = PackedMemory::new(limit_bytes, folder.path());
             let mut sorted = SortedLaunches::new(&memory);
-            // Programs are added in falling order, first for one chip and then for the other.
+            // Programs are added in descending order, first all programs of chip 0, then all of
+            // chip 1.
             let count = 3 * u32::try_from(PIECE_LAUNCHES).unwrap() / 2;
             for chip in 0..2_u64 {
                 for program in (0..count).rev() {

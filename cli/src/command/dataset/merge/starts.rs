@@ -38,8 +38,8 @@ impl<'a> Starts<'a> {
         self.0.push(Start { host, measured, low, high });
     }
 
-    /// Returns the skew; `None` with fewer than two hosts. Of hosts with the same start, the first
-    /// is named.
+    /// Returns the skew; `None` if there are fewer than two hosts. If several hosts have the same
+    /// start, the first of them is reported.
     pub(super) fn skew(&self) -> Option<StartSkew<'a>> {
         if self.0.len() < 2 {
             return None;
@@ -59,7 +59,8 @@ impl<'a> Starts<'a> {
         })
     }
 
-    /// Returns the skew as table cells, which are empty with fewer than two hosts.
+    /// Returns the number of hosts and the skew as table cells. With fewer than two hosts, the
+    /// cells of the skew are empty.
     pub(super) fn cells(&self) -> [String; 6] {
         let host_count = self.0.len().to_string();
         let Some(skew) = self.skew() else {
