@@ -1,4 +1,4 @@
-/* C interface of the simulator: tests in C and C++ read it instead of real chips. */
+/* C interface of the simulator. Tests in C and C++ read simulated chips through it. */
 #ifndef SIMULATED_MESH_H
 #define SIMULATED_MESH_H
 
@@ -31,7 +31,8 @@ typedef struct SimulatedCore {
     uint64_t vector_address;
 } SimulatedCore;
 
-/* Null if there is no such workload or architecture. Usual size. */
+/* Creates simulated chips for a workload of its usual size. Returns null if the workload or the
+ * architecture is unknown. */
 SimulatedMesh *simulated_mesh_new(const char *workload, const char *arch, uint32_t chips,
                                   uint64_t seed);
 void simulated_mesh_free(SimulatedMesh *mesh);

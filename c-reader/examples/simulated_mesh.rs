@@ -1,7 +1,7 @@
-//! C interface of the simulator, `simulated_mesh.h`, with which hosts in C and C++ read simulated
-//! chips.
+//! C interface of the simulator, declared in `simulated_mesh.h`. Hosts in C and C++ read simulated
+//! chips through it.
 //!
-//! Pointers are not checked here because only the hosts in tests call these functions.
+//! The functions do not check pointers, because only tests call them.
 
 use sim::{
     arch::Arch,
@@ -14,7 +14,7 @@ use std::{
     ptr,
 };
 
-// The simulator implements these traits for its chips.
+// The simulator implements `Device` and `Mesh` for simulated chips.
 use host_reader::mesh::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord};
 
 /// Simulated chips with a workload.
@@ -27,7 +27,7 @@ pub struct SimulatedMesh {
     error: CString,
 }
 
-/// A chip, as in the header.
+/// Description of a chip. The struct equals `SimulatedChip` of the header.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SimulatedChip {
@@ -41,7 +41,7 @@ pub struct SimulatedChip {
     arch: [u8; 32],
 }
 
-/// A core, as in the header.
+/// Description of a core. The struct equals `SimulatedCore` of the header.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SimulatedCore {
@@ -91,10 +91,11 @@ impl SimulatedMesh {
     }
 }
 
-/// See the header.
+/// Creates simulated chips for a workload. Returns null if the workload or the architecture is
+/// unknown.
 ///
 /// # Safety
-/// Both texts must be texts.
+/// `workload` and `arch` must point to texts that end with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_new(
     workload: *const c_char,
@@ -102,50 +103,51 @@ pub unsafe extern "C" fn simulated_mesh_new(
     chips: u32,
     seed: u64,
 ) -> *mut SimulatedMesh {
-    // SAFETY: the host promises a text.
+    // SAFETY: the caller passes a text.
     let workload = unsafe { CStr::from_ptr(workload) }.to_string_lossy();
-    // SAFETY: the host promises a text.
+    // SAFETY: the caller passes a text.
     let arch = unsafe { CStr::from_ptr(arch) }.to_string_lossy();
     let mesh = SimulatedMesh::new(&workload, &arch, chips, seed);
     mesh.map_or(ptr::null_mut(), |mesh| Box::into_raw(Box::new(mesh)))
 }
 
-/// See the header.
+/// Frees the simulated chips.
 ///
 /// # Safety
 /// The mesh must come from [`simulated_mesh_new`] and not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_free(mesh: *mut SimulatedMesh) {
-    // SAFETY: the host promises that it came from a box and is freed once.
+    // SAFETY: the caller promises that the pointer came from `simulated_mesh_new` and is freed once.
     drop(unsafe { Box::from_raw(mesh) });
 }
 
-/// See the header.
+/// Returns the number of programs that the lanes in DRAM can hold.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_support_count(mesh: &SimulatedMesh) -> u32 {
     mesh.program_support_count
 }
 
-/// See the header.
+/// Returns the number of phases of the workload.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_phase_count(mesh: &SimulatedMesh) -> usize {
     mesh.plan.phases.len()
 }
 
-/// See the header.
+/// Runs the launches of a phase to completion.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_run_phase(mesh: &mut SimulatedMesh, phase: usize) {
     mesh.chips.enqueue_phase(&mesh.plan.phases[phase]);
     mesh.chips.run_to_completion();
 }
 
-/// See the header.
+/// Enqueues the launches of a phase. [`simulated_mesh_run_for`] then runs them.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_begin_phase(mesh: &mut SimulatedMesh, phase: usize) {
     mesh.chips.enqueue_phase(&mesh.plan.phases[phase]);
 }
 
-/// See the header.
+/// Runs enqueued launches for a span of simulated time. Returns 0 once all launches have ended,
+/// else 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_run_for(mesh: &mut SimulatedMesh, duration_ns: u64) -> i32 {
     if mesh.chips.has_launches_to_run() {
@@ -156,7 +158,9 @@ pub extern "C" fn simulated_mesh_run_for(mesh: &mut SimulatedMesh, duration_ns: 
     0
 }
 
-/// See the header.
+/// Returns the name and source location of the zone with this index; null after the last zone.
+///
+/// The text is valid until the next call of this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_zone_text(
     mesh: &mut SimulatedMesh,
@@ -167,13 +171,13 @@ pub extern "C" fn simulated_mesh_zone_text(
     mesh.zone_text.as_ptr()
 }
 
-/// See the header.
+/// Returns the number of chips.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_chip_count(mesh: &SimulatedMesh) -> usize {
     mesh.chips.chip_count()
 }
 
-/// See the header.
+/// Writes the description of a chip to `out`.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_chip(
     mesh: &mut SimulatedMesh,
@@ -195,7 +199,7 @@ pub extern "C" fn simulated_mesh_chip(
     };
 }
 
-/// See the header.
+/// Writes the description of a core to `out`.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_core(
     mesh: &mut SimulatedMesh,
@@ -216,7 +220,7 @@ pub extern "C" fn simulated_mesh_core(
     };
 }
 
-/// See the header.
+/// Reads words from the L1 of a core. Returns 0, or 3 if the access fails.
 ///
 /// # Safety
 /// `words` must point to `count` words.
@@ -230,12 +234,12 @@ pub unsafe extern "C" fn simulated_mesh_read_l1(
     words: *mut u32,
     count: usize,
 ) -> i32 {
-    // SAFETY: the host promises this many words.
+    // SAFETY: the caller passes a pointer to `count` words.
     let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
     mesh.access(chip, |device| device.read_l1(Noc0Coord { x, y }, address, words))
 }
 
-/// See the header.
+/// Writes words to the L1 of a core. Returns 0, or 3 if the access fails.
 ///
 /// # Safety
 /// `words` must point to `count` words.
@@ -249,12 +253,12 @@ pub unsafe extern "C" fn simulated_mesh_write_l1(
     words: *const u32,
     count: usize,
 ) -> i32 {
-    // SAFETY: the host promises this many words.
+    // SAFETY: the caller passes a pointer to `count` words.
     let words = unsafe { std::slice::from_raw_parts(words, count) };
     mesh.access(chip, |device| device.write_l1(Noc0Coord { x, y }, address, words))
 }
 
-/// See the header.
+/// Reads words from a DRAM bank. Returns 0, or 3 if the access fails.
 ///
 /// # Safety
 /// `words` must point to `count` words.
@@ -267,12 +271,12 @@ pub unsafe extern "C" fn simulated_mesh_read_dram(
     words: *mut u32,
     count: usize,
 ) -> i32 {
-    // SAFETY: the host promises this many words.
+    // SAFETY: the caller passes a pointer to `count` words.
     let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
     mesh.access(chip, |device| device.read_dram(bank, address, words))
 }
 
-/// See the header.
+/// Reads the wall clock of a tile in cycles. Returns 0, or 3 if the access fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_read_wall_clock(
     mesh: &mut SimulatedMesh,
@@ -287,19 +291,19 @@ pub extern "C" fn simulated_mesh_read_wall_clock(
     })
 }
 
-/// See the header.
+/// Returns the time of the simulated host's clock in nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_host_time_ns(mesh: &mut SimulatedMesh) -> u64 {
     mesh.chips.device(0).map_or(0, |device| device.host_time_ns())
 }
 
-/// See the header.
+/// Lets `duration_ns` of simulated time pass.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_wait_ns(mesh: &mut SimulatedMesh, duration_ns: u64) {
     mesh.chips.wait_ns(duration_ns);
 }
 
-/// See the header.
+/// Returns the message of the last failed access.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_error(mesh: &SimulatedMesh) -> *const c_char {
     mesh.error.as_ptr()

@@ -19,7 +19,7 @@
 /// Result of a callback: the range exceeds the memory.
 #define KPROF_ACCESS_OUT_OF_RANGE 2
 
-/// Result of a callback: the chip does not answer. Any other undefined value has the same meaning.
+/// Result of a callback: the chip does not answer. Values without a constant have the same meaning.
 #define KPROF_ACCESS_UNREACHABLE 3
 
 /// Result of a callback: the words are lost, and a retry is useless.
@@ -43,7 +43,7 @@
 /// Type of a column's values: `int64_t`.
 #define KPROF_COLUMN_INT64 2
 
-/// Type of a column's values: `uint8_t`, 1 for yes and 0 for no.
+/// Type of a column's values: `uint8_t`, 1 for true and 0 for false.
 #define KPROF_COLUMN_FLAG 3
 
 /// Type of a column's values: `double`.
@@ -70,7 +70,8 @@
 /// Kind of a record: 128 bits of data. The record has two values.
 #define KPROF_RECORD_DATA_16B 5
 
-/// Number of low bits of a head that hold the zone; the bits above hold the kind.
+/// Number of low bits that contain the zone in the head of a record. The higher bits contain the
+/// kind.
 #define KPROF_HEAD_ZONE_BITS 24
 
 /// Result of a call.
@@ -131,18 +132,20 @@ typedef struct KprofLink {
     uint32_t sender;
     /// Index of the chip that echoes the message.
     uint32_t receiver;
-    /// Column of the sending core.
+    /// Column of the sending core on the NoC-0 grid.
     uint16_t sender_x;
-    /// Row of the sending core.
+    /// Row of the sending core on the NoC-0 grid.
     uint16_t sender_y;
-    /// Column of the echoing core.
+    /// Column of the echoing core on the NoC-0 grid.
     uint16_t receiver_x;
-    /// Row of the echoing core.
+    /// Row of the echoing core on the NoC-0 grid.
     uint16_t receiver_y;
 } KprofLink;
 
-/// Callbacks that access the chips of a mesh. Their parameter `chip` is the index of a chip, and
-/// `context` is the pointer below.
+/// Callbacks that access the chips of a mesh.
+///
+/// The parameter `chip` of a callback is the index of a chip in the mesh, from 0. The parameter
+/// `context` is the field `context` of this struct.
 ///
 /// The first four callbacks must be set. The other callbacks may be null.
 typedef struct KprofMeshCallbacks {
@@ -182,7 +185,7 @@ typedef struct KprofMeshCallbacks {
     /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
     /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
     uint64_t (*host_time_ns)(void *context);
-    /// Waits on the host. If null, the calling thread sleeps.
+    /// Waits on the host for `duration_ns`. If null, the calling thread sleeps.
     void (*wait_ns)(void *context, uint64_t duration_ns);
     /// Sends a message over the link with this index and echoes it. If null, no links are used.
     int32_t (*exchange)(void *context, uint32_t link, struct KprofPing *ping);
@@ -207,7 +210,7 @@ typedef struct KprofCore {
     uint16_t logical_y;
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     uint32_t kind;
-    /// Index of the core on its chip, if the cores are ordered by NoC-0 x, then y.
+    /// Index of the core among the cores of its chip, ordered by NoC-0 x, then y.
     uint32_t flat_id;
     /// L1 byte address of the control vector.
     uint64_t control_address;
@@ -228,7 +231,7 @@ typedef struct KprofChip {
     const struct KprofCore *cores;
     /// Number of cores.
     size_t core_count;
-    /// Size of the worker grid, as printed in a device log's first line.
+    /// Number of worker cores, as printed in the first line of a device log.
     uint32_t max_compute_cores;
     /// Number of DRAM banks among which the cores are distributed.
     uint32_t bank_count;
@@ -258,16 +261,19 @@ typedef struct KprofReadOptions {
     uint32_t program_support_count;
     /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     uint32_t sums_enabled;
-    /// Generation of the record format: 0 detect on the chip, 1 current, 2 previous.
+    /// Generation of the record format: 0 to detect it on the chip, 1 for the current, 2 for the
+    /// previous generation.
     uint32_t generation;
-    /// Format of the program ids in launches: 0 plain, 1 encoded with the chip.
+    /// Format of the program ids in launches: 0 for plain ids, 1 for ids encoded with the chip.
     uint32_t host_ids;
-    /// Capture mode of the device: 0 records of workers, 1 records of workers and dispatch cores, 2
-    /// one envelope per trace replay, 3 records of workers that push several launches together.
+    /// Capture mode of the device. 0: records of workers. 1: records of workers and dispatch cores.
+    /// 2: one envelope zone per trace replay. 3: records of workers that push several launches
+    /// together.
     uint32_t mode;
 } KprofReadOptions;
 
-/// A text without a terminating zero byte. It belongs to the recording, the session or the library.
+/// A text without a terminating zero byte. Its memory belongs to the recording, the session or the
+/// library.
 typedef struct KprofText {
     /// The text in UTF-8.
     const char *bytes;
@@ -326,7 +332,7 @@ typedef struct KprofCounts {
     uint64_t lost_is_lower_bound;
     /// Record sources that do not count their losses; 0 means that all losses are counted.
     uint64_t uncounted_sources;
-    /// Anomalies because of which data is lost or doubtful.
+    /// Anomalies that make data lost or doubtful.
     uint64_t anomalies;
     /// Anomalies that were repaired.
     uint64_t repairs;
@@ -340,13 +346,13 @@ typedef struct KprofCounts {
 
 /// A launch of a program on one RISC.
 typedef struct KprofRun {
-    /// The program, encoded with its chip.
+    /// Id of the program, encoded with the id of the chip.
     uint32_t run_host_id;
     /// 1 if the launch was a replay of a known trace, else 0.
     uint32_t has_trace;
     /// Id of the trace.
     uint64_t trace_id;
-    /// Number of the trace's replay, from 1.
+    /// Number of the replay among the replays of the trace, from 1.
     uint64_t trace_replay;
     /// Index of the launch's first record in the lane.
     size_t first_record;
@@ -375,8 +381,8 @@ typedef struct KprofLane {
     const uint64_t *data;
     /// Number of values.
     size_t data_count;
-    /// Launches. Each launch contains the index of its first record, and ends where the next launch
-    /// begins.
+    /// Launches. A launch has the index of its first record, and ends before the first record of
+    /// the next launch.
     const struct KprofRun *runs;
     /// Number of launches.
     size_t run_count;
@@ -449,10 +455,11 @@ typedef struct KprofClock {
     uint32_t is_host_time;
     /// Nominal frequency in MHz; 0 if unknown.
     uint32_t nominal_mhz;
-    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if that
-    /// is unknown.
+    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if the
+    /// nominal frequency is unknown.
     double frequency_ghz;
-    /// Guaranteed maximum error of host times, in ns; NaN without host times.
+    /// Guaranteed maximum error of times converted to the host's clock, in ns; NaN if
+    /// `is_host_time` is 0.
     double bound_ns;
     /// Cycle of the chip's first record.
     uint64_t first_cycle;
@@ -520,7 +527,7 @@ enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
 enum KprofStatus kprof_session_free(struct KprofSession *session);
 
-/// Adds the text of a zone, `name,file,line,KERNEL_PROFILER`.
+/// Adds the name and source location of a zone, as the text `name,file,line,KERNEL_PROFILER`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `zone_text` null or a text.
@@ -565,8 +572,8 @@ enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` is not 0 if no further launch follows. Runs that wait in L1 for the next launch
-/// are then read from L1.
+/// `is_last_read` must not be 0 if no further launch follows. Records that would stay in L1 until
+/// the next launch are then read from L1.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed.
@@ -585,7 +592,8 @@ enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
                                                  uint32_t launches,
                                                  uint32_t *is_about_to);
 
-/// Ends a session, marks the end of its capture, and writes all data that was read to `recording`.
+/// Ends a session. Writes the end mark of its capture, and sets `recording` to a new recording with
+/// all data that was read.
 ///
 /// Afterwards, the session can only be freed.
 ///
@@ -685,8 +693,8 @@ enum KprofStatus kprof_recording_free(struct KprofRecording *recording);
 enum KprofStatus kprof_recording_counts(const struct KprofRecording *recording,
                                         struct KprofCounts *counts);
 
-/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC; `index` is
-/// less than `KprofCounts.lanes`.
+/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC. `index` must
+/// be less than `KprofCounts.lanes`.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
@@ -727,8 +735,8 @@ enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
                                         const char *name,
                                         struct KprofColumn *column);
 
-/// Writes messages about record sources that do not count their losses to `rows`, and their number
-/// to `count`.
+/// Sets `rows` to an array of messages, one for each record source that does not count its losses.
+/// Sets `count` to the number of messages.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
@@ -737,8 +745,8 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
                                            const struct KprofText **rows,
                                            size_t *count);
 
-/// Writes anomalies and repairs with known positions to `rows`, and their number to `count`. At
-/// most 8 of each kind and lane are kept.
+/// Sets `rows` to an array of anomalies and repairs with known positions, and `count` to their
+/// number. At most 8 of each kind and lane are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
@@ -747,7 +755,7 @@ enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recordin
                                            const struct KprofAnomaly **rows,
                                            size_t *count);
 
-/// Writes the clock of a chip that has records to `clock`.
+/// Writes the clock of a chip to `clock`. The chip must be part of the recording.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
@@ -779,7 +787,7 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
 enum KprofStatus kprof_recording_explain_json(const struct KprofRecording *recording,
                                               struct KprofText *json);
 
-/// Returns the name of the output with this index, from 0; null after the last output.
+/// Returns the name of the output with this index, from 0. Returns null if the index is too large.
 const char *kprof_output_name(size_t index);
 
 /// Writes a file, or a folder for `noc-traces` and `parquet`. The output appears only when

@@ -1,5 +1,5 @@
-// C++17 interface of the device profiler's host side: handles that free themselves, errors as
-// exceptions. All code is in this file and in the C header; link the library kprof_c.
+// C++17 interface of the device profiler's host side. Handles free themselves, and errors are
+// exceptions. All code is in this file and in the C header. Programs must link the library kprof_c.
 //
 // The rules of kprof.h apply here too: a mesh and a session can be used by one call at a time, a
 // recording may be read by any number of threads, and a periodic reader has its own thread.
@@ -37,7 +37,7 @@ inline void check(KprofStatus status) {
     }
 }
 
-/// An access that a chip refused; thrown by backends.
+/// A failed access to a chip. Backends throw this exception.
 class AccessError : public std::runtime_error {
 public:
     AccessError(std::int32_t code, const std::string& text)
@@ -52,12 +52,12 @@ private:
 struct Chip {
     std::string arch;
     std::vector<KprofCore> cores;
-    /// All other fields; the library sets `arch`, `cores` and `core_count`.
+    /// All other fields of the chip. The library sets the fields `arch`, `cores` and `core_count`.
     KprofChip description{};
 };
 
-/// A host's access to its chips. A function that throws makes the access fail; no exception passes
-/// through the library.
+/// A host's access to its chips. If a function throws, the access fails, and the library catches
+/// the exception.
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -134,7 +134,7 @@ public:
         handle_.reset(made);
     }
 
-    /// Prepares every chip; to be called before the first kernel is launched.
+    /// Prepares every chip. Call this function before the first kernel is launched.
     void init(std::uint32_t program_support_count, bool sums_enabled = false) {
         const KprofInitOptions options{sizeof(KprofInitOptions), program_support_count,
                                        sums_enabled ? 1U : 0U};
@@ -148,7 +148,7 @@ private:
     static std::int32_t access(void* context, Access call) noexcept {
         auto& backend = *static_cast<Backend*>(context);
         std::int32_t code = KPROF_ACCESS_UNREACHABLE;
-        // Storing the text may fail for lack of memory; then only the code is returned.
+        // Storing the text may fail for lack of memory. Only the code is then returned.
         try {
             try {
                 call(backend);
@@ -172,7 +172,7 @@ private:
     std::unique_ptr<KprofMesh, Free> handle_;
 };
 
-/// Contiguous values, which belong to a recording.
+/// Contiguous values. Their memory belongs to a recording.
 template <typename T>
 class Column {
 public:
@@ -215,7 +215,7 @@ struct Lane {
     Column<KprofRun> runs;
 };
 
-/// All recorded data of one run. The data that its functions return belongs to it.
+/// All recorded data of one run. Data that the functions return belongs to the recording.
 class Recording {
 public:
     explicit Recording(KprofRecording* handle) : handle_(handle) {}
@@ -288,7 +288,8 @@ public:
         return clock;
     }
 
-    /// Returns host times of cycles, and their largest possible error.
+    /// Converts cycles of a chip to nanoseconds of the host's clock. Also returns the maximum error
+    /// of these times in nanoseconds.
     std::pair<std::vector<std::int64_t>, double> host_ns(std::uint32_t chip_id,
                                                          Column<std::uint64_t> cycles) const {
         std::vector<std::int64_t> times(cycles.size());
@@ -406,7 +407,7 @@ public:
         handle_.reset(made);
     }
 
-    /// Returns the number of reads until now.
+    /// Returns the number of reads so far.
     KprofPeriodicCounts counts() const {
         KprofPeriodicCounts counts{};
         counts.struct_size = sizeof counts;
@@ -414,8 +415,8 @@ public:
         return counts;
     }
 
-    /// Stops after a last read; throws if this read failed. If this function is not called, the
-    /// destructor stops the reader.
+    /// Stops the thread after a last read. Throws if the last read failed. If this function is not
+    /// called, the destructor stops the thread.
     KprofPeriodicCounts stop() {
         KprofPeriodicCounts counts{};
         counts.struct_size = sizeof counts;

@@ -36,27 +36,28 @@ fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Borrows the value behind a pointer.
+/// Borrows the value that a pointer points to.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it points to a valid `T` that nobody changes during
 /// `'a`.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fault> {
     check(pointer, name)?;
-    // SAFETY: not null and aligned as just checked; valid and unchanged as the caller promises.
+    // SAFETY: not null and aligned, as checked above. The caller promises a valid value that nobody
+    // changes.
     Ok(unsafe { &*pointer })
 }
 
 /// Copies a struct, if the size in its first field is the size in this version.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is the
-/// size of `T`, to a valid `T`.
+/// If `pointer` is neither null nor misaligned, it points to a readable `usize`. If that number is
+/// the size of `T`, the pointer also points to a valid `T`.
 pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> Result<T, Fault> {
-    // SAFETY: the caller makes both promises.
+    // SAFETY: the caller makes the promise that `check_size` requires.
     unsafe { check_size(pointer, name) }?;
-    // SAFETY: aligned and not null, since its size could be read, which is the right one; so it
-    // leads to a valid `T`.
+    // SAFETY: `check_size` succeeded, so the pointer is aligned and not null, and the struct has
+    // the size of `T`. In this case, the caller promises a valid `T`.
     Ok(unsafe { *pointer })
 }
 
@@ -83,7 +84,7 @@ unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fa
     ))
 }
 
-/// Memory for a result, which is written once.
+/// Memory of the caller for one result. The result is written at most once.
 #[derive(Debug)]
 pub(crate) struct Out<'a, T>(&'a mut MaybeUninit<T>);
 
@@ -95,8 +96,8 @@ impl<'a, T> Out<'a, T> {
     /// uses during `'a`.
     pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         check(pointer, name)?;
-        // SAFETY: not null and aligned as just checked; memory that is ours alone as the caller
-        // promises, and `MaybeUninit` asks nothing of its content.
+        // SAFETY: not null and aligned, as checked above. The caller promises memory that nobody
+        // else uses, and `MaybeUninit` allows any content.
         Ok(Self(unsafe { &mut *pointer.cast::<MaybeUninit<T>>() }))
     }
 
@@ -110,12 +111,14 @@ impl<'a, T: HasSize> Out<'a, T> {
     /// Wraps a pointer to memory for a struct. The caller has set the struct's size field.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is
-    /// the size of `T`, to memory for a `T` that nobody else uses during `'a`.
+    /// If `pointer` is neither null nor misaligned, it points to a readable `usize`. If that number
+    /// is the size of `T`, the pointer also points to memory for a `T` that nobody else uses during
+    /// `'a`.
     pub(crate) unsafe fn sized(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         // SAFETY: the caller promises that a size can be read.
         unsafe { check_size(pointer.cast_const(), name) }?;
-        // SAFETY: the size is that of `T`, so the memory is ours alone as the caller promises.
+        // SAFETY: the struct has the size of `T`. In this case, the caller promises memory for a
+        // `T` that nobody else uses.
         unsafe { Self::new(pointer, name) }
     }
 }
@@ -135,12 +138,13 @@ pub(crate) unsafe fn array<'a, T>(
     }
     check(pointer, name)?;
     check_extent::<T>(count, name)?;
-    // SAFETY: not null and aligned, and no larger than an object may be, as just checked; valid
-    // and unchanged as the caller promises.
+    // SAFETY: not null, aligned, and not larger than `isize::MAX` bytes, as checked above. The
+    // caller promises valid elements that nobody changes.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// Borrows an array of plain numbers for writing. If `count` is 0, the pointer may be null.
+/// Borrows an array of `i64` for writing, and sets all elements to 0. If `count` is 0, the pointer
+/// may be null.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it points to `count` elements that nobody else uses
@@ -155,10 +159,11 @@ pub(crate) unsafe fn array_mut<'a>(
     }
     check(pointer, name)?;
     check_extent::<i64>(count, name)?;
-    // SAFETY: not null and aligned, and no larger than an object may be; the caller promises the
-    // memory, which this makes a number of whatever it held.
+    // SAFETY: not null, aligned, and not larger than `isize::MAX` bytes, as checked above. The
+    // caller promises the memory. Its previous content is not read, and zero bytes are a valid
+    // `i64`.
     unsafe { std::ptr::write_bytes(pointer, 0, count) };
-    // SAFETY: as above, and every element has just been set.
+    // SAFETY: as above; every element is initialised now.
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
 }
 
@@ -179,7 +184,8 @@ fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
 /// during `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Fault> {
     check(pointer, name)?;
-    // SAFETY: not null as just checked; ended by a zero byte and unchanged as the caller promises.
+    // SAFETY: not null, as checked above. The caller promises a text that ends with a zero byte and
+    // that nobody changes.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|error| Fault::invalid(format!("expected UTF-8 in `{name}`: {error}")))
 }
@@ -189,7 +195,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 /// # Safety
 /// The same as for [`text`].
 pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a Path, Fault> {
-    // SAFETY: the caller makes the same promise.
+    // SAFETY: this function has the same safety requirements as `text`.
     let text = unsafe { text(pointer, name) }?;
     if text.is_empty() {
         return Err(Fault::invalid(format!("expected a path for `{name}`, found an empty text")));
@@ -203,7 +209,8 @@ pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 /// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not taken back
 /// before.
 pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
-    // SAFETY: the caller promises where it came from, and that it is taken back once.
+    // SAFETY: the caller promises that the pointer came from `Box::into_raw` and is taken back only
+    // once.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
 
@@ -225,26 +232,26 @@ mod tests {
 
     #[test]
     fn a_size_of_another_version_is_refused_before_anything_else_is_read() {
-        // Memory for the size only: Miri finds every read beyond it.
+        // Memory for the size field only. Miri would detect a read of any other field.
         let size = 8_usize;
         let pointer = (&raw const size).cast::<Three>();
-        // SAFETY: the pointer leads to a `usize`, which is not the size of `Three`.
+        // SAFETY: the pointer points to a `usize`, which is not the size of `Three`.
         let fault = unsafe { sized(pointer, "three") }.unwrap_err();
         assert_eq!(fault.status, KprofStatus::WrongSize);
         assert!(fault.text.starts_with("expected struct_size 16 in `three`, found 8;"));
         let three = Three { struct_size: 16, value: 9 };
-        // SAFETY: the pointer leads to a whole `Three`.
+        // SAFETY: the pointer points to a whole `Three`.
         assert_eq!(unsafe { sized(&raw const three, "three") }.unwrap().value, 9);
     }
 
     #[test]
     fn null_and_misaligned_pointers_are_refused() {
-        // SAFETY: a null pointer asks nothing.
+        // SAFETY: a null pointer is allowed.
         let fault = unsafe { shared(std::ptr::null::<u64>(), "number") }.unwrap_err();
         assert_eq!(fault.text, "expected a pointer for `number`, found null");
         let numbers = [0_u64; 2];
         let odd = numbers.as_ptr().cast::<u8>().wrapping_add(1).cast::<u64>();
-        // SAFETY: a misaligned pointer asks nothing.
+        // SAFETY: a misaligned pointer is allowed.
         let fault = unsafe { shared(odd, "number") }.unwrap_err();
         assert!(fault.text.starts_with("expected `number` at a multiple of 8 bytes"));
     }
@@ -255,7 +262,7 @@ mod tests {
         // SAFETY: the count is refused before the pointer is used.
         let fault = unsafe { array(&raw const number, usize::MAX / 8, "numbers") }.unwrap_err();
         assert_eq!(fault.status, KprofStatus::WrongSize);
-        // SAFETY: an array without elements asks nothing.
+        // SAFETY: the pointer to an empty array may be null.
         assert!(unsafe { array(std::ptr::null::<u64>(), 0, "numbers") }.unwrap().is_empty());
     }
 }

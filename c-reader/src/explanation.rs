@@ -20,7 +20,7 @@ pub unsafe extern "C" fn kprof_recording_explain_json(
     json: *mut KprofText,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises memory for a text.
         let out = unsafe { Out::new(json, "json") }?;

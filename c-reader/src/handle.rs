@@ -27,7 +27,8 @@ impl<T> Handle<T> {
         Self(Mutex::new(Place::Here(value)))
     }
 
-    /// Calls a function with the value, unless another call uses the value or it is lent.
+    /// Calls a function with the value. Returns an error if another call uses the value, or if the
+    /// value is lent to a thread.
     pub(crate) fn with<R>(
         &self,
         call: impl FnOnce(&mut T) -> Result<R, Fault>,
@@ -54,7 +55,7 @@ impl<T> Handle<T> {
 
     /// Puts a lent value back; `None` marks it as lost.
     pub(crate) fn give_back(&self, value: Option<T>) {
-        // No call changes the state of a lent value.
+        // No call changes the state while the value is lent, so the lock is not poisoned.
         if let Ok(mut place) = self.0.lock() {
             *place = value.map_or(Place::Lost, Place::Here);
         }
@@ -98,15 +99,16 @@ pub(crate) unsafe fn free<T, V>(
     if pointer.is_null() {
         return Ok(());
     }
-    // SAFETY: it came from `Box::into_raw` and was not freed, so it leads to a valid `T`.
+    // SAFETY: the caller promises that the pointer came from `Box::into_raw` and was not freed, so
+    // it points to a valid `T`.
     let handle = handle_of(unsafe { shared(pointer.cast_const(), name) }?);
     match handle.with(|_| Ok(())) {
         Err(fault) if fault.status == KprofStatus::Busy => return Err(fault),
         // A handle whose value is lost can still be freed.
         _ => {}
     }
-    // SAFETY: the caller promises where it came from; no call uses it, as was just seen, and the
-    // reference to it is not used any more.
+    // SAFETY: the caller promises that the pointer came from `Box::into_raw`. No call uses the
+    // handle, as checked above, and the reference `handle` is not used any more.
     drop(unsafe { owned(pointer) });
     Ok(())
 }

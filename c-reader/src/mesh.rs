@@ -28,7 +28,7 @@ pub const KPROF_ACCESS_OK: i32 = 0;
 pub const KPROF_ACCESS_NO_SUCH_CORE: i32 = 1;
 /// Result of a callback: the range exceeds the memory.
 pub const KPROF_ACCESS_OUT_OF_RANGE: i32 = 2;
-/// Result of a callback: the chip does not answer. Any other undefined value has the same meaning.
+/// Result of a callback: the chip does not answer. Values without a constant have the same meaning.
 pub const KPROF_ACCESS_UNREACHABLE: i32 = 3;
 /// Result of a callback: the words are lost, and a retry is useless.
 pub const KPROF_ACCESS_GONE: i32 = 4;
@@ -54,7 +54,7 @@ pub struct KprofCore {
     pub logical_y: u16,
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     pub kind: u32,
-    /// Index of the core on its chip, if the cores are ordered by NoC-0 x, then y.
+    /// Index of the core among the cores of its chip, ordered by NoC-0 x, then y.
     pub flat_id: u32,
     /// L1 byte address of the control vector.
     pub control_address: u64,
@@ -77,7 +77,7 @@ pub struct KprofChip {
     pub cores: *const KprofCore,
     /// Number of cores.
     pub core_count: usize,
-    /// Size of the worker grid, as printed in a device log's first line.
+    /// Number of worker cores, as printed in the first line of a device log.
     pub max_compute_cores: u32,
     /// Number of DRAM banks among which the cores are distributed.
     pub bank_count: u32,
@@ -95,13 +95,13 @@ pub struct KprofLink {
     pub sender: u32,
     /// Index of the chip that echoes the message.
     pub receiver: u32,
-    /// Column of the sending core.
+    /// Column of the sending core on the NoC-0 grid.
     pub sender_x: u16,
-    /// Row of the sending core.
+    /// Row of the sending core on the NoC-0 grid.
     pub sender_y: u16,
-    /// Column of the echoing core.
+    /// Column of the echoing core on the NoC-0 grid.
     pub receiver_x: u16,
-    /// Row of the echoing core.
+    /// Row of the echoing core on the NoC-0 grid.
     pub receiver_y: u16,
 }
 
@@ -119,8 +119,10 @@ pub struct KprofPing {
     pub sender_end_cycles: u64,
 }
 
-/// Callbacks that access the chips of a mesh. Their parameter `chip` is the index of a chip, and
-/// `context` is the pointer below.
+/// Callbacks that access the chips of a mesh.
+///
+/// The parameter `chip` of a callback is the index of a chip in the mesh, from 0. The parameter
+/// `context` is the field `context` of this struct.
 ///
 /// The first four callbacks must be set. The other callbacks may be null.
 #[repr(C)]
@@ -178,7 +180,7 @@ pub struct KprofMeshCallbacks {
     /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
     /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
     pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
-    /// Waits on the host. If null, the calling thread sleeps.
+    /// Waits on the host for `duration_ns`. If null, the calling thread sleeps.
     pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
     /// Sends a message over the link with this index and echoes it. If null, no links are used.
     pub exchange:
@@ -201,7 +203,7 @@ unsafe impl HasSize for KprofMeshCallbacks {
 #[derive(Debug)]
 pub struct KprofMesh(pub(crate) Handle<CallbackMesh>);
 
-/// The callbacks with their context.
+/// The callbacks of a mesh, and the context that is passed to them.
 #[derive(Clone, Copy, Debug)]
 struct Accesses {
     context: *mut c_void,
@@ -237,19 +239,20 @@ impl Accesses {
         let Some(last_error) = self.last_error else {
             return format!("the access failed with code {code}");
         };
-        // SAFETY: `kprof_mesh_new` asks that callbacks may be called with the context, one after
-        // the other, by a thread that is in a call of the library or reads for it; that is so here.
+        // SAFETY: `kprof_mesh_new` requires that callbacks can be called with the context, by a
+        // thread in a call of the library or by the thread of a periodic reader. This is such a
+        // thread.
         let text = unsafe { last_error(self.context) };
         if text.is_null() {
             return format!("the access failed with code {code}");
         }
-        // SAFETY: not null; the callback promises a text with an end that is valid until the next
-        // callback, and it is copied before.
+        // SAFETY: not null. `last_error` must return a text that ends with a zero byte and is valid
+        // until the next callback. The text is copied before the next callback.
         let text = unsafe { CStr::from_ptr(text) };
         text.to_string_lossy().chars().take(LONGEST_REASON).collect()
     }
 
-    /// Converts a callback's code into a result.
+    /// Converts the result code of a callback to a `Result`.
     fn answer(&self, code: i32, range: &WordRange) -> AccessResult {
         let chip_id = range.chip_id;
         match code {
@@ -273,9 +276,9 @@ pub(crate) struct CallbackMesh {
     links: Vec<ChipLink>,
 }
 
-// SAFETY: the only thing in it that is bound to a thread is the host's context, which the library
-// passes on and never follows. `kprof_mesh_new` asks that callbacks may be called by any thread
-// that the host lets call the library with this mesh.
+// SAFETY: only the pointer `context` is not `Send`. The library passes this pointer to callbacks
+// and never dereferences it. `kprof_mesh_new` requires that callbacks can be called by every thread
+// that uses the mesh.
 unsafe impl Send for CallbackMesh {}
 
 /// A chip accessed through callbacks.
@@ -303,7 +306,7 @@ impl Device for CallbackDevice {
         let Accesses { context, read_l1, .. } = self.accesses;
         let (pointer, count) = (words.as_mut_ptr(), words.len());
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
-        // asks; the pointer leads to `count` words, which are ours and set already.
+        // requires. The pointer points to `count` initialised words of `words`.
         let code = unsafe { read_l1(context, self.index, core.x, core.y, address, pointer, count) };
         self.accesses.answer(code, &range)
     }
@@ -313,7 +316,7 @@ impl Device for CallbackDevice {
         let Accesses { context, write_l1, .. } = self.accesses;
         let (pointer, count) = (words.as_ptr(), words.len());
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
-        // asks; the pointer leads to `count` words, which the callback only reads.
+        // requires. The pointer points to `count` words, which the callback only reads.
         let code =
             unsafe { write_l1(context, self.index, core.x, core.y, address, pointer, count) };
         self.accesses.answer(code, &range)
@@ -324,7 +327,7 @@ impl Device for CallbackDevice {
         let Accesses { context, read_dram, .. } = self.accesses;
         let (pointer, count) = (words.as_mut_ptr(), words.len());
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
-        // asks; the pointer leads to `count` words, which are ours and set already.
+        // requires. The pointer points to `count` initialised words of `words`.
         let code = unsafe { read_dram(context, self.index, bank, address, pointer, count) };
         self.accesses.answer(code, &range)
     }
@@ -334,7 +337,7 @@ impl Device for CallbackDevice {
         let Accesses { context, read_wall_clock, .. } = self.accesses;
         let mut cycles = 0;
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
-        // asks; the pointer leads to a number of ours.
+        // requires. The pointer points to a local variable.
         let code = unsafe { read_wall_clock(context, self.index, core.x, core.y, &raw mut cycles) };
         self.accesses.answer(code, &range).map(|()| cycles)
     }
@@ -343,14 +346,15 @@ impl Device for CallbackDevice {
         let Some(host_time_ns) = self.accesses.host_time_ns else {
             return monotonic_ns();
         };
-        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new` asks.
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // requires.
         unsafe { host_time_ns(self.accesses.context) }
     }
 
     fn wait_ns(&mut self, duration_ns: u64) {
         match self.accesses.wait_ns {
             // SAFETY: callbacks may be called with the context during a call, as
-            // `kprof_mesh_new` asks.
+            // `kprof_mesh_new` requires.
             Some(wait_ns) => unsafe { wait_ns(self.accesses.context, duration_ns) },
             None => std::thread::sleep(Duration::from_nanos(duration_ns)),
         }
@@ -380,7 +384,7 @@ impl Mesh for CallbackMesh {
         };
         let mut ping = KprofPing::default();
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
-        // asks; the pointer leads to a struct of ours that is set already.
+        // requires. The pointer points to an initialised local struct.
         let code = unsafe { exchange(self.accesses.context, index, &raw mut ping) };
         let memory = Memory::WallClock(link.sender_core);
         self.accesses.answer(code, &WordRange { chip_id, memory, address: 0, word_count: 2 })?;
@@ -420,7 +424,7 @@ pub unsafe extern "C" fn kprof_mesh_new(
         let mut devices = Vec::with_capacity(chips.len());
         let mut ids = BTreeSet::new();
         for (index, chip) in (0..).zip(chips) {
-            // SAFETY: the caller promises that everything that chips lead to is valid.
+            // SAFETY: the caller promises that everything that the chip points to is valid.
             let description = unsafe { describe(chip) }?;
             if !ids.insert(description.chip_id) {
                 return Err(Fault::invalid(format!(
@@ -444,7 +448,7 @@ pub unsafe extern "C" fn kprof_mesh_new(
 /// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
-    // SAFETY: the caller promises where it came from.
+    // SAFETY: the caller promises that the pointer is null or came from `kprof_mesh_new`.
     guard(|| unsafe { free(mesh, "mesh", |mesh| &mesh.0) })
 }
 
@@ -454,7 +458,7 @@ pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
 /// `chip.arch` must be null or point to a text. `chip.cores` must be null or point to
 /// `chip.core_count` cores.
 unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
-    // SAFETY: the caller promises a text.
+    // SAFETY: the caller passes null or a text.
     let arch = unsafe { text(chip.arch, "chips.arch") }?;
     // SAFETY: the caller promises this many cores.
     let cores = unsafe { array(chip.cores, chip.core_count, "chips.cores") }?;

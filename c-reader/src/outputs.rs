@@ -1,4 +1,4 @@
-//! Files of a recording.
+//! Writing a recording to files.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -16,7 +16,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// Returns the name of the output with this index, from 0; null after the last output.
+/// Returns the name of the output with this index, from 0. Returns null if the index is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn kprof_output_name(index: usize) -> *const c_char {
     static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
@@ -42,21 +42,21 @@ pub unsafe extern "C" fn kprof_recording_write(
     file: *const c_char,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let output = unsafe { text(output, "output") }?;
         let output: Output = output
             .parse()
             .map_err(|error| Fault::from_error(KprofStatus::InvalidArgument, &error))?;
         let filter = match filter.is_null() {
             true => TraceFilter::default(),
-            // SAFETY: the caller promises a text.
+            // SAFETY: the caller passes null or a text.
             false => unsafe { text(filter, "filter") }?
                 .parse()
                 .map_err(|error| Fault::from_error(KprofStatus::InvalidArgument, &error))?,
         };
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let file = unsafe { path(file, "file") }?;
         output.write(recording.inner(), "", &filter, file).map_err(|error| {
             let status = match error {

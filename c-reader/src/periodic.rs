@@ -40,7 +40,7 @@ unsafe impl HasSize for KprofPeriodicCounts {
 #[derive(Debug)]
 pub struct KprofPeriodicReader {
     thread: PeriodicThread<(State, CallbackMesh)>,
-    /// Session and mesh, which are not freed while their values are lent.
+    /// Session and mesh. They cannot be freed while their values are lent to the thread.
     session: *const KprofSession,
     mesh: *const KprofMesh,
     progress: Arc<Progress>,
@@ -96,9 +96,9 @@ pub unsafe extern "C" fn kprof_periodic_start(
     reader: *mut *mut KprofPeriodicReader,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let shared_session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a mesh that lives.
+        // SAFETY: the caller passes null or a mesh that is not freed.
         let shared_mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(reader, "reader") }?;
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn kprof_periodic_counts(
     counts: *mut KprofPeriodicCounts,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a reader that lives.
+        // SAFETY: the caller passes null or a reader that is not stopped.
         let reader = unsafe { shared(reader, "reader") }?;
         // SAFETY: the caller promises a struct.
         unsafe { Out::sized(counts, "counts") }?.set(reader.progress.counts());
@@ -170,13 +170,15 @@ pub unsafe extern "C" fn kprof_periodic_stop(
             // SAFETY: the caller promises a struct.
             false => Some(unsafe { Out::sized(counts, "counts") }?),
         };
-        // SAFETY: the caller promises where it came from, and that it is stopped once.
+        // SAFETY: the caller promises that the pointer is null or came from `kprof_periodic_start`,
+        // and that the reader is stopped only once.
         let Some(reader) = (unsafe { owned(reader) }) else { return Ok(()) };
         let KprofPeriodicReader { thread, session, mesh, progress } = *reader;
         let (state, chips) =
             thread.stop().map_or((None, None), |(state, chips)| (Some(state), Some(chips)));
         let is_lost = state.is_none();
-        // SAFETY: handles whose values are lent are not freed, and these are lent until here.
+        // SAFETY: a handle is not freed while its value is lent, and the value is lent until this
+        // call.
         unsafe { shared(session, "session") }?.0.give_back(state);
         // SAFETY: as above.
         unsafe { shared(mesh, "mesh") }?.0.give_back(chips);

@@ -17,7 +17,7 @@ use crate::{
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
         session.0.with(|state| {
             state.keep_programs();
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn kprof_session_programs_json(
     json: *mut KprofText,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises memory for a text.
         let out = unsafe { Out::new(json, "json") }?;

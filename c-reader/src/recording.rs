@@ -38,7 +38,8 @@ pub const KPROF_RECORD_DATA: u32 = 3;
 pub const KPROF_RECORD_EVENT: u32 = 4;
 /// Kind of a record: 128 bits of data. The record has two values.
 pub const KPROF_RECORD_DATA_16B: u32 = 5;
-/// Number of low bits of a head that hold the zone; the bits above hold the kind.
+/// Number of low bits that contain the zone in the head of a record. The higher bits contain the
+/// kind.
 pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
 
 /// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
@@ -167,7 +168,7 @@ pub struct KprofCounts {
     pub lost_is_lower_bound: u64,
     /// Record sources that do not count their losses; 0 means that all losses are counted.
     pub uncounted_sources: u64,
-    /// Anomalies because of which data is lost or doubtful.
+    /// Anomalies that make data lost or doubtful.
     pub anomalies: u64,
     /// Anomalies that were repaired.
     pub repairs: u64,
@@ -214,8 +215,8 @@ pub struct KprofLane {
     pub data: *const u64,
     /// Number of values.
     pub data_count: usize,
-    /// Launches. Each launch contains the index of its first record, and ends where the next launch
-    /// begins.
+    /// Launches. A launch has the index of its first record, and ends before the first record of
+    /// the next launch.
     pub runs: *const KprofRun,
     /// Number of launches.
     pub run_count: usize,
@@ -259,10 +260,11 @@ pub struct KprofClock {
     pub is_host_time: u32,
     /// Nominal frequency in MHz; 0 if unknown.
     pub nominal_mhz: u32,
-    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if that
-    /// is unknown.
+    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if the
+    /// nominal frequency is unknown.
     pub frequency_ghz: f64,
-    /// Guaranteed maximum error of host times, in ns; NaN without host times.
+    /// Guaranteed maximum error of times converted to the host's clock, in ns; NaN if
+    /// `is_host_time` is 0.
     pub bound_ns: f64,
     /// Cycle of the chip's first record.
     pub first_cycle: u64,
@@ -289,7 +291,7 @@ pub unsafe extern "C" fn kprof_load(
     guard(|| {
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let file = unsafe { path(file, "file") }?;
         let loaded =
             load(file).map_err(|error| Fault::from_error(KprofStatus::LoadFailed, &error))?;
@@ -312,7 +314,8 @@ pub unsafe extern "C" fn kprof_load(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_free(recording: *mut KprofRecording) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises where it came from and that nobody uses it.
+        // SAFETY: the caller promises that the pointer is null or came from this library, and that
+        // nobody uses the recording.
         drop(unsafe { owned(recording) });
         Ok(())
     })
@@ -329,7 +332,7 @@ pub unsafe extern "C" fn kprof_recording_counts(
     counts: *mut KprofCounts,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises a struct.
         unsafe { Out::sized(counts, "counts") }?.set(recording.counts());
@@ -337,8 +340,8 @@ pub unsafe extern "C" fn kprof_recording_counts(
     })
 }
 
-/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC; `index` is
-/// less than `KprofCounts.lanes`.
+/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC. `index` must
+/// be less than `KprofCounts.lanes`.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
@@ -350,7 +353,7 @@ pub unsafe extern "C" fn kprof_recording_lane(
     lane: *mut KprofLane,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises a struct.
         let out = unsafe { Out::sized(lane, "lane") }?;
@@ -393,7 +396,7 @@ pub unsafe extern "C" fn kprof_recording_zone(
     zone: *mut KprofZone,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises a struct.
         let out = unsafe { Out::sized(zone, "zone") }?;
@@ -431,7 +434,7 @@ pub unsafe extern "C" fn kprof_recording_column_at(
     index: usize,
     column: *mut KprofColumn,
 ) -> KprofStatus {
-    // SAFETY: the caller promises the same.
+    // SAFETY: this function and its caller have the same safety requirements.
     unsafe { give_column(recording, table, |at, _| at == index, &format!("{index}"), column) }
 }
 
@@ -446,19 +449,19 @@ pub unsafe extern "C" fn kprof_recording_column(
     name: *const c_char,
     column: *mut KprofColumn,
 ) -> KprofStatus {
-    // SAFETY: the caller promises a text.
+    // SAFETY: the caller passes null or a text.
     let name = match unsafe { text(name, "name") } {
         Ok(name) => name,
         Err(fault) => return guard(|| Err(fault)),
     };
-    // SAFETY: the caller promises the same.
+    // SAFETY: this function and its caller have the same safety requirements.
     unsafe { give_column(recording, table, |_, found| found == name, name, column) }
 }
 
-/// Writes the column that `is_wanted` selects.
+/// Writes the first column that `is_wanted` selects by index and name.
 ///
 /// # Safety
-/// The same as for the functions above.
+/// The same as for [`kprof_recording_column_at`].
 unsafe fn give_column(
     recording: *const KprofRecording,
     table: *const c_char,
@@ -467,9 +470,9 @@ unsafe fn give_column(
     column: *mut KprofColumn,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let table = unsafe { text(table, "table") }?;
         // SAFETY: the caller promises a struct.
         let out = unsafe { Out::sized(column, "column") }?;
@@ -487,8 +490,8 @@ unsafe fn give_column(
     })
 }
 
-/// Writes messages about record sources that do not count their losses to `rows`, and their number
-/// to `count`.
+/// Sets `rows` to an array of messages, one for each record source that does not count its losses.
+/// Sets `count` to the number of messages.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
@@ -499,12 +502,12 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
     rows: *mut *const KprofText,
     count: *mut usize,
 ) -> KprofStatus {
-    // SAFETY: the caller promises the same.
+    // SAFETY: this function and its caller have the same safety requirements.
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
 }
 
-/// Writes anomalies and repairs with known positions to `rows`, and their number to `count`. At
-/// most 8 of each kind and lane are kept.
+/// Sets `rows` to an array of anomalies and repairs with known positions, and `count` to their
+/// number. At most 8 of each kind and lane are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
@@ -515,14 +518,14 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
     rows: *mut *const KprofAnomaly,
     count: *mut usize,
 ) -> KprofStatus {
-    // SAFETY: the caller promises the same.
+    // SAFETY: this function and its caller have the same safety requirements.
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
 }
 
-/// Writes a pointer to rows and the number of rows.
+/// Sets `rows` to an array of rows, and `count` to the number of rows.
 ///
 /// # Safety
-/// The same as for the functions above.
+/// The same as for [`kprof_recording_anomalies`].
 unsafe fn give<T>(
     recording: *const KprofRecording,
     rows: *mut *const T,
@@ -530,7 +533,7 @@ unsafe fn give<T>(
     select: impl Fn(&Rows) -> &[T],
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out_rows = unsafe { Out::new(rows, "rows") }?;
@@ -543,7 +546,7 @@ unsafe fn give<T>(
     })
 }
 
-/// Writes the clock of a chip that has records to `clock`.
+/// Writes the clock of a chip to `clock`. The chip must be part of the recording.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
@@ -555,7 +558,7 @@ pub unsafe extern "C" fn kprof_recording_clock(
     clock: *mut KprofClock,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?.inner();
         // SAFETY: the caller promises a struct.
         let out = unsafe { Out::sized(clock, "clock") }?;
@@ -593,7 +596,7 @@ pub unsafe extern "C" fn kprof_recording_host_ns(
     bound_ns: *mut f64,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a recording that lives.
+        // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?.inner();
         // SAFETY: the caller promises this many numbers.
         let cycles = unsafe { array(cycles, count, "cycles") }?;

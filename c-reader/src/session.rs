@@ -54,12 +54,14 @@ pub struct KprofReadOptions {
     pub program_support_count: u32,
     /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     pub sums_enabled: u32,
-    /// Generation of the record format: 0 detect on the chip, 1 current, 2 previous.
+    /// Generation of the record format: 0 to detect it on the chip, 1 for the current, 2 for the
+    /// previous generation.
     pub generation: u32,
-    /// Format of the program ids in launches: 0 plain, 1 encoded with the chip.
+    /// Format of the program ids in launches: 0 for plain ids, 1 for ids encoded with the chip.
     pub host_ids: u32,
-    /// Capture mode of the device: 0 records of workers, 1 records of workers and dispatch cores, 2
-    /// one envelope per trace replay, 3 records of workers that push several launches together.
+    /// Capture mode of the device. 0: records of workers. 1: records of workers and dispatch cores.
+    /// 2: one envelope zone per trace replay. 3: records of workers that push several launches
+    /// together.
     pub mode: u32,
 }
 
@@ -112,9 +114,9 @@ pub(crate) struct State {
     recorder: Option<MeshRecorder>,
     zones: ZoneTable,
     anomalies: AnomalyLog,
-    /// Performance figures of programs, if they are kept.
+    /// Performance figures of programs; `None` unless the host requested them.
     programs: Option<ProgramsPerfData>,
-    /// The last returned text, to which the caller has a pointer.
+    /// The last text that was returned to the caller. The caller has a pointer to this text.
     programs_json: String,
 }
 
@@ -210,7 +212,7 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
     options: *const KprofInitOptions,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a mesh that lives.
+        // SAFETY: the caller passes null or a mesh that is not freed.
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         let mut chosen = ProfilerOptions::default();
         if !options.is_null() {
@@ -245,7 +247,7 @@ pub unsafe extern "C" fn kprof_session_new(
         let options = unsafe { read_options(options) }?;
         let capture = match capture.is_null() {
             true => None,
-            // SAFETY: the caller promises a text.
+            // SAFETY: the caller passes null or a text.
             false => Some(unsafe { path(capture, "capture") }?),
         };
         let state = State::new(options, capture)?;
@@ -263,11 +265,11 @@ pub unsafe extern "C" fn kprof_session_new(
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_free(session: *mut KprofSession) -> KprofStatus {
-    // SAFETY: the caller promises where it came from.
+    // SAFETY: the caller promises that the pointer is null or came from `kprof_session_new`.
     guard(|| unsafe { free(session, "session", |session| &session.0) })
 }
 
-/// Adds the text of a zone, `name,file,line,KERNEL_PROFILER`.
+/// Adds the name and source location of a zone, as the text `name,file,line,KERNEL_PROFILER`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `zone_text` null or a text.
@@ -277,9 +279,9 @@ pub unsafe extern "C" fn kprof_session_add_zone_text(
     zone_text: *const c_char,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let zone_text = unsafe { text(zone_text, "zone_text") }?;
         let source = ZoneSource::from_text(zone_text).ok_or_else(|| {
             Fault::invalid(format!(
@@ -303,9 +305,9 @@ pub unsafe extern "C" fn kprof_session_add_elf(
     elf: *const c_char,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let elf = unsafe { path(elf, "elf") }?;
         session.0.with(|state| state.add_names(|names| names.add_elf_file(elf)))
     })
@@ -321,9 +323,9 @@ pub unsafe extern "C" fn kprof_session_add_zone_logs(
     folder: *const c_char,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let folder = unsafe { path(folder, "folder") }?;
         session.0.with(|state| state.add_names(|names| names.add_log_folder(folder)))
     })
@@ -342,9 +344,9 @@ pub unsafe extern "C" fn kprof_session_add_op(
     name: *const c_char,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a text.
+        // SAFETY: the caller passes null or a text.
         let name = unsafe { text(name, "name") }?;
         let fields = [(OpMetadata::NAME.to_owned(), name.to_owned())].into();
         let op = OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields };
@@ -364,7 +366,7 @@ pub unsafe extern "C" fn kprof_session_open_clocks(
     session: *mut KprofSession,
     mesh: *mut KprofMesh,
 ) -> KprofStatus {
-    // SAFETY: the caller promises handles that live.
+    // SAFETY: the caller passes null or handles that are not freed.
     unsafe {
         with_mesh(session, mesh, |state, mesh| {
             state.recorder()?.open_clocks(mesh);
@@ -382,7 +384,7 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
     session: *mut KprofSession,
     mesh: *mut KprofMesh,
 ) -> KprofStatus {
-    // SAFETY: the caller promises handles that live.
+    // SAFETY: the caller passes null or handles that are not freed.
     unsafe {
         with_mesh(session, mesh, |state, mesh| {
             let closed = state.recorder()?.close_clocks(mesh);
@@ -393,8 +395,8 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` is not 0 if no further launch follows. Runs that wait in L1 for the next launch
-/// are then read from L1.
+/// `is_last_read` must not be 0 if no further launch follows. Records that would stay in L1 until
+/// the next launch are then read from L1.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed.
@@ -404,7 +406,7 @@ pub unsafe extern "C" fn kprof_session_read(
     mesh: *mut KprofMesh,
     is_last_read: u32,
 ) -> KprofStatus {
-    // SAFETY: the caller promises handles that live.
+    // SAFETY: the caller passes null or handles that are not freed.
     unsafe { with_mesh(session, mesh, |state, mesh| state.read(mesh, is_last_read != 0)) }
 }
 
@@ -429,11 +431,12 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
         out.set(found.into());
         Ok(())
     };
-    // SAFETY: the caller promises handles that live.
+    // SAFETY: the caller passes null or handles that are not freed.
     unsafe { with_mesh(session, mesh, call) }
 }
 
-/// Ends a session, marks the end of its capture, and writes all data that was read to `recording`.
+/// Ends a session. Writes the end mark of its capture, and sets `recording` to a new recording with
+/// all data that was read.
 ///
 /// Afterwards, the session can only be freed.
 ///
@@ -446,7 +449,7 @@ pub unsafe extern "C" fn kprof_session_finish(
     recording: *mut *mut KprofRecording,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
@@ -467,7 +470,7 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
     recording: *mut *mut KprofRecording,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a mesh that lives.
+        // SAFETY: the caller passes null or a mesh that is not freed.
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
@@ -492,9 +495,9 @@ unsafe fn with_mesh(
     call: impl FnOnce(&mut State, &mut CallbackMesh) -> Result<(), Fault>,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises a session that lives.
+        // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises a mesh that lives.
+        // SAFETY: the caller passes null or a mesh that is not freed.
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         session.0.with(|state| mesh.0.with(|mesh| call(state, mesh)))
     })

@@ -126,7 +126,7 @@ mod tests {
 
     /// Returns the message of this thread's last failure.
     fn last_error() -> String {
-        // SAFETY: the pointer is that of a text that lives until the next failure of this thread.
+        // SAFETY: the pointer points to a text that is valid until the next failure of this thread.
         let text = unsafe { CStr::from_ptr(kprof_last_error()) };
         text.to_str().unwrap().to_owned()
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn versions_are_those_of_the_package() {
         assert_eq!(kprof_abi_version(), 1);
-        // SAFETY: the pointer is that of a constant with an end mark.
+        // SAFETY: the pointer points to a constant that ends with a zero byte.
         let version = unsafe { CStr::from_ptr(kprof_version()) };
         assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
     }

@@ -11,19 +11,22 @@ use std::{
     sync::OnceLock,
 };
 
-/// What hosts link, the C interfaces of kprof and of the simulator, and the program `kprof`.
+/// Build products: the libraries that hosts link (the C interfaces of kprof and of the simulator),
+/// and the program `kprof`.
 struct Built {
     kprof: PathBuf,
     simulated_mesh: PathBuf,
     program: PathBuf,
 }
 
-/// Builds the libraries and the program. Cargo is called without a package and for an example: it
-/// then uses the features of a test of the whole workspace, and reuses what such a test has built.
+/// Builds the libraries and the program.
+///
+/// Cargo is called for an example, without the name of a package. It then selects the same features
+/// as a test of the whole workspace, and reuses the build products of such a test.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
-        // The example links the library, so both are built.
+        // The example links the library of the C interface, so Cargo builds both.
         let mut command = Command::new(env!("CARGO"));
         command.args(["build", "--example=simulated_mesh", "--bin=kprof", "--locked"]);
         command.arg("--message-format=json").current_dir(root());
@@ -122,7 +125,7 @@ fn the_code_in_the_documentation_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compiler and flags that detect memory errors and leaks.
+/// Compiler flags that detect memory errors, leaks and undefined behaviour.
 const SANITIZED: [&str; 3] =
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
 
@@ -232,8 +235,7 @@ fn figures_of_programs_after_a_read_are_those_of_the_report() {
     check_programs(&of_host);
 }
 
-/// Checks that a simulated chip runs at 1 or 1.35 GHz, with an error of at most 20 parts per
-/// million.
+/// Checks that a simulated chip runs at 1 or 1.35 GHz, with an error below 30 parts per million.
 fn check_clock(found: &Value) {
     assert_eq!(found["is_host_time"], 1);
     let ghz = found["frequency_ghz"].as_f64().unwrap();
@@ -298,8 +300,10 @@ fn check_causes(workload: &str, of_host: &Path) {
     assert!(of_page == causes(text("kprof.html")), "{workload}: causes in pages differ");
 }
 
-/// Checks that the programs of the only read equal the programs in the device perf report. The
-/// report is written at the end, when the tile clocks are known slightly more precisely.
+/// Checks that the programs of the only read equal the programs in the device perf report.
+///
+/// The report is written at the end of the recording. The tile clocks are then known slightly more
+/// precisely.
 fn check_programs(of_host: &Path) {
     let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
     let programs: Value = serde_json::from_str(&text("programs.json")).unwrap();

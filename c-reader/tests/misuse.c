@@ -1,4 +1,4 @@
-/* Calls of the C interface that are wrong: each gets its error, and nothing breaks. */
+/* Invalid calls of the C interface. Each call must return its error and do no damage. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void expect(int line, KprofStatus found, KprofStatus expected, const char
 
 #define EXPECT(call, status, text) expect(__LINE__, (call), (status), (text))
 
-/* One core whose memory is this array; the first word counts accesses. */
+/* L1 of the only core. The control vector begins at address 0. */
 static uint32_t memory[4096];
 static KprofMesh *mesh_in_call;
 static int is_entered;
@@ -99,7 +99,8 @@ static void check_mesh(void) {
         fprintf(stderr, "no callback was called\n");
         failures += 1;
     }
-    /* Twelve words in a lane of DRAM that cannot be read: a loss, not a failure. */
+    /* By the control vector, a lane in DRAM has twelve words. The lane cannot be read: this is a
+     * loss, not a failure. */
     memory[0] = 12;
     KprofRecording *recording = NULL;
     EXPECT(kprof_read_device_profiler(mesh, NULL, &recording), KPROF_STATUS_OK, "");
@@ -195,7 +196,7 @@ static void check_session(void) {
     EXPECT(kprof_recording_free(NULL), KPROF_STATUS_OK, "");
 }
 
-/* Handles that a periodic reader has are answered with an error and not freed. */
+/* While a periodic reader uses handles, other calls with them return an error and free nothing. */
 static void check_periodic(void) {
     KprofMeshCallbacks callbacks;
     memset(&callbacks, 0, sizeof callbacks);

@@ -1,4 +1,4 @@
-//! Tables of a recording as C columns, built once.
+//! Tables of a recording as C columns. They are built once for each recording.
 
 use super::rows::KprofText;
 use host_reader::{
@@ -18,7 +18,7 @@ pub const KPROF_COLUMN_UINT32: u32 = 0;
 pub const KPROF_COLUMN_UINT64: u32 = 1;
 /// Type of a column's values: `int64_t`.
 pub const KPROF_COLUMN_INT64: u32 = 2;
-/// Type of a column's values: `uint8_t`, 1 for yes and 0 for no.
+/// Type of a column's values: `uint8_t`, 1 for true and 0 for false.
 pub const KPROF_COLUMN_FLAG: u32 = 3;
 /// Type of a column's values: `double`.
 pub const KPROF_COLUMN_DOUBLE: u32 = 4;
@@ -48,11 +48,11 @@ pub struct KprofColumn {
     pub is_known: *const u8,
 }
 
-/// Tables by name.
+/// Columns of each table, by table name.
 #[derive(Debug)]
 pub(super) struct Columns(Vec<(&'static str, Vec<Column>)>);
 
-/// A column as C reads it, and the arrays and texts to which it points.
+/// A column in the form that C reads, and the memory that the column points to.
 #[derive(Debug)]
 struct Column {
     name: &'static str,

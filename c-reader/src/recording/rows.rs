@@ -1,9 +1,10 @@
-//! Rows of a recording as C structs, built once.
+//! Rows of a recording as C structs. They are built once for each recording.
 
 use host_reader::{analysis::Report, anomaly::Anomaly, lane::Lane, recording::Recording};
 use std::ffi::c_char;
 
-/// A text without a terminating zero byte. It belongs to the recording, the session or the library.
+/// A text without a terminating zero byte. Its memory belongs to the recording, the session or the
+/// library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofText {
@@ -25,13 +26,13 @@ impl KprofText {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofRun {
-    /// The program, encoded with its chip.
+    /// Id of the program, encoded with the id of the chip.
     pub run_host_id: u32,
     /// 1 if the launch was a replay of a known trace, else 0.
     pub has_trace: u32,
     /// Id of the trace.
     pub trace_id: u64,
-    /// Number of the trace's replay, from 1.
+    /// Number of the replay among the replays of the trace, from 1.
     pub trace_replay: u64,
     /// Index of the launch's first record in the lane.
     pub first_record: usize,
