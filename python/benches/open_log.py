@@ -35,7 +35,7 @@ def main() -> None:
         [arguments.rust, arguments.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as rust:
         assert rust.stdin is not None and rust.stdout is not None
-        # The first round of each fills the caches of the system.
+        # The first round only fills the file cache of the system; it is not counted.
         for round_number in range(arguments.rounds + 1):
             rust.stdin.write("\n")
             rust.stdin.flush()

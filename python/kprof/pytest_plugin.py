@@ -137,7 +137,7 @@ def _regressions(
     if not common:
         yield f"expected ops of the baseline {path}, found none of them"
     for name in common:
-        # The error rate holds for all ops of the test together.
+        # The rate of false alarms is divided among the ops, so that it holds for the whole test.
         rate = FALSE_ALARM_RATE / len(common)
         if is_slower(stored[name], durations[name], rate):
             means = [sum(side) / len(side) for side in (stored[name], durations[name])]

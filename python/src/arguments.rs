@@ -6,7 +6,7 @@ use pyo3::{
 };
 use std::ops::RangeInclusive;
 
-/// Returns a whole number within bounds.
+/// Converts a Python argument to a whole number within bounds.
 ///
 /// # Errors
 /// A `TypeError` if the value is not a whole number, a `ValueError` if the number is out of bounds.
@@ -30,7 +30,7 @@ pub(crate) fn whole_number(
     })
 }
 
-/// Returns a whole number of 32 bits.
+/// Converts a Python argument to a 32-bit whole number within bounds.
 ///
 /// # Errors
 /// The errors of [`whole_number`].

@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 thread_local! {
-    /// Open zones of this thread, the innermost last.
+    /// Open zones of this thread. The innermost zone is the last element.
     static OPEN: RefCell<Vec<HostZoneGuard>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A recorder of the program's own events.
+/// Recorder for events of the Python program.
 #[pyclass(module = "kprof", frozen)]
 pub(crate) struct Host {
     pub(crate) recorder: HostRecorder,
@@ -97,7 +97,7 @@ impl Host {
         Ok(())
     }
 
-    /// Moves all events out of the recorder into a new capture.
+    /// Moves all events out of the recorder into a new capture. Returns the number of events.
     fn save(&self, path: PathBuf) -> PyResult<u64> {
         let mut writer = CaptureWriter::create(path).map_err(|error| value_error(&error))?;
         let recording = writer.append_recorder(&self.recorder);

@@ -9,7 +9,7 @@ use host_reader::report::ProgramsPerfData;
 use pyo3::{exceptions::PyValueError, prelude::*};
 use std::path::PathBuf;
 
-/// Reader that reads on request.
+/// Reader of a simulated mesh that reads on request.
 #[pyclass(module = "kprof")]
 pub(crate) struct MeshReader {
     /// `None` once the reader is finished.
@@ -27,7 +27,8 @@ impl MeshReader {
         Ok(Self { reads, programs: ProgramsPerfData::default() })
     }
 
-    /// Runs the next part of the mesh's workload and reads; returns false if it was the last part.
+    /// Runs the next part of the mesh's workload, then reads the mesh. Returns false after the last
+    /// part.
     fn read(&mut self, py: Python<'_>, mesh: &mut SimulatedMesh) -> PyResult<bool> {
         let Self { reads, programs } = self;
         let reads = reads.as_mut().ok_or_else(finished)?;
@@ -38,7 +39,7 @@ impl MeshReader {
         })
     }
 
-    /// Returns the programs of the latest read, or of all reads, as one JSON text.
+    /// Returns the figures of the programs in the latest read, or in all reads, as one JSON text.
     fn programs_json(&self, is_of_all: bool) -> PyResult<String> {
         let programs = if is_of_all { self.programs.all() } else { self.programs.latest() };
         serde_json::to_string(programs).map_err(|error| value_error(&error))

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// Reads of chips, with the failure of the last read.
+/// Reads of chips, with the failure of the last read; `None` if the last read succeeded.
 type PeriodicReads = (Reads, Option<Box<dyn Error + Send + Sync>>);
 
 /// Counts of reads, shared with other threads.
@@ -75,7 +75,7 @@ impl PeriodicReader {
         self.counts.reads.load(Ordering::Relaxed)
     }
 
-    /// Number of failed reads; the next read tries again.
+    /// Number of failed reads. The read after a failed read tries again.
     #[getter]
     fn failed_read_count(&self) -> u64 {
         self.counts.failed.load(Ordering::Relaxed)

@@ -103,7 +103,8 @@ pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> 
     to_python(tables::texts(&header, &columns))
 }
 
-/// Returns causes of slowness in an ops CSV as one JSON text, for its steady part or for all rows.
+/// Returns the causes of slowness in an ops CSV as one JSON text. The causes are for the steady
+/// part of the CSV, or for all rows.
 #[pyfunction]
 pub(crate) fn explain_ops_csv_json(
     py: Python<'_>,
@@ -174,7 +175,8 @@ impl PyRecording {
         }))
     }
 
-    /// Name, program and kernel nanoseconds of each launch; `None` where unknown.
+    /// Name, program id and kernel duration in nanoseconds of each launch. Unknown names and
+    /// durations are `None`.
     fn op_durations(&self, py: Python<'_>) -> Vec<(Option<String>, u32, Option<u64>)> {
         py.detach(|| {
             let names = self.recording.op_names();
@@ -240,7 +242,7 @@ impl PyRecording {
         self.device_table::<ProfilerTime>(py)
     }
 
-    /// Every figure as one JSON text.
+    /// All figures of the report as one JSON text.
     fn report_json(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.detach(|| {
             let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
@@ -267,7 +269,7 @@ impl PyRecording {
         explained.map_err(|error| value_error(&error))
     }
 
-    /// The HTML report, which needs no network.
+    /// The HTML report as text. The page needs no network.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());

@@ -34,10 +34,10 @@ use wire::RunHostId;
 /// Chips that one thread runs while another reads them.
 type SharedChips = Arc<Mutex<Chips>>;
 
-/// Simulated time between two opportunities to read.
+/// Simulated time between two moments at which another thread can read, in nanoseconds.
 const STRETCH_NS: u64 = 20_000;
 
-/// Locks chips. A lock poisoned by a panic is accepted: the chips keep the state that they had.
+/// Locks chips. A lock poisoned by a panic is accepted, because the chips stay usable.
 fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
     chips.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -106,7 +106,7 @@ impl SimulatedMesh {
             while let Some(phase) = self.phases.pop() {
                 lock(&self.chips).enqueue_phase(&phase);
                 while self.run_for(STRETCH_NS) {
-                    // Lets a waiting reader take the lock.
+                    // Sleep without the lock, so that a waiting reader can take it.
                     std::thread::sleep(std::time::Duration::from_micros(20));
                 }
             }

@@ -43,7 +43,7 @@ fn schema_of(columns: &[Column]) -> SchemaRef {
     ))
 }
 
-/// A table in batches, so that long lanes need no copy.
+/// A table in batches. A long lane has its own batch, so that its times need not be copied.
 pub(crate) struct Table {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<RecordBatch>,
@@ -64,10 +64,10 @@ fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
     Ok(Table { schema, batches })
 }
 
-/// Low-cardinality labels, dictionary-encoded.
+/// Dictionaries with the names of RISCs and zones, for dictionary-encoded columns.
 struct Names {
     riscs: ArrayRef,
-    /// Zones of the recording, each with the index of its label.
+    /// Index of each zone's label in `labels`.
     zones: BTreeMap<ZoneIndex, i32>,
     labels: ArrayRef,
 }
@@ -142,7 +142,7 @@ fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     ]
 }
 
-/// Returns a value for each row; all rows of a lane have the same value.
+/// Returns a value for each row. All rows of a lane have the same value.
 fn repeated<T: Clone>(lanes: &[(LaneId, usize)], value: impl Fn(LaneId) -> T) -> Vec<T> {
     lanes.iter().flat_map(|&(id, rows)| iter::repeat_n(value(id), rows)).collect()
 }
@@ -169,7 +169,7 @@ struct Place<'recording> {
     lane: &'recording Lane,
 }
 
-/// Every record.
+/// Builds the table of all records.
 pub(crate) fn records(recording: &Arc<Recording>) -> Made {
     let readout = &recording.readout;
     let used = readout.lanes().flat_map(|lane| lane.heads.iter().map(|head| head.zone()));
@@ -187,7 +187,7 @@ pub(crate) fn records(recording: &Arc<Recording>) -> Made {
     table(parts.collect(), empty)
 }
 
-/// Returns the times of all records; those of a single lane are not copied.
+/// Returns the times of all records in the lanes. The times of a single lane are not copied.
 fn times_of(recording: &Arc<Recording>, places: &[Place<'_>]) -> Buffer {
     match *places {
         [Place { device, index, .. }] => {
@@ -223,7 +223,7 @@ fn record_columns(lanes: &[&Lane], names: &Names, times: Buffer) -> Vec<Column> 
     columns
 }
 
-/// The program of each record.
+/// Returns the program id of each record in a lane.
 fn programs_of(lane: &Lane) -> Vec<u32> {
     let mut programs = vec![0; lane.record_count()];
     for (index, run) in lane.runs.iter().enumerate() {
@@ -234,8 +234,8 @@ fn programs_of(lane: &Lane) -> Vec<u32> {
     programs
 }
 
-/// Names of the kinds of records, as in device logs. Data of both sizes have the same name, which
-/// the dictionary holds once.
+/// Returns the name of each record's kind, as in device logs. Data records of both sizes have the
+/// same name, which the dictionary contains only once.
 fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> DictionaryArray<Int8Type> {
     let mut labels: Vec<&str> = Vec::new();
     let places = PacketKind::ALL.map(|kind| {
@@ -250,7 +250,7 @@ fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> Dictionary
     DictionaryArray::new(keys.collect(), Arc::new(StringArray::from(labels)))
 }
 
-/// Zones with their starts and ends.
+/// Builds the table of zones, with starts and ends.
 pub(crate) fn zones(recording: &Recording) -> Made {
     let readout = &recording.readout;
     let timeline = Timeline::from_readout(readout);
@@ -290,7 +290,7 @@ fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> 
     columns
 }
 
-/// Builder for a table of the schema, filled row by row.
+/// Builder of a table with the schema `T`, filled row by row.
 pub(crate) struct TableBuilder<T: tables::Table> {
     columns: Vec<(&'static tables::Column<T>, ColumnBuilder)>,
 }

@@ -101,7 +101,7 @@ impl TtnnSession {
         Ok((self.with_session(py, |session| Ok(session.add_chip(chip)))?, flat_ids))
     }
 
-    /// Reads a chip's rings from now on, in a thread of its own.
+    /// Starts a thread that reads the rings of a chip.
     ///
     /// The arguments are the socket of the simulated chip, the address of control vectors, the
     /// policy of full rings as a control word, and the time between two reads.
@@ -203,7 +203,8 @@ impl TtnnSession {
         Ok(PyBytes::new(py, bytemuck::cast_slice(&words)))
     }
 
-    /// Adds readings of clocks: x, y, host time before, cycles, host time after.
+    /// Adds clock readings. A reading is the x and y of a core on NoC 0, the host time in ns before
+    /// the reading, the core's cycles, and the host time in ns after the reading.
     fn add_clocks(
         &mut self,
         py: Python<'_>,
@@ -235,7 +236,7 @@ impl TtnnSession {
         self.with_session(py, |session| Ok(session.recorder.add_ops(ops)?))
     }
 
-    /// Adds the zone names in tt-metal's log of a compilation; returns how many were new.
+    /// Adds the zone names in tt-metal's log of a compilation. Returns the number of new names.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
         let log = std::fs::read(&path)?;
         let lines: Vec<_> = log
@@ -271,7 +272,8 @@ impl TtnnSession {
     /// Marks the end of the capture and returns all data that was read.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
         if let Some(reading) = self.reading.take() {
-            // A panic of the thread has printed its message; what was read is kept.
+            // If the thread panicked, its message was printed, and the data that it had read is
+            // kept.
             let _ = py.detach(|| reading.stop());
         }
         let session = lock(&self.session).take().ok_or_else(finished)?;
@@ -334,12 +336,13 @@ impl TtnnSession {
 }
 
 fn lock(session: &SharedSession) -> MutexGuard<'_, Option<Session>> {
-    // After a panic in a read, the session stays in the state that it had reached.
+    // A lock poisoned by a panic in a read is accepted, because the session keeps all data of
+    // earlier reads.
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a root for tt-metal with kprof's header; returns the variables that make tt-metal use
-/// it.
+/// Creates a root folder for tt-metal with kprof's header. Returns the variables that make tt-metal
+/// use this folder.
 #[pyfunction]
 pub(crate) fn ttnn_environment(
     python: PathBuf,
@@ -390,7 +393,7 @@ impl TtnnLaunchLog {
         Self::default()
     }
 
-    /// Adds text that was appended to the log; returns the launches that are now complete.
+    /// Adds text that was appended to the log. Returns the launches that are now complete.
     fn add(&mut self, text: &str) -> Vec<Launch> {
         self.log.add(text);
         let entries = self.log.take().into_iter();

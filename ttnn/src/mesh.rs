@@ -82,12 +82,13 @@ pub enum ChipError {
 #[derive(Clone, Debug)]
 pub struct CopiedChip {
     description: DeviceDescription,
-    /// The cores in ttnn's order.
+    /// NoC-0 coordinates of the cores, in ttnn's order.
     places: Vec<Noc0Coord>,
     /// One control vector for each core, in the order of `places`.
     controls: Vec<u32>,
-    /// Copies of the lanes' regions of all banks, concatenated.
+    /// Copies of the regions with lanes in all DRAM banks, concatenated in the order of the banks.
     lanes: Vec<u32>,
+    /// Indices of the cores with changed control vectors.
     written: BTreeSet<usize>,
 }
 
@@ -109,8 +110,9 @@ impl CopiedChip {
         Ok(chip)
     }
 
-    /// Adds the Tensix cores outside of ttnn's compute grid, some of which are dispatch cores. They
-    /// follow the worker cores in the numbering and in the list of control vectors.
+    /// Adds the Tensix cores outside of ttnn's compute grid. Some of them are dispatch cores.
+    ///
+    /// These cores follow the worker cores in the numbering and in the list of control vectors.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
@@ -166,7 +168,8 @@ impl CopiedChip {
         Ok(())
     }
 
-    /// Stores a copy of the lanes' regions of all banks, concatenated.
+    /// Stores copies of the regions with lanes in all DRAM banks, concatenated in the order of the
+    /// banks.
     ///
     /// # Errors
     /// If the number of words is wrong.
@@ -194,9 +197,10 @@ impl CopiedChip {
         usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
     }
 
-    /// Returns the control vectors that must be written to the chip after the last read. A changed
-    /// core's vector is complete, with 1 in its first word; the vectors of all other cores are all
-    /// zeros.
+    /// Returns the control vectors that must be written to the chip after the last read.
+    ///
+    /// The vector of a changed core is complete, but has 1 as its first word. The vectors of all
+    /// other cores are zeros.
     pub fn acknowledgement(&mut self) -> Vec<u32> {
         let written = std::mem::take(&mut self.written);
         let mut words = self.controls.clone();
@@ -210,8 +214,8 @@ impl CopiedChip {
         words
     }
 
-    /// Returns a core's index, and the indices in `controls` of a range of words of its control
-    /// vector.
+    /// Returns the index of a core, and the range of indices in `controls` for `word_count` words
+    /// of the core's control vector.
     fn control_words(
         &self,
         core: Noc0Coord,

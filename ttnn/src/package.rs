@@ -21,11 +21,11 @@ pub struct Package {
     pub version: String,
     /// Folder of the Python package `kprof`, if installed in the same Python.
     pub kprof: Option<PathBuf>,
-    /// Whether this build of ttnn includes TT-Metal's own profiler.
+    /// Presence of TT-Metal's own profiler in this build of ttnn.
     pub profiler: BuiltInProfiler,
 }
 
-/// Whether a build of ttnn includes TT-Metal's device profiler.
+/// Presence of TT-Metal's device profiler in a build of ttnn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltInProfiler {
     /// Included: the build uses Tracy.
@@ -87,7 +87,7 @@ fn first_line(path: &Path) -> io::Result<String> {
 }
 
 impl Package {
-    /// Asks an interpreter where its ttnn is installed, without importing ttnn; returns `None` if
+    /// Asks an interpreter where its ttnn is installed, without importing ttnn. Returns `None` if
     /// ttnn is not installed.
     ///
     /// # Errors
@@ -107,7 +107,9 @@ impl Package {
     }
 }
 
-/// Inspects TT-Metal's library: in the package's folder (wheel) or in the root of a source build.
+/// Searches TT-Metal's library for a message that only builds without a profiler contain.
+///
+/// The library is in the package's folder (wheel) or in the root of a source build.
 fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     let root = folder.parent().and_then(Path::parent);
     let libraries = [Some(folder), root].map(|root| root.map(|root| root.join(LIBRARY)));
@@ -150,8 +152,10 @@ except importlib.metadata.PackageNotFoundError:
     version = None
 print(json.dumps({'ttnn': folder('ttnn'), 'version': version, 'kprof': folder('kprof')}))
 ";
+/// Path of TT-Metal's library below the package's folder or the root of a source build.
+///
 /// # Compatibility
-/// Path of the library in the wheels of ttnn 0.81 and in source builds.
+/// Wheels of ttnn 0.81, and source builds.
 const LIBRARY: &str = "build/lib/libtt_metal.so";
 /// Part of the error message with which a build without Tracy refuses `TT_METAL_DEVICE_PROFILER`.
 ///

@@ -91,7 +91,7 @@ pub struct Session {
     visitor: Option<Visitor>,
 }
 
-/// Function that receives the data found by each read of the rings.
+/// Function that is called with the data of each read of the rings.
 struct Visitor(Box<dyn FnMut(LivePart) + Send>);
 
 impl std::fmt::Debug for Visitor {
@@ -157,7 +157,8 @@ impl Session {
         self.read()
     }
 
-    /// Reads all chips: their rings if the session streams, otherwise the copies of their memory.
+    /// Reads all chips. If the session streams, reads the rings of the cores, otherwise the copies
+    /// of the chips' memory.
     ///
     /// # Errors
     /// If nothing can be read, or if the capture cannot be written. In either case, data that was
@@ -188,7 +189,7 @@ impl Session {
         &mut self.streamed.mesh
     }
 
-    /// Reads the rings between two calls of the program. A failure is stored;
+    /// Reads the rings between two calls of ttnn by the program. A failure is stored until
     /// [`Session::take_failure`] returns it.
     ///
     /// Does nothing if the first chip has advanced by few cycles since the last read: a simulated
@@ -209,8 +210,11 @@ impl Session {
         self.failure.take()
     }
 
-    /// Reads the rings until each RISC has published all of its records, at most for some seconds.
-    /// The host must know that no launch is running, but RISCs may still be finishing the last one.
+    /// Reads the rings until each RISC has published all of its records, or for at most five
+    /// seconds.
+    ///
+    /// The host must know that the last launch is over, but RISCs may still be publishing its
+    /// records.
     ///
     /// # Errors
     /// As [`Session::read`].
@@ -240,8 +244,9 @@ impl Session {
         let read = self.read();
         self.recorder.options_mut().last_read = false;
         read?;
-        // The launch that found the cores read the clocks of all cores. A simulated chip does not
-        // advance while the host reads it, so clocks read one after the other cannot be compared.
+        // Read only one clock: the launch that found the cores has already read the clocks of all
+        // cores. A simulated chip does not advance while the host reads it, so clocks that are read
+        // one after the other cannot be compared.
         if let Some(burst) = self.streamed.ping() {
             self.recorder.add_clock_readings(burst)?;
         }
@@ -285,11 +290,11 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x: 2, y: 1 }, logical: LogicalCoord { x: 1, y: 0 } },
     ];
 
-    /// The clocks of a chip at 1 GHz are read in launches, during a program that runs for ten
+    /// Tests clock readings by launches, with a chip at 1 GHz and a program that runs for ten
     /// seconds.
     #[test]
     fn readings_by_launches_relate_a_chip_to_the_host_within_their_bound() {
-        // Time by which both cores' clocks lag behind the host's clock.
+        // Times by which the clocks of the two cores lag behind the host's clock.
         let lags_ns = [1_000_000, 1_004_000];
         let mut session = Session::new(ReadOptions::default(), None);
         let chip = CopiedChip::new(description(0, 4800), &WORKERS).unwrap();
@@ -317,8 +322,7 @@ mod tests {
             let cycles = 1_000_000_000 * seconds + 5_000_000;
             let told = first.to_host_ns(cycles);
             let off_ns = told.ns - (i64::try_from(cycles).unwrap() + lags_ns[0]);
-            // The error of a reading is at most the time from the launch's start to its end, 130
-            // us.
+            // The bound is half of the 130 us between the two readings of the host's clock.
             assert!(told.bound_ns <= 65_000.0 + 1.0, "{}", told.bound_ns);
             assert!((off_ns as f64).abs() <= told.bound_ns, "{off_ns} of {}", told.bound_ns);
         }

@@ -14,7 +14,7 @@ use std::{
     str::FromStr,
 };
 
-/// Returns the name of the file in TT-Metal's package that describes the chip.
+/// Returns the name of the file in TT-Metal's package that describes chips of an architecture.
 const fn descriptor(arch: Arch) -> &'static str {
     match arch {
         Arch::WormholeB0 => "wormhole_b0_80_arch.yaml",

@@ -23,14 +23,14 @@ use wire::{
     stream::{Policy, ToldLaunch, words},
 };
 
-/// How to access the chip of this program, and how its rings behave.
+/// Access to the simulated chip of this program, and the policy of the chip's rings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamLink {
     /// The socket at which the program's own process serves the simulated chip.
     pub socket: PathBuf,
-    /// Address of each core's control vector in L1; the rings follow it.
+    /// Address of the control vector in the L1 of each core. The rings follow the control vector.
     pub control_address: u64,
-    /// What RISCs do when their rings are full.
+    /// Policy of a RISC when its ring is full.
     pub policy: Policy,
 }
 
@@ -80,7 +80,7 @@ impl StreamedChips {
         Some(PingBurst { tile: Tile::new(chip_id, x, y), pings: vec![ping] })
     }
 
-    /// Connects to a chip and empties its rings; no program may run on the chip. If the chip was
+    /// Connects to a chip and empties its rings. No program may run on the chip. If the chip was
     /// connected before, the new connection replaces the old one.
     pub(crate) fn connect(
         &mut self,
@@ -99,7 +99,7 @@ impl StreamedChips {
         }
         let device = ChipDevice::open_known(access, &facts, description)?;
         let mut mesh = ChipMesh { devices: vec![device] };
-        // The launch that found the cores may still be running on some of them.
+        // Some cores may still be running the launch by which the host found the cores.
         let begun = Instant::now();
         while !are_at_rest(&mut mesh)? && !is_rest_overdue(begun) {
             thread::sleep(REST_INTERVAL);
@@ -140,8 +140,8 @@ pub(crate) fn are_at_rest(mesh: &mut ChipMesh<SharedChip>) -> Result<bool, Acces
     Ok(true)
 }
 
-/// Returns true if the RISCs have had enough time since `begun` to end a launch that the host knows
-/// to be over.
+/// Returns true if [`REST_MAX`] has passed since `begun`. This is the maximum time to wait until
+/// RISCs have ended a launch.
 pub(crate) fn is_rest_overdue(begun: Instant) -> bool {
     begun.elapsed() >= REST_MAX
 }

@@ -182,7 +182,7 @@ impl Build {
 /// Bit of `PROFILE_KERNEL` that enables the profiler.
 ///
 /// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, like the two bits below.
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for [`DISPATCH_CORES`] and [`SUMS`].
 const PROFILE: u32 = 1;
 /// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
 const DISPATCH_CORES: u32 = 1 << 1;
@@ -252,8 +252,8 @@ fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     fs::set_permissions(&compiler, executable).map_err(|source| failed(&compiler, source))
 }
 
-/// Creates the folder `to` with links to all entries of `from` except the one called `besides`. The
-/// folder is empty if `from` does not exist.
+/// Creates the folder `to` with links to all entries of `from`, except the entry with the name
+/// `besides`. If `from` does not exist, `to` is empty.
 fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> {
     create_folder(to)?;
     let entries = match fs::read_dir(from) {
@@ -308,7 +308,7 @@ pub fn cache_folder() -> Result<PathBuf, TreeError> {
         .join("kprof/ttnn"))
 }
 
-/// Returns 16 hexadecimal digits: a hash of the parts.
+/// Returns a hash of the parts as 16 hexadecimal digits.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -321,6 +321,8 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
 /// Folder of kprof's header in the root; TT-Metal's package has no entry with this name.
 const INCLUDE: &str = "kprof-include";
 const GXX: &str = "riscv-tt-elf-g++";
+/// Path of the compiler below TT-Metal's root.
+///
 /// # Compatibility
 /// tt-metal 0.81 searches for its compiler in the root first, then in [`SYSTEM_SFPI`].
 const COMPILER: &str = "runtime/sfpi/compiler/bin/riscv-tt-elf-g++";
@@ -341,8 +343,8 @@ mod tests {
         }
     }
 
-    /// Returns a package with a compiler that prints its arguments, and fails with
-    /// `-DPROFILE_KERNEL=9`.
+    /// Returns a folder with a package. The package's compiler prints its arguments, and fails if
+    /// they contain `-DPROFILE_KERNEL=9`.
     fn installed() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("ttnn/runtime/sfpi/compiler/bin");

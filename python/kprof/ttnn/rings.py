@@ -28,7 +28,7 @@ def ended_words(ring: list[int]) -> int:
         last = time
         at += 2 + PAYLOAD_WORDS[kind]
         depth += (kind == START) - (kind == END)
-        # The start of a zone may have been pushed already.
+        # A zone's start may have been pushed already; the ring then has only the zone's end.
         depth = max(depth, 0)
         if depth == 0 and at <= len(ring):
             ended = at

@@ -420,7 +420,7 @@ class Session:
             if self._is_capturing or self.is_finished:
                 return
             if self.streams and time.monotonic() - self._named_at >= SECONDS_BETWEEN_NAMES:
-                # Rings are read all the time: what a killed program leaves has names, too.
+                # Name ops and zones now, so that records have names even if the program is killed.
                 self._name()
             for opened in self.devices.values():
                 opened.add_launches(max(count, 0))

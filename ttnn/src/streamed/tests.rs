@@ -1,4 +1,5 @@
-//! A chip with one core whose RISC ends its launch only some time after the host asks.
+//! Tests with a simulated chip of one core. Its RISC 0 ends a launch only after the host has read
+//! the announcement word several times.
 //!
 //! The words of the core are written as `docs/streaming.md` specifies them.
 
@@ -32,12 +33,12 @@ const TILE: NocTile = NocTile { x: 8, y: 10 };
 const CORE: WorkerCore =
     WorkerCore { noc0: Noc0Coord { x: 1, y: 1 }, logical: LogicalCoord { x: 0, y: 0 } };
 
-/// The memory of the core, from its control vector on.
+/// The memory of the core, beginning with the control vector.
 struct Core {
     words: Vec<u32>,
-    /// Number of times that the host must still ask before RISC 0 ends its launch.
+    /// Remaining number of reads of the announcement word before RISC 0 ends its launch.
     asks_left: u32,
-    /// Number of written words that were not zero when the launch was running.
+    /// Number of writes by the host to the words 0 to 58 while the launch was running.
     disturbed: usize,
     clock: u32,
 }
@@ -53,7 +54,7 @@ impl Core {
         self.words[at..at + 2].copy_from_slice(&words);
     }
 
-    /// RISC 0 announces launch 1 of program 7 at time 1,000, and publishes the launch cell.
+    /// Makes RISC 0 announce launch 1 of program 7 at cycle 1,000, and publish the launch cell.
     fn begin_launch(&mut self) {
         (self.words[SIGNATURE], self.words[LAUNCHES], self.words[PROGRAM]) = (0x4B53_1000, 1, 7);
         self.add_cell(0, [0xFFF5_0001, 1_000]);
@@ -61,7 +62,7 @@ impl Core {
         (self.words[WRITTEN], self.words[TOLD_WORD]) = (2, 1 << 16);
     }
 
-    /// RISC 0 publishes three zones with id 5, of 10 cycles each, and ends the launch.
+    /// Makes RISC 0 publish three zones with id 5, of 10 cycles each, and end the launch.
     fn end_launch(&mut self) {
         for number in 2..5_u16 {
             let end = 1_000 + 100 * u32::from(number);
@@ -76,7 +77,8 @@ impl Core {
 struct LateChip(Arc<Mutex<Core>>);
 
 impl LateChip {
-    /// Returns a chip whose RISC 0 is in a launch, and ends it when the host has asked so often.
+    /// Returns a chip with RISC 0 in a launch. The RISC ends the launch after the host has read the
+    /// announcement word `asks` times.
     fn in_launch(asks: u32) -> Self {
         let mut core = Core { words: vec![0; 4096], asks_left: asks, disturbed: 0, clock: 0 };
         core.begin_launch();
@@ -121,7 +123,7 @@ impl ChipAccess for LateChip {
     fn noc_write(&self, _: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         let first = self.words(tile, address, bytes.len())?;
         let mut core = self.0.lock().unwrap();
-        // The drain's own words may change at any time.
+        // The host may write its own words, from word 59 on, at any time.
         let is_running = core.is_running() && first < 59;
         core.disturbed += usize::from(is_running);
         for (bytes, index) in bytes.as_chunks().0.iter().zip(first..) {
@@ -131,7 +133,7 @@ impl ChipAccess for LateChip {
     }
 }
 
-/// A session that streams the chip. The folder contains the socket.
+/// Returns a session that streams the chip, the server of the chip, and the folder of the socket.
 fn streaming(chip: &LateChip) -> (Session, ChipServer, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = StreamLink {
