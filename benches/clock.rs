@@ -1,11 +1,13 @@
-//! Time of the corridor fit and of converting cycles to host time.
+//! Wall-clock time of fitting a clock to pings (corridor fit), and of converting cycles to host
+//! time.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::clock::{CorridorFit, PiecewiseClock, Resolution, SteppedFit, TwoWayPing};
 use std::hint::black_box;
 
-/// Pings at 1.25 GHz. The two directions take 350 and 430 ns plus jitter; every tenth ping is
-/// delayed by 9 us.
+/// Returns pings of a clock at 1.25 GHz.
+///
+/// The two directions take 350 and 430 ns plus jitter. Every tenth ping is delayed by 9 us.
 fn pings(count: u64) -> Vec<TwoWayPing> {
     (0..count)
         .map(|index| {

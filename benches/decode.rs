@@ -45,11 +45,11 @@ use wire::{CoreKind, Cycles, Header, PacketKind, RunHeader, ZoneId, generation, 
 
 const CORE_COUNT: u16 = 64;
 const LANE_WORDS: usize = 112_000;
-/// The bench of ordered sets decodes one lane in this many, because sets take a lot of time and
+/// Number of lanes of which the bench of ordered sets decodes one. Sets take a lot of time and
 /// memory.
 const NAIVE_SHARE: usize = 16;
 
-/// Words of a lane, and the numbers of all records and of data records in them.
+/// Words of a lane, the number of records in the words, and the number of data records.
 struct Lane {
     context: LaneContext,
     words: Vec<u32>,
@@ -227,7 +227,8 @@ fn sources() -> Sources {
     (0..=u16::MAX).filter(|id| *id < 300 || *id == 0xFC0D).map(source).collect()
 }
 
-/// State of the naive reader, filled lane by lane.
+/// Reader that stores a large record for each marker in ordered sets, as TT-Metal's host reader
+/// does.
 #[derive(Default)]
 struct NaiveReader {
     sets: Vec<BTreeSet<FatRecord>>,

@@ -16,7 +16,7 @@ const RISCS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogSize {
     pub(crate) launches: u32,
-    /// Zones in addition to those of the kernel and its firmware.
+    /// Number of user zones per launch, in addition to the kernel zone and the firmware zone.
     pub(crate) zones_per_launch: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Number of launches that the simulator runs per second.
 //!
-//! An element is one RISC in one launch: firmware zone, kernel zone, kernel and push.
+//! In the throughput, an element is the work of one RISC in one launch: firmware zone, kernel zone,
+//! kernel and push.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{ProfilerOptions, init_device_profiler};
@@ -12,7 +13,7 @@ use sim::{
 };
 use std::hint::black_box;
 
-/// Launches of five RISCs on each of 64 cores.
+/// Number of launches. A launch runs five RISCs on each of 64 cores.
 const OPS: u32 = 20;
 const RISC_LAUNCHES: u64 = 64 * 5 * OPS as u64;
 

@@ -23,7 +23,7 @@ fn report(readout: &Readout) -> Report {
     Report::new(readout)
 }
 
-/// Computes the figures of a log as `kprof report` does.
+/// Reads a log and computes its figures as `kprof report` does.
 fn report_of_text(text: &[u8]) -> Report {
     let log = PackedLog::read(text, "generated").expect("a log of the same crate");
     report_of_log(log).expect("memory without a limit").1

@@ -23,7 +23,7 @@ const CLOCK_HIGH: u32 = 0xFFB1_21F4;
 const BUFFER: u32 = 0x1_0000;
 const ROUND_COUNT: u32 = 100_000;
 
-/// Registers with only the wall clock.
+/// Memory-mapped registers of a tile. Only the wall clock exists.
 struct WallClock;
 
 impl Registers for WallClock {

@@ -17,7 +17,7 @@ use wire::control::ControlLayout;
 #[path = "../../sim/tests/unit/tile.rs"]
 mod tile;
 
-/// Cost of a call.
+/// Cost of a function call on the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) instruction_count: u64,
@@ -144,7 +144,8 @@ impl Tile<NocRegisters> {
 }
 
 impl NocRegisters {
-    /// Stores the words that the NoC would write: the range of L1 set in its registers.
+    /// Stores the words that the NoC would write. The NoC's registers contain the range of these
+    /// words in L1.
     fn push(&mut self, l1: &[u8]) {
         let [start, length] = [TARG_ADDR_LO, AT_LEN_BE]
             .map(|register| self.values.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);

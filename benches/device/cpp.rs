@@ -401,8 +401,8 @@ fn kept_and_lost_add_up_in_cpp() {
     }
 }
 
-/// Without lanes, the run is refused for lack of DRAM. All of its markers except padding are
-/// refused.
+/// On a core without lanes, a launch's records are refused for lack of DRAM. All markers of the
+/// launch except padding are refused.
 #[test]
 fn a_core_without_lanes_refuses_all_in_cpp() {
     if !is_there() {

@@ -28,7 +28,8 @@ mod bar {
         ("sum", 8.0, [13.0, 11.0]),
         ("kernel_zone", 12.0, [23.0, 23.0]),
     ];
-    /// Maximum instructions and cycles to begin a launch on the aggregating RISC, for each chip.
+    /// Maximum instructions and cycles to begin a launch on the aggregating RISC, for each
+    /// architecture. The aggregating RISC, BRISC, pushes the records of all RISCs of a core.
     ///
     /// `FINISH` is the limit for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are limits for the
     /// other RISCs.
@@ -39,7 +40,8 @@ mod bar {
     pub(super) const ZONE_SITE_BYTES: u32 = 112;
     pub(super) const OUT_OF_LINE_MARKER_BYTES: u32 = 24;
     pub(super) const STACK_BYTES: u32 = 176;
-    /// Maximum bytes that the profiler adds to the firmware of each processor. BRISC also pushes.
+    /// Maximum bytes that the profiler adds to the firmware of each processor. Only BRISC has code
+    /// that pushes records.
     pub(super) const FIRMWARE_BYTES: [(&str, usize); 3] =
         [("brisc", 2944), ("ncrisc", 500), ("trisc0", 500)];
 }

@@ -1,5 +1,6 @@
-//! `kprof attach --stream`: a program's rings, read repeatedly from another process. The chip is
-//! simulated by this process, which serves it as a program with a simulated chip does.
+//! Tests of `kprof attach --stream`, which repeatedly reads the rings of another process's program.
+//!
+//! The test process simulates the chip and serves it, as a program with a simulated chip does.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -49,23 +50,25 @@ use std::{
 };
 use wire::{PacketKind, stream::Policy};
 
-/// Most of what a test waits for.
+/// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// Simulated time of an access. While a reader is attached, time passes only by its accesses, so that
-/// nothing depends on the speed of the machine.
+/// Simulated time of an access, in nanoseconds. While a reader is attached, simulated time passes
+/// only during its accesses. Results therefore do not depend on the speed of the machine.
 const ACCESS_NS: u64 = 50;
 
 /// Number of cores that run kernels.
 const CORES: usize = 8;
 
-/// The simulated chip as this process serves it. Its firmware keeps the profiler's words elsewhere
-/// than the simulator's: where an ELF file says.
+/// A simulated chip that this process serves with translated addresses.
+///
+/// A reader uses the addresses of the profiler's words in an ELF file. The simulator has these
+/// words at other addresses.
 struct Served {
     chip: Arc<SimulatedChip>,
-    /// The profiler's words of a worker according to the ELF file.
+    /// L1 addresses of a worker's profiler words according to the ELF file.
     words: Range<u64>,
-    /// How far below these addresses the simulator has them.
+    /// Difference between the addresses in the ELF file and those in the simulator.
     distance: u64,
 }
 
@@ -81,7 +84,7 @@ impl Served {
         }
     }
 
-    /// Lets the time of an access pass.
+    /// Lets [`ACCESS_NS`] of simulated time pass.
     fn pass_time(&self) {
         self.chip.with_mesh(|mesh| mesh.wait_ns(ACCESS_NS));
     }
@@ -103,12 +106,14 @@ impl ChipAccess for Served {
     }
 }
 
-/// A program on a chip: a process that names the socket, and launches that wait.
+/// A program on a simulated chip: a process with the socket in its environment, and launches that
+/// are ready to run.
 struct Program {
     folder: tempfile::TempDir,
     chip: Arc<SimulatedChip>,
     _server: ChipServer,
-    /// A process that does nothing; its environment names the socket.
+    /// A process that does nothing. An environment variable of this process contains the path of
+    /// the socket.
     process: Child,
     elf: PathBuf,
 }
@@ -132,7 +137,8 @@ fn firmware() -> Option<PathBuf> {
 }
 
 impl Program {
-    /// Returns a program whose kernels are ready to run; `None` if the machine lacks what is needed.
+    /// Returns a program with kernels that are ready to run; `None` if firmware or object code is
+    /// not installed.
     fn new(policy: Policy, ops: u32) -> Option<Self> {
         let elf = firmware()?;
         if !object_code::is_there() {
@@ -210,13 +216,13 @@ impl Program {
         assert!(self.run_for(0), "the kernels must still run");
     }
 
-    /// Ends the process, which is a reason for `kprof attach` to end.
+    /// Ends the process. This makes `kprof attach` end.
     fn end(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Returns the number of waits for a reader among the records.
+    /// Returns the number of zones in which a RISC waited for a reader.
     fn stalls(&self, records: &Records) -> u64 {
         let texts = self.chip.with_mesh(|mesh| ZoneTable::from_texts(mesh.zone_texts()).unwrap());
         let is_stall = |id: u32| texts.name(ZoneIndex(id)) == "PROFILER-DRAM-STALL";
@@ -246,7 +252,7 @@ struct Attached {
 }
 
 impl Attached {
-    /// Waits for the end; returns the JSON document and the messages.
+    /// Waits until `kprof attach` has ended. Returns its JSON document and its messages.
     fn finish(mut self) -> (Value, String) {
         let mut messages = String::new();
         self.lines.read_to_string(&mut messages).unwrap();
@@ -263,10 +269,11 @@ impl Attached {
     }
 }
 
-/// A zone or a data record: its end or time, its start (none for data), its id, its value.
+/// A zone or a data record: end of the zone or time of the data, start (`None` for data), id, and
+/// values.
 type Record = (u64, Option<u64>, u32, Vec<u64>);
 
-/// Records of each lane in the order of their times.
+/// Records by lane, sorted by time.
 type Records = BTreeMap<LaneId, Vec<Record>>;
 
 /// Decodes the cells of a lane by the table in `docs/streaming.md`.
@@ -330,13 +337,15 @@ fn readout_of(path: &Path) -> Readout {
     Capture::open(path).unwrap().runs().unwrap().remove(0).readout
 }
 
-/// Number of zones and data that the kernels record: on two RISCs of each core, 5,000 of each, and the
-/// zones of firmware and kernel.
+/// Returns the number of zones and data records of all kernels.
+///
+/// In each op, two RISCs of each core record 5,000 zones, 5,000 data records, a firmware zone and a
+/// kernel zone.
 const fn emitted(ops: u64) -> u64 {
     CORES as u64 * 2 * (2 * 5000 + 2) * ops
 }
 
-/// Returns the number of zones and data of a JSON document.
+/// Returns the number of kept zones and data records in a JSON document.
 fn kept(tables: &Value) -> u64 {
     let count = |kind: &str| tables["kept"][kind].as_u64().unwrap();
     count("zones") + count("data")
@@ -369,7 +378,7 @@ fn what_an_attached_process_reads_is_what_the_riscs_wrote() {
     }
     assert_eq!(lost(&tables), 0);
     assert_eq!(kept(&tables), count(&truth) as u64);
-    // Every record of a kernel, and waits for the host.
+    // All records of the kernels are kept. Zones for waits for the host may come in addition.
     assert!(kept(&tables) >= emitted(1), "{} of {}", kept(&tables), emitted(1));
     assert_eq!(readout.anomalies.anomaly_count(), 0, "{:?}", readout.anomalies.kept());
 }
@@ -377,7 +386,8 @@ fn what_an_attached_process_reads_is_what_the_riscs_wrote() {
 #[test]
 fn a_program_whose_reader_is_killed_runs_on_and_each_loss_is_counted() {
     const OPS: u32 = 5;
-    // Longer than a reader needs for its first measurement of the clocks.
+    // A RISC waits for at most 2^19 cycles. This is longer than a reader's first measurement of the
+    // clocks.
     let policy = Policy::Block { cycles_log2: 19 };
     let Some(mut program) = Program::new(policy, OPS) else { return };
     let first = program.path("first.kprof");
@@ -397,7 +407,7 @@ fn a_program_whose_reader_is_killed_runs_on_and_each_loss_is_counted() {
     attached.kill();
     let seen = viewer.join().unwrap();
     assert!(!seen.is_complete());
-    // Nobody reads for more than the longest wait, so that records are lost.
+    // There is no reader for longer than the maximum wait, so records are lost.
     assert!(program.run_for(700_000), "the kernels must still run");
     let attached = program.attach(&program.path("second.kprof"), &["--json"]);
     program.wait_for_end();
@@ -418,15 +428,16 @@ fn a_program_whose_reader_is_killed_runs_on_and_each_loss_is_counted() {
         let [early, late] = [&early, &late].map(|found| found.get(lane).unwrap_or(&nothing));
         assert_eq!(early[..], expected[..early.len()], "{lane}: the first records");
         assert_eq!(late[..], expected[expected.len() - late.len()..], "{lane}: the last records");
-        // A reader writes cells into its capture before it acknowledges them. If it is killed between
-        // the two, the next reader reads these cells again; the capture may also end before them.
+        // A reader writes cells into its capture before it acknowledges them. If it is killed
+        // between these steps, the next reader reads the cells again. The capture may also end
+        // before the acknowledged cells.
         let between = expected.len() as i64 - early.len() as i64 - late.len() as i64;
         assert!(between.abs() <= 256, "{lane}: {between} records are in no capture, or in both");
         missing += between;
     }
     let is_cut = |readout: &Readout| readout.losses.uncounted().count() > 0;
     assert!(is_cut(&first) && !is_cut(&second), "a capture that was cut off says so");
-    // The records of each RISC were streamed or dropped, and those dropped are counted.
+    // Every record of a RISC was either streamed, or dropped and counted.
     let streamed = count(&truth) as u64 - program.stalls(&truth);
     assert_eq!(streamed + before + counted_late, emitted(OPS.into()), "{missing} in no capture");
     // The viewer saw a part of what the first process had read.
@@ -440,7 +451,7 @@ fn ring_full_losses(readout: &Readout) -> u64 {
     entries.map(|(_, totals)| totals.zones + totals.data + totals.events).sum()
 }
 
-/// Returns the number before some words of a message.
+/// Returns the number that precedes `words` in the messages.
 fn number_before(messages: &str, words: &str) -> u64 {
     let (before, _) = messages.split_once(words).unwrap_or_else(|| panic!("{messages}"));
     let digits = before.rsplit(' ').next().unwrap().replace(',', "");

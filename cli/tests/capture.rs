@@ -207,7 +207,7 @@ fn a_torn_tail_is_named_and_the_rest_is_reported() {
     let path = folder.path().join("a.kprof");
     let bytes = std::fs::read(&path).unwrap();
     let offset = last_section_offset(folder.path(), 7);
-    // 32 bytes of header, then 5 bytes of the payload.
+    // Keep the section's header of 32 bytes, and 5 bytes of its payload.
     std::fs::write(&path, &bytes[..offset + 37]).unwrap();
 
     let check = kprof(folder.path(), &["check", "a.kprof"]);

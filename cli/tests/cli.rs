@@ -253,7 +253,8 @@ fn the_cost_of_probes_is_subtracted_and_stated() {
     }
 }
 
-/// Captures the calibration kernel as a workload, on two chips.
+/// Asserts that the cost of probes is subtracted, in a capture of the calibration kernel on two
+/// chips.
 fn assert_cost_is_subtracted(choice: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let json = |args: &[&str]| -> serde_json::Value {

@@ -23,7 +23,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"))
 }
 
-/// Returns the number of zones of a name in a device log, and their total cycles.
+/// Returns the number of zones with this name in a device log, and the total cycles of these zones.
 fn zones_of_log(folder: &Path, name: &str) -> (u64, u64) {
     let log = folder.join("generated/kprof/.logs/profile_log_device.csv");
     let log = fs::read_to_string(log).unwrap();
@@ -70,7 +70,7 @@ fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table(
     assert!(lost(&plain) > mover_zones, "{}", plain["lost"]);
 }
 
-/// Returns the number of zones of a name in the tables, and their total cycles.
+/// Returns the number of zones with this name in the tables, and the total cycles of these zones.
 fn zones_with(tables: &Value, name: &str) -> (u64, u64) {
     let zones = tables["zones"].as_array().unwrap().iter();
     let zones: Vec<&Value> = zones.filter(|zone| zone["name"] == name).collect();

@@ -28,7 +28,7 @@ fn pipeline(folder: &Path, shape: &str) {
     capture(folder, &[&fixed[..], &[shape]].concat());
 }
 
-/// Returns the kernel duration of the only launch, from another command.
+/// Returns the kernel cycles of the only launch of a pipeline, as shown by `kprof report`.
 fn length(folder: &Path, shape: &str) -> f64 {
     pipeline(folder, shape);
     let report = json_of(folder, &["report", "run.kprof", "--json"]);
@@ -161,8 +161,8 @@ fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     let ops = explained["ops"].as_array().unwrap();
     for (number, (op, shown)) in (1..).zip(ops.iter().zip(report["ops"].as_array().unwrap())) {
         let is_known = op["known_percent"].is_null() && !op["pace"].is_null();
-        // Launches just before the first loss are not checked, because a large run might not have
-        // fitted.
+        // Launches just before the first loss are not checked, because the records of a large
+        // launch might not have fitted.
         if number + 2 < first_lost {
             assert!(is_known && shown["latency_doubt"].is_null(), "{number}: {op} {shown}");
             let shares = op["critical_path"]["shares"].as_array().unwrap();
@@ -173,8 +173,8 @@ fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     }
     let first = &explained["findings"][0];
     assert_eq!((&first["cause"], &first["place"]["launch"]), (&"latency".into(), &1.into()));
-    // The gain concerns the launches whose pace is known. It is that of a single launch: 620 of
-    // 1620 cycles, and the start.
+    // The gain covers only launches with a known pace. It equals the gain of a single launch: 620
+    // of 1,620 cycles, and the start of the pipeline.
     let gain = first["gain_at_most_percent"].as_f64().unwrap();
     assert!((29.0..37.0).contains(&gain), "{gain}");
 }
@@ -249,8 +249,8 @@ fn waits_in_windows_give_the_cause_of_sums() {
     assert!((gain(&of_sums) - gain(&of_windows)).abs() < 2.0, "{of_sums} {of_windows}");
     let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
     let op = &explained["ops"][0];
-    // The op takes about 240,000 cycles. Tiles do not share an epoch. If no window is ever open on
-    // all tiles at the same time, the path is unknown.
+    // The op takes about 240,000 cycles. The clocks of tiles start at different times, so windows
+    // open at different times. If windows are never open on all tiles at once, the path is unknown.
     let percent = op["windows_percent"].as_f64().unwrap();
     assert!(percent < 15.0, "{percent}");
     assert_eq!(op["critical_path"].is_null(), percent == 0.0, "{percent}");

@@ -155,7 +155,7 @@ fn the_use_of_the_noc_is_shown_where_its_events_were_recorded() {
     assert!((percent - 32_768.0 / (10_422.0 * 32.0) * 100.0).abs() < 1e-9, "{percent}");
 }
 
-/// Returns the cells of an op's row in the ops CSV that `kprof ops` writes.
+/// Returns the ops in the ops CSV that `kprof ops` writes for a capture.
 fn reported(folder: &Path, capture: &str) -> Vec<Op> {
     let output = kprof(folder, &["ops", capture, "-o", "out"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -40,7 +40,8 @@ impl Log {
         Self { op_count, core_count: 64 }
     }
 
-    /// Returns a log in which the memory for each op is not hidden by that for its rows.
+    /// Returns a log with few rows per op, so that memory for ops is measurable beside memory for
+    /// rows.
     #[cfg(target_os = "linux")]
     const fn of_core(op_count: u64) -> Self {
         Self { op_count, core_count: 1 }
@@ -229,7 +230,7 @@ fn a_kill_leaves_no_temporary_file() {
     }
 }
 
-/// Returns the most memory that a command on a generated log takes, in KiB.
+/// Returns the peak memory of a command that reads a generated log, in KiB.
 #[cfg(target_os = "linux")]
 fn peak_kib(log: Log, command_args: &[&str], memory: &str) -> u64 {
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -241,8 +242,10 @@ fn peak_kib(log: Log, command_args: &[&str], memory: &str) -> u64 {
     peak
 }
 
-/// Returns the most memory that a command takes, in KiB. Pages of files do not count: the program's
-/// own, and those of a log that it maps. How many of them are in memory differs from run to run.
+/// Returns the peak anonymous memory of a command, in KiB.
+///
+/// Pages of mapped files do not count: the program's own file, and a mapped log. The number of
+/// these pages in memory differs from run to run.
 #[cfg(target_os = "linux")]
 fn peak_of(mut child: Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
@@ -258,7 +261,7 @@ fn peak_of(mut child: Child) -> u64 {
     peak
 }
 
-/// Returns the most memory that `kprof merge` of a generated log takes, in KiB.
+/// Returns the peak memory of `kprof merge` for a generated log, in KiB.
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 fn merge_peak_kib(log: Log) -> u64 {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -266,7 +269,8 @@ fn merge_peak_kib(log: Log) -> u64 {
     peak_kib(log, &["merge", "host=-", "-o", output.to_str().unwrap()], "1M")
 }
 
-/// Ops of the longer log; `.ci/full` takes as many as fill 15 million rows.
+/// Returns the number of ops in the longer log: `KPROF_MEMORY_OPS`, or `default`. `.ci/full` sets a
+/// number of ops with 15 million rows.
 #[cfg(target_os = "linux")]
 fn op_count_or(default: u64) -> u64 {
     let chosen = std::env::var("KPROF_MEMORY_OPS").ok();
@@ -291,7 +295,7 @@ fn the_rows_of_a_report_take_memory_only_without_a_limit() {
     let short = Log::of_chip(long.op_count / 8);
     let peaks_kib @ [short_kib, long_kib] = [short, long].map(|log| peak_kib(log, &REPORT, "1M"));
     println!("{} rows: {peaks_kib:?} KiB", long.row_count());
-    // Counts of durations stop growing.
+    // The table of duration counts stops growing, so it does not depend on the number of rows.
     assert!(long_kib < short_kib + 3_000 + long.op_count / 2, "{peaks_kib:?} KiB");
     // The packed records of an op take more than 3 KiB.
     let unlimited_kib = peak_kib(long, &REPORT, "64G");
@@ -314,7 +318,8 @@ fn ops_of_eight_times_the_rows_take_hardly_more_memory() {
     let short = Log::of_chip(long.op_count / 8);
     let (short_kib, long_kib) = (peak_kib(short, "1M"), peak_kib(long, "1M"));
     println!("{} rows: {short_kib} and {long_kib} KiB", long.row_count());
-    // The rows of the reports on an op take about 1 KiB; its packed records more than 3 KiB.
+    // For each op, the rows of the reports take about 1 KiB, and the packed records take more than
+    // 3 KiB.
     assert!(long_kib < short_kib + 3_000 + 2 * long.op_count, "{short_kib} and {long_kib} KiB");
     let unlimited_kib = peak_kib(long, "64G");
     let least_kib = long_kib + 2 * long.op_count;
@@ -325,10 +330,10 @@ fn ops_of_eight_times_the_rows_take_hardly_more_memory() {
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 fn the_memory_of_a_merge_does_not_grow_with_the_rows() {
     let long = Log::of_chip(op_count_or(800));
-    // Both have more zones than a row group of the dataset.
+    // Both logs have more zones than fit into a row group of the dataset.
     let short = Log::of_chip(long.op_count.min(1_600) / 4);
-    // The packed records of an op take more than 3 KiB. Until ops fill a row group, each takes more
-    // than a kilobyte there and in its report.
+    // The packed records of an op take more than 3 KiB. Until the ops fill a row group, an op takes
+    // more than 1 KiB in the row group and in the ops report.
     let more_ops = long.op_count - short.op_count;
     let [short_kib, long_kib] = merge_peaks_kib([short, long], 3_000 + more_ops * 5 / 3);
     println!("{} rows: {short_kib} and {long_kib} KiB", long.row_count());
@@ -339,18 +344,18 @@ fn the_memory_of_a_merge_does_not_grow_with_the_rows() {
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 fn a_merge_keeps_no_op_unpacked() {
     let logs = [8_000, 24_000].map(Log::of_core);
-    // An op takes more than a kilobyte unpacked. The ops of neither log fill a row group, in which
-    // each takes half a kilobyte; its line of the report takes a fifth of one.
+    // An unpacked op takes more than 1 KiB. The ops of neither log fill a row group. An op takes
+    // 0.5 KiB in the row group, and 0.2 KiB in the ops report.
     let more_ops = logs[1].op_count - logs[0].op_count;
     let peaks_kib = merge_peaks_kib(logs, more_ops * 7 / 5);
     println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
 }
 
-/// Returns the most memory that merges of a short and of a long log take, in KiB. The merge of the
-/// long one may take `more_kib` more.
+/// Returns the peak memory of merging a short log and of merging a long log, in KiB. Fails if the
+/// long log takes `more_kib` more than the short log.
 ///
-/// The memory is read every few milliseconds. On a busy machine this can miss the most that the
-/// short merge takes, which is then measured again.
+/// The memory is sampled every few milliseconds. On a busy machine, the samples may miss the peak
+/// of the short merge, so that merge is measured up to three times.
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 fn merge_peaks_kib([short, long]: [Log; 2], more_kib: u64) -> [u64; 2] {
     let long_kib = merge_peak_kib(long);

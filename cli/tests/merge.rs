@@ -130,7 +130,7 @@ fn records_in_a_temporary_file_are_merged_all_the_same() {
     };
     let [near, far] = [merged("1G", "near"), merged("0", "far")];
     assert_eq!(near.status.code(), Some(0), "{near:?}");
-    // Each line ends with the name of its folder.
+    // The printed lines differ only in the name of the output folder.
     let of_near = String::from_utf8(near.stdout).unwrap().replace("near:", "far:");
     assert_eq!(of_near, String::from_utf8(far.stdout).unwrap());
     assert_eq!(String::from_utf8(near.stderr).unwrap(), "");
@@ -150,7 +150,8 @@ fn records_in_a_temporary_file_are_merged_all_the_same() {
     }
 }
 
-/// Offsets for a recording that stands for four hosts, of which two are related.
+/// Offsets for a recording that is merged under four host names. Only the clocks of `x` and `y` are
+/// related by these offsets.
 const OFFSETS: &str =
     "host,offset_ns,error_ns\nx,1000,50\ny,5000,70\npast,-9000000000000000000,1\nlost,1,1\n";
 
@@ -271,8 +272,8 @@ fn write_host(from: &Path, to: &Path, truths: &[(Truth, u64)]) {
     for &((boot_id, namespace_ns, day, error_ns), later) in truths {
         let host_ns = end_ns + later;
         let on_machine = host_ns.checked_add_signed(-namespace_ns).unwrap();
-        // The reading of the clock is interrupted on one side, and the clock is off by half its
-        // bound.
+        // The time of day is read at the end of an interval of 40 ns, and is wrong by half of its
+        // stated error.
         let day_ns = on_machine + day + error_ns.unwrap_or(0) / 2;
         let reading = DayReading { before_ns: host_ns - 40, day_ns, after_ns: host_ns, error_ns };
         let boot_id = Some(boot_id);
@@ -281,7 +282,7 @@ fn write_host(from: &Path, to: &Path, truths: &[(Truth, u64)]) {
     writer.finish().unwrap();
 }
 
-/// Merges captures of hosts with these truths; returns the rows of `hosts.csv` by host.
+/// Merges captures of hosts with these true values. Returns the rows of `hosts.csv` by host.
 fn merge_hosts(folder: &Path, hosts: &[(&str, &[(Truth, u64)])]) -> BTreeMap<String, [String; 3]> {
     let single = folder.join("c.kprof");
     if !single.exists() {
@@ -324,7 +325,7 @@ fn hosts_of_several_machines_are_related_by_the_day_as_far_as_it_is_kept() {
     assert_eq!(reason("set"), "the clock of its machine was set while it was recorded");
     assert!(reason("moved").contains("several machines"), "{}", reason("moved"));
     assert_eq!(reason("older"), UNTOLD);
-    // Times of a host are those of the host's time namespace.
+    // The times in a host's capture are on the clock of the host's time namespace.
     let truths = [("x", x, DAY), ("y", y, DAY + 9_000_000 - 5_000_000)];
     for (host, (_, _, _, stated), day) in truths {
         let [offset, error, reason] = &clocks[host];

@@ -1,4 +1,4 @@
-//! `kprof noc` on logs of real chips with NoC events.
+//! Tests of `kprof noc` on logs with NoC events that TT-Metal wrote.
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
 mod program;
@@ -34,7 +34,8 @@ fn the_files_of_a_log_are_those_that_tt_metal_wrote() {
     }
 }
 
-/// A log without NoC events has those of the files next to it, and the same figures.
+/// If a log has no NoC events, `kprof noc` takes the events of the noc_trace files next to the log.
+/// The figures are the same.
 #[test]
 fn a_log_without_events_has_those_of_the_files_next_to_it() {
     for run in ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"]
@@ -68,7 +69,8 @@ fn a_log_without_events_has_those_of_the_files_next_to_it() {
     }
 }
 
-/// Where chips are in a cluster: what is known beside the log, that nothing is, or what is there.
+/// The coordinates of chips in a cluster are copied from the log's folder. If the folder has none,
+/// an existing output file is kept, or null coordinates are written.
 #[test]
 fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {
     const NAME: &str = "cluster_coordinates.json";
@@ -80,7 +82,8 @@ fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {
         assert!(noc(&[&log(run), "-o", &target]).status.success());
         let known = std::fs::read_to_string(capture.join(NAME)).unwrap();
         assert_eq!(written(), known, "{run}");
-        // A log without such a file leaves what is there as it is, and else says null as a p150's.
+        // If the log's folder has no coordinates, an existing output file is unchanged. Otherwise
+        // the output has null coordinates, as TT-Metal writes for a p150.
         let alone = folder.path().join("profile_log_device.csv");
         std::fs::copy(log(run), &alone).unwrap();
         assert!(noc(&[&alone.display().to_string(), "-o", &target]).status.success());
@@ -92,7 +95,8 @@ fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {
     }
 }
 
-/// The folder that holds the log, the one around its `.logs`, and `.logs` itself.
+/// The input may be the artifacts folder that contains `.logs`, the folder `.logs`, or the log
+/// itself.
 #[test]
 fn a_cluster_of_a_folder_is_found_where_the_log_is() {
     const NAME: &str = "cluster_coordinates.json";
@@ -115,8 +119,8 @@ fn a_cluster_of_a_folder_is_found_where_the_log_is() {
     }
 }
 
-/// Traces without a log, as they are copied elsewhere: each file is used, with its replay, and what
-/// is wrong with one is said with its name.
+/// A folder with noc_trace files but without a log can be read. Each file is used, also that of a
+/// trace replay, and each error message contains the name of the file.
 #[test]
 fn a_folder_of_traces_alone_is_read() {
     let real = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
@@ -131,7 +135,7 @@ fn a_folder_of_traces_alone_is_read() {
     };
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("noc_trace_dev0_ID0.json");
-    // Behind a byte-order mark, as editors write.
+    // The text follows a byte order mark, as some editors write it.
     std::fs::write(&first, format!("\u{FEFF}{text}")).unwrap();
     let (one, told) = counted(folder.path());
     assert!(one > 0 && told.is_empty(), "{one} events; {told}");
@@ -145,7 +149,8 @@ fn a_folder_of_traces_alone_is_read() {
     assert_eq!(two, 2 * one);
     assert!(told.contains("noc_trace_dev2_ID2.json: nothing can be read"), "{told}");
     assert!(!told.contains("unrelated"), "{told}");
-    // Written again, files keep their names, the replay's among them, and every byte.
+    // Files that are read and written again have the same names and the same bytes, also the file
+    // of the replay.
     let target = folder.path().join("again");
     let input = folder.path().display().to_string();
     assert!(noc(&[&input, "-o", &target.display().to_string()]).status.success());
@@ -153,7 +158,7 @@ fn a_folder_of_traces_alone_is_read() {
     assert_eq!(std::fs::read_to_string(target.join(replay)).unwrap(), moved);
 }
 
-/// Zones of these do not say which chip they are of; the names of the files do.
+/// In older traces, zones have no chip number, so the chip number comes from the file name.
 #[test]
 fn zones_of_older_traces_are_of_the_chip_that_the_name_says() {
     let line = captures().join("tt-npe/line-4");
@@ -204,8 +209,8 @@ fn utilization_is_of_each_program_and_says_what_is_unknown() {
     let json: serde_json::Value = serde_json::from_str(&text(&["--json"])).unwrap();
     let [program] = &json["utilization"].as_array().unwrap()[..] else { panic!("{json}") };
     assert_eq!((&program["chip"], &program["run_host_id"]), (&0.into(), &0.into()));
-    // From the trace that TT-Metal wrote: 10,402 cycles but for the last 20, and 65,536 bytes of one
-    // of six controllers, each of which moves 23.6 bytes a cycle.
+    // From the trace that TT-Metal wrote: 10,402 cycles (without the last 20 cycles), and 65,536
+    // bytes at one of six DRAM controllers. A controller moves 23.6 bytes per cycle.
     let bytes = 65_536.0 / 23.6 / 10_402.0 * 100.0;
     let found = [&program["dram_controller_percent"]["0"], &program["dram_percent"]];
     for (found, expected) in found.into_iter().zip([bytes, bytes / 6.0]) {
@@ -213,7 +218,7 @@ fn utilization_is_of_each_program_and_says_what_is_unknown() {
     }
     assert_eq!(program["gaps"], serde_json::json!([]));
     assert!(text(&[]).contains("Use of links, DRAM and Ethernet"));
-    // Files of traces do not name the architecture.
+    // noc_trace files do not contain the architecture.
     let trace = captures().join("mesham-tt-sim/wormhole-noc-4096/noc_trace_dev0_ID0.json");
     let output = noc(&[trace.to_str().unwrap(), "--utilization", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -240,7 +245,7 @@ fn a_cut_trace_is_used_as_far_as_it_goes() {
     assert!(shown.contains("WRITE_BARRIER_START") && shown.contains("Links: unknown"), "{shown}");
 }
 
-/// Files of a folder of which some are broken in one way each: each is named, and the good one is used.
+/// Each broken file in a folder is reported with its name, and the good file is used.
 #[test]
 fn a_folder_with_bad_files_keeps_the_good_ones() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,7 +285,7 @@ fn a_folder_with_bad_files_keeps_the_good_ones() {
     assert_eq!(cells, ["0", "1", "BRISC", "NOC_0", "READ", "1", "1", "64"], "{shown}");
 }
 
-/// A log of one event whose second one has no number where its data stands.
+/// A log in which one NoC event has a word instead of a number in the data column.
 #[test]
 fn lines_that_cannot_be_read_are_told_beside_the_events() {
     let text = std::fs::read_to_string(log("wormhole-noc-256")).unwrap();
@@ -311,7 +316,7 @@ fn a_log_without_noc_events_says_how_to_record_them() {
     assert!(told.contains("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1"), "{told}");
 }
 
-/// Two locks of which one is never undone, and a number that is no lock.
+/// Two locks, and a number that is not a lock. The second lock is never released.
 const LOCKS: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,NCRISC,23456,100,274911461376,1024,,TS_DATA
@@ -331,7 +336,7 @@ fn memory_that_kernels_held_is_shown_with_what_is_not_known() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("1 x 9 is no kind of lock; first: "), "{told}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    // By hand: 274911461376 is 64 << 32 | 0x20000 << 8, a lock of a circular buffer.
+    // Computed by hand: 274911461376 is 64 << 32 | 0x20000 << 8, a lock of a circular buffer.
     let held = |kind: &str, begin: u64, end: Option<u64>| {
         serde_json::json!({
             "chip": 0, "run_host_id": 1024, "core_x": 1, "core_y": 2, "risc": "NCRISC",
@@ -343,7 +348,7 @@ fn memory_that_kernels_held_is_shown_with_what_is_not_known() {
     let shown = String::from_utf8(noc(&[&path]).stdout).unwrap();
     let row = |kind| shown.lines().find(|line| line.contains(kind)).unwrap().to_owned();
     assert!(row("CB_LOCK").contains("1,200"), "{shown}");
-    // Cycles that are not known are none, not 0.
+    // Unknown cycles are an empty cell, not 0.
     let words: Vec<_> = row("MEM_LOCK").split_whitespace().map(str::to_owned).collect();
     assert_eq!(words[words.len() - 3..], ["MEM_LOCK", "1", "1"], "{shown}");
     let trace = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
@@ -356,7 +361,7 @@ fn export(arguments: &[&str]) -> Output {
     program::program().arg("export").args(arguments).output().unwrap()
 }
 
-/// Names and bytes of the files of a folder.
+/// Returns the names and the bytes of all files in a folder.
 fn files(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -370,12 +375,13 @@ fn export_writes_the_traces_that_tt_metal_wrote_as_a_folder_and_alone() {
     {
         let theirs = captures().join("mesham-tt-sim").join(run);
         let text = std::fs::read(theirs.join(NAME)).unwrap();
-        // Where none is beside the log, that of a p150 tells what is not known.
+        // If the log's folder has no such file, the output has null coordinates, like the file of a
+        // p150.
         let of_p150 = captures().join("mesham-tt-sim/blackhole-noc-256/cluster_coordinates.json");
         let cluster = std::fs::read(theirs.join("cluster_coordinates.json"));
         let cluster = cluster.unwrap_or_else(|_| std::fs::read(of_p150).unwrap());
         let alone = theirs.join(NAME).display().to_string();
-        // From the log, and from the trace itself.
+        // The input is the log, or the trace itself.
         for input in [&log(run), &alone] {
             let folder = tempfile::tempdir().unwrap();
             let traces = folder.path().join("traces");
@@ -460,8 +466,8 @@ fn exports_of_traces_that_cannot_be_are_refused_in_one_sentence() {
     assert_eq!(files(folder.path()).len(), 1, "nothing was written");
 }
 
-/// Eight rows of a Wormhole are left, of which one recorded: a write of 256 bytes to the tile
-/// (18,21), in the fourth row that is left.
+/// Log of a Wormhole with eight unharvested rows. One core has recorded a write of 256 bytes to the
+/// tile (18,21), in the fourth unharvested row.
 const HARVESTED: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,1,BRISC,12345,100,2270491512738315,1024,,TS_DATA

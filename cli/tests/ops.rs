@@ -299,8 +299,8 @@ fn counted(path: &Path, columns: &[&str]) -> std::collections::BTreeMap<String, 
     counts
 }
 
-/// Runs a workload, and makes a report from the log and from a capture; returns the ops CSV of
-/// each.
+/// Runs a workload, and makes one report from the log and one from a capture. Returns the path of
+/// each report's ops CSV.
 fn reported(folder: &Path, options: &str) -> [PathBuf; 2] {
     let run = |command: &str, output: &str| {
         let mut args = vec![command, "--cores", "64", "-o", output];
@@ -596,7 +596,7 @@ fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
         let columns =
             ["GLOBAL CALL COUNT", "DEVICE DRAM BUFFER PEAK [B]", "DEVICE L1 BUFFER PEAK [B]"];
         let expected = (1_u64..).zip(true_peaks(seed, 6)).map(|(id, [dram, l1])| {
-            // The cell is empty as long as there was no buffer.
+            // The cell is empty until the first buffer is allocated.
             let l1 = if l1 == 0 { String::new() } else { l1.to_string() };
             (format!("{}/{dram}/{l1}", id << 10), 1)
         });
@@ -635,7 +635,7 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
         for (id, (op, [dram, l1])) in (1_u64..).zip(ops.iter().zip(&peaks)) {
             assert_eq!((&op["chip_id"], &op["run_host_id"]), (&0.into(), &(id << 10).into()));
             assert_eq!(op["peak_bytes"]["DRAM"], *dram, "seed {seed} op {id}");
-            // The value is null as long as there was no buffer.
+            // The value is null until the first buffer is allocated.
             assert_eq!(op["peak_bytes"]["L1"].as_u64().unwrap_or(0), *l1, "seed {seed} op {id}");
         }
         let memories = shown["buffers"]["memories"].as_array().unwrap();

@@ -146,15 +146,16 @@ fn c_rows(capture: &Path, table: &str) -> Rows {
     let table = CString::new(table).unwrap();
     let mut recording: *mut KprofRecording = std::ptr::null_mut();
     let mut rows: Rows = Vec::new();
-    // SAFETY: a text with an end, and memory for a pointer.
+    // SAFETY: `file` ends with a zero byte, and `recording` is memory for a pointer.
     let status = unsafe { kprof_load(file.as_ptr(), 0, &raw mut recording) };
     assert_eq!(status, KprofStatus::Ok);
     for index in 0.. {
-        // SAFETY: zeros are a column without values.
+        // SAFETY: a column of zeros is valid. It has null pointers and no values.
         let mut column: KprofColumn = unsafe { std::mem::zeroed() };
         column.struct_size = size_of::<KprofColumn>();
         let (name, out) = (table.as_ptr(), &raw mut column);
-        // SAFETY: a recording that lives, a text with an end, and memory for a column of this size.
+        // SAFETY: the recording is not freed, `name` ends with a zero byte, and `out` points to a
+        // column with its size set.
         let status = unsafe { kprof_recording_column_at(recording, name, index, out) };
         if status == KprofStatus::NotAvailable {
             break;
@@ -172,7 +173,7 @@ fn c_rows(capture: &Path, table: &str) -> Rows {
 
 /// Returns a text of a recording that has not been freed.
 fn text_of(text: KprofText) -> String {
-    // SAFETY: the recording lives, so that the bytes are there.
+    // SAFETY: the recording is not freed, so the bytes are valid.
     let bytes = unsafe { slice::from_raw_parts(text.bytes.cast::<u8>(), text.size) };
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -194,13 +195,15 @@ fn value_at(column: &KprofColumn, row: usize) -> Value {
 }
 
 fn read<T: Copy>(column: &KprofColumn, values: *const T, row: usize) -> T {
-    // SAFETY: a column whose recording lives has a value of its kind for each row.
+    // SAFETY: the recording is not freed, so the column has a value of its kind for each row.
     let values = unsafe { slice::from_raw_parts(values, column.row_count) };
     values[row]
 }
 
-/// Returns the ops that the terminal shows. Titles are those of the schema, and each stands for one
-/// column. A ratio that the terminal rounds as it should is the ratio of the report.
+/// Returns the ops that the terminal shows, by column name.
+///
+/// Each title in the schema belongs to one column. If the terminal's ratio is the correctly rounded
+/// ratio of the report, the ratio of the report is returned.
 fn terminal_rows(captured: &Captured) -> Rows {
     let text = printed(captured.path(), &["report", "run.kprof", "--rows", "0"]);
     let mut lines = text.lines().skip_while(|line| !line.contains("program"));

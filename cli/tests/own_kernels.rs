@@ -88,7 +88,8 @@ fn scripts(folder: &Path, has_sums: bool) -> PathBuf {
     folder.join(if has_sums { "sdk-sums" } else { "sdk" })
 }
 
-/// Returns the zones by name with their counts, and the data, of a run on all 64 or 140 cores.
+/// Runs `kprof run --json` with these arguments, and returns its JSON document. The run uses all 64
+/// or 140 cores.
 fn zones(folder: &Path, args: &[&str]) -> serde_json::Value {
     let output = kprof(folder, &[&["run", "--json"], args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -230,7 +231,7 @@ struct Row {
     file: String,
 }
 
-/// Records of a lane by name, in recorded order.
+/// Records by lane (core and RISC) and name, in recorded order.
 type Rows = BTreeMap<(String, String), BTreeMap<String, Vec<Row>>>;
 
 /// Runs kernels, each with the option that names its processor. Returns the log's records by core,
@@ -329,7 +330,7 @@ const PROBES: [(&str, &str, &Expected); 9] = [
     ("validity", "1", &[("MyKernelOperation", ZONE)]),
 ];
 
-/// Checks what names do not show: sums, and the nesting of zones.
+/// Checks sums and the nesting of zones, which the comparison of names does not cover.
 fn assert_figures(rows: &Rows, example: &str) {
     for (lane, of_name) in rows {
         if example == "sums" {
@@ -460,8 +461,10 @@ fn every_probe_in_rust_records_what_its_example_says() {
     }
 }
 
-/// Sums of tt-metal's `llk_io_unpack.h` and `llk_io_pack.h`, which tt-metal's ops report shows.
-/// `TestOpSupportCountWithSumProfilingEnabled` requires them in every row.
+/// Source of a kernel with the sum zones of tt-metal's `llk_io_unpack.h` and `llk_io_pack.h`.
+///
+/// tt-metal's ops report shows these sums, and `TestOpSupportCountWithSumProfilingEnabled` requires
+/// them in every row.
 const COMPUTE_WAITS: &str = r#"
 #include "tools/profiler/kernel_profiler.hpp"
 

@@ -137,7 +137,7 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
         .collect();
     assert_eq!(found, expected);
 
-    // Each launch runs on one core, which is as slow as the average.
+    // Each launch runs on one core, so the slowest core equals the average.
     let rows = imbalance.as_array().unwrap();
     assert_eq!(rows.len(), 3, "{imbalance}");
     assert!(rows.iter().all(|row| row[5] == 1 && row[6] == 1.0), "{imbalance}");
@@ -253,7 +253,7 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name".to_owned());
     let answers = ask(folder, &statements);
     let [.., of_ops, zones, events, names] = &answers[..] else { panic!("{answers:?}") };
-    // The program that made the capture records the times at which it ran the three ops.
+    // `kprof capture` has recorded a host zone `RunPrograms` around the three ops.
     let [run] = &of_ops.as_array().unwrap()[..] else { panic!("{of_ops}") };
     assert_eq!((&run[0], &run[2], &run[4]), (&"node-1".into(), &"RunPrograms".into(), &3.into()));
     let place = |line: u32| json!(["main", "host", "src/host.rs", line]);
@@ -608,9 +608,9 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
 /// Waits of a recording, taken from its records according to `docs/wire-extensions.md`.
 #[derive(Default)]
 struct Recorded {
-    /// Core, RISC, program, kind, key, start and duration.
+    /// Single waits: core, RISC, program, kind, key, start and duration.
     waits: Vec<Value>,
-    /// Core, RISC, program, kind, key, number and cycles.
+    /// Sums of waits: core, RISC, program, kind, key, number and cycles.
     sums: Vec<Value>,
 }
 

@@ -72,7 +72,7 @@ fn capture_readout(path: &Path) -> Readout {
     run.readout
 }
 
-/// Slices of each lane: number, sum of depths, and sum of cycles.
+/// Sums over the slices of each lane: number of slices, depths, and cycles.
 type LaneSums = BTreeMap<(String, String, String), (u64, u64, u64)>;
 
 fn expected_zones(readout: &Readout) -> LaneSums {
@@ -103,7 +103,7 @@ const ZONES: &str = "
 const POINTS: &str = "
     select category, count(*) as n from slice
     where category in ('event', 'data', 'sum') group by 1 order by 1";
-/// Arrows lead from the instant at which an op begins to the first kernel on each core.
+/// SQL query for arrows. An arrow leads from the start of an op to the first kernel on each core.
 const FLOWS: &str = "
     with kernels as (
         select slice.id as id, slice.ts as ts, lane.parent_id as core,
@@ -527,7 +527,7 @@ fn what_the_host_did_stands_on_the_clock_of_the_chips() {
     assert_eq!((&zone["dur"], &zone["ops"]), (&duration_ns.into(), &1.into()));
     let [mark] = &answers[2][..] else { panic!("{answers:?}") };
     assert_eq!((&mark["name"], &mark["plotted"]), (&"an op has run".into(), &1.5.into()));
-    // The program that made the capture records the times at which it ran the two ops.
+    // `kprof capture` has recorded a host zone around the run of the two ops.
     assert_eq!(answers[3][0]["ops"], 2);
 }
 
@@ -551,11 +551,13 @@ fn a_chrome_trace_and_the_summary_of_a_capture_have_the_host_too() {
 
     let output = program::kprof(folder.path(), &["info", "host.kprof"]);
     let shown = String::from_utf8(output.stdout).unwrap();
-    // Three events, and four events of the program: two clock samplings, a run and a read.
+    // Three added events, and four events of `kprof capture`: two clock samplings, a run and a
+    // read.
     assert!(shown.contains("Host: 7 events, 0 dropped"), "{shown}");
 }
 
-/// Zones, arrows and first op of each process, and whether each arrow stays within its process.
+/// SQL query for each process: number of zones, time of the first op, and number of arrows that
+/// stay within the process.
 const MERGED: &str = "
     select process.name as host, sum(slice.category = 'zone') as zones,
         min(iif(slice.category = 'op', slice.ts, null)) as first,

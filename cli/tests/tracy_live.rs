@@ -38,7 +38,7 @@ use wire::{PacketKind, stream::Policy};
 /// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Zones of a lane in the order of their ends: name, end, duration.
+/// Name, end and duration of each zone in a lane, sorted by end.
 type Zones = Vec<(String, i64, i64)>;
 
 fn record(address: SocketAddr, stop: &AtomicBool) -> TracyRecording {
@@ -123,8 +123,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Asserts that these are all records that were sent or, if a viewer has left, most of them: some
-    /// may have been on their way to it.
+    /// Asserts that these are all sent records or, if the viewer left early, more than half of the
+    /// sent zones. Some records may have been in transit when the viewer left.
     fn assert_of(self, sent: Self, is_whole: bool) {
         let most = self.zones <= sent.zones && self.points <= sent.points;
         assert!(most && self.zones > sent.zones / 2, "{self:?} of {sent:?}");

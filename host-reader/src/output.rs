@@ -293,7 +293,7 @@ fn write_dataset(
         has_one_recording: true,
     };
     let files = crate::export::ParquetDataset::new(&folder.into(), labels, &CancelFlag::default());
-    // This error does not occur, because the name is never empty.
+    // The name is never empty, so this error does not occur.
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };
     let report = report(recording, filter);

@@ -4,10 +4,11 @@
 
 use core::{arch::asm, panic::PanicInfo};
 
-/// Stands for the code that a zone measures: one `nop`, which the probes' code must not cross.
+/// Placeholder for the code that a zone measures: one `nop`. The compiler does not move code of the
+/// probes across it.
 #[inline(always)]
 pub(crate) fn body() {
-    // SAFETY: an instruction without effect that the compiler cannot look into.
+    // SAFETY: `nop` has no effect.
     unsafe { asm!("nop") };
 }
 
@@ -72,7 +73,7 @@ mod others {
     #[unsafe(no_mangle)]
     #[unsafe(link_section = ".text.probe.begin_own")]
     extern "C" fn begin_own(_: u32) {
-        // SAFETY: the function that the firmware of such a RISC calls through a linker symbol.
+        // SAFETY: the firmware of a RISC that does not aggregate calls the same function.
         unsafe { kprof_begin_own() };
     }
 
@@ -88,7 +89,7 @@ mod others {
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
-        // SAFETY: stops the core.
+        // SAFETY: `ebreak` only stops the core.
         unsafe { asm!("ebreak") };
     }
 }

@@ -1,4 +1,5 @@
-//! A wait through the profiler's macros, and a plain loop: the same code if waits are not recorded.
+//! A wait through the profiler's macros, and a plain loop. Both compile to the same code if waits
+//! are not recorded.
 
 #![allow(unsafe_code, reason = "exported functions, a word that others change")]
 

@@ -1,4 +1,4 @@
-//! A run of the program that reads hardware counters, and the same run in this process. The latter
+//! Runs `kprof` with hardware counters, and repeats the run inside the test process. The repetition
 //! reports the true counts of the simulated coprocessors.
 
 use crate::program::kprof;
@@ -14,12 +14,14 @@ use sim::{
 use std::{collections::BTreeMap, path::Path};
 
 pub(crate) const OPS: u32 = 2;
-/// FPU and threads. One run can count both groups, so no later run is merged.
+/// Counter groups of the FPU and of the threads' instructions. One run can count both groups, so no
+/// later run is merged.
 const GROUPS: u32 = 1 | 1 << 5;
 /// Number of counters in these groups.
 pub(crate) const COUNTERS: usize = 3 + 59;
 
-/// Events of each counter that the simulator models, and the cycles over which they were counted.
+/// Number of events and number of counted cycles of each counter that the simulator models, by
+/// counter.
 pub(crate) type Readings = BTreeMap<&'static str, (u64, u64)>;
 
 /// Readings by program and core.
@@ -90,7 +92,7 @@ fn truth(arch: Arch) -> Counted {
     counted
 }
 
-/// Metrics that can be computed from the modelled counters, each with the counter whose rate it is.
+/// Metrics that equal the rate of one modelled counter, each with the name of that counter.
 pub(crate) const METRICS: [(&str, &str); 6] = [
     ("FPU Util", "FPU_COUNTER"),
     ("SFPU Util", "SFPU_COUNTER"),

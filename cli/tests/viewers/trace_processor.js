@@ -2,9 +2,10 @@
 //
 //   node trace_processor.js FOLDER TRACE SQL...
 //
-// FOLDER holds engine_bundle.js and the .wasm files. Prints one line for each query: a JSON
-// array of rows, each an object by column name. Ends with code 1 if the trace or a query is
-// refused. The engine wants to be a web worker, so this file plays the browser around it.
+// FOLDER contains engine_bundle.js and the .wasm files. Prints one line for each query: a JSON
+// array of rows, where a row is an object with a field for each column. Exits with code 1 if the
+// trace or a query is refused. The engine must run as a web worker, so this file provides the
+// parts of a browser that the engine uses.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -21,7 +22,7 @@ const fail = (what) => { console.error(`trace processor: ${what}`); host.exit(1)
 host.on('uncaughtException', (error) => fail(error.message));
 host.on('unhandledRejection', (error) => fail(error && error.message));
 
-// Protobuf: what little of it the conversation needs.
+// The parts of the Protobuf encoding that the messages need.
 const varint = (value) => {
   const bytes = [];
   for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) | 128);
@@ -89,7 +90,7 @@ const answers = [];
 let rows = new Rows();
 let received = Buffer.alloc(0);
 
-/** Takes an answer; answers come as a stream that may be cut anywhere. */
+/** Receives a part of the stream of answers. A part may end anywhere in an answer. */
 function receive(bytes) {
   received = Buffer.concat([received, bytes]);
   for (;;) {
@@ -117,7 +118,7 @@ function take(message) {
   }
 }
 
-// The browser.
+// The parts of a browser that the engine uses.
 const port = { onmessage: null, postMessage: receive };
 const readFile = (name) => fs.readFileSync(path.join(folder, path.basename(name)));
 const self = { location: { href: `file://${folder}/engine_bundle.js` } };
@@ -129,7 +130,7 @@ Object.assign(globalThis, {
     open(method, name) { this.name = name; }
     send() { this.response = readFile(this.name); }
   },
-  // The engine refuses to run where it finds Node.
+  // The engine refuses to run if it detects Node by this variable.
   process: undefined,
 });
 console.log = console.warn = () => {};
@@ -145,11 +146,11 @@ function converse() {
   send(request(FINALIZE));
   for (const query of queries) send(request(QUERY, field(QUERY_ARGS, field(1, Buffer.from(query)))));
   if (answers.length !== queries.length) fail(`${queries.length} queries, ${answers.length} answers`);
-  // Written at once: what a pipe has not taken is lost when the process ends.
+  // Write synchronously: when the process exits, pending output to a pipe would be lost.
   const lines = answers.map((answer) => JSON.stringify(answer) + '\n');
   fs.writeFileSync(1, lines.join(''));
   host.exit(0);
 }
 
-// The engine has compiled itself by now; what it does on being ready are promises.
+// The engine is compiled at this point, but its pending promises must run before the first request.
 setTimeout(converse, 0);

@@ -22,7 +22,7 @@ pub struct Environment {
     pub problems: Vec<Problem>,
 }
 
-/// Mask of the counter groups that are banks of L1 counters. A run can only use one of them.
+/// Mask of the counter groups that are banks of L1 counters. A run can use only one of these banks.
 const L1_BANKS: u32 = 0b11_1101_1000;
 
 impl Environment {

@@ -162,7 +162,7 @@ impl Settings {
 
     /// Returns the variables that select these settings, in TT-Metal's order, each with its value.
     ///
-    /// Variables that are not returned must be unset or have no effect.
+    /// All other variables must be unset, or set to values without effect.
     ///
     /// ```
     /// use host_reader::environment::{Environment, Settings};
@@ -176,7 +176,8 @@ impl Settings {
         let mut settings = self.clone();
         let mut value = move |variable: &Variable| match variable.form {
             _ if variable.needs_profiler && !self.profiler => None,
-            // An older name of `NOC_DEBUG`.
+            // This is the old name of the variable `NOC_DEBUG`. Settings are written with the new
+            // name.
             _ if variable.name == NOC_DEBUG_OLD => None,
             Form::Switch { flag, turns } => (*flag(&mut settings) == turns).then(|| "1".to_owned()),
             Form::Presence(flag) => flag(&mut settings).then(|| "1".to_owned()),

@@ -88,12 +88,12 @@ pub const VARIABLES: [Variable; 27] = [
     dependent(switch("TT_METAL_PROFILER_SUM", |on| &mut on.sums)),
     dependent(switch(ACCUMULATE, |on| &mut on.accumulate)),
     other(SUPPORT_COUNT),
-    // No longer read by TT-Metal.
+    // TT-Metal does not read this variable any more.
     other(MID_RUN_PUSH),
     off_switch("TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES", |on| &mut on.files),
     dependent(off_switch("TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY", |on| &mut on.tracy)),
     switch(NOC_DEBUG, |on| &mut on.non_dropping),
-    // The name of `TT_METAL_NOC_DEBUG_DUMP` until 2026.
+    // Until 2026, `TT_METAL_NOC_DEBUG_DUMP` had this name.
     switch(NOC_DEBUG_OLD, |on| &mut on.non_dropping),
     other(POLL_INTERVAL),
     other(FULL_READ_INTERVAL),

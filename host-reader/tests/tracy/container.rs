@@ -32,7 +32,7 @@ fn blocks(mut bytes: &[u8]) -> Vec<&[u8]> {
     blocks
 }
 
-/// Decompresses LZ4 blocks; each block may refer to the previous one.
+/// Decompresses LZ4 blocks. A block may refer to the content of the previous block.
 fn lz4(blocks: &[&[u8]]) -> Vec<u8> {
     let mut content = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -44,7 +44,8 @@ fn lz4(blocks: &[&[u8]]) -> Vec<u8> {
     content
 }
 
-/// Decompresses zstd streams; the blocks of each stream are one frame without an end.
+/// Decompresses zstd streams. The blocks of each stream form one frame, without the block that ends
+/// a frame.
 fn zstd(blocks: &[&[u8]], stream_count: usize) -> Vec<u8> {
     let streams: Vec<Vec<u8>> = (0..stream_count.min(blocks.len()))
         .map(|stream| {

@@ -1,4 +1,4 @@
-//! Feeds of a running program, received by the strict viewer while parts are added.
+//! Tests of live feeds: the strict viewer receives data while reads are added to the feed.
 
 use super::{
     items::Version, live::capture_tool, reader, reader::TracyFile, recorded::Recorded, viewer,
@@ -29,7 +29,7 @@ use std::{
 };
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Most of what a test waits for.
+/// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const LOAD: u16 = 1;
@@ -39,10 +39,10 @@ fn lane(risc: Risc) -> LaneId {
     LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc }
 }
 
-/// Zones of a lane: marker id, start, end; a zone before its nested zones.
+/// Zones of a lane: marker id, start and end in nanoseconds. A zone precedes its nested zones.
 type Zones = Vec<(u16, u64, u64)>;
 
-/// Returns what one read has found.
+/// Returns the data of one read with these zones.
 fn read(lanes: &[(Risc, Zones)]) -> Recorded {
     let mut read = Recorded::empty();
     for (id, name) in [(LOAD, "LOAD"), (LOOP, "LOOP")] {
@@ -106,8 +106,10 @@ impl Served {
     }
 }
 
-/// Three reads of two RISCs. In the second one a zone ends that began before those of the first
-/// one; in the third one, a zone that began three seconds earlier.
+/// Returns three reads of two RISCs, with zones that end later than their nested zones were read.
+///
+/// The second read has a zone that began before all zones of the first read. The third read has a
+/// zone that began three seconds before its end.
 fn reads() -> [Recorded; 3] {
     let early = vec![(LOAD, 1_000, 1_010), (LOAD, 1_020, 1_035)];
     let mut first = read(&[(Risc::Brisc, early), (Risc::Ncrisc, vec![(LOAD, 1_005, 1_006)])]);
@@ -137,7 +139,7 @@ fn shown(file: &TracyFile) -> Shown {
     lanes.map(|(id, found)| (file.thread_names[id].clone(), zones(found))).collect()
 }
 
-/// What viewers see of [`reads`]; the first record is at 0.
+/// Returns the zones that viewers must show for [`reads`]. The first record is at time 0.
 fn expected() -> Shown {
     let load = |start, end| ("LOAD".to_owned(), String::new(), start, end);
     let around = |function: &str, start, end| ("LOOP".to_owned(), function.to_owned(), start, end);
@@ -174,7 +176,7 @@ fn viewers_of_every_version_see_zones_as_they_are_read() {
             assert!(served.feed.wait_for_viewer(LIMIT));
             for read in reads() {
                 served.add(&read);
-                // Each part is taken before the next one exists.
+                // The viewer has received each read before the next read is added.
                 served.wait_for(|pressure| pressure.waiting_zones == 0);
             }
             served.finish();
@@ -264,7 +266,7 @@ fn viewers_that_stall_or_leave_hold_up_neither_the_program_nor_others() {
         drop(leaving);
         for number in 0..READS {
             served.add(&many(number * ZONES, ZONES));
-            // The program runs at the pace of the viewer that takes everything.
+            // The pause lets the viewer that receives everything keep up.
             thread::sleep(Duration::from_millis(10));
         }
         let results = [served.result(), served.result()];

@@ -1,12 +1,14 @@
 //! Codes and sizes of items in each version.
 //!
-//! The codes are those that a compiler assigns to the enumeration in `public/common/TracyQueue.hpp`
-//! of the release, and the sizes are those of its structures and of `TracyProtocol.hpp`. For number
-//! 83, they are those of 82 with the additional items of the fork's 79.
+//! The codes are the values that a compiler assigns to the enumeration in
+//! `public/common/TracyQueue.hpp` of the release. The sizes are those of the structures in this
+//! file and in `TracyProtocol.hpp`. Protocol 83 has the items of protocol 82, and the additional
+//! items of the fork's protocol 79.
 
 use std::collections::HashMap;
 
-/// One line for each item, with `code:bytes` for each version; the bytes include the code.
+/// One line for each item, with `code:bytes` for each version. The number of bytes includes the
+/// code.
 const TABLE: &str = include_str!("items.csv");
 
 /// One version of the protocol.

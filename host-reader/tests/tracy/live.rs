@@ -94,7 +94,7 @@ fn backward_time_and_too_many_source_locations_break_no_capture() {
     assert!(file.place_count <= 32_767);
 }
 
-/// Sends bytes to a server as a viewer; returns the server's answer and its error.
+/// Sends bytes to a server like a viewer. Returns the server's answer and the server's error.
 fn answer_to(said: &[u8]) -> (Vec<u8>, ServeError) {
     let server = server();
     let mut viewer = TcpStream::connect(server.local_address().unwrap()).unwrap();

@@ -439,8 +439,10 @@ impl Found {
         *self.place_counts.entry(place).or_default() += 1;
     }
 
-    /// Compares the counts. Capture tools announce fewer zones per location than their files
-    /// contain, without zones of zero duration or without any: `is_exact` is then false.
+    /// Compares the found counts with the announced counts.
+    ///
+    /// Capture tools announce too few zones per location: they omit zones without duration, or all
+    /// zones. `is_exact` is false for files of capture tools.
     fn check(
         &self,
         zone_count: u64,

@@ -16,7 +16,8 @@ use host_reader::{
 use std::thread;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Serves a recording to a viewer of a version and returns the trace that it received.
+/// Serves a recording to the strict viewer of this version. Returns the trace that the viewer
+/// received.
 pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, TracyNotes) {
     let server = TracyServer::bind("127.0.0.1:0").unwrap();
     let address = server.local_address().unwrap();

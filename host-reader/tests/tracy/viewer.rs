@@ -24,7 +24,7 @@ const PLOT_NAME: u8 = 4;
 const FRAME_NAME: u8 = 5;
 /// Requests for text, frame name, symbol code, source code and program data.
 const OTHERS: [u8; 5] = [1, FRAME_NAME, 12, 13, 14];
-/// Key of the requests, unknown to the server.
+/// Key for requests. The server does not know this key.
 const UNKNOWN: u64 = 99;
 
 /// Connects and receives everything; panics at the first violation of the protocol.
@@ -85,7 +85,7 @@ struct LiveContext {
     lanes: BTreeMap<u64, Nest>,
 }
 
-/// Begin or end of a context's zone whose time follows.
+/// Begin or end of a zone in a context. The time follows in a later item.
 struct Edge {
     context: u16,
     lane: u64,

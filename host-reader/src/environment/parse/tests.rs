@@ -161,7 +161,7 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
         ("TT_METAL_DEVICE_PROFILER_NOC_EVENT", NOC_EVENTS),
         ("TT_METAL_PROFILER_PERF_COUNTERS", COUNTERS),
         ("TTNN_OP_PROFILE", "TTNN_OP_PROFILER"),
-        // Words are missing, added or in another order.
+        // Names with missing words, additional words, or another order of words.
         ("TT_METAL_PROFILER_DISPATCH", DISPATCH),
         ("TT_METAL_PROFILER_NOC_EVENTS", NOC_EVENTS),
         ("TT_METAL_PROFILER_NOC_EVENTS_RPT_PATH", NOC_FOLDER),
