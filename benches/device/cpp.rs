@@ -103,7 +103,7 @@ fn the_hot_path_in_cpp_keeps_its_promises() {
         assert!(cycles <= 21.0, "{cycles}");
         assert!(deepest_stack(arch) <= 96);
     }
-    // In tt-metal, where addresses are constants, the limit is 128.
+    // The limit is 128 bytes in tt-metal's own build, in which addresses are constants.
     assert!(zone_site_bytes("cpp_probes") <= 136);
     assert!(zone_site_bytes("cpp_probes_small") <= 136);
 }
@@ -232,7 +232,8 @@ fn a_zone_in_cpp_heeds_its_condition() {
     }
 }
 
-/// Five events from captures of a Wormhole and a Blackhole, and one packed by hand.
+/// NoC events as 64-bit words: five from captures of a Wormhole and a Blackhole, and one packed by
+/// hand.
 ///
 /// The NoC trace next to each capture confirms the five: a read of 4096 bytes from column 0, row 11
 /// over NoC 0, a write, and so on.
@@ -322,7 +323,7 @@ fn noc_events_in_cpp_have_their_addresses_and_none_is_lost() {
         let counters: Vec<_> = events.iter().map(|event| event[1] >> 52).collect();
         let timeless = events.iter().map(|[event, trailer]| [*event, trailer & ((1 << 52) - 1)]);
         assert_eq!(timeless.collect::<Vec<_>>(), WITH_ADDRESSES.repeat(100), "{arch}");
-        // Only pushes are sent; they are neither reads nor posted writes.
+        // The core sends only pushes. A push is neither a read nor a posted write.
         let of = |index: usize| counters.iter().skip(index).step_by(5).copied();
         assert!(of(0).chain(of(1)).chain(of(2)).chain(of(4)).all(|count| count == 0), "{arch}");
         assert!(of(3).is_sorted() && of(3).last() > Some(3), "{arch}: {counters:?}");

@@ -20,7 +20,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 /// Upper limits of the costs, as stated in the project's issues.
 mod bar {
-    /// Probe, instructions, and cycles on Wormhole and on Blackhole.
+    /// Name of a probe, maximum instructions, and maximum cycles on Wormhole and on Blackhole.
     pub(super) type Row = (&'static str, f64, [f64; 2]);
     pub(super) const PROBES: [Row; 4] = [
         ("zone", 23.0, [29.0, 27.0]),

@@ -336,7 +336,7 @@ typedef struct KprofCounts {
     uint64_t anomalies;
     /// Anomalies that were repaired.
     uint64_t repairs;
-    /// Runs that cores have finished but not yet pushed.
+    /// Launches that have ended, but whose records the cores have not pushed yet.
     uint64_t pending_runs;
     /// Launches that ran no kernel and that the firmware discarded.
     uint64_t discarded_launches;

@@ -51,7 +51,7 @@ pub struct KprofPeriodicReader {
 struct Progress {
     reads: AtomicU64,
     failed_reads: AtomicU64,
-    /// Outcome of the last read.
+    /// Failure of the last read; `None` if it succeeded.
     last: Mutex<Option<Fault>>,
 }
 

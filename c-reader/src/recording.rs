@@ -172,7 +172,7 @@ pub struct KprofCounts {
     pub anomalies: u64,
     /// Anomalies that were repaired.
     pub repairs: u64,
-    /// Runs that cores have finished but not yet pushed.
+    /// Launches that have ended, but whose records the cores have not pushed yet.
     pub pending_runs: u64,
     /// Launches that ran no kernel and that the firmware discarded.
     pub discarded_launches: u64,
@@ -434,7 +434,7 @@ pub unsafe extern "C" fn kprof_recording_column_at(
     index: usize,
     column: *mut KprofColumn,
 ) -> KprofStatus {
-    // SAFETY: this function and its caller have the same safety requirements.
+    // SAFETY: the called function has the safety requirements of this function.
     unsafe { give_column(recording, table, |at, _| at == index, &format!("{index}"), column) }
 }
 
@@ -454,7 +454,7 @@ pub unsafe extern "C" fn kprof_recording_column(
         Ok(name) => name,
         Err(fault) => return guard(|| Err(fault)),
     };
-    // SAFETY: this function and its caller have the same safety requirements.
+    // SAFETY: the called function has the safety requirements of this function.
     unsafe { give_column(recording, table, |_, found| found == name, name, column) }
 }
 
@@ -502,7 +502,7 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
     rows: *mut *const KprofText,
     count: *mut usize,
 ) -> KprofStatus {
-    // SAFETY: this function and its caller have the same safety requirements.
+    // SAFETY: the called function has the safety requirements of this function.
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
 }
 
@@ -518,7 +518,7 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
     rows: *mut *const KprofAnomaly,
     count: *mut usize,
 ) -> KprofStatus {
-    // SAFETY: this function and its caller have the same safety requirements.
+    // SAFETY: the called function has the safety requirements of this function.
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
 }
 

@@ -56,8 +56,8 @@ pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     (!peaks.pools.is_empty()).then(|| BufferDocument { memories, ops: ops.collect() })
 }
 
-/// Writes the peak use of each memory in total, then by op in the order in which the host enqueued
-/// the ops.
+/// Writes a table of the total peak use of each memory, then a table of the peak use for each op.
+/// The ops are in the order in which the host enqueued them.
 pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if peaks.pools.is_empty() {
         return Ok(());

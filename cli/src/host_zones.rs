@@ -41,7 +41,7 @@ impl HostZones {
         Self { recorder: HostRecorder::new(options), now_ns }
     }
 
-    /// Records `work` as a zone.
+    /// Runs `work` and records it as a zone.
     pub(crate) fn zone<M: Mesh + ?Sized, T>(
         &self,
         mesh: &mut M,
@@ -51,7 +51,8 @@ impl HostZones {
         self.zone_of_op(mesh, source, None, work)
     }
 
-    /// Records `work` as a zone. If `id` is given, the zone belongs to the op with this id.
+    /// Runs `work` and records it as a zone. If `id` is given, the zone belongs to the op with this
+    /// id.
     pub(crate) fn zone_of_op<M: Mesh + ?Sized, T>(
         &self,
         mesh: &mut M,

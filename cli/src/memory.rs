@@ -57,7 +57,8 @@ impl FromStr for MemorySize {
     }
 }
 
-/// Default limit except on the smallest machines. A larger limit makes commands hardly faster.
+/// Default limit in bytes, except on machines with little memory. A larger limit makes commands
+/// hardly faster.
 const DEFAULT_BYTES: u64 = 16 << 20;
 
 /// Returns the default limit: [`DEFAULT_BYTES`], but at most a quarter of the memory of the machine

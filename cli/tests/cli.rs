@@ -101,7 +101,8 @@ fn json_has_the_fields_that_scripts_rely_on() {
     let args = ["run", "--workload", "full-buffer", "--ops", "1", "--json"];
     let output = kprof(folder.path(), &args);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    // 64 cores with 5 RISCs each record 125 of 150 zones, and the two guaranteed zones.
+    // Each of 5 RISCs on 64 cores keeps 125 of 150 user zones, the firmware zone and the kernel
+    // zone.
     assert_eq!(json["arch"], "wormhole_b0");
     assert_eq!((&json["devices"], &json["worker_cores"]), (&1.into(), &64.into()));
     assert_eq!(json["launches"], 1);

@@ -51,7 +51,7 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
             "compute=1,unpack=1,pack=1,writer=900,reader=700",
             "compute",
         ),
-        // An engine that is slower than the math.
+        // The unpacker or the packer is slower than the math.
         ("unpack=1400,compute=700,reader=700", "unpack=1,compute=700,reader=700", "unpack"),
         ("pack=1500,compute=800,reader=800", "pack=1,compute=800,reader=800", "pack"),
         // With a buffer of one tile, two stages alternate.

@@ -47,8 +47,8 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
         together["described_by"],
         "ops_perf_results_today.csv describes the ops of 4 of 4 launches."
     );
-    // The repetition comes from the rows, and the length from the log: 100,020 + 2000 + 20,020
-    // cycles.
+    // The rows of the CSV show the repetition (launches 3 and 4). The log gives the length of this
+    // part: 100,020 + 2000 + 20,020 cycles.
     let steady = &together["steady"];
     assert_eq!((&steady["first_launch"], &steady["last_launch"]), (&3.into(), &4.into()));
     assert_eq!(steady["total_ns"], 122_040.0);

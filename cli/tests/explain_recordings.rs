@@ -35,7 +35,8 @@ enum Kind {
     Recording,
 }
 
-/// Returns the kind of a file of the captures; `None` if `kprof explain` does not read it.
+/// Returns the kind of a file in the folder of captures; `None` if `kprof explain` does not read
+/// it.
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?;
     let head =
@@ -48,7 +49,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     }
 }
 
-/// Returns the recordings among the captures.
+/// Returns all recordings in the folder of captures.
 fn recordings_there_are() -> Vec<(PathBuf, Kind)> {
     let mut folders = vec![capture_path("")];
     let mut found = Vec::new();
@@ -212,7 +213,8 @@ fn every_recording_there_is_is_explained_alike_in_each_output() {
     assert_explained(&log, Kind::Recording);
 }
 
-/// A log next to an ops CSV: of another run, of all ops, and of some ops.
+/// Tests a log next to three ops CSVs: a CSV of another run, one with all ops, and one with some
+/// ops.
 #[test]
 fn folders_are_explained_alike_in_each_output() {
     let model = described_model();

@@ -164,7 +164,8 @@ fn a_run_of_several_must_be_chosen() {
 fn an_interrupt_leaves_nothing_and_ends_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     stdout(&kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]));
-    // Nothing reads the pipe, so the pipe fills, the write blocks, and the signal arrives.
+    // Nothing reads the pipe, so the pipe fills and the write blocks. The signal then arrives
+    // during the write.
     let args = ["export", "c.kprof", "-f", "chrome", "-o", "-"];
     let mut child = command(folder.path(), &args)
         .stdout(Stdio::piped())
@@ -264,7 +265,7 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
     for text in LABELS.into_iter().chain(["RISC `QUASAR_NEO3_TRISC4`: 2 lines left out"]) {
         assert!(shown.contains(text), "{text} is not in\n{shown}");
     }
-    // The ranges are 150 to 700 and 200 to 660 cycles at 1 GHz.
+    // The firmware runs from cycle 150 to 700, and the kernels run from cycle 200 to 660, at 1 GHz.
     let op = shown.lines().find(|line| line.contains(" 800 ")).unwrap();
     assert!(shown.contains("DMs") && shown.contains("TRISCs") && !shown.contains("NCRISC"));
     assert!(op.contains(" 550 ") && op.contains(" 460 "), "{op}");

@@ -175,7 +175,7 @@ fn starts_are_compared_on_hosts_that_offsets_relate() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
-    // The error bound of the chip's own clock, as another export states it.
+    // The error bound of the chip's clock, as stated in a Chrome trace of the same capture.
     assert!(kprof(folder, &["export", "c.kprof", "-o", "c.trace.json"]).status.success());
     let single: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("c.trace.json")).unwrap()).unwrap();
@@ -332,8 +332,8 @@ fn hosts_of_several_machines_are_related_by_the_day_as_far_as_it_is_kept() {
         let (offset, error) = (offset.parse::<i64>().unwrap(), error.parse::<u64>().unwrap());
         let off = offset.abs_diff(day.try_into().unwrap());
         assert!(off <= error, "{host}: {off} {error} {reason}");
-        // The recording takes some milliseconds. In this time, the clock drifts by some
-        // microseconds.
+        // The recording takes some milliseconds. In this time, the machine's clock may drift from
+        // the time of day by some microseconds.
         let widest = stated.unwrap() + 40 + 20_000;
         assert!((stated.unwrap()..widest).contains(&error), "{host}: {error}");
     }

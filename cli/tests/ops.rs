@@ -678,8 +678,8 @@ fn accumulated_launches_are_ops_of_their_own() {
     let shown = kprof(folder.path(), &["report", log.to_str().unwrap()]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Pushes of several launches: "), "{shown}");
-    // BRISC's lane has a push zone of 12 words, followed by at most 32 runs of 12 words each. A
-    // launch takes little more than 12 words, without the words of a push.
+    // In BRISC's lane, a push zone of 12 words precedes up to 32 runs of 12 words each. The average
+    // launch therefore takes little more than 12 words.
     let options: Vec<&str> = options.split(' ').collect();
     let told = [&["run", "--json", "--op-support-count", "200"][..], &options].concat();
     let told: serde_json::Value =
@@ -688,7 +688,8 @@ fn accumulated_launches_are_ops_of_their_own() {
     let words = fullest["words_per_launch"].as_u64().unwrap();
     assert!((12..=14).contains(&words), "{fullest}");
     let free = fullest["lane_words"].as_u64().unwrap() - fullest["used_words"].as_u64().unwrap();
-    // One vector is kept free, and the unpushed records in another vector also need space.
+    // The estimate keeps space for one vector (512 words), and for the records in another vector
+    // that are not pushed yet.
     let left = fullest["launches_left"].as_u64().unwrap();
     assert!(left > 0 && left >= free.saturating_sub(1024) / words, "{fullest}");
     assert!(left <= free.saturating_sub(512) / words, "{fullest}");

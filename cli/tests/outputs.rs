@@ -30,7 +30,7 @@ use tests::{
     noise::{DAMAGE_BYTES, Dice},
 };
 
-/// Rows by column.
+/// Rows of a table. A row maps column names to values.
 type Rows = Vec<Map<String, Value>>;
 
 fn printed(folder: &Path, args: &[&str]) -> String {
@@ -311,7 +311,7 @@ const ALL: [&str; 2] = ["summary", "report"];
 
 /// A table, and its location in each output.
 struct Joined {
-    /// Key in the report as JSON.
+    /// Key of the table in the JSON report.
     key: &'static str,
     table: &'static str,
     /// Tool of `kprof mcp`, and its arguments.

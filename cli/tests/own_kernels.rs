@@ -255,7 +255,7 @@ fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str])
         let lane = (format!("{},{}", cells[1], cells[2]), cells[3].to_owned());
         let row = Row {
             kind: cells[11].to_owned(),
-            // The column with the id of the name contains the number of an event.
+            // For an event, the number of the event is in the column of the zone id.
             data: cells[if cells[11] == "TS_EVENT" { 4 } else { 6 }].to_owned(),
             time: cells[5].parse().unwrap(),
             file: cells[13].to_owned(),

@@ -208,7 +208,8 @@ fn compare(questions: &[Question]) {
             continue;
         };
         if theirs.ops[1..].iter().all(|row| row[5].is_empty()) {
-            // The package prints sums over no times as integers.
+            // If no row has a time, the package prints the sums as integers, such as 0 instead of
+            // 0.00.
             for row in &mut summary[1..] {
                 [0, 2].into_iter().for_each(|at| row[at] += ".00");
             }

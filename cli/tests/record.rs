@@ -60,7 +60,7 @@ fn zones_of_the_program_are_in_every_file() {
     let logs = folder.path().join("out/.logs");
     let account = std::fs::read_to_string(folder.path().join("account")).unwrap();
     let times = rows(&logs.join("tracy_ops_times.csv"));
-    // Zones without a duration are missing in files of csvexport.
+    // Zones without a duration are missing in this file, as in files of Tracy's csvexport.
     assert!(times.len() <= 3001 && times.len() > 2500, "{}", times.len());
     let texts =
         |name: &str| times.iter().filter(|row| &row[0] == name && !row[4].is_empty()).count();

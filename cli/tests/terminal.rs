@@ -107,7 +107,7 @@ fn counters_and_their_metrics_are_tables_and_metrics_say_what_they_miss() {
         let line = text.lines().find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("no {name} in {text}")).split_whitespace().collect()
     };
-    // 367 of 4317 cycles, on the only core.
+    // The counter has 367 events in 4,317 cycles (8.501 %), on the only core.
     let stalls = row("Thread 0 Stall Rate");
     assert_eq!(stalls[stalls.len() - 7..], ["%", "1", "8.501", "8.501", "8.501", "8.501", "ab"]);
     let counter = row("THREAD_STALLS_0 ");
@@ -115,8 +115,8 @@ fn counters_and_their_metrics_are_tables_and_metrics_say_what_they_miss() {
     assert!(text.contains("  b  waits in which a RISC polls"), "{text}");
     assert!(!text.contains("FPU Util"), "its counters were not read: {text}");
 
-    // A counter that the hardware ties to a constant, a counter without a name, and a truncated
-    // one.
+    // The log has a counter that the hardware ties to a constant, a counter without a name, and a
+    // truncated counter.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile_log_device.csv");
     let mut lines = std::fs::read_to_string(log).unwrap();

@@ -128,8 +128,8 @@ fn each_switch_does_what_its_option_does() {
 #[test]
 fn sums_losses_dispatch_cores_and_reads_are_seen_in_the_tables() {
     let sums = run(&format!("{ON} TT_METAL_PROFILER_SUM=1"), MATMUL).tables;
-    // Two launches on 64 cores. Each core records one accumulator on three RISCs, and two on TRISC
-    // 1.
+    // Two launches on 64 cores. Each core records one sum on each of three RISCs, and two sums on
+    // TRISC 1.
     assert_eq!(sums["kept"]["sums"], 2 * 64 * 5);
     let multi_op = "run --workload multi-op --ops 60 --json";
     let cut = run("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43", multi_op).tables;
@@ -161,7 +161,7 @@ fn files_are_written_where_and_when_a_variable_asks_for_them() {
     let sync = run(&format!("{ON} TT_METAL_PROFILER_SYNC=1"), MATMUL);
     let samples = sync.log("sync_device_info.csv").unwrap();
     assert!(samples.starts_with("device id,core_x, core_y,device,host_tracy,"), "{samples}");
-    // Samples of the only chip, each with its times.
+    // The file has clock samples of the only chip.
     let rows = samples.lines().skip(1).filter(|row| row.starts_with("    0,"));
     assert!(rows.count() > 50, "{samples}");
     assert_eq!(sync.files.len(), 4, "{:?}", sync.files.keys());

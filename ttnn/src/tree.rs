@@ -395,7 +395,8 @@ mod tests {
         );
         let silent = (String::new(), Some(0));
         assert_eq!(run(&tree, &["-c", "a b.cc"]), silent);
-        // The compiler has printed its arguments; the wrapper keeps only the zone texts among them.
+        // The compiler prints its arguments. The wrapper keeps only those lines that contain zone
+        // texts.
         let zone = "'#pragma message: LOAD,k.cc,7,KERNEL_PROFILER'";
         assert_eq!(run(&tree, &["-c", zone]), silent);
         let kept = fs::read_to_string(&tree.zones).unwrap();

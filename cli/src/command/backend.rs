@@ -104,7 +104,8 @@ mod on_ttsim {
     use std::process::Command;
     use ttsim::TtsimMesh;
 
-    /// Starts ttsim's library in a child process, which runs this same executable.
+    /// Starts a child process that runs ttsim's library. The child process runs the same executable
+    /// as this process.
     pub(super) fn start(
         args: &WorkloadArgs,
         config: &MeshConfig,

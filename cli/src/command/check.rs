@@ -89,7 +89,8 @@ impl Line {
     }
 }
 
-/// Returns a problem's name, a description of what was expected, and one of what was found.
+/// Returns the name of a problem, a description of the expected content, and a description of the
+/// found content.
 fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
     match kind {
         ProblemKind::DamagedFileHeader => {
@@ -143,7 +144,7 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
     }
 }
 
-/// Returns undamaged sections of unknown kinds, which are skipped.
+/// Returns the undamaged sections of unknown kinds. Readers of captures skip these sections.
 fn unknown_sections(capture: &Capture) -> impl Iterator<Item = Line> {
     let unknown =
         capture.sections().filter(|section| matches!(section.content(), Ok(Content::Unknown(_))));

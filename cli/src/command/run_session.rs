@@ -72,7 +72,8 @@ pub(super) fn execute(
     let stream_policy = session.stream_policy;
     let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
     init_device_profiler(mesh, &options).or_fail()?;
-    // In trace-only mode, a launch's records carry the number of a replay instead of a program id.
+    // In trace-only mode, a launch's records have the number of a replay instead of a program id,
+    // so names of programs do not apply.
     let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
     let is_named = !config.modes.is_trace_only && !is_counter_pass;
     let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };

@@ -43,7 +43,8 @@ pub(in crate::command) struct Written<Counts> {
 }
 
 impl<Counts: Serialize> Written<Counts> {
-    /// Prints the counts as JSON, or `summary` and one line for each doubt.
+    /// Prints the counts as JSON or, if `as_json` is false, `summary` and one line for each entry
+    /// of `doubts`.
     pub(in crate::command) fn print(&self, as_json: bool, summary: &str) -> Result<(), Failure> {
         print(as_json.then_some(self), |out| {
             writeln!(out, "{}: {summary}", self.output)?;

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-/// Returns the Python that has the packages; `.ci/run` names it.
+/// Returns the Python interpreter that has the packages: `KPROF_REPORTS_PYTHON`, which `.ci/run`
+/// sets, or `python3`.
 pub(crate) fn python() -> Command {
     let python = std::env::var_os("KPROF_REPORTS_PYTHON").unwrap_or_else(|| "python3".into());
     Command::new(python)

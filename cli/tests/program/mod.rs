@@ -14,7 +14,7 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// Removes the variables of TT-Metal and ttnn.
+/// Removes the variables of TT-Metal and ttnn from the environment of a command.
 pub(crate) fn clear_variables(command: &mut Command) {
     let is_of_tt_metal = |name: &str| name.starts_with("TT_METAL") || name.starts_with("TTNN");
     for (name, _) in std::env::vars_os() {

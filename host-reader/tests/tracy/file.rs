@@ -51,7 +51,7 @@ fn a_zone_bears_its_name_place_colour_depth_and_op() {
     let (file, _) = written(&Recorded::cores(1, 2, 1));
     let context = &file.contexts[0];
     assert_eq!((context.name.as_str(), context.kind), ("Device: 0, Core (0,0)", 2));
-    // The low three bits order the lanes like the fork's labels.
+    // The low three bits of a lane's id order the lanes like the labels in Tenstorrent's fork.
     let riscs: Vec<u64> = context.lanes.keys().map(|id| id & 7).collect();
     assert_eq!(riscs, [0, 1, 2, 3, 4]);
     let colours = [0xEE9A00, 0x43CD80, 0x6CA6CD, 0x00E5EE, 0x98F5FF];
@@ -111,7 +111,8 @@ fn more_source_locations_than_tracy_knows_share_some_and_every_zone_stays() {
     let (file, notes) = written(&recorded);
     recorded.assert_shown_by(&file);
     assert_eq!(file.place_count, 32_767);
-    // One location is reserved for ops, and one for each of seven kinds of RISC for unnamed zones.
+    // Of 32,767 source locations, one is reserved for ops, and seven for the unnamed zones of the
+    // seven kinds of RISC.
     assert_eq!(notes.vague_zones, 40_000 - (32_767 - 8));
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for zone in file.contexts[0].lanes.values().flatten() {
@@ -127,8 +128,8 @@ fn more_ops_than_there_are_source_locations_lose_their_number_and_nothing_else()
     let (file, notes) = written(&recorded);
     recorded.assert_shown_by(&file);
     assert_eq!(file.place_count, 32_767);
-    // There are 40,000 firmware zones; 8 fixed locations and 10 plain ones are not available to
-    // them.
+    // There are 40,000 firmware zones. 8 reserved locations and 10 plain locations are not
+    // available for them.
     assert_eq!(notes.vague_zones, 40_000 - (32_767 - 8 - 10));
 }
 
@@ -218,7 +219,7 @@ fn nested(steps: &[(bool, u64)], time: &mut u64) -> Records {
     records
 }
 
-/// Returns launches of one lane in any order that do not overlap.
+/// Returns launches of one lane in any order. The launches do not overlap.
 fn any_launches() -> impl Strategy<Value = Vec<Records>> {
     let steps = vec((any::<bool>(), 0_u64..5_000_000_000), 1..40);
     let launches = vec(steps, 1..5).prop_map(|launches| {

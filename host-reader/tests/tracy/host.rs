@@ -273,7 +273,8 @@ fn more_places_in_the_host_than_tracy_knows_share_one_and_every_zone_stays() {
     recorded.host.push(HostRecording { sources, threads, ..HostRecording::default() });
     let (file, notes) = written(&recorded);
     assert_eq!(file.place_count, 32_767);
-    // One location is reserved for ops, and one for each of seven kinds of RISC for unnamed zones.
+    // Of 32,767 source locations, one is reserved for ops, and seven for the unnamed zones of the
+    // seven kinds of RISC.
     assert_eq!(notes.vague_zones, 33_000 - (32_767 - 8));
     let zones = &thread(&file, "thread 0.1").zones;
     assert_eq!(zones.iter().map(|zone| zone.end_ns - zone.start_ns).sum::<i64>(), 132_000);

@@ -60,8 +60,8 @@ fn what_a_strict_viewer_sees_is_recorded_in_every_version() {
     recorded.lose();
     for version in Version::all() {
         let seen = served(&recorded, &version, |address| viewer::capture(address, &version));
-        // If Tracy and the fork use the same protocol number, the client detects the fork by the
-        // sizes of frames. The option `expected` then has no effect.
+        // If Tracy and the fork use the same protocol number, the client finds the right protocol
+        // by decoding the received frames. So `expected` does not change the result.
         for expected in [Program::Stock, Program::Fork] {
             let options = RecordOptions { expected, ..RecordOptions::default() };
             let taken = served(&recorded, &version, |address| {

@@ -343,7 +343,10 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    /// Decodes a time difference; longer forms start at the end of the range of shorter forms.
+    /// Decodes the time difference in a `ZoneEnd` item.
+    ///
+    /// Items with longer fields omit the differences that fit into shorter fields: 0 in `ZoneEnd32`
+    /// means 2^16.
     fn end_distance(&self, item: &str, fields: &mut Cursor<'_>) -> i64 {
         match item {
             "ZoneEnd16" => fields.u16().into(),

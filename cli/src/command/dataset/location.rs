@@ -4,7 +4,7 @@ use crate::failure::{Failure, OrFail, failure};
 use host_reader::export::{DatasetLocation, DeltaLogs, LocationError};
 use std::path::Path;
 
-/// Returns the location that an argument names.
+/// Converts a command-line argument, which is a path or a URL, to a location.
 pub(super) fn location(path: &Path) -> Result<DatasetLocation, Failure> {
     DatasetLocation::parse(path).map_err(|error| match error {
         LocationError::NoObjectStores { url } => failure!(

@@ -1,5 +1,4 @@
-//! The machines on which hosts ran, as stored in captures, and how the clocks of these hosts
-//! relate.
+//! Machines and clocks of hosts, as stored in captures, and the relations between these clocks.
 //!
 //! Hosts on one machine share the machine's monotonic clock. Hosts on several machines share the
 //! time of day, provided that a service synchronizes it and states its error. Device logs and
@@ -20,7 +19,7 @@ use std::{collections::BTreeMap, path::Path, rc::Rc};
 /// The bound holds for the duration of one recording.
 pub(super) type HostOffset = DayOffset;
 
-/// What is known about the relation of a host's clock to the clocks of other hosts.
+/// Relation of a host's clock to the clocks of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownClock {
     /// One offset that applies to all of the host's recordings.

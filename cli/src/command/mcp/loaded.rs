@@ -20,7 +20,7 @@ use host_reader::{
 use serde::Serialize;
 use std::path::Path;
 
-/// Everything that was loaded from a path.
+/// A loaded recording: all runs of a capture or log, or an ops CSV.
 pub(super) struct Loaded {
     pub(super) path: String,
     /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. All other data
@@ -87,7 +87,7 @@ impl Loaded {
         Ok(Self { path: name, problem_count, parts, measurements: Some(measurements) })
     }
 
-    /// Returns the part with this number and the number; the first part has number 1. Without a
+    /// Returns the part with this number, and the number. The first part has number 1. Without a
     /// number, returns the only part.
     pub(super) fn part(&self, number: Option<usize>) -> Result<(usize, &Part), Failure> {
         let count = self.parts.len();

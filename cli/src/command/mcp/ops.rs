@@ -15,10 +15,10 @@ use wire::RunHostId;
 
 const NOT_IN_FILE: &str = "the file does not tell";
 
-/// Maximum number of bytes in a filter, since errors quote it.
+/// Maximum number of bytes in a filter. Filters are limited because error messages quote them.
 const LONGEST_FILTER: usize = 400;
 
-/// Returns the table of a run or CSV.
+/// Returns the table of the ops in a run or in an ops CSV.
 ///
 /// # Errors
 /// If the filter or the column to sort by is invalid.

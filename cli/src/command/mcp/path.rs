@@ -11,10 +11,11 @@ use wire::RunHostId;
 const NO_PATH: &str = "unknown: no single waits were recorded in it; record with sync events \
                        (kprof capture --waits events)";
 
-/// Returns the table of all ops, or of one named op.
+/// Returns the table of critical paths: one row for each op, or the path of the op that the client
+/// asked for.
 ///
 /// # Errors
-/// If the named op was not launched.
+/// If the op that the client asked for was not launched.
 pub(super) fn table<'a>(ops: &'a [OpCauses], asked: &PathArguments) -> Result<Table<'a>, Failure> {
     let Some(program) = asked.program else { return Ok(overview(ops)) };
     let launch = asked.launch.unwrap_or(1);

@@ -27,8 +27,8 @@ const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a reco
     4 kB: columns and rows; if more has a handle, call more with it. null is unknown, and \
     null_means tells why; lost tells what is missing.";
 
-/// Maximum number of characters in an error, because an error may quote the client. A character
-/// takes at most four bytes.
+/// Maximum number of characters in an error message. A message may quote the client, and a
+/// character takes at most four bytes.
 const LONGEST_ERROR: usize = 960;
 
 /// Serves one client on standard input and output.

@@ -116,8 +116,8 @@ impl<'a> Table<'a> {
         Self::from_items::<T, _>(rows, |row, take| take(row))
     }
 
-    /// Like [`Self::from_rows`], but with a row for each item. `row` passes the item's row to its
-    /// callback.
+    /// Like [`Self::from_rows`], but makes the row of an item on demand. `row` passes the row of an
+    /// item to the callback.
     pub(super) fn from_items<T: tables::Table, I: 'a>(
         items: impl IntoIterator<Item = I>,
         row: impl Fn(&I, &mut dyn FnMut(&T::Row<'_>)) + 'a,
@@ -174,7 +174,8 @@ impl<'a> Table<'a> {
             columns: self.columns.iter().map(|column| column.name).collect(),
             rows: Vec::new(),
             null_means: BTreeMap::new(),
-            // The longest number, as a placeholder until the rows are known.
+            // A placeholder with the maximum number of digits. It reserves space until the real
+            // number is known.
             shortened_texts: usize::MAX,
             more: Some(handle),
         };

@@ -14,10 +14,10 @@ pub(super) struct Document<'a> {
     pairs: Objects<&'a Pair>,
     links: Objects<&'a LinkLoad>,
     unplaced_pairs: Objects<&'a UnplacedPair>,
-    /// Present only with `--utilization`.
+    /// Utilization by program; present only with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<&'a [ProgramUse]>,
-    /// `None` if the input does not record held memory.
+    /// Memory ranges that kernels locked; `None` if the input does not record locks.
     held_memory: Option<Objects<&'a HeldMemory>>,
     multicast_count: u64,
     unplaced_count: u64,
@@ -125,7 +125,8 @@ fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
     )
 }
 
-/// Returns the memory that kernels held. Addresses and sizes of 16,777,215 mean this value or more.
+/// Returns the memory ranges that kernels locked. Addresses and sizes of 16,777,215 mean this value
+/// or more.
 fn held_memory(held: &[HeldMemory]) -> Objects<&HeldMemory> {
     Objects::new(
         held,

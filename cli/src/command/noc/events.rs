@@ -39,7 +39,7 @@ pub(super) struct Events {
     source: Source,
     /// NoC model of each chip with known NoC speeds, by chip id.
     pub(super) chips: BTreeMap<u32, NocChip>,
-    /// Memory that kernels held; `None` for noc_trace files, which do not record it.
+    /// Memory ranges that kernels locked; `None` for noc_trace files, which do not record locks.
     pub(super) held: Option<Vec<HeldMemory>>,
     /// Sentence that tells which file the events come from, if the input has two kinds of files.
     pub(super) source_sentence: Option<String>,

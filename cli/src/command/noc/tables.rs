@@ -124,7 +124,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     })
 }
 
-/// Writes the memory that kernels held, summed over all cores, by program, RISC and kind.
+/// Writes the locks of memory, summed over all cores, by program, RISC and kind.
 pub(super) fn write_locks(
     held: &[HeldMemory],
     rows: usize,
@@ -152,8 +152,7 @@ pub(super) fn write_locks(
     })
 }
 
-/// Sum over the memory ranges of one kind that kernels held. Cycles include only ranges with a
-/// known end.
+/// Sum over the locks of one kind. The cycles include only locks with a known end.
 #[derive(Default)]
 struct LockSum {
     count: u64,

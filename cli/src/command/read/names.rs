@@ -23,7 +23,7 @@ use wire::RunHostId;
 /// The names known so far, and the logs that contain them.
 pub(super) struct Names {
     chips: Vec<u32>,
-    /// The Inspector's log.
+    /// Log of TT-Metal's Inspector, with the names of ops.
     op_log: Option<LogFile>,
     known_ops: BTreeSet<(u32, u32)>,
     zone_folder: Option<PathBuf>,

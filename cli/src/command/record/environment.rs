@@ -45,8 +45,8 @@ fn changes(args: &RecordArgs, output: &Path) -> Changes {
     let mut changes: Changes = REMOVED.map(|name| (name, None)).into();
     let wanted = settings(args, output);
     changes.extend(wanted.variables().map(|(name, value)| (name, Some(value))));
-    // With this variable, a program that ends before kprof finds it waits for its Tracy server,
-    // which is kprof.
+    // With this variable, a Tracy client waits for a server before the program exits. The server is
+    // kprof, which may not have found a short program before it ends.
     changes.insert("TRACY_NO_EXIT", Some("1".to_owned()));
     if let Some(port) = args.port {
         changes.insert("TRACY_PORT", Some(port.to_string()));

@@ -5,7 +5,7 @@ use std::{collections::HashMap, net::SocketAddr};
 /// Ports that a Tracy client tries one after the other, unless `TRACY_PORT` specifies another port.
 const CLIENT_PORTS: std::ops::RangeInclusive<u16> = 8086..=8105;
 
-/// A listening socket: its address, and the unique number that the kernel gave it.
+/// A listening socket: its address, and its unique number in the kernel (inode).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Listener {
     pub(super) address: SocketAddr,

@@ -93,7 +93,7 @@ impl Host {
     }
 }
 
-/// Outputs of the merge; hosts are added to them one after the other.
+/// Outputs of the merge. The hosts are added one after the other.
 struct Merge<'a> {
     output: &'a DatasetLocation,
     dataset: ParquetDataset,

@@ -10,7 +10,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, slice::Iter, sync::Arc};
 /// Key of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LaunchKey {
-    /// Base id of the program, which does not contain the chip.
+    /// Base id of the program: the id without the number of the chip.
     pub(super) program: u32,
     pub(super) trace_id: Option<u64>,
     pub(super) trace_replay: Option<u64>,

@@ -11,7 +11,7 @@ pub(super) struct Starts<'a>(Vec<Start<'a>>);
 struct Start<'a> {
     host: &'a str,
     measured: i128,
-    /// Earliest and latest possible start.
+    /// Earliest possible start; `high` is the latest possible start.
     low: i128,
     high: i128,
 }
