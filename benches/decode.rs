@@ -45,8 +45,8 @@ use wire::{CoreKind, Cycles, Header, PacketKind, RunHeader, ZoneId, generation, 
 
 const CORE_COUNT: u16 = 64;
 const LANE_WORDS: usize = 112_000;
-/// Number of lanes of which the bench of ordered sets decodes one. Sets take a lot of time and
-/// memory.
+/// Step between the lanes that the bench of ordered sets decodes (every 16th lane). Ordered sets
+/// take a lot of time and memory.
 const NAIVE_SHARE: usize = 16;
 
 /// Words of a lane, the number of records in the words, and the number of data records.

@@ -115,7 +115,7 @@ impl<'a, T: HasSize> Out<'a, T> {
     /// is the size of `T`, the pointer also points to memory for a `T` that nobody else uses during
     /// `'a`.
     pub(crate) unsafe fn sized(pointer: *mut T, name: &str) -> Result<Self, Fault> {
-        // SAFETY: the caller promises that a size can be read.
+        // SAFETY: the caller promises that the size field can be read.
         unsafe { check_size(pointer.cast_const(), name) }?;
         // SAFETY: the struct has the size of `T`. In this case, the caller promises memory for a
         // `T` that nobody else uses.

@@ -22,7 +22,7 @@ pub unsafe extern "C" fn kprof_recording_explain_json(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises memory for a text.
+        // SAFETY: the caller passes a pointer to memory for a text.
         let out = unsafe { Out::new(json, "json") }?;
         out.set(KprofText::from_text(recording.explanation_json()?));
         Ok(())

@@ -234,7 +234,7 @@ impl Accesses {
         })
     }
 
-    /// Returns the host's message about its last failure.
+    /// Returns the host's message about the last failed callback.
     fn reason(&self, code: i32) -> String {
         let Some(last_error) = self.last_error else {
             return format!("the access failed with code {code}");
@@ -412,14 +412,14 @@ pub unsafe extern "C" fn kprof_mesh_new(
     mesh: *mut *mut KprofMesh,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(mesh, "mesh") }?;
-        // SAFETY: the caller promises a valid struct.
+        // SAFETY: the caller passes a pointer to a valid struct.
         let callbacks = unsafe { sized(callbacks, "callbacks") }?;
         let accesses = Accesses::new(&callbacks)?;
-        // SAFETY: the caller promises an array of this length.
+        // SAFETY: the caller passes a pointer to an array of this length.
         let chips = unsafe { array(chips, chip_count, "chips") }?;
-        // SAFETY: the caller promises an array of this length.
+        // SAFETY: the caller passes a pointer to an array of this length.
         let links = unsafe { array(callbacks.links, callbacks.link_count, "links") }?;
         let mut devices = Vec::with_capacity(chips.len());
         let mut ids = BTreeSet::new();
@@ -460,7 +460,7 @@ pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
 unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
     // SAFETY: the caller passes null or a text.
     let arch = unsafe { text(chip.arch, "chips.arch") }?;
-    // SAFETY: the caller promises this many cores.
+    // SAFETY: the caller passes a pointer to `chip.core_count` cores.
     let cores = unsafe { array(chip.cores, chip.core_count, "chips.cores") }?;
     Ok(DeviceDescription {
         chip_id: chip.chip_id,

@@ -100,7 +100,7 @@ pub unsafe extern "C" fn kprof_periodic_start(
         let shared_session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller passes null or a mesh that is not freed.
         let shared_mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(reader, "reader") }?;
         shared_session.0.with(|state| state.recorder().map(|_| ()))?;
         let state = shared_session.0.lend()?;
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn kprof_periodic_counts(
     guard(|| {
         // SAFETY: the caller passes null or a reader that is not stopped.
         let reader = unsafe { shared(reader, "reader") }?;
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         unsafe { Out::sized(counts, "counts") }?.set(reader.progress.counts());
         Ok(())
     })
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn kprof_periodic_stop(
     guard(|| {
         let out = match counts.is_null() {
             true => None,
-            // SAFETY: the caller promises a struct.
+            // SAFETY: the caller passes a pointer to a struct with its size set.
             false => Some(unsafe { Out::sized(counts, "counts") }?),
         };
         // SAFETY: the caller promises that the pointer is null or came from `kprof_periodic_start`,

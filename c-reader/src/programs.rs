@@ -45,7 +45,7 @@ pub unsafe extern "C" fn kprof_session_programs_json(
     guard(|| {
         // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises memory for a text.
+        // SAFETY: the caller passes a pointer to memory for a text.
         let out = unsafe { Out::new(json, "json") }?;
         session.0.with(|state| {
             out.set(KprofText::from_text(state.programs_json(is_of_all != 0)?));

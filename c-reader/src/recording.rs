@@ -289,7 +289,7 @@ pub unsafe extern "C" fn kprof_load(
     recording: *mut *mut KprofRecording,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
         // SAFETY: the caller passes null or a text.
         let file = unsafe { path(file, "file") }?;
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn kprof_recording_counts(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         unsafe { Out::sized(counts, "counts") }?.set(recording.counts());
         Ok(())
     })
@@ -355,7 +355,7 @@ pub unsafe extern "C" fn kprof_recording_lane(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         let out = unsafe { Out::sized(lane, "lane") }?;
         let rows = &recording.figures().rows;
         let (Some(found), Some(runs)) =
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn kprof_recording_zone(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         let out = unsafe { Out::sized(zone, "zone") }?;
         if number > ZoneIndex::MAX {
             let text = format!("expected a zone up to {}, found {number}", ZoneIndex::MAX);
@@ -474,7 +474,7 @@ unsafe fn give_column(
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller passes null or a text.
         let table = unsafe { text(table, "table") }?;
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         let out = unsafe { Out::sized(column, "column") }?;
         let columns = &recording.figures().columns;
         let found = columns.find(table, is_wanted).ok_or_else(|| {
@@ -535,9 +535,9 @@ unsafe fn give<T>(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?;
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out_rows = unsafe { Out::new(rows, "rows") }?;
-        // SAFETY: the caller promises memory for a number.
+        // SAFETY: the caller passes a pointer to memory for a number.
         let out_count = unsafe { Out::new(count, "count") }?;
         let found = select(&recording.figures().rows);
         out_rows.set(found.as_ptr());
@@ -560,7 +560,7 @@ pub unsafe extern "C" fn kprof_recording_clock(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?.inner();
-        // SAFETY: the caller promises a struct.
+        // SAFETY: the caller passes a pointer to a struct with its size set.
         let out = unsafe { Out::sized(clock, "clock") }?;
         let (clocks, _) = clocks_of(recording);
         let chips = recording.readout.devices.iter().map(|device| device.chip.chip_id);
@@ -598,17 +598,17 @@ pub unsafe extern "C" fn kprof_recording_host_ns(
     guard(|| {
         // SAFETY: the caller passes null or a recording that is not freed.
         let recording = unsafe { shared(recording, "recording") }?.inner();
-        // SAFETY: the caller promises this many numbers.
+        // SAFETY: the caller passes a pointer to `count` numbers.
         let cycles = unsafe { array(cycles, count, "cycles") }?;
         let clock = recording.clock.as_ref().and_then(|clock| clock.reference_clock(chip_id));
         let clock = clock.ok_or_else(|| no_chip(chip_id))?;
-        // SAFETY: the caller promises this many numbers, which nobody else uses.
+        // SAFETY: the caller passes a pointer to `count` numbers that nobody else uses.
         let host_ns = unsafe { array_mut(host_ns, count, "host_ns") }?;
         let converted = clock.convert(cycles, host_ns);
         let bound =
             converted.map_err(|error| Fault::from_error(KprofStatus::NotAvailable, &error))?;
         if !bound_ns.is_null() {
-            // SAFETY: the caller promises memory for a number.
+            // SAFETY: the caller passes a pointer to memory for a number.
             unsafe { Out::new(bound_ns, "bound_ns") }?.set(bound);
         }
         Ok(())

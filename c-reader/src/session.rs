@@ -216,7 +216,7 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         let mut chosen = ProfilerOptions::default();
         if !options.is_null() {
-            // SAFETY: the caller promises valid options.
+            // SAFETY: the caller passes a pointer to valid options.
             let given = unsafe { sized(options, "options") }?;
             chosen.program_support_count = given.program_support_count;
             chosen.sums_enabled = given.sums_enabled != 0;
@@ -241,9 +241,9 @@ pub unsafe extern "C" fn kprof_session_new(
     session: *mut *mut KprofSession,
 ) -> KprofStatus {
     guard(|| {
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(session, "session") }?;
-        // SAFETY: the caller promises valid options, or null.
+        // SAFETY: the caller passes null or a pointer to valid options.
         let options = unsafe { read_options(options) }?;
         let capture = match capture.is_null() {
             true => None,
@@ -424,7 +424,7 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
     is_about_to: *mut u32,
 ) -> KprofStatus {
     let call = |state: &mut State, mesh: &mut CallbackMesh| {
-        // SAFETY: the caller promises memory for a number.
+        // SAFETY: the caller passes a pointer to memory for a number.
         let out = unsafe { Out::new(is_about_to, "is_about_to") }?;
         let found = state.recorder()?.about_to_overflow(mesh, launches);
         let found = found.map_err(|error| Fault::from_error(KprofStatus::ReadFailed, &error))?;
@@ -451,7 +451,7 @@ pub unsafe extern "C" fn kprof_session_finish(
     guard(|| {
         // SAFETY: the caller passes null or a session that is not freed.
         let session = unsafe { shared(session.cast_const(), "session") }?;
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
         out.set(Box::into_raw(Box::new(session.0.with(State::finish)?)));
         Ok(())
@@ -472,9 +472,9 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
     guard(|| {
         // SAFETY: the caller passes null or a mesh that is not freed.
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
-        // SAFETY: the caller promises memory for a pointer.
+        // SAFETY: the caller passes a pointer to memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
-        // SAFETY: the caller promises valid options, or null.
+        // SAFETY: the caller passes null or a pointer to valid options.
         let mut state = State::new(unsafe { read_options(options) }?, None)?;
         mesh.0.with(|mesh| {
             state.recorder()?.open_clocks(mesh);
@@ -511,6 +511,6 @@ unsafe fn read_options(options: *const KprofReadOptions) -> Result<ReadOptions, 
     if options.is_null() {
         return Ok(ReadOptions::default());
     }
-    // SAFETY: the caller promises valid options.
+    // SAFETY: the caller passes a pointer to valid options.
     unsafe { sized(options, "options") }?.options()
 }

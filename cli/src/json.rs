@@ -61,7 +61,7 @@ pub(crate) struct Document<'a> {
 pub(crate) struct FilteredOut {
     #[serde(flatten)]
     pub(crate) launches: HiddenLaunches,
-    /// Number of rows of zones, sums and waits whose names the filter excludes.
+    /// Number of rows of zones, sums and waits that the filter excludes by name.
     pub(crate) row_count: u64,
 }
 

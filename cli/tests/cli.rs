@@ -130,8 +130,8 @@ fn losses_end_with_code_1_only_if_that_was_asked_for() {
     assert_eq!(clean.status.code(), Some(0));
 }
 
-/// Dispatch takes a row of a Wormhole's workers or a column of a Blackhole's, unless it uses
-/// Ethernet cores.
+/// Dispatch cores are a row of worker cores on a Wormhole, a column of worker cores on a Blackhole,
+/// or Ethernet cores.
 #[test]
 fn cores_that_dispatch_are_no_worker_cores() {
     for (arch, kind, cores) in [

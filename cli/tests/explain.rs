@@ -115,8 +115,8 @@ fn the_unpacker_and_the_packer_are_told_from_the_math() {
     }
 }
 
-/// Stages of equal speed, two of which share a buffer of one tile. Deeper buffers gain as much as
-/// the sentence states.
+/// Tests a pipeline with stages of equal speed, two of which share a buffer of one tile. A deeper
+/// buffer gains as much as the finding states.
 #[test]
 fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,8 +40,8 @@ impl Log {
         Self { op_count, core_count: 64 }
     }
 
-    /// Returns a log with few rows per op, so that memory for ops is measurable beside memory for
-    /// rows.
+    /// Returns a log with few rows per op, so that the memory for ops is large compared with the
+    /// memory for rows.
     #[cfg(target_os = "linux")]
     const fn of_core(op_count: u64) -> Self {
         Self { op_count, core_count: 1 }

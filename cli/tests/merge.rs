@@ -360,7 +360,8 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     assert_eq!(cells("q"), ["-7000", "0", ""]);
     assert_eq!(cells("other"), ["", "", "it ran on another machine than most of the others"]);
     assert_eq!(cells("older"), ["", "", UNTOLD]);
-    // If the time of day relates more hosts, the error is that of the time of day.
+    // The time of day relates more of these hosts than the machines' clocks do. The error is then
+    // the error of the time of day.
     let third = (0xC, 0, DAY + 5, Some(10));
     let fourth = (0xA, 0, DAY, Some(10));
     let hosts: [(&str, &[(Truth, u64)]); 4] = [

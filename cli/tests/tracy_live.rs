@@ -207,8 +207,8 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
                 return counts;
             }
         };
-        // One viewer ends in the middle of the kernel, the other later but also before the kernel's
-        // end.
+        // One viewer stops in the middle of the kernel. The feed, and so the other viewer, ends
+        // later, but also before the kernel's end.
         let early_counts = read_until(&mut mesh, 5_000);
         stop.store(true, Ordering::Relaxed);
         let counts = read_until(&mut mesh, 50_000);

@@ -88,8 +88,8 @@ mod with_ttsim {
     fn a_workload_runs_and_loses_exactly_what_does_not_fit() {
         for (arch, document) in runs(&["--workload", "full-buffer", "--ops", "1"]) {
             let lanes = 5 * document["worker_cores"].as_u64().unwrap();
-            // Each lane records 150 zones, of which 125 fit, between the zones of firmware and
-            // kernel.
+            // Each RISC records 150 user zones. 125 of them fit, together with the zones of
+            // firmware and kernel.
             assert_eq!(document["kept"]["zones"], lanes * 127, "{arch}");
             assert_eq!(document["lost"]["l1_full"], lanes * 25, "{arch}");
         }

@@ -110,7 +110,7 @@ pub struct InstalledSimulator {
 }
 
 impl InstalledSimulator {
-    /// Makes kprof's library forward calls to this one, so that other processes and threads can
+    /// Makes kprof's library forward calls to this library, so that other processes and threads can
     /// access the chip. Does nothing if this library is kprof's own, or if calls are forwarded
     /// already.
     ///

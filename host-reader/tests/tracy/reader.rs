@@ -15,7 +15,7 @@ pub(crate) struct TracyFile {
     pub(crate) threads: Vec<Thread>,
     pub(crate) thread_names: BTreeMap<u64, String>,
     pub(crate) plots: Vec<(String, Vec<(i64, f64)>)>,
-    /// Frame sets with a name.
+    /// Named frame sets, each with the times of its frames.
     pub(crate) frames: Vec<(String, Vec<i64>)>,
     pub(crate) place_count: usize,
     /// Bytes after the plots.

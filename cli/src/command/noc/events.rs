@@ -25,7 +25,8 @@ use std::{
     sync::Arc,
 };
 
-/// Returns the message for an input without NoC events, which tells how to record them.
+/// Returns the error message for an input without NoC events. The message describes how to record
+/// NoC events.
 pub(super) fn no_events(file: &Path) -> String {
     format!(
         "{}: expected NoC events, found none; tt-metal records them with \

@@ -25,7 +25,7 @@ pub(super) struct LaunchKey {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostLaunch {
     pub(super) key: LaunchKey,
-    /// Number of the op's name; `None` if the host did not report a name.
+    /// Number of the op's name in the table of names; `None` if the host did not report a name.
     pub(super) name: Option<u32>,
     pub(super) duration_ns: Option<u64>,
     pub(super) start_ns: u64,
