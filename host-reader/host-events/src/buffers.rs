@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt};
 /// The names are those of `BufferType` in tt-metal's `buffer_types.hpp`.
 const KINDS: [&str; 5] = ["DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"];
 
-/// A kind of memory of a chip, in which a host allocates buffers.
+/// One kind of memory of one chip, in which the host allocates buffers.
 ///
 /// ```
 /// use host_events::BufferPool;
@@ -20,8 +20,8 @@ const KINDS: [&str; 5] = ["DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"];
 /// ```
 ///
 /// # Compatibility
-/// The names are those of the pools that tt-metal reports to Tracy with `TT_METAL_MEM_PROFILER=1`
-/// (`tt_metal/impl/buffers/buffer.cpp`).
+/// The displayed names are those of the pools that tt-metal reports to Tracy with
+/// `TT_METAL_MEM_PROFILER=1` (`tt_metal/impl/buffers/buffer.cpp`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferPool {
     /// Number of the chip.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 static INSTALLED: OnceLock<HostRecorder> = OnceLock::new();
 
-/// Error of an installation while another recorder is installed; the other one stays installed.
+/// Error: another recorder is already installed, and stays installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected no installed recorder, found one; take records from that")]
 pub struct AlreadyInstalled;

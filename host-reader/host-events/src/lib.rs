@@ -10,9 +10,9 @@
 //! | what was recorded? | [`HostRecording`], which a capture stores |
 //! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
-//! To record an event, a thread never waits for another thread to record. A recorder never uses
-//! more memory than its limits allow, and counts dropped events. Without an installed recorder, an
-//! instrumented program has almost no overhead.
+//! Each thread records into its own buffer, so recording threads hardly ever wait for each other. A
+//! recorder never uses more memory than its limits allow, and counts dropped events. Without an
+//! installed recorder, an instrumented program has almost no overhead.
 //!
 //! ```
 //! use host_events::{host_message, host_zone_scoped, HostRecorder};
@@ -65,15 +65,15 @@ pub use tracing_layer::HostLayer;
 
 /// Returns the time of the monotonic clock that recorders use, in nanoseconds.
 ///
-/// A back end for real hardware should use this clock for its pings, so that chips and host share a
-/// clock.
+/// A back end for real hardware should take the host times of its clock samples from this clock.
+/// The times of chips can then be converted to the clock of the host's events.
 ///
 /// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share. On other systems the
 /// clock starts at 0 with the process.
 ///
-/// The clock is read directly, not estimated from a processor counter. A counter is slightly faster
-/// to read, but its calibration error would be added to the error of chip times. Reading the clock
-/// directly adds only a few nanoseconds.
+/// The clock is read directly, not estimated from a processor counter. A processor counter is a few
+/// nanoseconds faster to read, but the error of its calibration would add to the error of converted
+/// chip times.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     #[cfg(unix)]

@@ -1,8 +1,9 @@
 //! Log of one thread: the thread writes records, and other threads read them.
 //!
-//! The writing thread takes no lock for a record, except when it begins a chunk of words or when
-//! the record's source location was created at run time. Every record is published at once, so a
-//! reader sees it even if the thread never records again.
+//! The writing thread takes no lock for a record, except when it begins a chunk of words, or when
+//! the record's source location was created at run time or is not in the thread's cache. Every
+//! record is published immediately, so a reader sees the record even if the thread never records
+//! again.
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,

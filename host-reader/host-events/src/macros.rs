@@ -98,7 +98,7 @@ macro_rules! host_plot {
     };
 }
 
-/// Source location of a macro call.
+/// Returns a static `HostSource` with the name and the source location of a macro call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __host_source {

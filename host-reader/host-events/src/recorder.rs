@@ -60,11 +60,12 @@ impl fmt::Debug for HostRecorderOptions {
 /// Recorder of the events of a host's threads. All clones of a recorder add to the same recording.
 ///
 /// # Cost
-/// A thread writes into its own buffer without a lock, and publishes each record by a plain store.
-/// Writing and publishing take a few nanoseconds, in addition to reading the clock. The thread
-/// takes a lock for each 32 KiB of records, and for each source location created at run time
-/// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of), [`signpost`](Self::signpost)).
-/// These locks are only held to add an element.
+/// A thread writes into its own buffer without a lock, and publishes each record with a plain
+/// store. Writing and publishing take a few nanoseconds, in addition to reading the clock. The
+/// thread takes a lock for each 32 KiB of records, for each static source location that is not in
+/// the thread's cache, and for each event with a source location created at run time
+/// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of), [`plot_of`](Self::plot_of),
+/// [`signpost`](Self::signpost)). Each lock is held only while one element is found or added.
 #[derive(Clone, Debug)]
 pub struct HostRecorder {
     shared: Arc<Shared>,
@@ -93,7 +94,7 @@ struct Ops {
 }
 
 thread_local! {
-    /// Writers of the current thread, one for each recorder in use.
+    /// Writers of the current thread, as (recorder id, writer): one for each recorder in use.
     static WRITERS: RefCell<Vec<(u64, Writer)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -109,7 +110,7 @@ pub struct HostZoneGuard {
 struct OpenZone {
     recorder_id: u64,
     source: SourceRef,
-    /// Custom clock of the recorder.
+    /// Clock of the recorder; [`monotonic_ns`] if `None`.
     clock: Option<HostClock>,
     start_ns: u64,
     depth: u16,
@@ -223,8 +224,8 @@ impl HostRecorder {
         }
     }
 
-    /// Removes everything recorded so far and returns it. An open zone is returned by the first
-    /// call after its end.
+    /// Removes everything recorded so far and returns it. A zone that is still open is returned by
+    /// the first call after the zone's end.
     #[must_use]
     pub fn take(&self) -> HostRecording {
         let mut sources = Sources::default();
@@ -292,7 +293,7 @@ impl HostRecorder {
 
     #[cold]
     fn add_writer(&self, writers: &mut Vec<(u64, Writer)>) -> usize {
-        // If nobody else owns a log, its recorder no longer exists.
+        // If only the writer still owns its log, the log's recorder no longer exists.
         writers.retain(|(_, writer)| Arc::strong_count(writer.log()) > 1);
         let options = &self.shared.options;
         let bounds = Bounds {

@@ -26,7 +26,7 @@ impl Sites {
     }
 }
 
-/// A thread's cache of [`SITES`].
+/// A thread's cache of numbers from [`SITES`].
 #[derive(Debug)]
 pub(super) struct SiteNumbers {
     /// (Address, number) of cached source locations. The address determines the index in this
@@ -45,7 +45,8 @@ impl SiteNumbers {
     #[inline]
     pub(super) fn number(&mut self, site: &'static HostSource) -> u32 {
         let address = std::ptr::from_ref(site).addr();
-        // Neighbouring addresses have neighbouring indices.
+        // Neighbouring locations get different indices, so they do not replace each other in the
+        // cache.
         let position = address / size_of::<HostSource>() % REMEMBERED;
         let remembered = &mut self.remembered[position];
         if remembered.0 != address {

@@ -1,8 +1,9 @@
-//! Messages in which a host reports what it does with traces (recorded sequences of programs).
+//! Messages in which a host reports the steps of a trace. A trace is a recorded sequence of
+//! programs.
 
 use std::fmt;
 
-/// Step in the life of a trace.
+/// Step in the life of a trace, from recording to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceStep {
     /// Recording of the trace begins; programs enqueued from now on become part of the trace.

@@ -13,8 +13,8 @@ const CHUNK_WORDS: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Chunk {
     words: Box<[AtomicU64]>,
-    /// Number of published words, which no longer change. The lowest `OPEN_ZONES_BITS` bits contain
-    /// the thread's number of open zones after these words.
+    /// Number of published words (upper bits), and the thread's number of open zones after these
+    /// words (lowest `OPEN_ZONES_BITS` bits). Published words no longer change.
     published: AtomicU64,
 }
 
