@@ -33,7 +33,7 @@ crate::labelled! {
         BackwardTime = "backward time",
         /// A line of a log cannot be parsed.
         MalformedLine = "malformed line",
-        /// A kernel's ELF section for zone texts contains something else.
+        /// A kernel's ELF section for zone texts contains other bytes.
         MalformedZoneText = "malformed zone text",
         /// A core could not be read at all.
         UnreadableCore = "unreadable core",
@@ -83,7 +83,7 @@ impl AnomalyKind {
 pub struct Anomaly {
     /// The kind.
     pub kind: AnomalyKind,
-    /// The lane with the anomaly; `None` if the anomaly concerns more than one RISC or none.
+    /// The lane with the anomaly; `None` if the anomaly does not concern exactly one RISC.
     pub lane: Option<LaneId>,
     /// Position in the input: index of a word in the lane, line of a log, or index of a control
     /// word.
@@ -145,7 +145,7 @@ impl AnomalyLog {
         }));
     }
 
-    /// Returns the log with `by` added to the position of each anomaly.
+    /// Returns the log with `by` added to the position of each stored anomaly.
     #[must_use]
     pub fn moved_by(mut self, by: u64) -> Self {
         self.kept.iter_mut().for_each(|anomaly| raise(&mut anomaly.position, by));

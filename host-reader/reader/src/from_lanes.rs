@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What adding a lane needs from the readout, apart from its lanes.
+/// Parts of a readout, other than its lanes, that [`FromLanes::add`] needs.
 pub trait LanesContext<'readout>: Sync {
     /// Creates the context from a readout, whose list of lanes may be empty. Data that is collected
-    /// with the context is stored in `memory`; what exceeds its limit goes to its temporary file.
+    /// with the context is stored in `memory`.
     fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self;
 }
 
@@ -30,12 +30,12 @@ where
     }
 }
 
-/// Data collected from the lanes of a readout. The lanes may be in memory or still packed.
+/// Data collected from the lanes of a readout. The lanes may be in memory or packed.
 ///
 /// Several threads collect at the same time. Each thread fills its own value of this type (a part),
 /// and each lane is added to exactly one part.
 pub trait FromLanes: Default + Send {
-    /// What adding a lane needs from the readout, apart from its lanes.
+    /// Parts of a readout, other than its lanes, that [`FromLanes::add`] needs.
     type Context<'readout>: LanesContext<'readout>;
 
     /// Adds a lane.
@@ -63,11 +63,11 @@ impl<A: FromLanes, B: FromLanes> FromLanes for (A, B) {
     }
 }
 
-/// Calls `take` for each item, on all threads in parallel, with the thread's accumulator. Returns
-/// the accumulators.
+/// Calls `take` with each item and an accumulator, on all threads in parallel. Returns all
+/// accumulators.
 ///
-/// There are no more accumulators than threads, because an accumulator may be large even for few
-/// lanes.
+/// The number of accumulators is at most the number of threads, because an accumulator may be large
+/// even for few items.
 ///
 /// # Errors
 /// The first error of `take`.

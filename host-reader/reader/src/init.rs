@@ -13,8 +13,8 @@ use wire::{
 
 /// Options for profiling a mesh.
 ///
-/// The kernels must be built with the same support count and sum option. With TT-Metal's runtime,
-/// the reader must use the same values too.
+/// The kernels must be built with the same `program_support_count` and `sums_enabled`. With
+/// TT-Metal's runtime, the reader must use the same two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfilerOptions {
     /// Number of programs that each RISC's DRAM lane can hold:
@@ -24,8 +24,8 @@ pub struct ProfilerOptions {
     pub sums_enabled: bool,
     /// Cores that push their markers. All other cores are configured not to push.
     pub cores: CoreSelection,
-    /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers, which the
-    /// RISC and the host exchange.
+    /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers: if one is
+    /// full, the RISC waits until the host assigns the other.
     pub has_two_buffers: bool,
     /// What a streaming RISC does if its ring is full.
     ///
@@ -53,12 +53,12 @@ pub enum InitError {
     /// The mesh has no chips.
     #[error("the mesh has no chips to profile")]
     NoDevice,
-    /// No layout exists for this chip and support count.
+    /// No DRAM layout is possible for this chip and support count.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// The chip.
         chip_id: u32,
-        /// The error in the layout.
+        /// Reason why no layout is possible.
         source: GeometryError,
     },
     /// The chip reserves too little DRAM for the support count.
@@ -79,7 +79,8 @@ pub enum InitError {
         /// The largest count that fits, if any.
         largest_count: Option<u32>,
     },
-    /// The region's address does not fit the control word, or is 0, which means "do not push".
+    /// The region's address does not fit the control word, or is 0. The device takes address 0 as
+    /// "do not push".
     #[error(
         "chip {chip_id}: the profiler region lies at {address:#x}, but must lie above 0 and below \
          4 GiB"
@@ -245,16 +246,17 @@ fn write_control(
 
 /// Assigns the first buffer to each RISC, for TT-Metal's debug dump.
 ///
-/// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors. But
-/// the first of these words contains the last RISC's buffer address. The host therefore clears the
-/// ID words itself and starts `run_counter` at 1.
+/// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors, and
+/// with them the last RISC's buffer address, which is in the first ID word. The host therefore
+/// clears the ID words itself and starts `run_counter` at 1.
 fn give_first_buffers(
     device: &mut dyn Device,
     core: &CoreDescription,
     mut words: [u32; LAYOUT.word_count],
     address: u32,
 ) -> Result<(), AccessError> {
-    // Only our runtime uses this word. In the debug dump, the following words have another meaning.
+    // Only this project's runtime uses this word, and the debug dump runs TT-Metal's. The words
+    // written below have another meaning in other modes.
     words[ext::DRAM_LANE_WORDS] = 0;
     words[LAYOUT.run_counter] = 1;
     words[debug_dump::BUFFER_ADDRESS..].fill(address);
@@ -271,11 +273,11 @@ fn give_first_buffers(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// Returns a new generation for a core's lanes. It differs from the generation of old words in
-/// DRAM.
+/// Returns the next generation of a core's lanes. Run headers contain the generation.
 ///
-/// If our runtime has used the core before, the core's last generation is incremented. If a write
-/// is lost later, runs of an earlier session are then not mistaken for new runs.
+/// If this project's runtime has used the core before, the result is the core's last generation
+/// plus one. If the write of a new run is lost, old runs remain in DRAM; the reader recognizes them
+/// by their generation.
 fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
     let mut words = [0; LAYOUT.word_count];
     device.read_l1(core.noc0, core.control_address, &mut words)?;

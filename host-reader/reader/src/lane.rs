@@ -40,7 +40,7 @@ impl ZoneIndex {
 /// Kind and zone of a record, packed into one word.
 ///
 /// The kind is in the upper 8 bits, the zone in the lower 24 bits. A column of heads can be
-/// reinterpreted as a column of such words.
+/// reinterpreted as a column of `u32` words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct RecordHead(u32);
@@ -53,7 +53,7 @@ impl RecordHead {
         Self(((kind as u32) << 24) | (zone.0 & ZoneIndex::MAX))
     }
 
-    /// Packs the type and id of a marker. The packet type must have a record kind.
+    /// Packs the type and id of a marker. `packet_type` must be the number of a [`PacketKind`].
     #[inline]
     pub(crate) const fn from_marker(packet_type: PacketType, id: u32) -> Self {
         Self(((packet_type.0 as u32) << 24) | id)
@@ -79,7 +79,7 @@ impl RecordHead {
         self.0 >> 24 <= PacketKind::ZoneEnd as u32
     }
 
-    /// Returns the head of the end of a zone, given the head of the zone's start.
+    /// Converts the head of a zone's start to the head of the zone's end.
     #[inline]
     pub(crate) const fn end_of_start(self) -> Self {
         Self(self.0 | (PacketKind::ZoneEnd as u32) << 24)
@@ -97,7 +97,7 @@ impl RecordHead {
     }
 }
 
-/// Trace replay to which a run belongs, as stated in a log.
+/// One replay of a trace. A trace is a recorded sequence of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceReplay {
     /// Number of the trace.
@@ -117,7 +117,7 @@ pub struct Run {
     pub trace: Option<TraceReplay>,
     /// Index of the run's first record in its lane.
     pub first_record: usize,
-    /// Position at which the run begins: index of a word in the DRAM lane, or line of a log.
+    /// Position of the run in the input: index of a word in the DRAM lane, or line of a log.
     pub origin: u64,
 }
 
@@ -130,10 +130,10 @@ pub struct Run {
 pub struct Lane {
     /// The lane's identity.
     pub id: LaneId,
-    /// True if the first run continues a launch whose beginning is in an earlier read.
+    /// True if the lane's first run continues a launch that began in an earlier read.
     ///
-    /// In that case the device has repeated the launch's first marker. The lane does not contain
-    /// this repeated marker.
+    /// The device repeats the first marker of such a launch. The lane does not contain the repeated
+    /// marker.
     pub goes_on: bool,
     /// Runs, ordered by `first_record`; a run ends at the beginning of the next run.
     pub runs: Vec<Run>,
@@ -283,7 +283,8 @@ impl Lane {
         if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
             && let Some(rest) = runs.next()
         {
-            // The program id is set only during the launch, so the id of the later read is correct.
+            // The device may set the program id after the launch has begun, so the id of the later
+            // read is correct.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
         }
         self.runs.extend(
@@ -353,7 +354,7 @@ impl Lane {
 mod tests {
     use super::*;
 
-    /// Returns a lane with one run of zone starts and ends at these times.
+    /// Returns a lane with one run, which alternately starts and ends a zone at these times.
     fn part(goes_on: bool, times: &[u64]) -> Lane {
         let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let program = RunHostId::encode(3, 0);

@@ -18,16 +18,16 @@ crate::labelled! {
         DramFull = "DRAM full",
         /// The device reported a push of a run, but DRAM does not contain the run.
         NeverArrived = "never arrived",
-        /// Words of a run cannot be markers and were skipped.
+        /// Some words of a run are not valid markers and were skipped.
         Damaged = "damaged",
         /// The host overwrote data in DRAM before reading it.
         HostOverwritten = "host overwrote",
         /// The firmware found that no kernel ran on the core in a launch, and discarded the
         /// records.
         ValidateOff = "validate off",
-        /// The write to DRAM was not complete when the pushing RISC stopped waiting for it.
+        /// The write to DRAM was not complete when the pushing RISC stopped waiting for the write.
         PushTimedOut = "push timed out",
-        /// The RISC had not published its run when the pushing RISC stopped waiting for it.
+        /// The RISC had not published its run when the pushing RISC stopped waiting for the run.
         NotPublished = "not published in time",
         /// The memory with the records could not be read, and no later read can succeed.
         Unreadable = "unreadable",
@@ -52,8 +52,9 @@ impl LossCause {
 
     /// Returns true if whole launches of a lane may be missing.
     ///
-    /// Otherwise every recorded launch has the start and the end of its firmware zone and its
-    /// kernel zone. Launches that were omitted on purpose have no records.
+    /// If false, every recorded launch has the start and the end of its firmware zone and of its
+    /// kernel zone. The result is false for [`Self::ValidateOff`], because the discarded launches
+    /// ran no kernel.
     #[must_use]
     pub const fn loses_launches(self) -> bool {
         !matches!(self, Self::L1Full | Self::ValidateOff)
@@ -133,8 +134,8 @@ impl ProgramSpan {
 }
 
 crate::labelled! {
-    /// Kind of missing records. File formats use the labels as keys; they are in lower case, joined
-    /// by `_`.
+    /// Kind of missing records. File formats use the labels as keys, so labels are in lower case,
+    /// with words joined by `_`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum LostKind {
         /// Whole zones.
@@ -143,7 +144,7 @@ crate::labelled! {
         Data = "data",
         /// Events.
         Events = "events",
-        /// Sum totals.
+        /// Totals of sum zones.
         Sums = "sums",
         /// Marker slots (two words) of unknown kind.
         UnknownMarkers = "unknown_markers",
@@ -159,13 +160,14 @@ pub struct LossTotals {
     pub data: u64,
     /// Events.
     pub events: u64,
-    /// Sum totals.
+    /// Totals of sum zones.
     pub sums: u64,
     /// Marker slots (two words) of unknown kind.
     pub unknown_markers: u64,
-    /// True if more records may be missing.
+    /// True if the counts are lower bounds: more records may be missing.
     pub is_lower_bound: bool,
-    /// The launches that may have lost the records, if more than one is possible.
+    /// Programs of the first and the last launch that may have lost the records; `None` if unknown,
+    /// or if only one launch is possible.
     #[serde(skip)]
     pub programs: Option<ProgramSpan>,
     /// Number of runs with missing records, if the device counts such runs; otherwise 0.
@@ -174,7 +176,7 @@ pub struct LossTotals {
 }
 
 impl LossTotals {
-    /// Returns the exact loss that a device's counters state.
+    /// Returns the exact loss for the values of a device's loss counters.
     #[must_use]
     pub fn from_counts(counts: LossCounts) -> Self {
         Self {
@@ -185,7 +187,7 @@ impl LossTotals {
         }
     }
 
-    /// Returns a minimum loss of `count` markers of unknown kind.
+    /// Returns a loss of at least `unknown_markers` markers of unknown kind.
     #[must_use]
     pub fn at_least_markers(unknown_markers: u64) -> Self {
         Self { unknown_markers, is_lower_bound: true, ..Self::default() }
@@ -248,7 +250,8 @@ crate::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum UncountedSource {
-        /// A runtime on the chip without loss counters: TT-Metal's, or an older version of ours.
+        /// A runtime on the chip without loss counters: TT-Metal's, or an older version of this
+        /// project's runtime.
         ForeignRuntime = "the runtime on the chip does not count what it loses",
         /// A log from TT-Metal.
         TtMetalLog = "TT-Metal's logs do not record losses",
@@ -260,7 +263,8 @@ crate::labelled! {
 }
 
 impl UncountedSource {
-    /// Returns true if the source is faulty. Sources that never report losses are not faulty.
+    /// Returns true if the source is faulty. A source that by design does not report losses is not
+    /// faulty.
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::UnfinishedCapture | Self::DamagedCapture)
@@ -299,8 +303,8 @@ pub struct LossLedger {
 }
 
 impl LossLedger {
-    /// Adds a loss to the entry with this key. If launches are missing, their time counts as
-    /// unknown.
+    /// Adds a loss to the entry with this key. If whole launches may be missing, also adds a window
+    /// of unknown time.
     pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
             return self.add_unread(key.lane, totals, None);
@@ -313,7 +317,7 @@ impl LossLedger {
         self.add_in_windows(key, totals);
     }
 
-    /// Adds the unread content of a lane: a loss of launches that began after cycle `after`.
+    /// Adds the unread records of a lane: a loss of launches that began after cycle `after`.
     ///
     /// `after` is on the tile's clock. It is `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
@@ -321,7 +325,7 @@ impl LossLedger {
         self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
     }
 
-    /// Adds a loss of launches without adding a window of time.
+    /// Adds a loss to the entry with this key, without adding a window of time.
     ///
     /// The windows of the lane are added separately, with [`Self::note_window`].
     pub fn add_in_windows(&mut self, key: LossKey, totals: LossTotals) {
@@ -379,7 +383,8 @@ impl LossLedger {
 
     /// Adds the results of the next read of the same mesh.
     ///
-    /// Words that are still unread appear again in `later`, so the earlier entries are dropped.
+    /// Words that are still unread appear again in `later`, so this ledger's entries for unread
+    /// words are dropped.
     ///
     /// ```
     /// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};
@@ -409,7 +414,7 @@ impl LossLedger {
         });
     }
 
-    /// Converts unread data to losses of unknown amount.
+    /// Converts the entries for unread data to losses of unknown amount.
     ///
     /// Call this method if another reader takes over the data. It is then unknown whether the data
     /// will be read.
@@ -446,7 +451,7 @@ impl LossLedger {
 
     /// Returns true if there are, or may be, unintended losses.
     ///
-    /// A source that never reports its losses does not count as a failure.
+    /// A source that by design does not report losses does not count as a failure.
     #[must_use]
     pub fn has_failures(&self) -> bool {
         !self.is_intended() || self.uncounted().any(UncountedSource::is_failure)

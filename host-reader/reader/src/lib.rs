@@ -1,4 +1,4 @@
-//! Reads and decodes what the device profiler recorded.
+//! Reads and decodes the records of the device profiler.
 //!
 //! # Map
 //!
@@ -7,11 +7,11 @@
 //! | How is a mesh prepared, and read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
 //! | What does a read return? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
-//! | How do words become records? | [`decode`]; for the cells of streamed lanes, [`stream`] |
+//! | How do words become records? | [`decode`]; for streamed lanes, [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
 //! | How does each variant of an enum get a label? | [`labelled!`] |
-//! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
-//! | How are lanes read one at a time, in memory or packed? | `from_lanes` |
+//! | Is a zone a firmware zone, a kernel zone or a user's zone? | [`role`] |
+//! | How are lanes processed one at a time, to save memory? | `from_lanes` |
 //! | When did a zone begin and end, and in which other zone? | [`timeline`] |
 //! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |

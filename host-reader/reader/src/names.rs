@@ -122,15 +122,16 @@ impl ZoneTable {
         }
     }
 
-    /// Adds all source locations of another table.
+    /// Adds the source locations of another table, except those to which [`ZoneTable::intern`]
+    /// assigned a new index.
     pub fn merge(&mut self, other: Self) {
         for (id, sources) in other.by_id {
             sources.into_iter().for_each(|source| self.add_direct(id, source));
         }
     }
 
-    /// Returns the index of the zone with this id and this location, for logs that name each
-    /// record's zone.
+    /// Returns the index of the zone with this id and this location. Logs need this, because they
+    /// name the zone of each record.
     ///
     /// The first location of an id has the id as its index. Each further location gets a new index.
     pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {
@@ -157,7 +158,8 @@ impl ZoneTable {
         ZoneIndex(next)
     }
 
-    /// Returns all source locations for the index: none if unknown, several if ambiguous.
+    /// Returns all source locations for the index: none if the zone is unknown, several if its id
+    /// is ambiguous.
     #[must_use]
     pub fn sources(&self, zone: ZoneIndex) -> &[ZoneSource] {
         match self.interned(zone) {
@@ -172,14 +174,14 @@ impl ZoneTable {
         self.interned(zone).map_or(zone.0, |(id, _)| u32::from(id.0))
     }
 
-    /// Returns the zone's name as TT-Metal prints it: empty if unknown, the first name if
-    /// ambiguous.
+    /// Returns the zone's name as TT-Metal prints it: empty if the zone is unknown, the first name
+    /// if its id is ambiguous.
     #[must_use]
     pub fn name(&self, zone: ZoneIndex) -> &str {
         self.sources(zone).first().map_or("", |source| &source.name)
     }
 
-    /// Returns a label for display: the id if there is no name, all names if ambiguous.
+    /// Returns a label for display: the id if there is no name, all names if the id is ambiguous.
     ///
     /// ```
     /// use reader::{lane::ZoneIndex, names::ZoneTable};

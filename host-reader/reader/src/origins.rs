@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 /// Offset of each tile's counter from its chip's reference counter, for cross-core metrics.
 ///
 /// The tiles of a chip have the same frequency but start their counters at different instants. A
-/// tile without an entry has offset 0. The default has no entries, which is TT-Metal's assumption.
+/// tile without an entry has offset 0. The default has no entries: like TT-Metal, it assumes that
+/// all counters started together.
 ///
 /// ```
 /// use reader::{mesh::Noc0Coord, origins::TileOrigins};
@@ -37,8 +38,8 @@ impl TileOrigins {
 
     /// Converts all times of a readout to the reference clock of their chip.
     ///
-    /// Use this for logs and other formats with one clock per chip. Do not apply the origins again
-    /// to the converted readout.
+    /// Use this method for logs and other formats with one clock per chip. Call it only once for a
+    /// readout.
     pub fn align(&self, readout: &mut Readout) {
         for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
             let LaneId { chip_id, core, .. } = lane.id;

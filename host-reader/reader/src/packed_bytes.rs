@@ -1,5 +1,4 @@
-//! Packed records of many lanes. They are stored in memory up to a limit, and beyond it in a
-//! temporary file.
+//! Packed records of many lanes, stored in memory up to a limit and then in a temporary file.
 //!
 //! ```
 //! use reader::packed_bytes::PackedMemory;
@@ -43,7 +42,7 @@ impl From<PackedError> for io::Error {
     }
 }
 
-/// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
+/// Store for packed bytes: in memory up to a limit, then in one temporary file.
 ///
 /// After the first error of the file, nothing more is read from the file or written to it. Code
 /// that reads bytes must therefore call [`Self::check`] afterwards, which returns the first error.
@@ -65,7 +64,7 @@ struct Written {
 }
 
 impl PackedMemory {
-    /// Creates a memory whose temporary file is in `folder`.
+    /// Creates a store whose temporary file is in `folder`.
     #[must_use]
     pub fn new(limit_bytes: u64, folder: &Path) -> Arc<Self> {
         Arc::new(Self {
@@ -76,20 +75,20 @@ impl PackedMemory {
         })
     }
 
-    /// Creates a memory without a limit, which needs no file.
+    /// Creates a store without a limit, which needs no file.
     #[must_use]
     pub fn unlimited() -> Arc<Self> {
         Self::new(u64::MAX, Path::new(""))
     }
 
-    /// Returns true if `more_bytes` would exceed the limit.
+    /// Returns true if `more_bytes` more bytes in memory would exceed the limit.
     #[must_use]
     pub fn is_too_small_for(&self, more_bytes: u64) -> bool {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(more_bytes) > self.limit_bytes
     }
 
-    /// Counts `byte_count` bytes, which the caller keeps in memory, as used until the returned
-    /// guard is dropped.
+    /// Counts `byte_count` bytes as used until the returned guard is dropped. The caller keeps
+    /// these bytes in memory.
     #[must_use]
     pub fn hold(self: &Arc<Self>, byte_count: u64) -> HeldBytes {
         self.used_bytes.fetch_add(byte_count, Ordering::Relaxed);
@@ -251,7 +250,8 @@ impl PackedBytes {
         }
     }
 
-    /// Returns a window that reads the bytes in order, a small number at a time.
+    /// Returns a window that reads the bytes in order. Bytes in the temporary file are read a few
+    /// at a time.
     #[must_use]
     pub fn window(&self) -> PackedWindow<'_> {
         match &self.place {
@@ -270,10 +270,11 @@ impl PackedBytes {
 /// Maximum length of a packed 64-bit number, in bytes.
 const LONGEST_NUMBER_BYTES: usize = 10;
 
-/// Reader of [`PackedBytes`], which holds a window of the bytes in memory and moves it forward.
+/// Reader that advances through [`PackedBytes`]. It keeps only a window of the bytes in the
+/// temporary file in memory.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
-    /// The memory whose file contains the bytes; `None` if all bytes are in `bytes`.
+    /// The store whose file contains the bytes; `None` if all bytes are in `bytes`.
     memory: Option<&'bytes PackedMemory>,
     bytes: Cow<'bytes, [u8]>,
     /// Index of the next byte in `bytes`.

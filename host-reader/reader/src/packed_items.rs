@@ -1,9 +1,10 @@
-//! List of packed items. Items beyond the memory limit are stored in a temporary file.
+//! List of items, each packed into bytes. Items beyond the memory limit are stored in a temporary
+//! file.
 
 use crate::packed_bytes::{PackedBytes, PackedMemory};
 use std::{borrow::Cow, slice::Iter, sync::Arc};
 
-/// Size in bytes at which a part is full. A full part is stored as a whole.
+/// Size in bytes at which a part is full. A full part is moved to the [`PackedMemory`] as a whole.
 const PART_BYTES: usize = 1 << 14;
 
 /// Packed items, in the order in which they were added.
@@ -55,12 +56,12 @@ impl PackedItems {
         place
     }
 
-    /// Frees the memory reserved for further items.
+    /// Frees memory that is reserved but not used by items.
     pub fn shrink_to_fit(&mut self) {
         self.last.shrink_to_fit();
     }
 
-    /// Returns the bytes of a part; none if the temporary file cannot be read.
+    /// Returns the bytes of a part; no bytes if the temporary file cannot be read.
     #[must_use]
     pub fn part(&self, number: u32) -> Cow<'_, [u8]> {
         match self.parts.get(number as usize) {

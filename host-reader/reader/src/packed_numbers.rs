@@ -18,7 +18,7 @@ const MORE_FOLLOWS: u8 = 0x80;
 /// Appends a number to `bytes`.
 ///
 /// # Cost
-/// One byte for every seven bits of the number, without leading zeros.
+/// One byte for every seven bits of the number, not counting leading zero bits.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number > u64::from(LOW_BITS) {
@@ -28,18 +28,18 @@ pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Appends a number that may be unknown to `bytes`.
+/// Appends an optional number to `bytes`.
 pub fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
     push(bytes, number.is_some().into());
     number.into_iter().for_each(|number| push(bytes, number));
 }
 
-/// Reads a number that [`push_optional`] appended; returns `None` if it is unknown.
+/// Reads an optional number that [`push_optional`] appended.
 pub fn take_optional(bytes: &mut Iter<'_, u8>) -> Option<u64> {
     (take(bytes) != 0).then(|| take(bytes))
 }
 
-/// Reads the next number; 0 at the end of the input.
+/// Reads the next number; returns 0 at the end of the input.
 #[inline]
 pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
     match bytes.as_slice() {
@@ -59,8 +59,8 @@ pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
 
 /// Returns the packed number at the start of `bytes`, and its length in bytes.
 ///
-/// Returns `None` if the number continues after the eight bytes. Neighbouring groups of seven bits
-/// are joined in parallel: first to groups of 14 bits, then of 28 and 56 bits.
+/// Returns `None` if the number is longer than eight bytes. Neighbouring groups of seven bits are
+/// joined in parallel: first to groups of 14 bits, then of 28 and 56 bits.
 #[inline]
 const fn joined_groups(bytes: [u8; 8]) -> Option<(u64, usize)> {
     const ENDS: u64 = 0x8080_8080_8080_8080;

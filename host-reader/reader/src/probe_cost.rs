@@ -1,7 +1,7 @@
-//! Time that the profiler's probes (zones, data and events) take themselves, by chip and RISC.
+//! Overhead of the profiler's probes (zones, data and events), by chip and RISC.
 //!
 //! This module neither measures nor subtracts costs. The costs are part of a readout, and the
-//! analysis applies them.
+//! analysis subtracts them.
 
 use std::collections::BTreeMap;
 use wire::Risc;

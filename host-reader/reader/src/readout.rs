@@ -6,7 +6,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Description of a chip for reports.
+/// Chip properties that reports show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipSummary {
     /// Number of the chip.
@@ -25,7 +25,7 @@ pub struct ChipSummary {
     pub known_lines: BTreeMap<u16, u16>,
 }
 
-/// All results of one chip.
+/// Results of a read for one chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceReadout {
     /// The chip.
@@ -59,10 +59,10 @@ impl DeviceReadout {
     }
 }
 
-/// A launch that a selection removed from a readout. Its times are on the reference clock of its
-/// chip.
+/// A launch that was removed from a readout because the user did not select it. Its times are on
+/// the reference clock of its chip.
 ///
-/// The time of this launch must not count as idle time between ops.
+/// Reports must not count the time of this launch as idle time between ops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenLaunch {
     /// Number of the chip.
@@ -82,7 +82,7 @@ pub struct Readout {
     pub devices: Vec<DeviceReadout>,
     /// Names of the zones in the lanes.
     pub zones: ZoneTable,
-    /// Launches removed by a selection.
+    /// Launches that were removed because the user did not select them.
     pub hidden: Vec<HiddenLaunch>,
     /// Records that are lost, or that could not be read yet.
     pub losses: LossLedger,

@@ -14,7 +14,7 @@ pub struct ZoneRole(u16);
 impl ZoneRole {
     const FIRMWARE: u16 = 1;
     const KERNEL: u16 = 2;
-    /// Names of the kernel zones of each RISC, in the order of their bits.
+    /// Substrings of the names of kernel zones, each with its bit in the role.
     const KERNELS: [(&'static str, u16); 5] = [
         ("BRISC-KERNEL", 4),
         ("NCRISC-KERNEL", 8),
@@ -60,14 +60,14 @@ impl ZoneRole {
         self.0 & !(Self::SHARED_PUSH | Self::DISPATCH | Self::STALL) == 0
     }
 
-    /// Returns true if the zone is the push of several launches (accumulate mode).
+    /// Returns true if the zone measures a push of several launches (accumulate mode).
     #[inline]
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
         self.0 & Self::SHARED_PUSH != 0
     }
 
-    /// Returns true if the zone is a wait for the host to read a full lane (debug dump).
+    /// Returns true if the zone measures a wait until the host has read a full lane (debug dump).
     #[inline]
     #[must_use]
     pub const fn is_stall(self) -> bool {

@@ -1,8 +1,8 @@
 //! Assignment of runs to replays of traces.
 //!
-//! A core counts all replays of which it was notified, regardless of the trace, and writes the
-//! count into its run headers. The host knows the trace of each replay and the programs of each
-//! trace. Both together identify the replay to which a run belongs.
+//! A core counts the replays that it is notified of, for all traces together, and writes the count
+//! into its run headers. The host knows the trace of each replay and the programs of each trace.
+//! The core's count and the host's list together identify the replay to which a run belongs.
 //!
 //! # Compatibility
 //! The method is that of `getTraceIdAndCount` in tt-metal's `profiler.cpp`. A run header contains
@@ -84,11 +84,11 @@ impl TraceBook {
         self.chips.get(&chip_id).map_or(0, |chip| chip.replays.len())
     }
 
-    /// Returns the replay to which a run belongs, given the number of replays that had begun before
-    /// the run.
+    /// Returns the replay to which a run of `program` belongs.
     ///
-    /// `count` is this number. Returns `None` if there are fewer than `count` replays, or if the
-    /// trace of replay number `count` does not contain the run's program.
+    /// `count` is the number of replays that had begun before the run. Returns `None` if there are
+    /// fewer than `count` replays, or if the trace of replay number `count` does not contain the
+    /// run's program.
     #[must_use]
     pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
         let chip = self.chips.get(&chip_id)?;
@@ -98,10 +98,10 @@ impl TraceBook {
 
     /// Assigns a replay to every run without one.
     ///
-    /// The readout must contain a whole session, from the first replay on: a core's count has 16
-    /// bits, and its wraps are counted from run to run.
+    /// The readout must contain a whole session, from the first replay on. A core's count has 16
+    /// bits, and this method counts the wraps from run to run.
     ///
-    /// A run whose replay is missing from the list counts as an anomaly.
+    /// A run whose replay is missing from the host's list counts as an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
         let mut totals = NamedRuns::default();
         for device in &mut readout.devices {
@@ -126,6 +126,8 @@ impl TraceBook {
         let (mut totals, mut first) = (NamedRuns::default(), None);
         let known = self.replay_count(chip_id) as u64;
         let (mut rounds, mut before) = (0_u64, 0);
+        // A run of a log may have a replay but no count. Such runs are skipped, because a count of
+        // 0 would look like a wrap.
         for run in lane.runs.iter_mut().filter(|run| run.trace_counter != 0 || run.trace.is_none())
         {
             if run.trace_counter < before {

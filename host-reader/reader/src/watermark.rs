@@ -28,14 +28,13 @@ pub struct LaneWatermark {
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the previous read, if the clock was read in both reads.
     pub elapsed_cycles: Option<u64>,
-    /// Estimated words per launch: the largest average of all intervals between two polls or reads
-    /// so far.
+    /// Estimated words per launch: the largest average of any interval between two polls or reads.
     ///
     /// The value is 0 if nothing has been pushed yet.
     pub words_per_launch: u32,
 }
 
-/// Number of words by which a launch is assumed to exceed the average at most: a full vector.
+/// Maximum number of words by which a launch is assumed to exceed the average: one full vector.
 const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS;
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 pub(crate) const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
@@ -47,7 +46,8 @@ impl LaneWatermark {
         self.lane_words.saturating_sub(self.used_words)
     }
 
-    /// Returns the number of launches for which the lane has room; `None` before the first launch.
+    /// Returns the estimated number of launches for which the lane has room; `None` before the
+    /// first launch.
     ///
     /// The estimate assumes that later launches need as much room as earlier launches, except that
     /// one launch may need a whole L1 vector in addition.
@@ -102,7 +102,8 @@ impl Watermarks {
         self.lanes().any(|lane| lane.is_about_to_overflow(launches))
     }
 
-    /// Adds the watermarks of a later read. For each lane, the higher fill level is kept.
+    /// Adds the watermarks of a later read. For each lane, keeps the watermark with more lost
+    /// launches, or with more used words if the lost launches are equal.
     pub fn merge(&mut self, later: Self) {
         for (id, later) in later.lanes {
             let lane = self.lanes.entry(id).or_insert(later);
