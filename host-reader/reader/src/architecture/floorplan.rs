@@ -1,4 +1,4 @@
-//! Cores of one particular chip, and their numbering.
+//! Floorplan of one particular chip: its cores and their numbers.
 
 use super::{Arch, HarvestAxis, TileCoord};
 use crate::mesh::{CoreDescription, LogicalCoord};
@@ -36,7 +36,7 @@ pub struct Floorplan {
     cores: Vec<CorePlace>,
 }
 
-/// Reason why a chip cannot be laid out.
+/// Reason why a floorplan cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FloorplanError {
@@ -75,7 +75,7 @@ pub enum FloorplanError {
 impl Floorplan {
     /// Computes the floorplan of a chip without the rows or columns in `harvested`.
     ///
-    /// The first `active_eth_count` Ethernet channels have a link.
+    /// The first `active_eth_count` Ethernet channels are taken as channels with a link.
     ///
     /// # Errors
     /// If the rows or columns cannot be harvested, if no product has the remaining number of worker
@@ -138,7 +138,7 @@ impl Floorplan {
     /// Returns the rows or columns in a harvest mask, in the architecture's harvest order.
     ///
     /// # Errors
-    /// If the mask has bits that stand for no row or column; the error contains these bits.
+    /// If the mask has bits without a row or column; the error contains these bits.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let unknown = mask >> order.len() << order.len();

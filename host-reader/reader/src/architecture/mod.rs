@@ -95,7 +95,7 @@ impl Arch {
         }
     }
 
-    /// Returns the architecture that logs and options call `name`.
+    /// Returns the architecture with this name in logs and options.
     ///
     /// ```
     /// use reader::architecture::Arch;
@@ -161,8 +161,8 @@ impl ArchFacts {
         (bank as usize % self.banks_per_group()) as u64 * self.bank_bytes
     }
 
-    /// Returns the rows or columns with Tensix tiles that remain after harvesting, and the harvested
-    /// ones.
+    /// Returns two lists: the rows or columns with Tensix tiles that remain after harvesting, and
+    /// the harvested rows or columns.
     fn tensix_lines(&self, axis: HarvestAxis, harvested: &[u16]) -> [Vec<u16>; 2] {
         let lines = match axis {
             HarvestAxis::Rows => self.tensix_rows,

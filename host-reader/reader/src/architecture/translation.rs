@@ -2,7 +2,7 @@
 //!
 //! The chip's firmware enables a translation. A pair of translated coordinates refers to the same
 //! tile on both NoCs, and harvested rows or columns get the highest coordinates. Untranslated
-//! coordinates on NoC 1 start from the opposite corner.
+//! coordinates on NoC 1 are counted from the corner opposite to NoC 0's origin.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
@@ -50,8 +50,8 @@ impl Translation {
         (!self.is_harvested(tile)).then_some(tile)
     }
 
-    /// Returns the NoC-0 grid coordinate for a pair of coordinates on a NoC, even if the tile there
-    /// is harvested.
+    /// Converts a pair of coordinates on a NoC to the NoC-0 grid coordinate of the tile, even if
+    /// the tile is harvested.
     #[must_use]
     pub fn corner(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
         match self.arch {
@@ -62,7 +62,8 @@ impl Translation {
         }
     }
 
-    /// Returns the translated coordinates of a Tensix or Ethernet tile, as in `NOC_ID_LOGICAL`.
+    /// Returns the translated coordinates of a Tensix or Ethernet tile, as in the register
+    /// `NOC_ID_LOGICAL`.
     #[must_use]
     pub fn logical(&self, tile: TileCoord) -> Option<(u16, u16)> {
         let ethernet = self.arch.facts().ethernet;
@@ -91,7 +92,7 @@ impl Translation {
         }
     }
 
-    /// Returns the coordinates that tt-metal uses on a NoC for the tile of a DRAM bank.
+    /// Returns the coordinates that tt-metal uses on a NoC for a DRAM tile.
     #[must_use]
     pub fn dram(&self, noc: usize, tile: TileCoord) -> Option<(u16, u16)> {
         let groups = self.arch.facts().dram_groups;
@@ -201,8 +202,8 @@ const BLACKHOLE_GROUPS: usize = 4;
 mod tests {
     use super::*;
 
-    /// Translation tables of an unharvested Wormhole, as ttsim provides them: for each NoC, one for
-    /// columns and one for rows.
+    /// Translation tables of an unharvested Wormhole, as ttsim provides them: for each NoC, a table
+    /// for columns and a table for rows.
     ///
     /// Each entry has four bits; the first entry is for coordinate 16.
     const TTSIM_TABLES: [[u64; 2]; 2] = [
@@ -263,8 +264,8 @@ mod tests {
     #[test]
     fn raw_coordinates_of_the_other_noc_mean_another_tile_on_a_wormhole() {
         let chip = Translation::new(Arch::WormholeB0, &[]);
-        // NoC 1 has its origin in the opposite corner, which is an Ethernet tile. NoC 0 has the
-        // DRAM tile (0,0) at its origin.
+        // The origin of NoC 1 is the Tensix tile (9,11). The origin of NoC 0 is the DRAM tile
+        // (0,0).
         assert_eq!(chip.tile(1, 0, 0), Some(TileCoord { x: 9, y: 11 }));
         assert_eq!(chip.tile(1, 9, 11), Some(TileCoord { x: 0, y: 0 }));
         assert_eq!([chip.tile(0, 10, 0), chip.tile(0, 0, 12), chip.tile(0, 26, 18)], [None; 3]);

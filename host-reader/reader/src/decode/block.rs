@@ -1,7 +1,7 @@
-//! The fast path: consecutive zone markers with ascending times.
+//! Fast path of the decoder, for consecutive zone markers with ascending times.
 //!
 //! Nearly all words of a capture are such markers. The fast path decodes them in blocks, without a
-//! branch per marker. The slow path decodes everything else.
+//! branch per marker. The parent module decodes all other words, one record at a time.
 
 use super::time::TimeState;
 use crate::lane::{Lane, RecordHead};

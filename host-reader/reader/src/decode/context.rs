@@ -1,4 +1,4 @@
-//! What the decoder needs to know in addition to the words of a lane.
+//! Inputs of the decoder in addition to the words of a lane.
 
 use crate::lane::LaneId;
 use wire::{Generation, RunHostId};
@@ -21,8 +21,8 @@ pub enum CaptureMode {
 }
 
 impl CaptureMode {
-    /// Returns true if the device keeps records in L1 until there are more. The last read must then
-    /// also read L1.
+    /// Returns true if records of finished launches may stay in L1 instead of being pushed. The
+    /// last read must then also read L1.
     #[must_use]
     pub const fn keeps_in_l1(self) -> bool {
         matches!(self, Self::TraceOnly | Self::Accumulate)
@@ -35,8 +35,7 @@ pub enum HostIdForm {
     /// The base id; the reader adds the chip number. Used by TT-Metal since 2026.
     #[default]
     Base,
-    /// The id that already includes the chip number. The dispatcher of TT-Metal sent it until the
-    /// end of 2025.
+    /// The id that already includes the chip number. Used by TT-Metal until the end of 2025.
     Encoded,
 }
 
@@ -67,7 +66,8 @@ pub struct LaneContext {
     pub risc_index: u32,
     /// Core number that run headers must contain, in its low 8 bits.
     pub flat_id: u32,
-    /// Format of the lane's words; an override of the header layout is already applied.
+    /// Format of the lane's words. If the options override the header layout, the override is
+    /// already applied.
     pub generation: Generation,
     /// The lane generation that run headers must contain.
     ///
@@ -77,7 +77,7 @@ pub struct LaneContext {
     pub mode: CaptureMode,
     /// Format of the program ids in launch messages.
     pub host_ids: HostIdForm,
-    /// The tile's wall clock, read after the words. It distinguishes a wrapped stamp from a
-    /// leftover stamp, even if the core paused for a long time.
+    /// The tile's wall clock, read after the words; `None` if not read. It distinguishes a wrapped
+    /// stamp from a leftover stamp, even if the core paused for a long time.
     pub read_at: Option<u64>,
 }

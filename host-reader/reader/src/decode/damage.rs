@@ -14,8 +14,8 @@ use wire::{Header, PacketKind, marker::EMPTY_HEADER, vector};
 const PUSH_ALIGNMENT: u64 = 4;
 
 impl LaneDecoder<'_> {
-    /// Collects the data records before the first run of `words`, and skips the padding there.
-    /// Returns the index of the first word that is neither.
+    /// Collects the data records before the first run of `words`, and skips padding. Returns the
+    /// index of the first word that is neither data nor padding.
     ///
     /// Data before a run was recorded before the launch was known. Padding before a run belongs to
     /// an earlier run, whose other words were returned by an earlier read.
@@ -74,8 +74,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips zeros and returns the index after them. Zeros are the space of a push that never
-    /// arrived. If there are too few zeros for a push, they are damage.
+    /// Skips zeros and returns the index after them. The zeros are counted as a push that never
+    /// arrived, or as damage if they are too few for a push.
     fn zeros(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let end = words.zeros_end(index);
         // The last one or two pairs of zeros may be the beginning of the next run.
@@ -144,17 +144,16 @@ impl LaneDecoder<'_> {
 
     /// Skips a guaranteed slot without a marker.
     ///
-    /// After a push in the middle of a launch, our runtime frees a slot by clearing the slot's
-    /// header. The low word of the old marker stays and is ignored. TT-Metal's runtime writes both
-    /// words, so the low word is checked.
+    /// After a push in the middle of a launch, this project's runtime frees a slot by clearing the
+    /// slot's header. The low word of the old marker remains and is ignored. TT-Metal's runtime
+    /// writes both words, so the low word is checked.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);
         }
     }
 
-    /// Reports a padding pair whose low word is not one of padding: the pair may be a marker with
-    /// id 0.
+    /// Reports a padding pair with an unexpected low word: the pair may be a marker with id 0.
     pub(super) fn padding(&mut self, index: usize, low: u32) {
         if low != 0 && low != EMPTY_HEADER {
             self.note(AnomalyKind::AmbiguousPadding, index, || format!("low word {low:08x}"));
@@ -164,9 +163,10 @@ impl LaneDecoder<'_> {
     /// Skips leftover words of an earlier lane generation, and returns the index at which decoding
     /// continues.
     ///
-    /// Old words remain in the lane if the write of a run never arrived. The old markers are older
-    /// than the preceding run. Like every write, leftover words begin at a multiple of four words.
-    /// If only the first of two stamps is old, the words are treated as damage.
+    /// Old words remain in the lane if the write of a run never arrived. The markers in these words
+    /// are older than the run that precedes the words. Like every write, leftover words begin at a
+    /// multiple of four words. If only the first of two stamps is old, the words are treated as
+    /// damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
@@ -192,20 +192,20 @@ impl LaneDecoder<'_> {
         stamps.peek().is_some() && stamps.all(|stamp| self.order.is_before(stamp, oldest))
     }
 
-    /// Adds the loss of `word_count` words that contained whole runs to the ledger.
+    /// Adds a loss to the ledger: `word_count` words that contained whole runs.
     fn lose_runs(&mut self, cause: LossCause, word_count: usize) {
         self.runs.has_gap = true;
         self.holes.add_missing_runs(self.lane.runs.len());
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
-        // Runs of the minimum size are assumed, because these have the fewest markers per word: the
-        // markers of one zone.
+        // The lower bound assumes runs of the minimum size with one zone each: no other runs have
+        // fewer records per word.
         let runs = word_count / vector::FIRST_OPTIONAL;
         self.lose(cause, LossTotals::at_least_markers(runs as u64));
     }
 
-    /// Adds the loss of the damaged words from `index` to `next` to the ledger.
+    /// Adds a loss to the ledger: the damaged words from `index` up to `next`.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
         let word_count = next.saturating_sub(index);
         if word_count >= vector::FIRST_OPTIONAL {

@@ -1,7 +1,7 @@
 //! Holes in a lane: positions where runs may be missing, and runs that are cut off.
 //!
-//! A hole is stored as a run number, because decoding may still correct times. At the end each hole
-//! becomes a [window](LossWindow) of time.
+//! A hole is stored as a run number, because the decoder may still correct the times of runs. After
+//! decoding, each hole is converted to a [window](LossWindow) of time.
 
 use super::MissingRuns;
 use crate::{lane::Lane, ledger::LossWindow};
@@ -16,12 +16,14 @@ pub(super) struct Holes {
     missing: BTreeSet<usize>,
     /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
-    /// Position of the runs that the full lane refused. This hole extends to the time of the read.
+    /// Position of the runs that the full lane refused. The hole extends from this position to the
+    /// time of the read.
     refused: Option<MissingRuns>,
 }
 
 impl Holes {
-    /// Returns an empty set of holes; `last_time` is the last time of the previous read.
+    /// Returns an empty set of holes; `last_time` is the time of the last record in the previous
+    /// read.
     pub(super) fn after(last_time: u64) -> Self {
         Self { last_time, ..Self::default() }
     }

@@ -1,10 +1,10 @@
-//! Assigns the losses that a device counted to launches, if the runs of the same read make this
+//! Assignment of losses that a device counted to launches, if the runs of the same read make this
 //! possible.
 //!
-//! The device counts records that found no room in L1, summed over all launches. Two kinds of runs
-//! can have lost records: runs that filled their vector, and runs sent in several pushes. A push
-//! during open zones does not contain the ends of these zones yet, but reserves room for them. If
-//! only one of the runs can have lost records, the program of the loss is known.
+//! The device counts the records for which L1 had no room, summed over all launches. Two kinds of
+//! runs can have lost records: runs that filled their vector, and runs sent in several pushes. A
+//! push during open zones does not contain the ends of these zones yet, but reserves room for them.
+//! If only one of the runs can have lost records, the program of the loss is known.
 //!
 //! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
 //! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of
@@ -17,11 +17,11 @@ use wire::{RunHostId, loss::LossCounts, vector};
 /// Losses of one lane since the previous read, from the device's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneLoss {
-    /// Number of records that found no room in L1.
+    /// Number of records for which L1 had no room.
     pub counts: LossCounts,
     /// True if exactly one launch has finished since the previous read, and none has begun.
     pub is_of_one_launch: bool,
-    /// True if some of these records may belong to launches without a run in the lane.
+    /// True if some of the lost records may belong to launches without a run in the lane.
     pub has_other_launches: bool,
     /// Programs of the first and the last launch without a run in the lane, if known.
     pub others: Option<ProgramSpan>,
@@ -63,7 +63,7 @@ pub(super) struct RunTally {
     full_launches: u64,
     full_program: Option<RunHostId>,
     is_last_full: bool,
-    /// True if lost words may have contained a run.
+    /// True if words that were skipped may have contained a run.
     pub(super) has_gap: bool,
 }
 
@@ -83,7 +83,8 @@ impl RunTally {
         }
     }
 
-    /// Returns the program whose records were lost, if only one program is possible.
+    /// Returns the program to which the loss is assigned, if only one program can have lost
+    /// records.
     ///
     /// In accumulate mode, a run need not fill its vector to have lost records.
     fn program(&self, loss: &LaneLoss, mode: CaptureMode) -> Option<RunHostId> {

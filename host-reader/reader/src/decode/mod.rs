@@ -7,7 +7,7 @@
 //! |---|---|
 //! | what must the decoder know besides the words? | `context` |
 //! | where can a run begin? | `words` |
-//! | which run is left over from earlier? what is the order of a run's records? | `peek`, `run` |
+//! | which run is a leftover of an earlier push? how are records ordered? | `peek`, `run` |
 //! | which words are skipped, and under which cause are they counted? | `damage` |
 //! | which run lost the records for which L1 had no room? | `lane_loss` |
 //! | between which runs may further runs be missing? | `holes` |
@@ -18,15 +18,16 @@
 //!
 //! # Order of records
 //!
-//! The guaranteed slots are at the beginning of a run, but the device writes some of them last. The
-//! decoder returns a run's records in this order: FW start, KERNEL start, optional records, KERNEL
-//! end, FW end. There are two exceptions.
+//! A run begins with a header and four guaranteed slots: the start and end of the firmware's zone
+//! (FW) and of the kernel's zone (KERNEL). The device writes the ends last. The decoder returns a
+//! run's records in this order: FW start, KERNEL start, optional records, KERNEL end, FW end. There
+//! are two exceptions.
 //!
 //! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
 //! the first two optional records, the decoder returns both ends before the optional records.
 //!
 //! In the debug dump, a launch may end with a zone in which the RISC waits for the host. If the FW
-//! end is older than this last optional zone, the decoder returns both ends before the zone.
+//! end is older than this last optional zone, the decoder returns both ends before this zone.
 //!
 //! # One launch in several pushes
 //!
@@ -72,12 +73,12 @@ use words::{LaneWords, RunWords, after};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneState {
     time: TimeState,
-    /// The oldest stamp among the leading stamps and the guaranteed stamps of the last accepted
+    /// The oldest of the first two stamps and the stamps in guaranteed slots of the last accepted
     /// run.
     leading_stamp: Option<u64>,
     /// Header and low word of the first optional record in the last accepted run.
     first_optional: Option<[u32; 2]>,
-    /// The stamps of the last run's guaranteed starts.
+    /// The stamps of the FW start and the KERNEL start in the last accepted run.
     starts: [Option<u64>; 2],
     /// Program to which the last decoded words belong, if known.
     program: Option<RunHostId>,
@@ -141,15 +142,14 @@ pub struct LaneDecoder<'context> {
     context: &'context LaneContext,
     order: StampOrder,
     state: LaneState,
-    /// Indices of the data records before the first run of the words being decoded.
+    /// Indices of data records that precede the first run in the words being decoded.
     early: Vec<usize>,
     first_word: u64,
-    /// True if the 64-bit time of the first stamps has been derived from the clock reading of this
-    /// read.
+    /// True if the 64-bit time of this read's first stamps has been derived from the clock reading.
     is_anchored: bool,
-    /// True if the KERNEL end of the run has been decoded.
+    /// True if the KERNEL end of the current run has been decoded.
     has_kernel_end: bool,
-    /// The oldest stamp in the guaranteed slots of the run.
+    /// The oldest stamp in the guaranteed slots of the current run.
     oldest_slot: Option<u64>,
     runs: RunTally,
     holes: holes::Holes,
@@ -281,8 +281,8 @@ impl<'context> LaneDecoder<'context> {
 
     /// Returns true if the marker's time is earlier than the previous time or later than the clock.
     ///
-    /// Leftover words may begin in the middle of a record. That record's payload then looks like a
-    /// marker with an arbitrary time.
+    /// Leftover words may begin in the middle of a record. The rest of the record's payload then
+    /// looks like a marker with an arbitrary time.
     const fn may_be_leftover(&self, header: Header, low: u32, kind: PacketKind) -> bool {
         let stamp = self.context.generation.header.time(header.0, low).0;
         let time = self.state.time.epoch.wrapping_add(stamp);
@@ -300,8 +300,8 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns the time for a zone total: the time of the launch's first zone, or else of the
-    /// previous record.
+    /// Returns the time for the total of a sum zone: the time of the launch's first zone, or of the
+    /// previous record if there is no zone.
     fn time_of_total(&mut self) -> u64 {
         self.state.launch.first_zone_time(&self.lane).unwrap_or(self.state.time.last)
     }

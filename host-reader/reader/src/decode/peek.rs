@@ -1,4 +1,4 @@
-//! Look-ahead at the first stamps of a run, before the records of the run are decoded.
+//! First stamps of a run, read before the records of the run are decoded.
 
 use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
@@ -39,12 +39,12 @@ impl FirstStamps {
         Some([first, stamps.next().unwrap_or(first)])
     }
 
-    /// Returns true if a guaranteed start is present.
+    /// Returns true if the start of the firmware's zone or of the kernel's zone is present.
     pub(super) fn has_starts(&self) -> bool {
         self.starts.iter().any(Option::is_some)
     }
 
-    /// Returns both optional stamps, if there are two.
+    /// Returns the stamps of the first two optional records, if there are two.
     pub(super) const fn optional_pair(&self) -> Option<[u64; 2]> {
         match self.optional {
             [Some(first), Some(second)] => Some([first, second]),

@@ -16,7 +16,7 @@ use wire::{Header, PacketKind, RunHeader, ZoneId, vector};
 /// State of the launch whose records are being decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Launch {
-    /// Words of the guaranteed slots decoded so far; zeros for a slot without a marker.
+    /// Words of the guaranteed slots decoded so far; zeros for a slot without a decoded marker.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
     first_zone: Option<FirstZone>,
     /// Index of the first record that has not yet been searched for a zone. The launch's earlier
@@ -24,7 +24,7 @@ pub(super) struct Launch {
     searched: usize,
 }
 
-/// Where the time of a launch's first zone is found.
+/// Source of the time of a launch's first zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstZone {
     /// Index of a record in this lane. The record's time may still be corrected.
@@ -74,14 +74,14 @@ impl Launch {
     }
 }
 
-/// Zone at the end of a launch in which the RISC waited for the host.
+/// Zone that measures a wait for the host at the end of a launch.
 struct WaitForHost {
     heads: [RecordHead; 2],
     times: [u64; 2],
 }
 
 impl LaneDecoder<'_> {
-    /// Decodes the run at `index`; returns the index after it.
+    /// Decodes the run at `index`; returns the index after the run.
     pub(super) fn run(&mut self, words: LaneWords<'_>, index: usize, run: &RunWords) -> usize {
         let header = words.run_header(run);
         if !words.is_own(header) {
@@ -116,11 +116,11 @@ impl LaneDecoder<'_> {
 
     /// Returns true if the run is a leftover of an earlier push.
     ///
-    /// A run is left over if both of its leading stamps are older than those of the previous run,
-    /// or if it begins with the same records as the previous run. Such repeated records come from
-    /// an earlier read, or from a RISC that did not take part in the launch and sent its last
-    /// records again. A run that continues a launch after a push begins with other optional
-    /// records.
+    /// A run is left over if its first two stamps are older than all first and guaranteed stamps of
+    /// the previous run, or if it begins with the same records as the previous run. Such repeated
+    /// records come from an earlier read, or from a RISC that did not take part in the launch and
+    /// sent its last records again. A run that continues a launch after a push begins with
+    /// different optional records, so it is not taken for a leftover.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -182,8 +182,8 @@ impl LaneDecoder<'_> {
     /// Removes the run's last zone from the lane and returns it, if the zone began after the end of
     /// the firmware's zone.
     ///
-    /// In the debug dump of our runtime this zone is a wait for the host. The zone is removed only
-    /// if all times are in order.
+    /// In the debug dump of this project's runtime, such a zone measures a wait for the host. The
+    /// zone is removed only if all times are in order.
     fn wait_behind_ends(&mut self, run: &RunWords) -> Option<WaitForHost> {
         let layout = self.context.generation.header;
         let stamp = peek::stamp(run, vector::MAIN_END, layout)?;

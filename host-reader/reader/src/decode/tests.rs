@@ -181,7 +181,7 @@ fn a_type_that_swallows_the_next_run_is_found_out() {
     assert_eq!(decoded.losses.total().unknown_markers, 1);
 }
 
-/// Returns the context of a lane of our runtime, in its fifth generation.
+/// Returns the context of a lane of this project's runtime, with lane generation 5.
 fn ours() -> LaneContext {
     LaneContext { lane_generation: Some(5), ..context() }
 }
@@ -391,7 +391,7 @@ fn counter_record(stamp: u32) -> [[u32; 2]; 3] {
 
 #[test]
 fn counters_that_the_firmware_reads_after_the_kernel_follow_its_end() {
-    // The kernel ends at 990. Before that, the kernel itself read one group of counters.
+    // The kernel ends at 990. Before its end, the kernel itself read one group of counters.
     let zone = [[0x8000_1001, 200], [0x9000_1001, 210]];
     let optional: Vec<[u32; 2]> =
         [&counter_record(150)[..], &zone, &counter_record(993), &counter_record(996)].concat();

@@ -6,14 +6,14 @@
 //!
 //! | observation | reason | correction |
 //! |---|---|---|
-//! | step up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before its wrap and the high word just after it | the earlier time is lowered by 2^32 |
+//! | step up by 2^32 or more, then back by at most 2^32 | this project's runtime read the low word just before the low word's wrap and the high word just after the wrap | the earlier time is lowered by 2^32 |
 //! | step back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
 //! | step back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
 //! | any other step back | unknown | none; reported as [`AnomalyKind::BackwardTime`] |
 //!
 //! If the tile's 64-bit clock was read after the words, the reading determines the 2^44 range of
-//! the read's first stamps. A lane whose first record is late therefore has the same time scale as
-//! the other lanes.
+//! the read's first stamps. A lane whose first record is later than the first wrap of the stamps
+//! therefore has the same time scale as the other lanes.
 
 use crate::anomaly::AnomalyKind;
 
@@ -21,15 +21,16 @@ use crate::anomaly::AnomalyKind;
 const TEAR_WINDOW_CYCLES: u64 = 4096;
 /// Error of a torn clock reading, in cycles.
 const TEAR_CYCLES: u64 = 1 << 32;
-/// Maximum number of cycles by which a torn stamp can be later than the clock reading, including a
-/// margin.
+/// Maximum number of cycles by which a torn stamp can be later than the clock reading:
+/// [`TEAR_CYCLES`] plus a margin of the same size.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
 /// Time of a lane's last record and the offset of the lane's stamps, carried from one read to the
 /// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
-    /// Offset that converts stamps to times: a multiple of 2 to the power of the stamps' width.
+    /// Offset that is added to a stamp to get its time: a multiple of 2^`bits`, with the stamps'
+    /// width `bits`.
     pub(super) epoch: u64,
     /// The time of the last record.
     pub(super) last: u64,
@@ -53,7 +54,7 @@ pub(super) struct StampOrder {
     pub(super) bits: u32,
     /// The tile's wall clock, read after the lane was written; `None` if not read.
     pub(super) read_at: Option<u64>,
-    /// True if the runtime reads the clock's low word first, as ours does.
+    /// True if the runtime reads the clock's low word first, as this project's runtime does.
     pub(super) low_first: bool,
 }
 
@@ -70,7 +71,7 @@ impl StampOrder {
         }
     }
 
-    /// Returns the oldest of several stamps.
+    /// Returns the oldest of several stamps; `None` if there are no stamps.
     ///
     /// A torn clock reading gives a stamp that is too high, so the oldest stamp is correct.
     pub(super) fn oldest(self, stamps: impl Iterator<Item = u64>) -> Option<u64> {
@@ -104,7 +105,7 @@ impl StampOrder {
         Some(latest.checked_sub(self.age(now, stamp)).map_or(0, |time| time.saturating_sub(stamp)))
     }
 
-    /// Returns the latest valid time of a stamp, if the clock was read.
+    /// Returns the latest valid time of a stamp; the maximum of `u64` if the clock was not read.
     pub(super) const fn latest(self) -> u64 {
         match self.read_at {
             Some(now) => now.saturating_add(AHEAD_CYCLES),
@@ -165,8 +166,8 @@ impl TimeState {
     ) -> Resolved {
         let time = self.epoch.wrapping_add(stamp);
         let lowered = self.lowered_previous(time, before_last, order);
-        // If there are only two records, both corrections are possible, and the choice depends on
-        // the runtime: stamps of our runtime are never too low.
+        // If there are only two records, either of them may be wrong. The choice depends on the
+        // runtime: stamps of this project's runtime are never too low.
         let torn =
             if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
         let resolved = torn
@@ -192,12 +193,14 @@ impl TimeState {
         Some(lowered)
     }
 
-    /// Returns a correction of the previous time: 2^32 cycles lower, if that is still plausible.
+    /// Returns a correction that lowers the previous time by 2^32 cycles, if the lowered time is
+    /// plausible.
     ///
     /// If there is a record before the previous record, the lowered time must not be earlier than
     /// the time of that record. Otherwise the previous time must be close to a wrap of the low
-    /// word, or, for our runtime, the remaining step must be less than 2^31. This rejects damage: a
-    /// single flipped bit below bit 32, in either stamp, leaves a step of 2^31 or more.
+    /// word, or, for this project's runtime, the remaining step must be less than 2^31. This
+    /// rejects damage: a single flipped bit below bit 32, in either stamp, leaves a step of 2^31 or
+    /// more.
     fn lowered_previous(
         &self,
         time: u64,
@@ -254,7 +257,7 @@ mod tests {
     const UPSTREAM: StampOrder = StampOrder { low_first: false, ..ORDER };
     const RANGE: u64 = 1 << 44;
 
-    /// Returns the times and findings of a lane with only these stamps.
+    /// Returns the times and findings for a lane with these stamps.
     fn times(stamps: &[u64], order: StampOrder) -> (Vec<u64>, Vec<AnomalyKind>) {
         let mut state = TimeState::default();
         let (mut times, mut findings): (Vec<u64>, _) = (Vec::new(), Vec::new());

@@ -95,7 +95,8 @@ impl<'a> LaneWords<'a> {
         own == packing.pack(header.risc_index, header.flat_id, 0)
     }
 
-    /// Returns the index of this lane's next run at or after `from`, or the end of the words.
+    /// Returns the index of this lane's next run at or after `from`; the number of words if there
+    /// is none.
     pub(super) fn next_own_run(self, from: usize) -> usize {
         let mut index = from;
         while index < self.len() {

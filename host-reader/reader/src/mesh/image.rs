@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, ops::Range};
 pub struct DeviceImage {
     description: DeviceDescription,
     l1_bytes: u64,
-    /// Written pages, by memory and number; all other words are 0.
+    /// Written pages, by memory and page number; all other words are 0.
     pages: BTreeMap<(Memory, u64), Vec<u32>>,
     wall_clock: u64,
     host_time_ns: u64,
@@ -24,8 +24,8 @@ pub struct DeviceImage {
 impl DeviceImage {
     /// Creates a chip with zeros in all memories.
     ///
-    /// All L1s have the same size, which includes every core's profiler words. A DRAM bank ends
-    /// after the profiler region.
+    /// All cores have the same L1 size: L1 ends after the last profiler vector of any core. A DRAM
+    /// bank ends after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;

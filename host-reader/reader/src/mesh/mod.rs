@@ -1,4 +1,4 @@
-//! Traits for host access to a mesh of chips: the only interface to hardware.
+//! Traits for host access to a mesh of chips. They are this crate's only interface to hardware.
 //!
 //! A back end (simulator, capture file, kernel driver) implements [`Mesh`] and [`Device`]; all
 //! other code in this crate uses these traits. This module does not interpret the words that it
@@ -115,7 +115,7 @@ impl DeviceDescription {
 
 /// Error of an access to a chip.
 ///
-/// Captures assign a code to each variant; a new variant needs a new code.
+/// Capture files store a code for each variant, so a new variant needs a new code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     /// There is no such core on this chip.
@@ -197,7 +197,7 @@ pub trait Device {
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult;
 
     /// Reads two ranges of L1. A back end that can read two ranges at the same time overrides this
-    /// method. For example, the DMA engine reads the first range while the processor reads the
+    /// method. For example, a DMA engine can read the first range while the processor reads the
     /// second range.
     ///
     /// # Errors
@@ -221,11 +221,12 @@ pub trait Device {
     /// Reads words from the host's memory to which the chip writes. Addresses are offsets from the
     /// first byte that the chip can write.
     ///
-    /// Only relays with rings in that memory need this method; by default, there is no such memory.
-    /// Words that the chip had written before the last read of L1 must be visible.
+    /// Only relays with rings in that memory need this method; the default implementation returns
+    /// an error. The result must include all words that the chip wrote before the caller's last
+    /// read of L1.
     ///
     /// # Errors
-    /// If the range exceeds that memory, or the back end does not provide it.
+    /// If the range exceeds that memory, or the back end has no access to it.
     fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
         let _ = (address, words);
         Err(no_host_memory(self.description().chip_id))
@@ -237,7 +238,7 @@ pub trait Device {
     /// If there is no such core or the chip does not answer.
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError>;
 
-    /// Returns the host's own monotonic clock in nanoseconds, for pings.
+    /// Returns the time of the host's monotonic clock in nanoseconds, for clock samples.
     fn host_time_ns(&mut self) -> u64;
 
     /// Waits on the host for `duration_ns`. Sleeps, unless the back end has a simulated clock.
@@ -272,7 +273,8 @@ pub trait Mesh {
         Vec::new()
     }
 
-    /// Sends a message over a link and back, and returns the wall clock stamps of both cores.
+    /// Sends a message over a link and back. Returns the readings that both cores took of their
+    /// wall clocks.
     ///
     /// # Errors
     /// If there is no such link or one of its chips does not answer.

@@ -4,7 +4,8 @@ use super::{CoreDescription, Noc0Coord};
 use std::collections::BTreeSet;
 use wire::CoreKind;
 
-/// A selection of cores. A field that is `None` does not restrict the selection.
+/// A selection of cores. A core is selected if it satisfies all fields; a field that is `None` does
+/// not restrict the selection.
 ///
 /// ```
 /// use reader::mesh::CoreSelection;

@@ -1,8 +1,8 @@
-//! Lengths of zones without their positions: the input of statistics, computed run by run.
+//! Durations of zones without their start times: the input of statistics, computed run by run.
 //!
 //! Nearly all runs contain only properly nested zones. For these runs, one pass over the records
-//! computes the length of each zone when the zone ends, and stores no zones with positions. The
-//! zones of other runs are paired as for a timeline.
+//! computes the duration of each zone when the zone ends, without building [`Zones`]. The zones of
+//! other runs are paired as for a timeline.
 
 use super::{
     Zones,
@@ -16,7 +16,7 @@ use crate::{
 use std::ops::Range;
 use wire::{PacketKind, Risc};
 
-/// Length of a zone with a recorded start and end, in cycles.
+/// Duration of a zone with a recorded start and end, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeZone {
     /// The zone.
@@ -31,7 +31,7 @@ impl WholeZone {
     const NONE: Self = Self { zone: ZoneIndex(0), duration_cycles: 0, self_cycles: 0 };
 }
 
-/// The zones of a run, and how they were found.
+/// The zones of a run. The variant depends on whether all zones are complete and nested.
 pub enum RunLengths<'a> {
     /// All zones are complete and properly nested.
     Nested(&'a [WholeZone]),
@@ -39,7 +39,7 @@ pub enum RunLengths<'a> {
     Paired(&'a Zones),
 }
 
-/// Computation of zone lengths, lane by lane. It reuses its memory.
+/// Buffers for computing zone durations, reused from lane to lane.
 #[derive(Debug)]
 pub struct LaneLengths {
     around: [Begun; DEPTH_MAX],
@@ -88,7 +88,7 @@ impl LaneLengths {
     /// Returns the zones of a run if they are properly nested; otherwise `None`.
     ///
     /// The records must be in order of time, each end must close the zone that began last, all ends
-    /// must be present, and lengths must fit 32 bits.
+    /// must be present, and durations must fit 32 bits.
     fn nested(&mut self, lane: &Lane, records: Range<usize>) -> Option<&[WholeZone]> {
         self.grow(records.len());
         let nesting = Nesting::new(&mut self.around, &mut self.whole);
@@ -117,7 +117,8 @@ impl Begun {
     const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
 }
 
-/// State of a walk over a run's records, which writes the run's zones in the order of their ends.
+/// State of one pass over a run's records. The pass writes the run's zones in the order of their
+/// ends.
 struct Nesting<'a> {
     inner: Begun,
     around: &'a mut [Begun; DEPTH_MAX],
@@ -154,7 +155,7 @@ impl<'a> Nesting<'a> {
                 continue;
             }
             match (heads.get(at), times.get(at)) {
-                // Most zones contain no other zone. They are written at once, without an entry in
+                // Most zones contain no other zone. They are written directly, without an entry in
                 // `around`.
                 (Some(&next), Some(&end)) if next == head.end_of_start() && end >= time => {
                     self.write(head.zone(), end - time, 0)?;

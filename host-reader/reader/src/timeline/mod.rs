@@ -35,7 +35,7 @@ impl ZoneFlags {
     }
 }
 
-/// Run number for zones before the first run of their lane.
+/// Run index of zones that are before the first run of their lane.
 pub const NO_RUN: u32 = u32::MAX;
 
 /// The zones of one lane in columns, ordered by start. A parent comes before its children.
@@ -73,7 +73,7 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// Returns the cycles from start to end.
+    /// Returns the duration: the cycles from start to end.
     #[must_use]
     pub const fn duration_cycles(&self) -> u64 {
         self.end_cycle.saturating_sub(self.start_cycle)
@@ -157,16 +157,17 @@ impl LaneTimeline {
 pub struct DeviceTimeline {
     /// Number of the chip.
     pub chip_id: u32,
-    /// One timeline for each lane in the chip's readout, in the order of the lanes.
+    /// One timeline for each lane in the chip's readout, in the same order.
     pub lanes: Vec<LaneTimeline>,
 }
 
 /// The zones of a whole readout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// One timeline for each chip in the readout, in the order of the chips.
+    /// One timeline for each chip in the readout, in the same order.
     pub devices: Vec<DeviceTimeline>,
-    /// Open zones and orphan ends. The anomalies of the read itself are in the readout.
+    /// Open zones and orphan ends. Anomalies found when the data was read are in the readout
+    /// instead.
     pub anomalies: AnomalyLog,
 }
 

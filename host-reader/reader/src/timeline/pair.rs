@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! for each run, its zone records in time order:
-//!     start            push
-//!     end of the top   pop
-//!     end further down settle what lies above, then pop
-//!     end of nothing   orphan
-//! at the end of the run, close what is left and flag it
+//!     start of a zone                 push the zone
+//!     end of the top zone             pop the zone
+//!     end of a zone below the top     settle the zones above it, then pop the zone
+//!     end of a zone not on the stack  count an orphan end
+//! at the end of the run, close the remaining zones and flag them as open
 //! ```
 //!
 //! Records with equal times may be in any order, since logs sort them by marker id. Starts and ends
@@ -79,14 +79,15 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Map from each zone of an aggregate lane to the zone whose index is the key of both; empty
-    /// for other lanes.
+    /// Map from each zone of an aggregate lane to the first zone with the same role or name. The
+    /// index of this first zone is the key by which starts and ends are matched. Empty for other
+    /// lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,
     run: u32,
     order: Order,
-    /// Positions in `order` of later records that were already used; all have the same time.
+    /// Positions in `order` of later records that were already matched; all have the same time.
     used: Vec<usize>,
 }
 
@@ -205,7 +206,7 @@ impl<'lane> Pairing<'lane> {
     }
 
     /// Closes the zone at the top of the stack. Uses the zone's own end if that end follows at the
-    /// same time.
+    /// same time; otherwise flags the zone as open.
     fn settle_top(&mut self, position: usize, time: u64) {
         let Some(top) = self.open.pop() else { return };
         match self.find_tied(position, PacketKind::ZoneEnd, top.key) {
@@ -234,8 +235,8 @@ impl<'lane> Pairing<'lane> {
         self.lane.times[self.order.record(position)]
     }
 
-    /// Finds an unused record with the given kind and key that stands after `position` and has the
-    /// same time as the record at `position`.
+    /// Finds an unmatched record with the given kind and key that follows the record at `position`
+    /// and has the same time.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
         let time = self.time_at(position);
         let candidates = (position..self.order.len()).skip(1).take(TIES_MAX);
@@ -272,8 +273,8 @@ impl<'lane> Pairing<'lane> {
     }
 }
 
-/// Returns a map from each zone of an aggregate lane to the first zone with the same key; empty for
-/// other lanes.
+/// Returns a map from each zone of an aggregate lane to the first zone with the same role or name;
+/// empty for other lanes.
 fn alike_zones(lane: &Lane, names: &ZoneTable) -> BTreeMap<ZoneIndex, ZoneIndex> {
     let mut alike = BTreeMap::new();
     if lane.id.risc != Risc::TensixAggregate {

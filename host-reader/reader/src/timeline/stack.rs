@@ -15,13 +15,13 @@ pub(super) struct OpenZone {
     /// Key by which the zone's end is matched.
     pub(super) key: u32,
     pub(super) start: u64,
-    /// Index of the zone in the columns.
+    /// Index of the zone in [`Zones`].
     pub(super) slot: usize,
     /// Index of the zone's start among the lane's records.
     pub(super) record: usize,
 }
 
-/// Stack of open zones, with the number of zones for each key.
+/// Stack of open zones, with the number of open zones for each key.
 ///
 /// The counts make it cheap to detect an end without a start: the stack is only searched if it
 /// contains the key.
@@ -76,7 +76,7 @@ impl OpenZones {
     }
 
     /// Temporarily removes the zones at the top of the stack that began at `time`, unless more than
-    /// `limit` zones have begun since the first of them.
+    /// `limit` zones have begun since the first of these zones.
     pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
         let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
         let Some(first) = fresh.last() else { return };
@@ -100,7 +100,7 @@ impl OpenZones {
         self.stack.extend(self.aside.drain(..).rev());
     }
 
-    /// Swaps the top with the zone `above` positions below it.
+    /// Swaps the top zone with the zone that is `above` positions below the top.
     ///
     /// Both zones must have begun at the same cycle. The order of their starts was unknown until
     /// one of them ended.
@@ -115,7 +115,7 @@ impl OpenZones {
 }
 
 impl Zones {
-    /// Appends a zone that has begun; returns its index in the columns.
+    /// Appends a zone that has begun; returns the zone's index.
     ///
     /// The zone's end is set when the zone closes. The run and the flags are set by
     /// [`Self::finish_run`].
