@@ -13,7 +13,7 @@ pub struct HostTime {
     pub bound_ns: f64,
 }
 
-/// Conversion to host time. The clock's units must be nanoseconds of the host.
+/// Conversion to host time. The clock must map cycles to nanoseconds of the host.
 impl PiecewiseClock {
     /// Converts a counter value to a host time with a maximum error.
     ///

@@ -1,9 +1,10 @@
 //! The max-margin corridor fit: one line with a guaranteed error bound.
 //!
 //! A two-way ping limits the instant of a counter reading to an interval between two host times,
-//! its bracket. In the (cycles, host time) plane the brackets are vertical gates, and the true line
-//! passes through all gates. If a ping is delayed, its gate only becomes wider. The fit is the line
-//! whose vertical distance to the nearest gate end is largest.
+//! its bracket. In the (cycles, host time) plane each bracket is a vertical segment, called a gate,
+//! and the true line passes through all gates. If a ping is delayed, its gate only becomes longer.
+//! The fit is the line whose vertical distance to the nearest gate end is largest. This distance is
+//! called the margin.
 //!
 //! # The fit
 //!
@@ -13,42 +14,43 @@
 //! called active. As `b` increases, an active corner changes exactly at the slopes of hull edges.
 //! `w` is concave and piecewise linear with breaks at these slopes. So one merge of the edges of
 //! both hulls, ordered by slope, evaluates all of `w` in linear time. The derivative of `w` is
-//! `x_lower - x_upper`, the difference of the x coordinates of the active corners. The largest `w`
-//! is where the derivative changes its sign.
+//! `x_lower - x_upper`, the difference of the x coordinates of the active corners. `w` is largest
+//! where the derivative changes its sign.
 //!
 //! # The bound
 //!
 //! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a convex polygon. At a
-//! given `x` the deviation of an admissible line from the fit is linear in `(a, b)`, hence largest
-//! at a corner. The corners are the breaks of `w` with `w >= 0` and the two zeros of `w`. The true
-//! line is in the polygon. So at any `x`, inside or far outside the window, the true line's
-//! deviation from the fit is at most the largest deviation of the corners.
+//! given `x` the deviation of an admissible line from the fit is linear in `(a, b)`, so it is
+//! largest at a corner of the polygon. The corners are the breaks of `w` with `w >= 0` and the two
+//! zeros of `w`. The true line is in the polygon. So at any `x`, inside or far outside the window
+//! of the samples, the deviation of the true line from the fit is at most the largest deviation of
+//! the corners.
 //!
 //! Half the margin alone is *not* such a bound, although the literature uses it as a bound. The
-//! fit's distance to the gates equals the margin only at the tight gates.
+//! distance from the fit to a gate end equals the margin only at the few gates that limit the fit.
 //! [`CorridorFit::half_width`] is a measure of the fit's quality, but not an error bound.
 //!
 //! # Assumptions
 //!
 //! The bound has two conditions. The clocks must run at a constant ratio within the window
 //! (otherwise most windows become infeasible, see module `steps`), and the host times must be
-//! accurate to the given [`Resolution`]. The two directions of a ping need not take equally long.
-//! Because the difference of the two durations is unknown, the bound cannot be smaller than half a
-//! round trip. The actual error is usually a tenth of that.
+//! accurate to the given [`Resolution`]. The way to the chip and the way back (the legs of a ping)
+//! need not take equally long. Because the difference of their durations is unknown, the bound
+//! cannot be smaller than half a round trip. The actual error is usually a tenth of the bound.
 
 use super::{
     BoundedLine, ClockError, Deviation, ErrorBound, EthernetPing, Line, TwoWayPing,
     hull::{Point, Slope, Walls},
 };
 
-/// A counter reading between two readings of another clock.
+/// A reading of a chip's counter, between two readings of another clock (the bracketing clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {
-    /// Value of the other clock before the reading, in nanoseconds or sender cycles.
+    /// Value of the bracketing clock before the reading: host nanoseconds or sender cycles.
     pub before: i64,
-    /// The counter value, in cycles.
+    /// Value of the chip's counter, in cycles.
     pub cycles: u64,
-    /// Value of the other clock after the reading, in the same units as `before`.
+    /// Value of the bracketing clock after the reading, in the same units as `before`.
     pub after: i64,
 }
 
@@ -75,14 +77,14 @@ impl From<TwoWayPing> for Bracket {
 /// Resolution of the two clocks, in units of the bracketing clock.
 ///
 /// A counter shows `d` until the next edge of its clock, so the edge that produced `d` may be up to
-/// one device tick earlier than `before`. If the host clock rounds down, the true time may be up to
-/// one host tick later than `after`. The corridor is widened by both ticks, which keeps the bound
-/// valid.
+/// one device tick earlier than `before`. If the bracketing clock rounds down, the true time may be
+/// up to one of its ticks later than `after`. Each bracket is widened by both ticks, which keeps
+/// the bound valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// One tick of the bracketing clock.
     pub host_units: u32,
-    /// One device cycle, rounded up.
+    /// One cycle of the chip's counter, rounded up.
     pub device_units: u32,
 }
 
@@ -90,11 +92,12 @@ impl Resolution {
     /// Resolution of a host clock in whole nanoseconds and a chip at 500 MHz or faster.
     pub const HOST_NANOSECONDS: Self = Self { host_units: 1, device_units: 2 };
 
-    /// Resolution of two chips with nearly the same frequency.
+    /// Resolution of the clocks of two chips with nearly the same frequency.
     pub const CYCLES: Self = Self { host_units: 1, device_units: 2 };
 }
 
-/// The line with the largest margin to all brackets.
+/// The line with the largest margin: its distance to the nearest bracket end is as large as
+/// possible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CorridorFit {
     line: BoundedLine,
@@ -109,8 +112,9 @@ impl CorridorFit {
     /// # Errors
     ///
     /// [`ClockError::Infeasible`] if no line passes through all brackets: the frequency changed, or
-    /// a sample is wrong. [`ClockError::NoBaseline`] with fewer than two different counter values.
-    /// [`ClockError::NotIncreasing`] if the baseline is so short that the best line does not rise.
+    /// a sample is wrong. [`ClockError::NoBaseline`] if there are fewer than two different counter
+    /// values. [`ClockError::NotIncreasing`] if the counter values are so close together that the
+    /// best line does not rise.
     ///
     /// # Examples
     ///
@@ -165,13 +169,13 @@ impl CorridorFit {
         &self.line
     }
 
-    /// Returns the distance of the line to the nearest bracket end, in units of the bracketing
-    /// clock.
+    /// Returns the margin: the distance of the line to the nearest bracket end, in units of the
+    /// bracketing clock.
     pub fn half_width(&self) -> f64 {
         self.half_width
     }
 
-    /// Returns the smallest and the largest slope of all admissible lines.
+    /// Returns the smallest and the largest slope of all lines that pass through all brackets.
     pub fn slope_interval(&self) -> (f64, f64) {
         self.slope_interval
     }
@@ -184,8 +188,8 @@ impl CorridorFit {
 
 /// Returns true if one line passes through all brackets.
 ///
-/// If all counter values are equal, a set is feasible if its brackets overlap. A set with a
-/// malformed bracket is not feasible.
+/// If all counter values are equal, the result is true if all brackets overlap. If a bracket is
+/// malformed, the result is false.
 pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool {
     match Walls::new(brackets, resolution) {
         Err(_) => false,
@@ -286,7 +290,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Returns the admissible lines at the corners of the polygon in the (offset, slope) plane.
-    /// Each line is given by two of its points, the left one first.
+    /// Each line is given by two of its points, of which the left point is first.
     ///
     /// The first line is the steepest, the second the shallowest.
     fn polygon(&self, peak: usize) -> Vec<(Point, Point)> {
@@ -319,7 +323,7 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
 
 /// The peak of `w(b)`.
 struct Best {
-    /// Index of the interval between breaks that begins at the peak.
+    /// Index of the interval between breaks that begins at the peak of `w`.
     peak: usize,
     /// The anchor of the fit: an active corner at the peak, on the hull that has no break at the
     /// peak.
@@ -345,7 +349,8 @@ mod tests {
         whole as f64 + fraction
     }
 
-    /// Returns the width of the interval for the offset at a slope. Evaluates every sample.
+    /// Returns the width of the interval of possible offsets at a slope, computed from every
+    /// bracket.
     fn room(brackets: &[Bracket], slope: f64) -> f64 {
         let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
         let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);
@@ -372,7 +377,7 @@ mod tests {
         })
     }
 
-    /// Generates ascending gates of random height; any line through all of them rises.
+    /// Generates ascending brackets of random length; any line through all of them rises.
     fn gates() -> impl Strategy<Value = Vec<Bracket>> {
         let gate = (0u64..40, 0i64..60, 0i64..60);
         prop::collection::vec(
@@ -429,7 +434,8 @@ mod tests {
 
     #[test]
     fn half_the_margin_is_no_bound() {
-        // The narrow gate determines the margin; the wide gates leave the slope free.
+        // The short bracket in the middle determines the margin; the long brackets allow many
+        // slopes.
         let brackets = [bracket(-30, 0, 30), bracket(49, 50, 51), bracket(70, 100, 130)];
         let fit = CorridorFit::fit(&brackets, EXACT).unwrap();
         assert_eq!(fit.half_width(), 1.0);

@@ -1,10 +1,12 @@
-//! Offset between a host's own clock and the time of day, for relating the clocks of several hosts.
+//! Offset between a host's monotonic clock and the time of day, for relating the clocks of several
+//! hosts.
 //!
-//! A reading at the host's time `t_k` bounds the offset `day - host` to the interval from `low_k`
-//! to `high_k`. At other times the bounds are wider, because the host's clock may have drifted.
-//! Each reading therefore limits the offset to a cone. The true offset is inside all cones.
+//! A reading of the time of day at the host's time `t_k` bounds the offset `day - host` to the
+//! interval from `low_k` to `high_k`. At other times the interval is wider, because the host's
+//! clock may have drifted. In the (host time, offset) plane, each reading therefore limits the
+//! offset to a cone. The true offset is inside all cones.
 
-/// Reading of the time of day between two readings of the host's own clock.
+/// Reading of the time of day between two readings of the host's monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayReading {
     /// Host's clock before the reading, in nanoseconds.
@@ -17,7 +19,7 @@ pub struct DayReading {
     pub error_ns: Option<u64>,
 }
 
-/// Offset of the true time of day from a host's clock, valid for an interval.
+/// Offset of the true time of day from a host's clock, valid for an interval of the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayOffset {
     /// Time of day minus the host's clock, in nanoseconds.
@@ -53,7 +55,7 @@ impl std::error::Error for DayProblem {}
 /// The value is that of `MAXFREQ` in Linux and in NTP's reference implementation.
 const DRIFT_PPM: i128 = 500;
 
-/// Bounds on the offset that one reading gives, and the host times before and after the reading.
+/// Bounds on the offset from one reading, and the host times before and after the reading.
 #[derive(Clone, Copy)]
 struct Cone {
     before: i128,
@@ -134,10 +136,10 @@ impl Cone {
         (self.low <= self.high).then_some(())
     }
 
-    /// Returns bounds that are valid at all times between two readings whose cones are already
-    /// narrowed by each other.
+    /// Returns bounds on the offset that are valid at all times between two readings. The cones
+    /// must already be narrowed by each other.
     ///
-    /// The upper sides of the two cones cross between the readings, and so do the lower sides.
+    /// The upper edges of the two cones cross between the readings, and the lower edges too.
     fn between(&self, other: &Self) -> (i128, i128) {
         let drift = self.drift_to(other);
         let low = (self.low + other.low - drift).div_euclid(2);
@@ -186,7 +188,8 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const DAY: i128 = 1_795_384_021_004_113_870;
 
-    /// True clock of a simulated host: its offset at the beginning, and its drift in each second.
+    /// Simulated host clock: the offset at the beginning, and the drift in each second, in parts
+    /// per million.
     #[derive(Clone, Debug)]
     struct Truth {
         offset: i128,
@@ -206,7 +209,8 @@ mod tests {
             offset_millionths.div_euclid(1_000_000)
         }
 
-        /// Returns a reading with an error of `error` thousandths of the stated bound.
+        /// Returns a reading whose error is `error` thousandths of the stated maximum error
+        /// `bound`.
         fn reading(&self, host_ns: u64, wait: (u64, u64), bound: u64, error: i64) -> DayReading {
             let day = i128::from(host_ns) + self.offset_at(host_ns);
             let erring = day + i128::from(bound) * i128::from(error) / 1000;

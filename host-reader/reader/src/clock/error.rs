@@ -15,7 +15,7 @@ pub enum ClockError {
     /// All samples have the same counter value, or the same host time.
     #[error("expected clock samples at different times, found all at one; spread them")]
     NoBaseline,
-    /// A sample is more than 2^60 units or cycles away from the first sample.
+    /// A sample is 2^60 units or cycles, or more, away from the first sample.
     #[error(
         "expected clock samples within 2^60 of each other, found sample {index} further away; fit \
          it apart"

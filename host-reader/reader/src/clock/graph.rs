@@ -1,13 +1,13 @@
-//! Clocks of several chips. The clock maps are composed along a tree of links. The other links form
-//! loops with the tree, which check the maps.
+//! Clocks of several chips, related by links between chips. Clock maps are composed along a tree of
+//! links. The other links form loops with the tree, and each loop checks the maps.
 //!
-//! Each edge maps one chip's counter to a neighbour's counter, with a maximum error. A tree of
-//! edges connects each chip to the root by the path with the smallest sum of bounds. Each edge
-//! outside the tree closes a loop: the edge's map and the path through the tree must agree within
-//! the bounds of the loop.
+//! Each link is an edge that maps one chip's counter to a neighbour's counter, with a maximum
+//! error. A tree of edges connects each chip to the root by the path with the smallest sum of
+//! bounds. Each edge outside the tree closes a loop: the edge's map and the path through the tree
+//! must agree within the bounds of the loop.
 //!
-//! This module does not measure edges. Loops are only checked; edges outside the tree do not make
-//! the bounds smaller.
+//! This module does not measure edges. Edges outside the tree are only used for checks; they do not
+//! make the bounds smaller.
 
 use super::BoundedLine;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub struct ChipEdge {
     pub window_cycles: (u64, u64),
 }
 
-/// All chips with a path to the root, and their maps to root cycles.
+/// All chips that are connected to the root, and their maps to root cycles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipTree {
     /// The chip to whose counter the counters of all other chips are mapped.
@@ -50,8 +50,8 @@ pub struct LoopClosure {
     /// Root time computed through the edge minus root time computed through the tree, in root
     /// cycles.
     ///
-    /// The residual is evaluated at both ends of the edge's window. This field is the residual with
-    /// the larger ratio to its allowed residual.
+    /// The difference is evaluated at both ends of the edge's window. This field is the difference
+    /// with the larger ratio to the allowed residual at the same end.
     pub residual_cycles: f64,
     /// Maximum residual that the bounds of the loop's edges allow, in root cycles.
     pub allowed_cycles: f64,
@@ -85,10 +85,10 @@ impl ChipTree {
     ///
     /// # Compatibility
     ///
-    /// Maps are composed as in TT-Metal: `scale = parent * child`, `shift = parent_scale *
-    /// child_shift + parent_shift`. TT-Metal walks its tree depth first from the root. TT-Metal's
-    /// reverse edges are `(1 / scale, -shift)`. In this module, reverse edges are `(1 / scale,
-    /// -shift / scale)`.
+    /// Maps are composed as in TT-Metal: `scale = parent * child`,
+    /// `shift = parent_scale * child_shift + parent_shift`. TT-Metal walks its tree depth first
+    /// from the root. For the reverse direction of an edge, TT-Metal uses `(1 / scale, -shift)`,
+    /// and this module `(1 / scale, -shift / scale)`.
     pub fn new(root: u32, edges: &[ChipEdge]) -> Self {
         let identity = BoundedLine::from_scale_and_shift(1.0, 0.0, 0.0);
         let to_root = identity.map(|line| (root, line)).into_iter().collect();

@@ -8,7 +8,7 @@
 use super::{Bracket, ClockError, Resolution};
 use std::cmp::Ordering;
 
-/// Limit of coordinates: if all are below 2^60, every cross product fits 128 bits.
+/// Limit of coordinates: if all coordinates are below 2^60, every cross product fits 128 bits.
 const SPAN_LIMIT: u64 = 1 << 60;
 
 /// A wall point relative to the first bracket.
@@ -41,7 +41,8 @@ impl Slope {
         self.dy as f64 / self.dx as f64
     }
 
-    /// Returns how far the line with this slope through `on` is above `point`.
+    /// Returns the vertical distance from `point` up to the line with this slope through `on`;
+    /// negative if the line is below `point`.
     pub(super) fn height_above(self, on: Point, point: Point) -> f64 {
         let rise = i128::from(self.dy) * i128::from(point.x - on.x);
         let above = rise + i128::from(on.y - point.y) * i128::from(self.dx);
@@ -73,6 +74,7 @@ impl Walls {
             posts.sort_by_key(|post| post.x);
         }
         let upper = lower_hull(posts.iter().map(|p| Point { x: p.x, y: p.upper }));
+        // The upper hull of the lower wall is the mirrored lower hull of the mirrored points.
         let mirrored = lower_hull(posts.iter().map(|p| Point { x: p.x, y: -p.lower }));
         let lower = mirrored.into_iter().map(|p| Point { x: p.x, y: -p.y }).collect();
         Ok(Self { base_cycles: first.cycles, base_units: first.before, upper, lower })

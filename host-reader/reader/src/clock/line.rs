@@ -1,14 +1,14 @@
-//! Anchored lines from cycles to another clock, and their maximum errors.
+//! Lines that map cycles to another clock, and their maximum errors.
 //!
 //! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The difference `d - anchor` is
 //! an integer and the slope is a binary fraction, so the product is exact in 128 bits. A counter at
 //! 10^13 or 2^60 cycles therefore has the same sub-cycle accuracy as a counter that starts at zero.
 //!
 //! An [`ErrorBound`] is the maximum distance between a line and the true line. All lines consistent
-//! with the samples form a convex polygon in (offset, slope). At a fixed cycle the deviation from
-//! the fitted line is linear in (offset, slope), so its maximum is at a corner of the polygon. The
-//! bound is the largest deviation of all corners. As a function of the cycle, the bound is convex,
-//! so in an interval of cycles it is largest at one end.
+//! with the samples form a convex polygon in the (offset, slope) plane. At a fixed cycle the
+//! deviation from the fitted line is linear in (offset, slope), so its maximum is at a corner of
+//! the polygon. The bound is the largest deviation of all corners. As a function of the cycle, the
+//! bound is convex, so in an interval of cycles it is largest at one end.
 //!
 //! This module does not fit lines to samples.
 
@@ -122,19 +122,20 @@ impl Line {
         Self::through(self.anchor_cycles, whole, fraction, self.slope * outer.slope)
     }
 
-    /// Returns the line for a counter whose value is higher by `offset_cycles`.
+    /// Returns the line for a counter that is ahead of this line's counter by `offset_cycles`.
     pub fn with_counter_shifted(&self, offset_cycles: i64) -> Self {
         Self { anchor_cycles: self.anchor_cycles.wrapping_add_signed(offset_cycles), ..*self }
     }
 
-    /// Returns how far this line is above `other` at a cycle, in units.
+    /// Returns the value of this line minus the value of `other` at a cycle, in units.
     pub fn minus(&self, other: &Self, cycles: u64) -> f64 {
         let (mine, my_fraction) = self.at_wide(cycles);
         let (its, its_fraction) = other.at_wide(cycles);
         (mine - its) as f64 + (my_fraction - its_fraction)
     }
 
-    /// Returns the signed number of cycles from the anchor. Only this function subtracts counters.
+    /// Returns the signed number of cycles from the anchor. No other function of lines subtracts
+    /// counter values, which may wrap.
     pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
         cycles.wrapping_sub(self.anchor_cycles).cast_signed()
     }
@@ -182,7 +183,7 @@ impl Deviation {
 
 /// Maximum distance between a line and the true clock, for any cycle.
 ///
-/// The bound is a sum of independent parts, one for each fit from which the line is composed.
+/// A line can be composed of several fitted lines. The bound is the sum of one part for each fit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ErrorBound {
     constant: f64,
@@ -195,7 +196,7 @@ impl ErrorBound {
         Self { constant: units, parts: Vec::new() }
     }
 
-    /// Returns an infinite bound: nothing is known.
+    /// Returns an infinite bound, for a line with an unknown error.
     pub fn unknown() -> Self {
         Self::constant(f64::INFINITY)
     }
@@ -215,7 +216,8 @@ impl ErrorBound {
         self.sum_of_largest(|corner| corner.per_cycle)
     }
 
-    /// Returns the sum over all parts of the largest absolute value of a part's corners.
+    /// Returns the sum over all parts, where each part contributes the largest absolute `value` of
+    /// its corners.
     fn sum_of_largest(&self, value: impl Fn(&Deviation) -> f64) -> f64 {
         let parts = self.parts.iter();
         parts.map(|corners| corners.iter().map(|c| value(c).abs()).fold(0.0, f64::max)).sum()
@@ -255,14 +257,13 @@ impl BoundedLine {
 
     /// Returns the map `units = scale * cycles + shift`, with a maximum error of `bound_units`.
     ///
-    /// The inverse of such a map has shift `-shift / scale`. Returns `None` if the numbers do not
-    /// describe a clock.
+    /// Returns `None` if `scale` is not a valid slope of a clock, or if `shift` is too large.
     ///
     /// # Compatibility
     ///
-    /// TT-Metal stores its device-to-device maps as such pairs (`profiler.cpp`, `setShift`).
-    /// TT-Metal stores `-shift` for the reverse direction, which is correct only for equal
-    /// frequencies.
+    /// TT-Metal stores its device-to-device maps as pairs of scale and shift (`profiler.cpp`,
+    /// `setShift`). For the reverse direction, TT-Metal stores `-shift`, which is correct only for
+    /// equal frequencies; the exact value is `-shift / scale`.
     pub fn from_scale_and_shift(scale: f64, shift: f64, bound_units: f64) -> Option<Self> {
         let line = Line::through(0, 0, shift, scale)?;
         Some(Self::new(line, ErrorBound::constant(bound_units)))
@@ -283,8 +284,8 @@ impl BoundedLine {
     pub fn inverse(&self) -> Option<Self> {
         let line = self.line.inverse()?;
         let slope = self.line.slope;
-        // At the true cycle x the error is at most bound(x) units. But the computed cycle may
-        // differ from x by the resulting bound, so the error of the slope also contributes.
+        // At the true cycle x the error is at most bound(x) units. The computed cycle may differ
+        // from x, so the maximum error of the slope also contributes.
         let steepest = slope - self.bound.slope_bound();
         if steepest <= 0.0 {
             return Some(Self::new(line, ErrorBound::unknown()));
@@ -312,7 +313,7 @@ impl BoundedLine {
         Some(Self::new(line, inner.plus(moved)))
     }
 
-    /// Returns the map for a counter whose value is higher by `offset_cycles`.
+    /// Returns the map for a counter that is ahead of this map's counter by `offset_cycles`.
     ///
     /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Self {
@@ -353,7 +354,7 @@ mod tests {
         Line::through(anchor_cycles, anchor_units, fraction, slope).unwrap()
     }
 
-    /// Returns a line with two corners of opposite sign.
+    /// Returns a line whose error polygon has two corners, with deviations of opposite sign.
     fn bounded(line: Line, at_anchor: f64, per_cycle: f64) -> BoundedLine {
         let corners = [1.0, -1.0]
             .map(|s| Deviation { at_anchor: s * at_anchor, per_cycle: s * per_cycle })

@@ -16,14 +16,14 @@
 //! # The mathematics in a few lines
 //!
 //! A ping brackets a counter reading `d_i` between host times `t0_i` and `t1_i`. So the true map
-//! `g` satisfies `t0_i <= g(d_i) <= t1_i`, no matter how long the ping was delayed. If `g` is a
-//! line, it is in the polygon `P` of all lines that satisfy all brackets. The fit `f` is the line
-//! with the largest margin to all brackets. For any `d`, the error `|f(d) - g(d)|` is at most the
-//! maximum of `|f(d) - p(d)|` over all lines `p` in `P`. Since `p(d)` is linear in the line's two
-//! parameters, this maximum is at a corner of `P`. There are few corners, because they come from
-//! the convex hulls of the bracket ends. The bound is therefore exact and cheap, and needs no noise
-//! model. If two maps are composed, their bounds are added. If a map is inverted, its bound is
-//! divided by the slope.
+//! `g` from cycles to host time satisfies `t0_i <= g(d_i) <= t1_i`, no matter how long the ping was
+//! delayed. If `g` is a line, it is in the polygon `P` of all lines that satisfy all brackets. The
+//! fit `f` is the line with the largest distance to the nearest bracket end. For any `d`, the error
+//! `|f(d) - g(d)|` is at most the maximum of `|f(d) - p(d)|` over all lines `p` in `P`. Since
+//! `p(d)` is linear in the line's two parameters, this maximum is at a corner of `P`. There are few
+//! corners, because they come from the convex hulls of the bracket ends. The bound is therefore
+//! exact and cheap, and needs no noise model. If two maps are composed, their bounds are added. If
+//! a map is inverted, its bound is divided by the slope.
 //!
 //! If no line satisfies all brackets, `g` is not a line. The window is then divided into the
 //! smallest number of pieces that each have a line.

@@ -1,8 +1,8 @@
 //! Offset of a tile's counter from its chip's reference clock.
 //!
 //! One clock drives all Tensix tiles of a chip, but the tiles' counters started at different
-//! instants. A chip therefore has one slope, and each tile has its own offset. The offset comes
-//! from a burst of host pings and the chip's clock.
+//! instants. All tiles of a chip therefore have the same slope, and each tile has its own offset.
+//! The offset is computed from a burst of host pings and the chip's clock.
 
 use super::{Bracket, ClockError, PiecewiseClock, Resolution};
 
@@ -22,7 +22,7 @@ impl TileOffset {
     /// # Errors
     ///
     /// [`ClockError::Infeasible`] if no offset is consistent with all pings;
-    /// [`ClockError::TooFewSamples`] without a ping.
+    /// [`ClockError::TooFewSamples`] if there are no pings.
     pub fn from_pings<B: Copy + Into<Bracket>>(
         chip: &PiecewiseClock,
         pings: &[B],

@@ -1,15 +1,16 @@
 //! A clock as a sequence of lines, one per interval of constant frequency.
 //!
-//! The exact cycle of a frequency change is unknown; the interval of cycles in which it happened is
-//! called a zone. Inside the zone the true clock follows one of the two neighbouring lines, so the
-//! bound covers both lines. This module does not detect frequency changes.
+//! The exact cycle of a frequency change is unknown. The interval of cycles in which the change
+//! happened is called a zone of the clock. Inside the zone the true clock follows one of the two
+//! neighbouring lines, so the bound covers both lines. This module does not detect frequency
+//! changes.
 
 use super::{BoundedLine, Line};
 
 /// Boundary between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// First cycle to which the line after the split applies.
+    /// First cycle at which the line after the split is used.
     pub cycles: u64,
     /// The frequency changed at this cycle or later.
     pub earliest_cycles: u64,
@@ -59,7 +60,8 @@ impl PiecewiseClock {
         &self.lines[self.index_at(cycles)]
     }
 
-    /// Returns the value at a cycle: whole units, rounded down, and the fraction.
+    /// Returns the value of the other clock at a cycle: whole units, rounded down, and the
+    /// fraction.
     pub fn at(&self, cycles: u64) -> (i64, f64) {
         self.line_at(cycles).line().at(cycles)
     }
@@ -75,8 +77,9 @@ impl PiecewiseClock {
 
     /// Returns the largest bound in an inclusive range of cycles, in units.
     ///
-    /// The bound is convex within each interval and within each zone. It is therefore sufficient to
-    /// evaluate the ends of the range, and the ends of the intervals and zones in the range.
+    /// The bound is convex within each interval of constant frequency and within each zone. It is
+    /// therefore sufficient to evaluate the ends of the range, and the ends of the intervals and
+    /// zones in the range.
     pub fn bound_over(&self, first_cycles: u64, last_cycles: u64) -> f64 {
         let is_inside =
             |&cycles: &u64| signed(cycles, first_cycles) >= 0 && signed(last_cycles, cycles) >= 0;
@@ -91,7 +94,8 @@ impl PiecewiseClock {
             .fold(0.0, f64::max)
     }
 
-    /// Returns the cycle at which the clock shows `units`: whole cycles, fraction and bound.
+    /// Returns the cycle at which the other clock shows `units`: whole cycles, fraction and maximum
+    /// error in cycles.
     pub fn cycles_at(&self, units: i64) -> (u64, f64, f64) {
         // If two lines do not meet at their split, both lines or neither may reach `units`. The
         // earlier line applies up to the split.
@@ -126,12 +130,12 @@ impl PiecewiseClock {
     }
 
     pub(super) fn index_at(&self, cycles: u64) -> usize {
-        // Usually there is only one line and the search ends at once.
+        // Usually there is only one line, so the search has nothing to do.
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 
-    /// Returns the bound at a cycle if the true clock may follow the line `other` there; 0 outside
-    /// the zone of `split`.
+    /// Returns the maximum error at a cycle inside the zone of `split`, if the true clock follows
+    /// the line `other`; returns 0 outside the zone.
     fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
         let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
         if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
@@ -151,13 +155,13 @@ impl PiecewiseClock {
     }
 }
 
-/// Returns the difference of two counters; correct below 2^63 cycles.
+/// Returns the signed difference of two counter values; correct for differences below 2^63 cycles.
 fn signed(cycles: u64, base: u64) -> i64 {
     cycles.wrapping_sub(base).cast_signed()
 }
 
-/// Maps a cycle through `map`. Moves the result later (`sign` 1) or earlier (`sign` -1) by at least
-/// its bound; if `sign` is 0, does not move it.
+/// Converts a cycle with `map`. Moves the result later (`sign` 1) or earlier (`sign` -1) by at
+/// least its maximum error; with `sign` 0, the result is not moved.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
 fn moved(map: &BoundedLine, cycles: u64, sign: f64) -> u64 {
     let (whole, _) = map.line().at(cycles);

@@ -8,16 +8,16 @@
 //! delay     = (sum(d) - frequency sum(h)) / n
 //! ```
 //!
-//! If the counter is large, both differences lose almost all digits by cancellation. The sums here
-//! are therefore centred on the means: `n sum(hd) - sum(h) sum(d)` equals `n sum((h - mean h)(d -
-//! mean d))`. The denominator is centred in the same way.
+//! If the counter is large, the differences in both numerators lose almost all digits by
+//! cancellation. This module therefore centres the sums on the means: `n sum(hd) - sum(h) sum(d)`
+//! equals `n sum((h - mean h)(d - mean d))`. The denominator is centred in the same way.
 //!
 //! This fit exists for compatibility. The line includes the average latency from host to chip and
 //! the average of all other delays. It has no error bound.
 
 use super::{ClockError, line::is_clock_slope};
 
-/// A reading of a core's wall clock, and the host's time of the write that caused it.
+/// A reading of a core's wall clock, and the time of the host's write that triggered the reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostStamp {
     /// Wall clock of the core, in cycles.
@@ -44,8 +44,8 @@ impl Regression {
     ///
     /// # Errors
     ///
-    /// [`ClockError::TooFewSamples`] with fewer than two stamps, [`ClockError::NoBaseline`] if all
-    /// stamps have the same host time, [`ClockError::NotIncreasing`] if the counter does not
+    /// [`ClockError::TooFewSamples`] if there are fewer than two stamps, [`ClockError::NoBaseline`]
+    /// if all stamps have the same host time, [`ClockError::NotIncreasing`] if the counter does not
     /// increase with host time.
     ///
     /// # Examples
@@ -64,7 +64,7 @@ impl Regression {
             return Err(ClockError::TooFewSamples { needed: 2, found: stamps.len() });
         }
         let wide = |stamp: &HostStamp| [stamp.host_ns, stamp.device_cycles].map(i128::from);
-        // Means, rounded, so that each stamp's differences from them are exact integers.
+        // Rounded means: the differences between stamps and rounded means are exact integers.
         let [base_ns, base_cycles] = [0, 1].map(|of| {
             stamps.iter().map(|stamp| wide(stamp)[of]).sum::<i128>() / stamps.len() as i128
         });
@@ -98,7 +98,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Evaluates the definition with exact integer sums.
+    /// Computes frequency and delay as defined in the module's documentation, with exact integer
+    /// sums.
     fn as_defined(stamps: &[HostStamp]) -> (f64, f64) {
         let sum = |term: &dyn Fn(i128, i128) -> i128| {
             let terms = stamps.iter().map(|s| term(s.host_ns.into(), s.device_cycles.into()));

@@ -68,7 +68,7 @@ pub struct OneWayStamp {
     pub device_low_cycles: u32,
     /// Low word of the host ticks since the session's start, as written to the chip.
     pub host_ticks: u32,
-    /// Duration of the register write on the host, in ticks.
+    /// Duration of the register write on the host, in host ticks.
     pub write_duration_ticks: u32,
 }
 
@@ -83,9 +83,9 @@ pub struct OneWayStamp {
 pub struct OneWaySession {
     /// The core that ran the kernel.
     pub tile: Tile,
-    /// Host clock when the session began, in ticks.
+    /// Host clock when the session began, in host ticks.
     pub host_start_ticks: u64,
-    /// High word of the wall clock at the first stamp, 12 bits.
+    /// High word of the wall clock at the first stamp; it has 12 bits.
     pub device_high: u32,
     /// Low word of the wall clock, read together with the high word, in cycles.
     pub device_low_cycles: u32,

@@ -1,14 +1,15 @@
-//! Detection of frequency steps inside a window whose samples no single line fits.
+//! Detection of frequency steps in a window of samples that no single line fits.
 //!
 //! # Method
 //!
 //! A set of brackets is feasible if one line passes through all of them; then each subset is
 //! feasible too. The search extends each segment until it becomes infeasible. This gives the
 //! smallest number of segments and the latest possible boundaries. The same search from the end
-//! gives the earliest possible boundaries. In any division into that many segments, boundary `j` is
-//! between the boundaries `j` of the two searches. This zone bounds the time of the step. The
-//! samples between two zones certainly belong to one frequency. The corridor of these samples gives
-//! the segment's line, and a step is placed at the intersection of two lines.
+//! gives the earliest possible boundaries. In any division into the same number of segments,
+//! boundary `j` is between the boundaries `j` of the two searches. This zone bounds the time of the
+//! step. All samples between two neighbouring zones were certainly taken at one frequency. The
+//! corridor of these samples gives the segment's line, and a step is placed at the intersection of
+//! two lines.
 //!
 //! # Calibration
 //!
@@ -16,16 +17,16 @@
 //! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
 //! An undetected step makes the error bounds wrong, while a superfluous step only makes them wider.
 //! The search therefore shortens each bracket by a delay that all pings have in common: the
-//! shortest round trip, minus the slack. To find the slack, all round trips are ordered by
-//! duration: the slack is the longest round trip of the shortest eighth, minus the shortest round
-//! trip.
+//! duration of the shortest round trip, minus the slack. To find the slack, all round trips are
+//! ordered by duration: the slack is the longest round trip of the shortest eighth, minus the
+//! shortest round trip.
 //!
 //! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
 //! shortest round trip exceeds the sum of the fastest forward leg and the fastest return leg in the
-//! window by at most the slack. The assumption only decides where to cut. The lines and their
-//! bounds come from the full brackets, so an extra cut makes the bound wider but not wrong. If the
-//! assumption fails, for example because the two legs vary in opposite directions, the method finds
-//! cuts everywhere. Unproved cuts are then discarded.
+//! window by at most the slack. The assumption only affects where the window is cut into segments.
+//! The lines and their bounds come from the full brackets, so an extra cut makes the bound wider
+//! but not wrong. If the assumption fails, for example because the two legs vary in opposite
+//! directions, the method finds cuts everywhere. Unproved cuts are then discarded.
 //!
 //! # Validity of the bound
 //!
@@ -38,11 +39,11 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of following samples for the check of a suspect sample. The suspect is rejected as wrong
-/// if the segment without it also fits these samples.
+/// Number of following samples for the check of a suspect sample. The suspect sample is rejected as
+/// wrong if a line fits the rest of the segment and these samples.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of following samples for that check, if the suspect is near the end of the
+/// Minimum number of following samples for the check of a suspect sample near the end of the
 /// window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
@@ -54,19 +55,21 @@ const FEWEST_PER_SEGMENT: usize = 3;
 /// estimate of the slack.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
-/// The slack is computed from the shortest 1/8 of all round trips; this is the 8.
+/// Divisor for the round trips that determine the slack: the shortest eighth of all round trips.
 ///
-/// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. For that, one eighth of all trips must exceed this sum by one to two
-/// times as much as the shortest trip does. With exponential jitter on both legs, this occurs in
-/// one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
-/// eighth is safer still, but misses steps in the outer 3 % of a window.
+/// Let S be the sum of the minimum delays of both legs. The calibration is wrong only if the
+/// shortest round trip exceeds S by more than the slack. In that case, if the shortest round trip
+/// exceeds S by e, one eighth of all round trips exceed S by between e and 2 e. With exponential
+/// jitter on both legs, this occurs in one of 7000 windows of 249 pings, and even then a line
+/// usually fits. A quarter instead of an eighth is even safer, but then steps in the outer 3 % of a
+/// window are missed.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
 /// rejected.
 ///
-/// No clock steps that often, but legs that vary in opposite directions can look like such steps.
+/// No clock changes its frequency that often, but legs that vary in opposite directions can look
+/// like steps.
 const INFERRED_STEPS_MAX: usize = 3;
 
 /// Evidence for a reported step.
@@ -81,7 +84,7 @@ pub enum Evidence {
 /// One change of frequency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrequencyStep {
-    /// Assumed cycle of the step, and the range of possible cycles.
+    /// Assumed cycle of the step, and the range of cycles in which the step may have happened.
     pub split: Split,
     /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
@@ -104,18 +107,18 @@ pub struct SteppedFit {
     /// Indices of rejected samples, such as torn reads. A rejected sample is inverted, or
     /// contradicts the samples before and after it.
     pub rejected: Vec<usize>,
-    /// Number of samples that were not rejected but have no line, because their segments were too
+    /// Number of samples that were not rejected but are in no fit, because their segments were too
     /// short for a fit.
     pub unfitted_count: usize,
     /// True if every segment has samples outside the zones.
     ///
-    /// Otherwise, steps follow each other too closely for the samples, and the bound around the
-    /// steps is an estimate.
+    /// If false, some steps follow each other too closely for the number of samples, and the bound
+    /// near these steps is only an estimate.
     pub is_assured: bool,
 }
 
 impl SteppedFit {
-    /// Fits samples given in the order in which they were taken.
+    /// Fits a clock to samples. The samples must be in the order in which they were taken.
     ///
     /// # Errors
     ///
@@ -230,7 +233,7 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
 }
 
-/// Range of samples in which each boundary between segments must be.
+/// For each boundary between two segments, the range of samples in which the boundary must be.
 struct Zones {
     sample_count: usize,
     /// Earliest index of the first sample after boundary `j`.
@@ -258,8 +261,8 @@ impl Zones {
             let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
             boundaries(&backwards, resolution)
         };
-        // The counts differ if a sample is too far from the first sample, but near enough to the
-        // last sample.
+        // The counts differ if a sample is too far from the first sample
+        // (`ClockError::SpanTooWide`), but near enough to the last sample.
         let is_confirmed = mirrored.len() == latest.len();
         let earliest = match is_confirmed {
             true => mirrored.iter().rev().map(|&boundary| count - boundary).collect(),
@@ -325,8 +328,8 @@ impl Zones {
             .windows(2)
             .filter_map(|pair| {
                 let [old, new] = pair else { return None };
-                // If there is a segment without a fit between these two segments, the zone includes
-                // that segment.
+                // If a segment without a fit is between these two segments, the zone of the step
+                // includes that segment.
                 let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
                 let latest = kept.get(self.latest[new.index - 1])?;
                 let [both_start, both_end] =
@@ -347,7 +350,7 @@ fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
         start += longest_feasible(&brackets[start..], resolution);
         boundaries.push(start);
     }
-    // The last boundary is the end of the samples, so it is removed.
+    // The last element is the end of the samples, which is not a boundary between segments.
     boundaries.pop();
     boundaries
 }

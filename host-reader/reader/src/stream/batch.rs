@@ -19,7 +19,7 @@ pub struct DataColumns {
     pub ids: Vec<ZoneId>,
     /// Times, as cycles of the tile's clock.
     pub times: Vec<u64>,
-    /// Values; the second half is present only in values of 128 bits.
+    /// Values, as (value or first half, second half). Only 128-bit values have a second half.
     pub values: Vec<(u64, Option<u64>)>,
 }
 
@@ -32,12 +32,12 @@ pub struct EventColumns {
     pub times: Vec<u64>,
 }
 
-/// Totals of sums in columns. A total has no time.
+/// Totals of sum zones in columns. A total has no time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TotalColumns {
-    /// Ids of the sums.
+    /// Ids of the sum zones.
     pub ids: Vec<ZoneId>,
-    /// Cycles, modulo 2^32.
+    /// Totals in cycles, modulo 2^32.
     pub cycles: Vec<u32>,
 }
 
@@ -64,8 +64,8 @@ pub struct Batch {
     pub events: EventColumns,
     /// Totals, which the RISC writes at the end of a launch.
     pub totals: TotalColumns,
-    /// All records that the lane has lost up to this read. Cells that a later read may still find
-    /// are not counted.
+    /// Total loss of the lane up to this read. Cells that a later read may still find are not
+    /// counted.
     pub losses: LossTotals,
 }
 

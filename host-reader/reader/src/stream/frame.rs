@@ -1,4 +1,5 @@
-//! Parser for the frames that relays push into DRAM.
+//! Parser for the frames that relays push into DRAM. A relay is a core that collects the cells of
+//! other cores.
 //!
 //! Words of a ring are untrusted: a host may have overwritten the ring, a write may have been lost,
 //! or a frame may be torn.
@@ -27,7 +28,7 @@ pub(crate) struct Frame<'a> {
 pub(crate) struct Header {
     pub(crate) sequence: u32,
     pub(crate) byte_count: u32,
-    /// The producer; `None` for a filler.
+    /// The core whose cells the frame contains; `None` for a filler.
     producer: Option<Noc0Coord>,
     sum: u32,
 }
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the words of a frame, built from the documentation.
+    /// Returns the words of a frame, built from the documentation of the format.
     fn words_of(sequence: u32, lanes: &[(u32, Vec<CellWords>); 5]) -> Vec<u32> {
         let mut words = vec![0x4B46_1000, sequence, 0, 0x0003_0002, 7, 8, 0, 0];
         let mut control: Vec<u32> = (0..64).map(|word| word * 0x0101).collect();

@@ -26,7 +26,7 @@ struct Held {
     head: RecordHead,
     start: u64,
     end: u64,
-    /// Index of the record's first value among the held values.
+    /// Index of the record's first value in the `values` of [`LaneAssembly`].
     values: usize,
 }
 
@@ -35,12 +35,12 @@ struct Held {
 pub(crate) struct LaneAssembly {
     id: LaneId,
     launch: Option<Launch>,
-    /// True if earlier records of the current launch are already finished.
+    /// True if earlier records of the current launch are already in the finished records.
     goes_on: bool,
     held: Vec<Held>,
     values: Vec<u64>,
     totals: Vec<(RecordHead, u64)>,
-    /// Number of the cell with the first record that is held.
+    /// Number of the cell with the first record in `held` or `totals`.
     origin: u64,
     ready: Lane,
 }
@@ -172,8 +172,8 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
-    /// Finishes the current records, and returns a new state with all finished records. Use it if
-    /// the next cells do not continue the earlier cells.
+    /// Finishes the current records, and returns a new state with all finished records. Use the new
+    /// state if the next cells do not continue the earlier cells.
     pub(crate) fn abandon(&mut self) -> Self {
         self.close();
         Self { ready: self.take_ready(), ..Self::new(self.id) }

@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what do the cells of a lane contain, and at which time? | `pieces` |
-//! | what does one read find in a lane whose launch still runs? | `batch` |
+//! | how are records returned while their launch still runs? | `batch` |
 //! | which cells are in the frame of a relay? | `frame` |
 //! | how do cells, in the order of zone ends, become a lane in order of time? | `launch` |
 //!

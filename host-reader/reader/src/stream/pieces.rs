@@ -1,4 +1,5 @@
-//! Parser of a lane's cells. It returns zones in large groups and other records one by one.
+//! Parser for a streamed lane's cells. It returns zones in large groups and other records one by
+//! one.
 
 use wire::{
     Cycles, ZoneId,
@@ -115,8 +116,8 @@ impl ZoneColumns {
     /// The codes of the cells are not checked again. Each column is filled by a loop without
     /// branches, while the cells stay in the cache.
     pub fn extend(&mut self, zones: &Zones<'_>) {
-        /// Number of cells in 16 KiB: such a block stays in the L1 cache while all columns are
-        /// filled.
+        /// Number of cells in 16 KiB. A block of this size stays in the processor's L1 cache while
+        /// all columns are filled.
         const BLOCK_CELLS: usize = 2048;
         let epoch = zones.epoch;
         let end_of = |value: u32| epoch | u64::from(value);
@@ -137,7 +138,7 @@ impl ZoneColumns {
     }
 }
 
-/// A record other than a zone in a single cell.
+/// A record that is not a single-cell zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamRecord {
     /// A zone whose duration is in a second cell.
@@ -146,7 +147,7 @@ pub enum StreamRecord {
     Data {
         /// Id of the data.
         id: ZoneId,
-        /// Time of the record.
+        /// Time of the record, as a cycle of the tile's clock.
         time: u64,
         /// The value, or the first half of a 128-bit value.
         value: u64,
@@ -157,7 +158,7 @@ pub enum StreamRecord {
     Event {
         /// Id of the event.
         id: ZoneId,
-        /// Time of the record.
+        /// Time of the record, as a cycle of the tile's clock.
         time: u64,
     },
     /// The total of a sum.
@@ -167,13 +168,13 @@ pub enum StreamRecord {
         /// Cycles, modulo 2^32.
         cycles: u32,
     },
-    /// The program and the number of the launch that is in progress.
+    /// Announcement of a launch. The next records belong to this launch.
     Launch {
         /// The low half of the launch number on the core.
         number: u16,
-        /// Time of this record.
+        /// Time of this record, as a cycle of the tile's clock.
         time: u64,
-        /// Program and replay count.
+        /// Cell with the program and the replay count.
         cell: LaunchCell,
     },
     /// Records were lost before this position. The value is the total number of records that the
@@ -220,7 +221,8 @@ pub enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Returns true if the piece has records of a kernel or of its firmware.
+    /// Returns true if the piece contains records that a kernel or the firmware recorded, such as
+    /// zones.
     pub(crate) const fn has_records(&self) -> bool {
         !matches!(
             self,
@@ -231,8 +233,8 @@ impl Piece<'_> {
     }
 }
 
-/// Parser for the cells of one lane, which can be passed in several calls. It keeps the time of the
-/// last record.
+/// Parser for the cells of one lane, which can be passed in several calls. Between calls, it keeps
+/// the time of the last record.
 ///
 /// # Cost
 /// Zones are checked eight at a time. The cells are neither moved nor copied, and no memory is
@@ -263,19 +265,19 @@ pub struct CellReader {
 }
 
 impl CellReader {
-    /// Creates a reader for cells that follow a time of which only the bits from 32 on are known
-    /// (`high`).
+    /// Creates a reader for cells after a partly known time: `high` contains the time's bits from
+    /// bit 32 on.
     ///
-    /// `range` is the number of cycles after which the known bits repeat: 2^n if bits 32 to n - 1
-    /// are known. `read_at` is the tile's clock, read after the cells.
+    /// `range` is 2^n if bits 32 to n - 1 of the time are known. `read_at` is the tile's clock,
+    /// read after the cells.
     pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
         let told = u64::from(high) << 32;
         let last = read_at.and_then(|read_at| last_time_before(read_at, told, range));
         Self { last: last.or(Some(told)) }
     }
 
-    /// Returns true if the bits from 32 on of the last time are `high`. Only bits below `range`, a
-    /// power of two, are compared.
+    /// Returns true if `high` equals the last time's bits from bit 32 on. If `range` is 2^n, only
+    /// bits 32 to n - 1 are compared.
     pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
         let mask = range.wrapping_sub(1);
         self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))
@@ -295,7 +297,7 @@ impl CellReader {
     }
 }
 
-/// Iterator that [`CellReader::pieces`] returns.
+/// Iterator over the pieces of a lane's cells; the result of [`CellReader::pieces`].
 #[derive(Debug)]
 pub struct Pieces<'a> {
     reader: &'a mut CellReader,
@@ -328,8 +330,8 @@ impl<'a> Pieces<'a> {
     /// Converts the low word of the lane's next time to a 64-bit time; returns `None` if this time
     /// is later than the tile's clock.
     ///
-    /// In that case, this time or an earlier time is damaged. The following time is then derived
-    /// from the clock.
+    /// In that case, this time or an earlier time is damaged. The lane's next time is then derived
+    /// from the tile's clock.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);
         let in_reach = self.read_at.and_then(|read_at| last_time_before(read_at, low, LOW_RANGE));
@@ -430,15 +432,15 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Returns the first time that is not before `last` and whose low bits are `bits`; `range` is 2 to
-/// the power of the number of low bits.
+/// Returns the earliest time at or after `last` with the low bits `bits`. `range` is 2 to the power
+/// of the number of low bits.
 const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
     let mask = range.wrapping_sub(1);
     last.saturating_add(bits.wrapping_sub(last) & mask)
 }
 
-/// Returns the last time that is not after `latest` and whose low bits are `bits`; `None` if there
-/// is no such time.
+/// Returns the latest time at or before `latest` with the low bits `bits`; `None` if there is no
+/// such time.
 const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     let mask = range.wrapping_sub(1);
     latest.checked_sub(latest.wrapping_sub(bits) & mask)
