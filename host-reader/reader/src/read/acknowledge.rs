@@ -12,12 +12,12 @@ use crate::{
 };
 use wire::{LaneEnd, control::ext};
 
-/// Acknowledges a read to a core that runs our runtime. Returns the number of runs that the core
-/// has finished and the host has read, if this number was written to the core.
+/// Acknowledges a read to a core that runs this project's runtime. Returns the number of finished
+/// launches that were read, if this number was written to the core.
 ///
 /// Writes two values, unless the core already has them: the number of words read from each lane,
-/// and the number of runs that were read completely. If a lane could not be read, its words stay
-/// unread and no run counts as read.
+/// and the number of launches that were read completely. If a lane could not be read, the lane's
+/// words stay unread, and the number of launches is not written.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
     // The read positions must be written before the run number: after the device has received the
     // run number, it reuses the lanes and clears the read positions.
@@ -48,8 +48,8 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Resets the control vector of a core of TT-Metal's runtime. Before the reset, reads the words
-/// that were pushed during the read.
+/// Resets the control vector of a core that runs TT-Metal's runtime. Before the reset, reads the
+/// words that were pushed during this read.
 pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
     const ATTEMPTS: usize = 3;
     if !core.has_activity() {
@@ -77,8 +77,8 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     );
 }
 
-/// Clears the end words of the lanes that were read. Lanes that could not be read keep their end
-/// words for a later read.
+/// Clears the end words of the lanes that were read: the control words with the number of pushed
+/// words. Lanes that could not be read keep their end words for a later read.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
         session.write_control(
@@ -132,12 +132,12 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Reports the lanes whose bits in the core's control vector state that records were dropped.
+/// Reports each lane for which the core's control vector states that records were dropped.
 ///
-/// If the runtime does not count its losses, also adds a minimum loss to the ledger.
+/// For TT-Metal's runtime, which does not count its losses, also adds a minimum loss to the ledger.
 ///
-/// The first RISC takes part in every launch, so its number of missing runs follows from the number
-/// of launches.
+/// The first RISC takes part in every launch. Its number of missing runs therefore follows from the
+/// number of launches.
 pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
     for lane in &mut core.lanes {
         if !core.control.has_dropped(lane.risc_index) {

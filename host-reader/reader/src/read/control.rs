@@ -1,4 +1,4 @@
-//! A core's control vector as read from the device. The words are not validated.
+//! A core's control vector, as read from the device. The words may have any value.
 
 use crate::mesh::{CoreDescription, DeviceDescription};
 use wire::{
@@ -33,18 +33,18 @@ impl ControlVector {
         std::array::from_fn(|risc_index| self.word(first.saturating_add(risc_index)))
     }
 
-    /// Returns true if our runtime has written the vector.
+    /// Returns true if this project's runtime has written the vector.
     pub(super) fn is_ours(&self) -> bool {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the core runs our runtime and its lanes wrap: the device reuses the space of
-    /// words that were read.
+    /// Returns true if the core runs a version of this project's runtime whose lanes wrap: the
+    /// device reuses the space of words that were read.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }
 
-    /// Returns the position up to which a RISC has filled its lane of `lane_words` words.
+    /// Returns the end of the words that a RISC has pushed to its lane of `lane_words` words.
     pub(super) fn lane_end(&self, risc_index: usize, lane_words: u32) -> LaneEnd {
         let word = self.host_end(risc_index);
         if self.has_turning_lanes() {
@@ -54,7 +54,7 @@ impl ControlVector {
         }
     }
 
-    /// Returns how many words of a RISC's lane are acknowledged as read.
+    /// Returns the number of words of a RISC's lane that a host has acknowledged as read.
     pub(super) fn consumed(&self, risc_index: usize) -> u32 {
         self.word(ext::CONSUMED.saturating_add(risc_index))
     }
@@ -64,25 +64,26 @@ impl ControlVector {
         self.word(self.layout.host_end.saturating_add(risc_index))
     }
 
-    /// Returns the number of words that wait in a RISC's L1 vector.
+    /// Returns the number of words in a RISC's L1 vector that are not pushed yet.
     pub(super) fn device_end(&self, risc_index: usize) -> u32 {
         self.word(self.layout.device_end.saturating_add(risc_index))
     }
 
-    /// Returns the number of words that wait in a RISC's L1 vector in accumulate mode.
+    /// Returns the number of words in a RISC's L1 vector that are not pushed yet, for accumulate
+    /// mode.
     ///
-    /// Our runtime stores further bits in this word, which are removed here: see
-    /// `kernel_profiler::accumulate`.
+    /// This project's runtime stores further bits in the same control word, which are removed here:
+    /// see `kernel_profiler::accumulate`.
     pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
         const WORDS_MASK: u32 = 0xFFFF;
         self.device_end(risc_index) & WORDS_MASK
     }
 
-    /// Returns the number of words of a lane that a host has read, if the core's runtime is version
-    /// 2 of ours; otherwise 0.
+    /// Returns the number of words of a lane that a host has read, if the core runs version 2 of
+    /// this project's runtime; otherwise 0.
     ///
-    /// Captures of version 2 contain no other state of the lane. The losses of version 2 are
-    /// treated as unknown, like the losses of a foreign runtime.
+    /// Captures of version 2 contain no other state of the lane. Losses under version 2 are treated
+    /// as unknown, like losses under TT-Metal's runtime.
     pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
@@ -90,8 +91,8 @@ impl ControlVector {
         if is_version_2 { self.word(SEEN_END.saturating_add(risc_index)) } else { 0 }
     }
 
-    /// Returns the lane generation that the core writes into run headers; `None` for a foreign
-    /// runtime.
+    /// Returns the lane generation that the core writes into run headers; `None` if the core does
+    /// not run this project's runtime.
     pub(super) fn lane_generation(&self) -> Option<u32> {
         self.is_ours().then(|| self.word(ext::GENERATION) % GENERATIONS)
     }
@@ -106,7 +107,7 @@ impl ControlVector {
         self.word(self.layout.profiler_done) == 0
     }
 
-    /// Returns true if the RISC reports that DRAM was full.
+    /// Returns true if the RISC reports that it dropped records because DRAM was full.
     pub(super) fn has_dropped(&self, risc_index: usize) -> bool {
         self.word(self.layout.dropped_zones) >> risc_index & 1 != 0
     }
@@ -121,8 +122,9 @@ impl ControlVector {
     /// words that belong to the host.
     ///
     /// # Compatibility
-    /// The function corresponds to the reset in `profiler.cpp`. All words after the device's last
-    /// word also belong to the host: the addresses for single RISCs, and the dispatch flag.
+    /// The function corresponds to the reset in `profiler.cpp`. All words after the last word that
+    /// the device writes also belong to the host: the addresses for single RISCs, and the dispatch
+    /// flag.
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
@@ -204,10 +206,10 @@ pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 
         .map(|index| words.get(index).copied().unwrap_or(0))
 }
 
-/// Returns the number of words with the expected value; 0 if all words are zero.
+/// Returns the number of host-written words with the expected value; 0 if all of them are zero.
 fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
     let found = host_words(words, layout);
-    // The host gives no address to a core that must not push.
+    // The host writes address 0 to a core that must not push, so address 0 also counts as expected.
     let [.., address] = found;
     let same = found.iter().zip(&expected).filter(|(found, expected)| found == expected).count();
     let is_told = address == 0 && expected[2] != 0;

@@ -1,4 +1,5 @@
-//! Losses since the previous read, computed from the loss counters of a core of our runtime.
+//! Losses since the previous read, computed from the loss counters of a core that runs this
+//! project's runtime.
 //!
 //! No reader resets the counters while a core is in use, so the loss is the difference between two
 //! values of a counter. Each difference is added to the ledger once, in the lane of the RISC that
@@ -20,7 +21,7 @@ use wire::{
     vector,
 };
 
-/// What one RISC has counted.
+/// Loss counts of one RISC.
 #[derive(Clone, Copy, Debug)]
 struct RiscCounts {
     lost: LossCounts,
@@ -30,7 +31,7 @@ struct RiscCounts {
 }
 
 impl RiscCounts {
-    /// Collects the counts of a RISC. `count` returns the count in a control word.
+    /// Collects the counts of a RISC. `count` returns the count in the control word at an index.
     fn new(risc_index: usize, count: impl Fn(usize) -> u32) -> Self {
         let of_risc = |first: usize| count(first.saturating_add(risc_index));
         let [zones, data, events] = LossKind::ALL.map(|kind| of_risc(kind.control_word()));
@@ -48,8 +49,8 @@ impl RiscCounts {
     }
 }
 
-/// Adds the runs that a core has lost as a whole to the ledger, and stores the L1 losses of each
-/// RISC in its lane.
+/// Adds the runs that a core has lost completely to the ledger, and stores the L1 losses of each
+/// RISC in the RISC's lane.
 ///
 /// The L1 losses are added to the ledger later, when the lane's runs are known.
 pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
@@ -90,10 +91,10 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 
 /// Returns the position of missing runs among the runs of a lane; `None` if no runs are missing.
 ///
-/// A lane only refuses a run if there is no room. So a refused run is later than every run that
-/// began while the lane still had room for the refused run. The counters give the maximum size of a
-/// refused run: twelve words, plus all refused pairs of words, minus at least one pair for each
-/// other refused run.
+/// A lane refuses a run only if it has no room for the run. So a refused run is later than every
+/// run that began while the lane still had room for the refused run. The counters give the maximum
+/// size of a refused run: twelve words, plus all refused pairs of words, minus at least one pair
+/// for each other refused run.
 fn missing_runs(
     core: &CoreRead,
     lane: &LaneRead,
@@ -113,7 +114,7 @@ fn missing_runs(
     }
 }
 
-/// Adds the loss of runs that did not completely fit in DRAM.
+/// Adds the loss of runs that the lane refused: they did not completely fit in DRAM.
 fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -158,7 +159,7 @@ fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
 /// Adds the loss of launches that ran no kernel on the core.
 ///
 /// In such a launch the firmware runs only on the first RISC and records one zone. The device
-/// counts these launches, but does not record their programs.
+/// counts these launches, but does not store their programs.
 fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
     core.idle_launches = idle_launches;
     let Some(lane) = core.lanes.first().filter(|_| idle_launches != 0) else { return };
@@ -167,8 +168,8 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
     session.lose(lane.id, LossCause::ValidateOff, None, totals);
 }
 
-/// Adds a loss of unknown size for each RISC that has counted losses, since it is unknown how many
-/// of them are new.
+/// Adds a loss of unknown size for each RISC that has counted losses. It is unknown how many of
+/// these losses are new.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     for lane in &core.lanes {
         let counted = RiscCounts::new(lane.risc_index, |index| core.control.word(index));
@@ -191,7 +192,7 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
     Some(ProgramSpan { first: program(first), last: program(last) })
 }
 
-/// Returns how many runs of a RISC did not completely fit in DRAM since the previous read.
+/// Returns the number of a RISC's runs since the previous read that did not completely fit in DRAM.
 ///
 /// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {

@@ -7,14 +7,14 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Maximum size of a gap between the unread words of two lanes that are read together, in words.
-/// Reading a larger gap takes longer than a second transaction.
+/// Maximum size of a gap between the unread words of two lanes that are read together, in words. A
+/// larger gap takes longer to read than a second transaction.
 const GAP_WORDS: u64 = 64;
 /// Maximum size of a piece, in words.
 const PIECE_WORDS: usize = 1 << 20;
 
 /// Reads the unread words of all lanes and returns the pieces that several lanes share. Reuses the
-/// vectors in `spare`, whatever their content.
+/// memory of the vectors in `spare`.
 pub(super) fn read_lanes(
     session: &mut Session<'_>,
     cores: &mut [CoreRead],
@@ -36,7 +36,7 @@ pub(super) fn read_lanes(
     pieces
 }
 
-/// Returns the number of leading lanes that fit in one piece of at most [`PIECE_WORDS`].
+/// Returns the number of leading lanes that are read in one piece of at most [`PIECE_WORDS`].
 ///
 /// If the result is 1, the lane is read on its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
@@ -45,8 +45,8 @@ fn piece_length(lanes: &[&mut LaneRead]) -> usize {
         let [last, next] = pair else { return false };
         // Lanes of cores with different lane sizes may overlap.
         let end = end_address(last).max(end_address(next));
-        // A description may contain lanes at the end of the address space; these are read
-        // separately.
+        // A damaged chip description may place lanes at the end of the address space. Such lanes
+        // are read separately.
         last.bank == next.bank
             && end < u64::MAX
             && first_address(next).saturating_sub(end_address(last)) / 4 <= GAP_WORDS
@@ -106,8 +106,8 @@ fn read_unread(
 /// Reads words of one lane into `memory` and returns it. An error is returned and also reported as
 /// an anomaly.
 ///
-/// Memory is allocated piece by piece while words are read, because a capture may state lane sizes
-/// that it does not contain.
+/// Memory is allocated piece by piece while words are read, because a damaged capture may state
+/// larger lanes than it contains.
 pub(super) fn read_range(
     session: &mut Session<'_>,
     lane: &LaneRead,

@@ -26,7 +26,7 @@ pub struct LiveRead {
 }
 
 impl LiveRead {
-    /// Returns true if the read found nothing new.
+    /// Returns true if the read found no new records, losses or anomalies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Readout { losses, anomalies, .. } = &self.readout;
@@ -52,7 +52,7 @@ impl Reader {
     ///
     /// As for [`Reader::read`], the readout contains the records of finished launches. The batches
     /// contain records as soon as they are read. So each record of a streamed lane is in exactly
-    /// one batch, and in exactly one readout, which may be that of a later read.
+    /// one batch, and in exactly one readout, which may be the readout of a later read.
     ///
     /// # Errors
     /// The same as for [`Reader::read`].
@@ -85,17 +85,17 @@ pub struct Backpressure {
     pub waiting_batches: usize,
     /// Number of reads that the thread postponed because the queue was full.
     ///
-    /// Meanwhile, records wait in the rings. If a ring becomes full, the ring's policy applies, and
-    /// the device counts the records that are lost.
+    /// While reads are postponed, records wait in the rings. If a ring becomes full, the ring's
+    /// policy applies, and the device counts the records that are lost.
     pub put_off_reads: u64,
 }
 
-/// Reader of streamed lanes with its own thread, and an iterator over the reads that found
+/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found
 /// something new.
 ///
 /// The thread starts a read only if the queue holds fewer batches than a given maximum. After the
-/// read, the queue may hold more than the maximum, because the host drops nothing. A failed read
-/// becomes an error item, and the thread continues to read.
+/// read, the queue may hold more than the maximum, because the thread drops no batches. A failed
+/// read becomes an error item, and the thread continues to read.
 ///
 /// ```
 /// use reader::{ReadOptions, Reader, init_device_profiler, mesh::*, read::LiveReader};
@@ -163,7 +163,7 @@ pub struct LiveReader<M> {
 
 type ReadResult = Result<LiveRead, ReadError>;
 
-/// Counts of the reads and the batches in the queue.
+/// Number of reads and of batches in the queue, and number of postponed reads.
 #[derive(Debug, Default)]
 struct Waiting {
     reads: AtomicUsize,
@@ -198,9 +198,11 @@ fn batch_count(read: &ReadResult) -> usize {
 const ATTEMPT_PERIOD: Duration = Duration::from_millis(1);
 
 impl<M: Mesh + Send + 'static> LiveReader<M> {
-    /// Starts a thread that reads the mesh every `period`, the first time immediately, while the
-    /// queue holds fewer than `most_batches` batches. With a period of 0, a read begins when the
-    /// previous read has ended.
+    /// Starts a thread that reads the mesh every `period`, while the queue holds fewer than
+    /// `most_batches` batches.
+    ///
+    /// The first read begins immediately. With a period of 0, a read begins when the previous read
+    /// has ended.
     ///
     /// While the queue is full, the thread checks it again after the period. If the period is
     /// shorter than a millisecond, the thread waits for a millisecond, or until the consumer
@@ -214,8 +216,8 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
         period: Duration,
         most_batches: usize,
     ) -> io::Result<Self> {
-        // When the thread ends, even by a panic, it drops the sender, so that no consumer waits
-        // forever.
+        // When the thread ends, even by a panic, it drops the sender. A waiting consumer is then
+        // woken.
         let (sender, reads) = channel();
         let waiting = Arc::new(Waiting::default());
         let queue = Arc::clone(&waiting);
@@ -241,8 +243,9 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
         Ok(Self { thread: Some(thread), reads, waiting })
     }
 
-    /// Stops the thread after one more read, with [`last_read`](super::ReadOptions::last_read), and
-    /// returns the mesh. Returns `None` if the reader was already stopped.
+    /// Stops the thread after one more read with the option
+    /// [`last_read`](super::ReadOptions::last_read), and returns the mesh. Returns `None` if the
+    /// reader was already stopped.
     ///
     /// The iterator then returns the reads that are still in the queue, and ends.
     ///

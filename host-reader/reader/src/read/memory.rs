@@ -1,4 +1,4 @@
-//! State of a core between two reads: the read positions and the counters.
+//! State of a core between two reads: the read positions and the values of the counters.
 
 use super::{
     control::{ControlVector, WORDS, word_of},
@@ -7,16 +7,16 @@ use super::{
 };
 use wire::{control::ext, risc::RISCS_PER_CORE};
 
-/// State of a core of our runtime after the last read.
+/// State of a core that runs this project's runtime, after the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CoreMemory {
     /// Number of runs acknowledged to the device, including the last acknowledgement.
     seen_runs: u32,
     /// Number of runs acknowledged before the last acknowledgement.
     seen_runs_before: u32,
-    /// Number of finished launches.
+    /// Number of finished launches at the last read.
     pub(super) run_counter: u32,
-    /// Generation of the lanes.
+    /// Generation of the lanes at the last read.
     generation: u32,
     /// Number of words read from each lane.
     read_words: [u32; RISCS_PER_CORE],
@@ -31,16 +31,16 @@ impl CoreMemory {
     ///
     /// Another host may have read the core, or initialized it again, since this reader's last read.
     /// The `remembered` state is then invalid. If no host has read the core since it was
-    /// initialized, all its words are new; otherwise only the words written after the other host's
-    /// read are new.
+    /// initialized, all words of the core are new; otherwise only the words written after the other
+    /// host's read are new.
     pub(super) fn from_core(remembered: Option<Self>, control: &ControlVector) -> Self {
         let seen_runs = control.word(ext::SEEN_RUNS);
         let run_counter = control.run_counter();
         let generation = control.word(ext::GENERATION);
         let is_same = |memory: &Self| {
             let is_ahead = run_counter.wrapping_sub(memory.run_counter) <= u32::MAX / 2;
-            // The device may not have received the last acknowledgement. In that case it has not
-            // released its lanes.
+            // The device may not have received the last acknowledgement. In that case the device
+            // has not released its lanes, so their generation is unchanged.
             let was_not_told =
                 seen_runs == memory.seen_runs_before && generation == memory.generation;
             is_ahead && (seen_runs == memory.seen_runs || was_not_told)
@@ -66,8 +66,8 @@ impl CoreMemory {
         memory
     }
 
-    /// Returns the number of words of a lane that were read and that the device has not
-    /// overwritten.
+    /// Returns the number of words of a lane that were read and that the device has not released
+    /// for new words.
     pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
@@ -80,9 +80,10 @@ impl CoreMemory {
     /// Returns the first word of a lane that the device was not allowed to write; `None` if
     /// unknown.
     ///
-    /// After a wrap, the device must not overwrite words that are not acknowledged as read. It may
-    /// not have received the last acknowledgement in time, so the lower limit of the last two
-    /// acknowledgements applies. Without such a limit, the result is the size of the lane.
+    /// After a wrap, the device must not overwrite words that are not acknowledged as read. The
+    /// device may not have received the last acknowledgement in time, so the lower limit of the
+    /// last two acknowledgements applies. If there is no such limit, the result is the size of the
+    /// lane.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             word_of(&self.words?, ext::CONSUMED.saturating_add(lane.risc_index))

@@ -3,19 +3,19 @@
 //! | question | file |
 //! |---|---|
 //! | which options does a read have? why does it fail? | `options` |
-//! | which cores answer, in which generation? | `prepare` |
-//! | what does a control vector contain, and which generation wrote it? | `control` |
+//! | which cores answer, and in which format generation? | `prepare` |
+//! | what does a control vector contain, and in which format generation? | `control` |
 //! | which words of a core are unread? | `plan` |
 //! | how are these words read in few transactions? | `dram` |
 //! | which losses do a core's counters show? | `counters` |
-//! | how far has a core been read? | `memory` |
+//! | which words of a core did earlier reads return? | `memory` |
 //! | which runs still wait in L1? | `pending` |
 //! | how does the device learn what was read? | `acknowledge` |
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
 //! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
 //! | how do streamed records reach a consumer while their launches still run? | `live` |
-//! | how are the frames of relays read? what if a relay ends? | `relays` |
+//! | how are the frames of relays read, also after a relay has ended? | `relays` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read from a separate thread? | `periodic` |
 //!
@@ -24,12 +24,12 @@
 //! 1. Streaming cores that are known from earlier reads are read. Then the control vectors of all
 //!    other selected cores are read.
 //! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
-//! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. Our runtime receives the
-//!    number of launches that were read. At the next launch it releases its lanes, unless another
-//!    launch has finished in the meantime. A push that races with the read is therefore neither
-//!    lost nor read twice. The control vectors of TT-Metal's runtime are reset, after all words
-//!    that were pushed up to the last check have been read. In TT-Metal's debug dump, waiting RISCs
-//!    get their other buffer.
+//! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. The host writes the number
+//!    of launches that were read to cores that run this project's runtime. At the next launch, such
+//!    a core releases its lanes, unless another launch has finished in the meantime. A push that
+//!    races with the read is therefore neither lost nor read twice. The control vectors of
+//!    TT-Metal's runtime are reset, after all words that were pushed up to the last check have been
+//!    read. In TT-Metal's debug dump, waiting RISCs get their other buffer.
 //! 4. The words are decoded, on all processors if there are many words.
 //!
 //! Control words are not trusted. Each word is checked against the size of the memory before
@@ -146,7 +146,7 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     Reader::new(options.clone()).read(mesh)
 }
 
-/// Reader for repeated reads of a mesh. It remembers the time of the last record of each lane.
+/// Reader for repeated reads of a mesh. It stores the time of the last record of each lane.
 ///
 /// Times therefore keep increasing if a stamp wraps between two reads, and words from an earlier
 /// read are recognized. If a launch began in an earlier read,
@@ -161,7 +161,7 @@ pub struct Reader {
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
     relays: Relays,
-    /// Memory for the words of the next read.
+    /// Vectors of the last read, whose memory is reused for the words of the next read.
     spare: Vec<Vec<u32>>,
 }
 
@@ -224,8 +224,8 @@ impl Reader {
     ///
     /// Reads return the records of a launch when it has ended; only a read with
     /// [`ReadOptions::last_read`] also returns the records of running launches. Use this method if
-    /// no such read is possible: the chip no longer answers, or the words come from a recording
-    /// that was cut off. Records of chips that are not in `readout` are left out.
+    /// a read with that option is not possible: the chip no longer answers, or the words come from
+    /// a recording that was cut off. Records of chips that are not in `readout` are left out.
     pub fn add_running_launches(&mut self, readout: &mut Readout) {
         for lane in self.rings.take_running_launches() {
             let chip_id = lane.id.chip_id;
@@ -239,7 +239,7 @@ impl Reader {
     /// Returns the losses that streaming RISCs had counted before this reader's first read. Only
     /// RISCs whose rings another reader had read before are included.
     ///
-    /// These losses are not in the ledger of any read, because the other reader may have counted
+    /// These losses are not in the ledger of any read, because the other reader may have reported
     /// them. Skipped cells are counted as markers of unknown kind.
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
@@ -276,9 +276,9 @@ impl Reader {
         whole.ok_or_else(|| failure.unwrap_or(ReadError::NothingToRead))
     }
 
-    /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
+    /// Returns true if, without a read, markers may be lost within the next `launches` launches.
     ///
-    /// The estimate is based on the launches so far.
+    /// The result is an estimate from the launches so far.
     ///
     /// If a host calls this method before each launch, and reads whenever the result is true,
     /// nothing is lost because DRAM is full. The condition is that no launch needs more room than
@@ -377,7 +377,7 @@ impl Reader {
         })
     }
 
-    /// Reads a core's losses and the runs that wait in L1, and acknowledges the read.
+    /// Reads a core's loss counters and the runs that wait in L1, and acknowledges the read.
     fn finish_core(
         &mut self,
         session: &mut Session<'_>,
@@ -386,8 +386,9 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // A replay is only pushed when the next replay begins, so the last replay is never pushed.
-        // Accumulated launches are only pushed when enough launches have accumulated.
+        // In trace-only mode, a replay is pushed when the next replay begins, so the last replay is
+        // never pushed. In accumulate mode, launches are pushed when enough launches have
+        // accumulated.
         let mode = session.options.mode;
         if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
             pending::read_runs(session, core, generation, pieces);
@@ -426,7 +427,7 @@ impl Reader {
         watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
             let mark = session.watermarks.lane(lane.id);
-            // In accumulate mode, launches are counted after decoding.
+            // In accumulate mode, launches are counted after decoding, in `count_accumulated`.
             let mark = mark.filter(|_| session.options.mode != CaptureMode::Accumulate);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
             let fill = &mut self.lanes.entry(lane.id).or_default().fill;
@@ -434,8 +435,8 @@ impl Reader {
         }
     }
 
-    /// Replaces the number of pushes in the watermarks of accumulate mode by the number of
-    /// launches.
+    /// Replaces the number of pushes in the watermarks by the number of launches, for accumulate
+    /// mode.
     fn count_accumulated(&mut self, session: &mut Session<'_>, cores: &[CoreRead], lanes: &[Lane]) {
         let (marks, zones) = (&mut session.watermarks, &session.options.zones);
         for (id, words_per_launch) in watermark::count_accumulated(marks, cores, lanes, zones) {

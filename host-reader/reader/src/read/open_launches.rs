@@ -1,29 +1,29 @@
-//! The launches whose records a streaming RISC may have lost between two reads.
+//! The launches that may have lost records of a streaming RISC between two reads.
 //!
 //! The words of a control vector are read in this order: the launch that the RISC has announced,
 //! the RISC's counters, the number of launches that the core has begun. All these words may change
-//! during the read. Which launch ran when the counters were read is therefore not exactly known.
-//! The earliest possible launch is the announced launch; the latest is the last launch that has
-//! begun.
+//! during the read. It is therefore not exactly known which launch ran when the counters were read.
+//! The earliest possible launch is the announced launch; the latest possible launch is the last
+//! launch that has begun.
 
 use wire::{
     RunHostId,
     stream::{Cell, ToldLaunch},
 };
 
-/// The launches whose records may be among the losses that a RISC counts after a read.
+/// Range of launches that may have lost the records that a RISC counts after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
-    /// Number of the first possible launch.
+    /// Number of the first launch that may have lost records.
     first: u32,
-    /// Program of the first possible launch, if known.
+    /// Program of the first launch that may have lost records, if known.
     program: Option<RunHostId>,
     /// Number of launches that the core had begun when the read ended.
     begun: u32,
 }
 
 impl OpenLaunches {
-    /// The possible launches of a core that has not begun any launch.
+    /// The range for a core that has not begun any launch.
     pub(super) const ALL: Self = Self { first: 1, program: None, begun: 0 };
 
     /// Returns the number of launches that the core had begun at the last read.
@@ -31,7 +31,7 @@ impl OpenLaunches {
         self.begun
     }
 
-    /// Returns the program of the first launch, if known.
+    /// Returns the program of the first launch that may have lost records, if known.
     pub(super) const fn first_program(self) -> Option<RunHostId> {
         self.program
     }
@@ -53,7 +53,8 @@ impl OpenLaunches {
         begun: u32,
         program_of: impl FnOnce(u16) -> Option<RunHostId>,
     ) -> Self {
-        // All launches counted by the previous read had begun before this read got the counters.
+        // All launches that the previous read counted had begun before the current read got the
+        // counters.
         let at_least = Self::ALL.first.max(self.begun);
         let first = told.map_or(at_least, |told| {
             let behind = low_half(begun).wrapping_sub(told.number);
@@ -64,7 +65,7 @@ impl OpenLaunches {
     }
 }
 
-/// Returns the low half of a launch's number, as in cells.
+/// Returns the low half of a launch's number, which cells contain.
 const fn low_half(number: u32) -> u16 {
     Cell { head: number, value: 0 }.field()
 }

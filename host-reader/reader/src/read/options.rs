@@ -15,7 +15,7 @@ use wire::{
 /// Selection of the format generation that the device writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GenerationChoice {
-    /// Detect the generation from the control vectors, chip by chip.
+    /// Detection from the control vectors, chip by chip.
     #[default]
     Auto,
     /// The 64-word control vector of 2026.
@@ -47,17 +47,18 @@ impl GenerationChoice {
 pub struct ReadOptions {
     /// Number of programs that a lane can hold; used if the device does not report its lane size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums; used if the device does not report its lane size.
+    /// True if lanes have room for the totals of sum zones; used if the device does not report its
+    /// lane size.
     pub sums_enabled: bool,
     /// Cores to read.
     pub cores: CoreSelection,
     /// The format that the device writes.
     pub generation: GenerationChoice,
-    /// Division of marker headers into id and time, if it differs from that of the format
+    /// Layout of marker headers (bits for id and time), if it differs from the layout of the format
     /// generation. The high part of the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
-    /// True if there will be no further launch. Runs that wait in L1 for the next launch are then
-    /// read from L1 and acknowledged.
+    /// True if there will be no further launch. Runs that wait in L1 to be pushed at the next
+    /// launch are then read from L1 and acknowledged.
     pub last_read: bool,
     /// True if nothing may be written to the chips. Reads are then not acknowledged: the lanes fill
     /// up, and another reader reads the same words again.
@@ -66,7 +67,7 @@ pub struct ReadOptions {
     pub host_ids: HostIdForm,
     /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
-    /// Names for the zones of the readout.
+    /// Zone names to store in the readout.
     pub zones: ZoneTable,
 }
 
@@ -99,8 +100,8 @@ impl ReadOptions {
     }
 }
 
-/// Valid numbers of bits for the high part of the time in a marker header. With these, ids have up
-/// to 18 bits and times up to 52 bits.
+/// Valid numbers of bits for the high part of the time in a marker header. With these numbers, ids
+/// have up to 18 bits and times up to 52 bits.
 const TIME_HIGH_BITS: std::ops::RangeInclusive<u32> = 10..=20;
 
 /// Reason why a whole read failed.
@@ -121,7 +122,7 @@ pub enum ReadError {
     Geometry {
         /// The chip.
         chip_id: u32,
-        /// The error in the layout.
+        /// Reason why no layout is possible.
         source: GeometryError,
     },
     /// The control vectors have no known format.

@@ -9,14 +9,15 @@ use wire::{Generation, marker::EMPTY_HEADER, run::ID_LL, vector};
 
 /// Returns true if a RISC's L1 vector contains a run that was not pushed.
 ///
-/// Our runtime clears the end word after pushing the run. TT-Metal's runtime has only one flag for
-/// the whole core, which states whether the last launch has been pushed. In trace-only mode the
-/// last launch is never pushed.
+/// This project's runtime clears the end word (the number of words in the vector) after pushing the
+/// run. TT-Metal's runtime has only one flag for the whole core, which states whether the last
+/// launch has been pushed. In trace-only mode the last launch is never pushed.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     waiting_words(core, risc_index, mode) != 0
 }
 
-/// Returns how many words of a RISC's L1 vector were not pushed, as reported by the device.
+/// Returns the number of words in a RISC's L1 vector that were not pushed, as reported by the
+/// device.
 pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
     let may_wait = core.control.is_ours() || mode.keeps_in_l1() || core.control.is_under_way();
     if !may_wait {
@@ -28,12 +29,11 @@ pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMod
     }
 }
 
-/// Clears the end words of the L1 vectors whose accumulated data was read, on a core of our
-/// runtime.
+/// Clears the end words of L1 vectors after their accumulated runs were read, on a core that runs
+/// this project's runtime.
 ///
-/// The next launch then begins with empty vectors. All vectors keep their data if one vector could
-/// not be read, or if a launch is running. During a launch, the runtime uses its own copy of the
-/// end word.
+/// The next launch then begins with empty vectors. No vector is cleared if one vector could not be
+/// read, or if a launch is running. During a launch, the runtime uses its own copy of the end word.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
@@ -50,7 +50,7 @@ pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Reads all runs of a core that wait in L1; `pieces` contain the words of the core's DRAM lanes.
+/// Reads all runs of a core that wait in L1; `pieces` contains the words of the core's DRAM lanes.
 pub(super) fn read_runs(
     session: &mut Session<'_>,
     core: &mut CoreRead,
@@ -80,8 +80,8 @@ pub(super) fn read_runs(
     core.lanes = lanes;
 }
 
-/// Returns the waiting run, converted to the layout of a push; `None` if the run is not complete
-/// yet.
+/// Returns the run that waits in L1, converted to the layout of a pushed run; `None` if the run is
+/// not complete yet.
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -103,13 +103,13 @@ fn read_run(
     }
     let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
     if is_trace_only && words.first() == Some(&EMPTY_HEADER) {
-        return Ok(None); // The envelope of this replay is not complete.
+        return Ok(None); // The zone around this replay is not complete.
     }
     stamp(&mut words, core, lane.risc_index, generation);
     Ok(Some(words))
 }
 
-/// Writes the run header that a push would have written into `words`.
+/// Overwrites the first words of `words` with the run header that a push would have written.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A thread that calls a given read function every period.
+/// Thread that calls a read function periodically.
 ///
 /// For example, the function can read a mesh and write the data to a recorder. If a read takes
 /// longer than the period, the next read follows immediately. Nothing is lost if the lanes have
@@ -33,7 +33,7 @@ pub struct PeriodicThread<T> {
 }
 
 impl<T: Send + 'static> PeriodicThread<T> {
-    /// Starts to call `read` every `period`, the first time immediately.
+    /// Starts a thread that calls `read` every `period`, the first time immediately.
     ///
     /// The first argument of `read` is `state`. The second argument is true only for the last call,
     /// which is made after the stop.

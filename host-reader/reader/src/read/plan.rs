@@ -46,17 +46,18 @@ pub(super) struct LaneRead {
     pub(super) address: u64,
     /// Size of the whole lane, in words.
     pub(super) lane_words: u32,
-    /// First unread word.
+    /// Index of the first unread word.
     pub(super) begin: u32,
     /// End of the unread words. If the lane has wrapped after `begin`, there are two unread parts.
     pub(super) end: LaneEnd,
     /// Location of the words from `begin` on; `None` until they are read.
     pub(super) words: Option<LaneWords>,
-    /// A run that waits in L1, in the layout of a push.
+    /// A run that waits in L1, in the layout of a pushed run.
     pub(super) pending: Option<Vec<u32>>,
-    /// The error, if a run that waits in L1 could not be read.
+    /// Error of reading a run that waits in L1; `None` if there was no error.
     pub(super) pending_error: Option<AccessError>,
-    /// Losses counted by the device; added to the ledger when the lane's runs are known.
+    /// Losses counted by the device. They are added to the ledger after the lane's runs are
+    /// decoded.
     pub(super) loss: LaneLoss,
 }
 
@@ -69,7 +70,7 @@ pub(super) enum LaneWords {
         /// Index of the lane's first unread word in the piece.
         first: usize,
     },
-    /// In a separate vector.
+    /// In a vector that was read for this lane alone.
     Own(Vec<u32>),
     /// The words are lost; a later read cannot find them either.
     Gone,
@@ -83,14 +84,14 @@ impl LaneRead {
         count(older).saturating_add(count(newer))
     }
 
-    /// Returns true if no later read needs the lane's words: there are none, they were read, or they
-    /// are lost.
+    /// Returns true if no later read needs the lane's unread words: there are no such words, or
+    /// they were read, or they are lost.
     pub(super) fn is_taken(&self) -> bool {
         self.unread() == 0 || self.words.is_some()
     }
 
-    /// Returns the ranges of unread words. If the lane has wrapped, the part before the wrap is
-    /// first.
+    /// Returns the two ranges of unread words. If the lane has wrapped, the first range is the part
+    /// before the wrap; otherwise one range is empty.
     pub(super) const fn unread_ranges(&self) -> [Range<u32>; 2] {
         self.end.unread(self.begin)
     }
@@ -119,8 +120,8 @@ impl LaneRead {
         match (self.end.turned_at, room_end) {
             (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
             (Some(_), None) => MissingRuns::Anywhere,
-            // Positions after the wrap continue from the position of the wrap. Every run after the
-            // wrap comes after a refused run.
+            // Positions continue to rise after the wrap. The refused runs may have been refused
+            // before the wrap, so only runs before the wrap certainly precede them.
             (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
                 MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
             }
@@ -128,7 +129,7 @@ impl LaneRead {
         }
     }
 
-    /// Returns the lane's words; empty if they could not be read.
+    /// Returns the lane's unread words; empty if they could not be read.
     pub(super) fn words<'a>(&'a self, pieces: &'a [Vec<u32>]) -> &'a [u32] {
         match &self.words {
             None | Some(LaneWords::Gone) => &[],
@@ -141,8 +142,7 @@ impl LaneRead {
     }
 }
 
-/// Reads a control vector again until its words are consistent, or until there were too many
-/// attempts.
+/// Reads a control vector again until its words are consistent, at most `ATTEMPTS` times.
 ///
 /// While the words are read, the device may release the lanes or push. If two consecutive readings
 /// are identical, they are consistent.
@@ -241,7 +241,8 @@ impl CoreRead {
             let buffers = self.two_buffers.as_ref();
             buffers.map_or(has_address, |buffers| buffers.are_stored(lane.risc_index))
         };
-        // If a core has no DRAM address, our runtime itself counts the core's runs as losses.
+        // If a core has no DRAM address, this project's runtime itself counts the core's runs as
+        // losses.
         let is_counted = self.control.is_ours();
         for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0 && !are_stored(lane)) {
             let unread = lane.unread();
@@ -256,8 +257,8 @@ impl CoreRead {
         }
     }
 
-    /// Returns false if the core runs our runtime and another reader has read it since this
-    /// reader's last read.
+    /// Returns false if the core runs this project's runtime and another reader has read the core
+    /// since this reader's last read.
     ///
     /// It is then unknown which losses and words are new.
     pub(super) fn is_known(&self) -> bool {
@@ -307,7 +308,8 @@ fn check_host_words(
     }
 }
 
-/// Returns the lane layout with which a core of our runtime was initialized, if it is valid.
+/// Returns the lane layout with which a core of this project's runtime was initialized; `None` if
+/// the layout is unknown or invalid.
 fn announced_geometry(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -358,8 +360,8 @@ fn unread_range(
     if read <= end.turned_at.unwrap_or(0).max(end.end) {
         return (read, end);
     }
-    // When a device releases a lane, it first clears the lane's end and then reports the release,
-    // so an end of 0 is valid here.
+    // When a device releases a lane, it first clears the lane's end and then reports the release.
+    // An end of 0 is therefore valid here, although words were read.
     if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{farthest} words are said to fill a lane of which {read} were read")

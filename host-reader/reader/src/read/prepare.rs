@@ -1,5 +1,5 @@
-//! Steps before markers are read: computes layouts, reads control vectors, detects the format
-//! generation, and finds the unread words.
+//! Steps before markers are read: compute layouts, read control vectors, detect the format
+//! generation, and find the unread words.
 
 use super::{
     ReadError, ReadOptions,
@@ -20,13 +20,13 @@ pub(super) struct Planned {
     pub(super) chip: DeviceDescription,
     pub(super) generation: Generation,
     pub(super) cores: Vec<CoreRead>,
-    /// Cores that use streaming and have no lanes in DRAM.
+    /// Cores that stream their records, so they have no lanes in DRAM.
     pub(super) streams: Vec<CoreWords>,
-    /// Cores that gather the cells of other cores.
+    /// Cores that run a relay: they gather the cells of other cores.
     pub(super) relays: Vec<CoreWords>,
 }
 
-/// Whether control vectors are read again until they are consistent.
+/// Care with which control vectors are read: once, or until they are consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// Vectors are read once, which is sufficient for fill levels.
@@ -98,7 +98,7 @@ pub(super) fn geometries<M: Mesh + ?Sized>(
     Ok(geometries)
 }
 
-/// Returns the control vectors of all selected cores.
+/// Returns the control vectors of all selected cores. Vectors in `known` are not read again.
 fn read_vectors(
     session: &mut Session<'_>,
     chip: &DeviceDescription,

@@ -39,11 +39,12 @@ struct Gatherer {
     read: u32,
     /// Number of the next frame; `None` before the first frame.
     next: Option<u32>,
-    /// False if a producer's cells before the first cell that is read may be missing, because
-    /// frames are missing or the previous relay is unknown.
+    /// False if cells may be missing before the first cell that this reader finds of a producer:
+    /// frames are missing, or this reader does not know the previous relay.
     has_all: bool,
     heartbeat: u32,
-    /// The clock of the relay's core when a read last found a changed heartbeat; `None` if unknown.
+    /// Time on the clock of the relay's core when a read last found a changed heartbeat; `None` if
+    /// unknown.
     alive_at: Option<u64>,
     has_ended: bool,
     producers: BTreeSet<Noc0Coord>,
@@ -75,7 +76,7 @@ impl Relays {
         self.gatherers.keys().any(|(chip, _)| *chip == chip_id)
     }
 
-    /// Reads the frames of all relays; returns the cores whose rings are still read by relays.
+    /// Reads the frames of all relays; returns the cores whose rings a relay still reads.
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
@@ -83,8 +84,8 @@ impl Relays {
         rings: &mut Rings,
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
-        // A relay may repeat cells of the previous relay, so relays are read in the order of their
-        // terms.
+        // A relay may repeat cells of the previous relay, so relays are read in the order in which
+        // they worked (`TERM`).
         let mut in_terms: Vec<&CoreWords> = relays.iter().collect();
         in_terms.sort_by_key(|relay| relay.word(words::TERM));
         for relay in in_terms {
@@ -105,7 +106,7 @@ impl Relays {
         relayed
     }
 
-    /// Creates the state of a gatherer that is new to this reader.
+    /// Creates the state of a gatherer that this reader has not read before.
     fn meet(
         &self,
         session: &mut Session<'_>,
@@ -138,7 +139,7 @@ fn gatherer_count(relay: &CoreWords) -> usize {
     if has_second { GATHERERS_MAX } else { 1 }
 }
 
-/// Checks which gatherers of a relay still work, and reports those that have ended. Returns the
+/// Checks which gatherers of a relay still work, and reports gatherers that have ended. Returns the
 /// relay's newest control vector.
 ///
 /// The last read requests the relay to end, and waits for the end. Other reads do not wait. A
@@ -197,8 +198,8 @@ impl Gatherer {
             read: word(words::READ),
             next: None,
             has_all: true,
-            // This value differs from the gatherer's heartbeat, so the gatherer counts as alive at
-            // first.
+            // This value differs from the gatherer's current heartbeat, so the first read takes the
+            // gatherer as alive.
             heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
             alive_at: None,
             has_ended: false,
@@ -321,7 +322,7 @@ impl Gatherer {
     /// Adds the frames of a piece to the rings and returns their size in bytes.
     ///
     /// If `is_whole` is true, the piece ends at the end of a frame. Otherwise the last frame of the
-    /// piece may be cut off; it is then left for the next piece.
+    /// piece may be cut off. A frame that is cut off is left for the next piece.
     fn add_frames(
         &mut self,
         session: &mut Session<'_>,
@@ -374,7 +375,8 @@ impl Gatherer {
         u32::try_from(done).unwrap_or(0)
     }
 
-    /// Returns true if a frame is new, and not left over from before the ring wrapped.
+    /// Returns true if the frame with this header is new, and not left over from before the ring
+    /// wrapped.
     fn is_next(&self, header: &Header) -> bool {
         let next = self.next.unwrap_or(header.sequence);
         header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
@@ -456,4 +458,5 @@ const FRAMES_MISSING_MAX: u32 = 1 << 30;
 /// Maximum time in microseconds during which a gatherer's heartbeat may stay unchanged. Visiting
 /// one producer takes some microseconds.
 const LIFE_US: u64 = 2_000;
+/// Time between two polls while the host waits for the end of a relay, in microseconds.
 const LOOK_US: u64 = 20;

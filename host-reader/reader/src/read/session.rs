@@ -1,4 +1,4 @@
-//! Access to one chip during one read, which collects the anomalies and losses of the read.
+//! Access to one chip during one read. It also collects the anomalies and losses of the read.
 
 use super::{
     control::WORDS,
@@ -14,7 +14,7 @@ use crate::{
 use std::collections::BTreeMap;
 use wire::{RunHostId, vector};
 
-/// The chip, with the results of this read.
+/// Chip that is being read, with the results of the read so far.
 pub(super) struct Session<'a> {
     pub(super) device: &'a mut dyn Device,
     pub(super) options: &'a ReadOptions,
@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
         Ok(words)
     }
 
-    /// Reads words of a core's control vector, from word `first` on. Words after the vector can
+    /// Reads words of a core's control vector, from word `first` on. L1 words after the vector can
     /// also be read.
     pub(super) fn read_control(
         &mut self,
@@ -72,7 +72,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the rings of a core and the control vector of another core, at the same time if the
-    /// back end can do so. Returns whether each of the two was read.
+    /// back end can do so. Returns true for each of the two reads that succeeded.
     pub(super) fn read_rings_and_control(
         &mut self,
         (core, rings): (&CoreDescription, &mut [u32]),
@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
         self.losses.add_in_windows(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds the content of a core's unreadable lanes to the ledger, as lost or unread.
+    /// Adds the records in a core's unreadable lanes to the ledger, as lost or unread.
     ///
     /// `last_time_of` returns the time of the last record that was read from a lane.
     pub(super) fn lose_unreadable(
@@ -169,8 +169,8 @@ impl<'a> Session<'a> {
             let waits = lane.pending_error.as_ref();
             let is_gone = matches!(lane.words, Some(LaneWords::Gone));
             let is_unread = lane.unread() > 0 && lane.words.is_none();
-            // Runs of the minimum size are assumed, because these have the fewest markers per word:
-            // the markers of one zone.
+            // The lower bound assumes runs of the minimum size with one zone each: no other runs
+            // have fewer records per word.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
             // If another reader has read the core in the meantime, that reader may have read these
             // words.
@@ -224,8 +224,8 @@ impl<'a> Session<'a> {
         known.unknown_markers = known.unknown_markers.max(at_least);
     }
 
-    /// Adds the loss of `word_count` words, which are markers of unknown kind and time, to the
-    /// ledger.
+    /// Adds a loss of `word_count` words to the ledger: markers of unknown kind and time, of two
+    /// words each.
     pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
         let unknown_markers = u64::from(word_count / 2);
         self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });

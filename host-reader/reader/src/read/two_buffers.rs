@@ -2,20 +2,20 @@
 //! the host assigns the other buffer.
 //!
 //! A buffer is read when it is full; then the host assigns the other buffer to the RISC. Between
-//! launches, each buffer is also read up to its fill level. During a launch, the words before the
-//! end word need not be in DRAM yet, for two reasons. At the end of a launch, TT-Metal's runtime
-//! advances the end word before it writes the words. After a change of buffers, the end word is
-//! still that of the previous buffer. The read positions are stored in words that TT-Metal's
-//! runtime does not use, so any reader can continue where another reader stopped.
+//! launches, each buffer is also read up to its fill level. During a launch, the words that a
+//! RISC's end word counts may not be in DRAM yet, for two reasons. At the end of a launch,
+//! TT-Metal's runtime advances the end word before it writes the words. After a change of buffers,
+//! the end word still has its value for the previous buffer. The read positions are stored in words
+//! that TT-Metal's runtime does not use, so any reader can continue where another reader stopped.
 //!
 //! # Compatibility
 //! The protocol is that of `signal_host_buffer_full` in `kernel_profiler.hpp` and
 //! `pollDebugDumpResults` in `profiler.cpp`. TT-Metal's host never handles the last RISC of a
-//! Tensix core, because its address word is after the control vector. With TT-Metal's host, the
-//! runs of that RISC are not stored. When the words of these runs would have filled a buffer, the
-//! core waits forever. This module also assigns buffers to the last RISC. The address word of the
-//! last RISC is the first word of RISC 0's vector, so RISC 0's runs begin with an address instead
-//! of 0.
+//! Tensix core, because the address word of this RISC is after the control vector. With TT-Metal's
+//! host, the runs of that RISC are not stored. When the words of these runs would have filled a
+//! buffer, the core starts to wait forever. This module also assigns buffers to the last RISC. The
+//! address word of the last RISC is the first word of RISC 0's vector, so RISC 0's runs begin with
+//! an address instead of 0.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -34,24 +34,24 @@ use wire::{
     run,
 };
 
-/// State of a core's buffers.
+/// State of the buffers of a core's RISCs.
 pub(super) struct TwoBuffers {
     addresses: [u32; 2],
-    /// For each RISC, the address of its buffer, or the code for a full buffer.
+    /// For each RISC, the address of the RISC's buffer, or `STALLED` if the buffer is full.
     slots: [u32; RISCS_PER_CORE],
     /// Value of [`debug_dump::GIVEN_BUFFERS`].
     given: u32,
     /// Value of [`debug_dump::READ_TO`] for each RISC.
     read_to: [u32; RISCS_PER_CORE],
-    /// True if all words before the end words have been written to DRAM.
+    /// True if all words that the end words count have been written to DRAM.
     are_at_rest: bool,
 }
 
 impl TwoBuffers {
     /// Finds the buffers of a core, if its runtime has two buffers per RISC.
     ///
-    /// If a RISC waits for a buffer, reads `control` again, so that it contains the RISC's final
-    /// end word.
+    /// If a RISC waits for a buffer, reads `control` again, so that `control` contains the RISC's
+    /// final end word.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -101,7 +101,7 @@ impl TwoBuffers {
         self.slots.get(risc_index) == Some(&debug_dump::STALLED)
     }
 
-    /// Returns true if a RISC's runs are stored.
+    /// Returns true if a RISC's runs are stored in DRAM.
     ///
     /// If the last RISC reports a full buffer, the buffer may not exist. TT-Metal's host assigns no
     /// address to this RISC, but TT-Metal's runtime counts the RISC's words anyway.
@@ -123,8 +123,8 @@ impl TwoBuffers {
         }
     }
 
-    /// Returns the first unread word of a RISC's buffer, which is filled up to word `end`. If the
-    /// words are not certain to be in DRAM yet, returns `end`.
+    /// Returns the index of the first unread word in a RISC's buffer, which is filled up to word
+    /// `end`. If the words may not be in DRAM yet, returns `end`.
     fn first_unread(&self, risc_index: usize, end: u32) -> u32 {
         let read_to = self.read_to.get(risc_index).copied().unwrap_or(0);
         if !self.are_at_rest && !self.is_stalled(risc_index) {
@@ -137,7 +137,7 @@ impl TwoBuffers {
     }
 }
 
-/// Sets the addresses of a core's lanes to the buffers that its RISCs fill.
+/// Sets the address of each lane of a core to the buffer that the RISC fills.
 pub(super) fn place_lanes(core: &mut CoreRead, geometry: &DramGeometry) {
     let Some(buffers) = &core.two_buffers else { return };
     for lane in &mut core.lanes {
@@ -171,9 +171,10 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     }
 }
 
-/// Writes the read position of each buffer, and assigns the other buffer to waiting RISCs.
+/// Writes the read position of each buffer to the core, and assigns the other buffer to each
+/// waiting RISC.
 ///
-/// If a lane could not be read, it keeps its buffer and the RISC continues to wait.
+/// If a RISC's buffer could not be read, the RISC keeps the buffer and continues to wait.
 pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
     let Some(buffers) = &core.two_buffers else { return };
     let mut marks = [0; RISCS_PER_CORE + 1];

@@ -45,19 +45,20 @@ pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn
 pub(super) struct Fill {
     /// The tile's clock at the last read.
     read_at: Option<u64>,
-    /// Maximum number of words per launch: the first element comes from reads, the second from
-    /// polls since the last read.
+    /// Maximum number of words per launch so far: the first element is from reads, the second from
+    /// polls.
     words_per_launch: [u32; 2],
 }
 
 impl Fill {
-    /// Returns the fill level of a lane, before any of its words are read.
+    /// Returns the fill level of a lane, before any words of the lane are read.
     ///
     /// In accumulate mode the device counts pushes. Each push is assumed to be one launch, until a
     /// read has counted the launches.
     fn watermark(&self, core: &CoreRead, lane: &LaneRead, mode: CaptureMode) -> LaneWatermark {
         let control = &core.control;
-        // Every read clears TT-Metal's control vector.
+        // Every read resets the control vector of TT-Metal's runtime, so the number of launches
+        // starts at 0.
         let launches_before = if control.is_ours() { core.memory.run_counter } else { 0 };
         let pushed_launches = control.run_counter().wrapping_sub(launches_before);
         let pushed_words = lane.unread();
@@ -107,8 +108,8 @@ impl Fill {
 /// Returns the number of words of a lane that are in use: the RISC cannot write to them until a
 /// host has read the lane.
 ///
-/// Before a wrap, up to the size of one run may stay unused at the end of the lane. The RISC only
-/// wraps if its run fits in the part of the lane that was read.
+/// Before a wrap, up to the size of one run may stay unused at the end of the lane. A lane only
+/// wraps if the RISC's run fits in the part of the lane that was read.
 fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
     const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
     let LaneEnd { end, .. } = lane.end;
@@ -143,7 +144,7 @@ pub(super) fn core_watermarks(
     marks
 }
 
-/// Counts the launches that were pushed in accumulate mode, from the decoded `lanes`, and stores
+/// Counts the launches that were pushed in accumulate mode, using the decoded `lanes`, and stores
 /// the counts in `marks`.
 ///
 /// Returns the average number of words per launch for each lane.
@@ -172,11 +173,11 @@ pub(super) fn count_accumulated(
 
 /// Returns the number of launches among the pushed words of a lane.
 ///
-/// Runs that were read from L1 come after these words and are not counted.
+/// Runs that were read from L1 come after the pushed words and are not counted.
 ///
-/// A run of our runtime contains either one launch, or only the zone that measures a push, which
-/// belongs to no program. A run of TT-Metal's runtime contains several launches, each with a
-/// firmware zone.
+/// A run of this project's runtime contains either one launch, or only the zone that measures a
+/// push. The zone of a push belongs to no program. A run of TT-Metal's runtime contains several
+/// launches, each with a firmware zone.
 fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
     let begin = u64::from(read.begin);
     let pushed = begin..begin.saturating_add(read.unread().into());

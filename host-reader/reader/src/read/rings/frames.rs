@@ -1,5 +1,5 @@
-//! Decoding of cells from the frames of a relay, and reading of rings that the host takes over from
-//! a relay.
+//! Decoding of cells in the frames of a relay, and takeover of rings that a relay has read until
+//! now.
 
 use super::{CellWords, Ring, RingRead, Rings, count, lanes_of};
 use crate::{
@@ -57,8 +57,8 @@ impl Rings {
     /// Returns the cells of a frame that are new to this reader, with the number of missing cells
     /// before them.
     ///
-    /// The first cell of a lane that has not been read before is the frame's first cell of this
-    /// lane; with `has_all` false, cells from cell 0 on are missing before it.
+    /// If the lane has not been read before, its first cell is the frame's first cell of this lane.
+    /// If also `has_all` is false, the cells from cell 0 up to that cell are missing.
     fn framed(
         &mut self,
         session: &Session<'_>,
@@ -116,7 +116,7 @@ impl Rings {
 
     /// Returns a reading without cells for each RISC whose cells were all in frames.
     ///
-    /// Losses and ends of launches after the last cell of these RISCs are only in the control
+    /// For such a RISC, losses and ends of launches after the last cell are only in the control
     /// vector.
     pub(super) fn counts_behind_frames(
         &mut self,
@@ -139,7 +139,7 @@ impl Rings {
 }
 
 impl Ring {
-    /// Prepares the host's reading of a ring that a relay has read until now. Returns the number of
+    /// Prepares a ring that a relay has read until now for reads by the host. Returns the number of
     /// acknowledged cells that are missing.
     ///
     /// The relay has acknowledged the cells before number `told` to the producer. An acknowledged

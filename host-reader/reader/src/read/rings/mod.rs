@@ -2,8 +2,8 @@
 //!
 //! The host first reads the fill level of a ring, then the cells up to this level. It then
 //! acknowledges the number of read cells to the core, and only then decodes the cells. A launch's
-//! records are returned when the RISC has ended the launch, another launch has begun, or no more
-//! records will come.
+//! records are returned when the RISC has ended the launch, when another launch has begun, or at
+//! the last read.
 //!
 //! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts the
 //! records for which the ring has no room, and the host still reads these counts.
@@ -38,7 +38,8 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// Number of possible values of the time in [`words::TOLD`].
+/// Number of cycles after which the time in [`words::TOLD`] repeats: the word contains bits 32 to
+/// 46 of the time.
 const TOLD_RANGE: u64 = 1 << 47;
 
 /// State of all streaming cores between two reads.
@@ -69,18 +70,18 @@ struct Ring {
     is_relayed: bool,
     counts: LossCounts,
     skipped: u32,
-    /// All losses that this reader has found.
+    /// Sum of all losses that this reader has found in the ring.
     losses: LossTotals,
     /// The launches whose records may have been lost since the last read.
     open: OpenLaunches,
-    /// True if the RISC had ended its last launch at the last read.
+    /// True if, at the last read, the RISC had ended its last launch.
     was_at_rest: bool,
     cells: CellReader,
     /// The time of the last record.
     last_time: Option<u64>,
     lane: LaneAssembly,
-    /// Why the cell that announced the RISC's launch was lost; `None` if the launch is known, or if
-    /// this reader has found no missing cell.
+    /// Cause of the loss of the cell that announced the RISC's launch; `None` if the launch is
+    /// known, or if this reader has found no missing cells.
     launch_lost_by: Option<LossCause>,
 }
 
@@ -90,7 +91,7 @@ struct RingRead {
     cells: Vec<CellWords>,
     /// Number of the first cell.
     first: u32,
-    /// Number of missing cells before `first`; `cause` is the reason why they are missing.
+    /// Number of missing cells before `first`; `cause` is the reason why these cells are missing.
     missing: u32,
     cause: LossCause,
     counts: LossCounts,
@@ -108,18 +109,18 @@ struct RingRead {
 pub(super) struct SweptCores {
     /// The control vectors of these cores.
     pub(super) vectors: BTreeMap<Noc0Coord, [u32; WORDS]>,
-    /// The lanes of each core that still uses streaming, and the number of launches without a
-    /// kernel on it.
+    /// The lanes of each core that still uses streaming, and the number of launches that ran no
+    /// kernel on the core.
     pub(super) streamed: BTreeMap<Noc0Coord, (Vec<Lane>, u32)>,
 }
 
-/// Where the host finds the cells of a core.
+/// Source of a core's cells.
 #[derive(Clone, Copy)]
 enum CellsAt<'a> {
-    /// In the core's rings. The variant contains the words of all rings, if they have been read
+    /// The core's rings. The variant contains the words of all rings, if they have been read
     /// already.
     Rings(Option<&'a [u32]>),
-    /// In the frames of a relay.
+    /// The frames of a relay.
     Frames,
 }
 
@@ -132,8 +133,8 @@ struct Taken {
 }
 
 impl Rings {
-    /// Reads all rings of a core; returns its lanes with the finished launches, and the number of
-    /// launches since the last read that ran no kernel on the core.
+    /// Reads all rings of a core. Returns the core's lanes with the finished launches, and the
+    /// number of launches since the last read that ran no kernel on the core.
     ///
     /// The firmware leaves out the zones of launches without a kernel. Rings that a relay reads are
     /// not read.
@@ -171,8 +172,8 @@ impl Rings {
         Taken { core: core.core.clone(), idle_launches, readings }
     }
 
-    /// Decodes the cells of a core; returns its lanes with the finished launches, and the number of
-    /// launches without a kernel.
+    /// Decodes the cells of a core. Returns the core's lanes with the finished launches, and the
+    /// number of launches that ran no kernel.
     fn finish(
         &mut self,
         session: &mut Session<'_>,
@@ -201,8 +202,8 @@ impl Rings {
         lanes.filter(|lane| lane.record_count() > 0)
     }
 
-    /// Makes records become batches until [`Self::take_batches`]. If `has_lanes` is true, the
-    /// records also become lanes.
+    /// Starts to collect records in batches, until [`Self::take_batches`] is called. If `has_lanes`
+    /// is true, the records are also added to lanes.
     pub(super) fn begin_batches(&mut self, has_lanes: bool) {
         self.batches = Some(Vec::new());
         self.has_only_batches = !has_lanes;
@@ -324,8 +325,8 @@ impl Ring {
     /// Removes the records of finished launches and returns them; at the last read, also those of
     /// the launch in progress.
     ///
-    /// Before the last read, the launch in progress stays here, since later frames may contain
-    /// further records of it.
+    /// Before the last read, the records of the launch in progress are kept, because later reads
+    /// may find more records of this launch.
     fn take_lane(&mut self, is_last_read: bool) -> Lane {
         if is_last_read {
             self.lane.close();
@@ -384,18 +385,18 @@ struct Decoding<'a, 'session> {
     ring: &'a mut Ring,
     id: LaneId,
     batches: Option<&'a mut Vec<Batch>>,
-    /// True if the records become lanes.
+    /// True if the records are added to lanes.
     keeps_lanes: bool,
-    /// For a loss whose window has not ended yet, the time of the last record before the loss, if
-    /// there was one; the outer `None` means that there is no such loss.
+    /// Time of the last record before a loss whose window has not ended yet. The outer `None` means
+    /// that there is no such loss, the inner `None` that no record precedes the loss.
     lost_after: Option<Option<u64>>,
 }
 
 impl Decoding<'_, '_> {
     /// Adds the loss of cells that can no longer be read to the ledger.
     ///
-    /// The cells that follow the missing cells are lost too, in this read and later reads, until a
-    /// cell's time and launch are known.
+    /// The cells after the missing cells also count as lost, in this read and later reads, until
+    /// the time and the launch of a cell are known.
     fn missing_cells(&mut self, reading: &mut RingRead, read_at: Option<u64>) {
         let cause = Some(reading.cause).filter(|_| reading.missing > 0);
         let Some(cause) = cause.or(self.ring.launch_lost_by) else { return };
@@ -417,8 +418,8 @@ impl Decoding<'_, '_> {
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
-    /// Sets the launch of the first cells, if another reader has read the cell that announced the
-    /// launch.
+    /// Sets the launch of the first cells from the control words, if another reader has read the
+    /// cell that announced the launch.
     fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
         if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
             // If the launch of the leading cells is unknown, the cells are kept without a program.
@@ -426,7 +427,7 @@ impl Decoding<'_, '_> {
         }
     }
 
-    /// Returns the number of leading cells whose launch is unknown because earlier cells are
+    /// Returns the number of leading cells with an unknown launch, because earlier cells are
     /// missing; `None` if no cell has a known launch.
     ///
     /// Sets the launch and the time of the other cells if the control words contain them.
@@ -487,8 +488,8 @@ impl Decoding<'_, '_> {
         self.keep(piece, position);
     }
 
-    /// Adds a piece to the lane if the records become lanes, and to the current batch if there are
-    /// batches.
+    /// Adds a piece to the lane if `keeps_lanes` is true, and to the current batch if the read
+    /// creates batches.
     fn keep(&mut self, piece: &Piece<'_>, position: u64) {
         if self.keeps_lanes {
             self.ring.lane.add(piece, position);
@@ -551,8 +552,8 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// Adds losses since the last read to the ledger. Assigns them to a program if only one launch
-    /// can have lost the records.
+    /// Adds losses since the last read to the ledger. Assigns the losses to a program if only one
+    /// launch can have lost the records.
     fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
         let last = reading.launch.map(|launch| launch.program);
@@ -671,9 +672,10 @@ fn read_cells(
     Ok((cells, gone))
 }
 
-/// Returns true if at least a quarter of the cells in a core's rings are unread. One transaction
-/// for all rings then takes less time than one or two transactions for each ring, since a
-/// transaction over PCIe takes as long as the transfer of some hundred words.
+/// Returns true if at least a quarter of the cells in a core's rings are unread.
+///
+/// One transaction for all rings then takes less time than one or two transactions for each ring,
+/// since a transaction over PCIe takes as long as the transfer of some hundred words.
 fn hold_many_cells(core: &CoreWords) -> bool {
     let riscs = core.core.kind.risc_count();
     let unread = (0..riscs).map(|risc_index| {
@@ -684,20 +686,21 @@ fn hold_many_cells(core: &CoreWords) -> bool {
     unread.sum::<usize>() >= riscs.saturating_mul(RING_CELLS) / 4
 }
 
-/// Reads all rings of a core in one transaction, if they hold many cells. Returns `None` if they do
-/// not, or if the transaction fails; the cells must then be read ring by ring.
+/// Reads all rings of a core in one transaction, if they hold many cells. Returns `None` if they
+/// hold few cells, or if the transaction fails; the cells must then be read ring by ring.
 fn read_whole_rings(session: &mut Session<'_>, core: &CoreWords) -> Option<Vec<u32>> {
     let mut rings = whole_rings(core)?;
     session.read_vector(&core.core, 0, 0, &mut rings).ok().map(|()| rings)
 }
 
-/// Returns a buffer for the words of all rings, if the rings are to be read in one transaction.
+/// Returns a buffer for the words of all rings; `None` if the rings should not be read in one
+/// transaction.
 fn whole_rings(core: &CoreWords) -> Option<Vec<u32>> {
     let word_count = core.core.kind.risc_count().saturating_mul(VECTOR_WORDS);
     (hold_many_cells(core) && !overwrites(core)).then(|| vec![0; word_count])
 }
 
-/// Returns the launch that a RISC has announced, if it is the last launch of its core.
+/// Returns the launch that a RISC has announced, if it is the last launch that the core has begun.
 fn launch(session: &Session<'_>, core: &CoreWords, chip_id: u32, told: u32) -> Option<Launch> {
     let told = ToldLaunch::from_word(told)?;
     let is_last = Cell { head: core.word(words::LAUNCHES), value: 0 }.field() == told.number;
@@ -726,7 +729,8 @@ fn overwritten_meanwhile(
     Ok(gone.saturating_add(to_next))
 }
 
-/// Returns the earliest and the latest time of a piece; `None` if the piece has no times.
+/// Returns the times of a piece's first and last record, where a zone counts with its end; `None`
+/// if the piece has no times.
 fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
     match piece {
         Piece::Zones(zones) => {
@@ -750,8 +754,8 @@ fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize
     })
 }
 
-/// Returns true if a RISC of the core overwrites its oldest cells. Relays do not read such a core,
-/// so the host reads it.
+/// Returns true if a RISC of the core overwrites its oldest cells when its ring is full. Relays do
+/// not read such a core, so the host reads it.
 fn overwrites(core: &CoreWords) -> bool {
     let mut riscs = 0..core.core.kind.risc_count();
     riscs.any(|risc_index| policy(core, risc_index) == Policy::OverwriteOldest)
@@ -799,8 +803,8 @@ fn idle_launches(
     count
 }
 
-/// Returns true if a host has zeroed a core's control vector between two reads, so that a count has
-/// decreased.
+/// Returns true if a count in a core's control vector has decreased between two reads: a host has
+/// zeroed the vector.
 fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
     let of_riscs = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
     let counts =

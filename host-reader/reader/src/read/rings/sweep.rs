@@ -9,8 +9,8 @@
 //! - the acknowledgement.
 //!
 //! The clocks of a chip's tiles run at the same rate. So the difference between two clocks is
-//! constant. Once each clock has been read, it is enough to read one reference clock before and
-//! after the cells: it bounds all other clocks.
+//! constant. After each clock has been read once, it is enough to read one reference clock before
+//! and after the cells: the readings bound all other clocks.
 
 use super::{CellsAt, Rings, SweptCores, read_whole_rings, whole_rings};
 use crate::{
@@ -26,16 +26,16 @@ use std::collections::BTreeMap;
 /// Cores whose rings the host reads itself, without a relay.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DrainedCores {
-    /// For each core, an upper bound of its clock minus the clock of the reference core, modulo
-    /// 2^64; `None` if unknown.
+    /// For each core, an upper bound of the difference between the core's clock and the reference
+    /// core's clock, modulo 2^64; `None` if unknown.
     cores: BTreeMap<CoreId, Option<u64>>,
-    /// The reference core of each chip, with its clock at the last sweep. This clock bounds the
-    /// clocks of the chip's other cores.
+    /// The reference core of each chip, and the time on its clock at the last sweep. Bounds for the
+    /// clocks of the chip's other cores are computed from this clock.
     references: BTreeMap<u32, (Noc0Coord, u64)>,
 }
 
 impl DrainedCores {
-    /// Adds a core after a read if the host has read its rings; otherwise removes it.
+    /// Adds a core after a read if the host has read the core's rings; otherwise removes the core.
     pub(super) fn note(&mut self, core: CoreId, is_drained_by_host: bool) {
         if is_drained_by_host {
             self.cores.entry(core).or_default();
@@ -55,8 +55,9 @@ impl DrainedCores {
         chip.cores.iter().filter(is_selected).cloned().collect()
     }
 
-    /// Makes a core the reference of its chip, given its clock. If another core was the reference,
-    /// or if the clock has restarted, all known clock differences of the chip are forgotten.
+    /// Makes a core the reference of its chip; `clock` is the time on the core's clock. Clears all
+    /// known clock differences of the chip if another core was the reference, or if the clock has
+    /// restarted.
     fn refer_to(&mut self, chip_id: u32, reference: Noc0Coord, clock: u64) {
         let before = self.references.insert(chip_id, (reference, clock));
         if before.is_none_or(|(core, earlier)| core != reference || clock < earlier) {
