@@ -185,7 +185,8 @@ fn host_message_to(recorder: &HostRecorder, layer: u32) {
     recorder.message_fmt(&OUTER, format_args!("layer {layer}"));
 }
 
-/// Limits apply between two calls of `take`: each call frees the space of the events that it takes.
+/// Tests that limits apply between two calls of `take`: each call frees the space of the events
+/// that it takes.
 #[test]
 fn what_was_taken_makes_room_for_more() {
     let options = HostRecorderOptions {
@@ -203,8 +204,8 @@ fn what_was_taken_makes_room_for_more() {
     }
 }
 
-/// Every event is either taken once or counted as dropped, and the number of open zones stays in
-/// bounds, no matter when another thread takes events.
+/// Tests that every event is either taken once or counted as dropped, and that the number of open
+/// zones stays in bounds, no matter when another thread takes events.
 #[test]
 fn nothing_is_lost_between_threads_that_record_and_one_that_takes() {
     const THREADS: u64 = 4;

@@ -14,9 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the folders of the package's 64 sets; none if the package is not unpacked.
+/// Returns the folders of the package's 64 sets of firmware files; no folders if `KPROF_TTNN` is
+/// not set.
 ///
-/// A CI run requires the package.
+/// In a CI run, `KPROF_TTNN` must be set.
 fn sets() -> Vec<PathBuf> {
     let Some(package) = env::var_os("KPROF_TTNN") else {
         assert!(env::var_os("CI").is_none(), "KPROF_TTNN must name the package in CI");
@@ -99,8 +100,7 @@ fn tables_of_every_set_tell_its_chip() {
 #[test]
 fn a_file_without_mailboxes_names_what_is_missing() {
     let Some(set) = sets().into_iter().next() else { return };
-    // The weakened file for linking kernels has symbols and tables, but they belong to another
-    // processor.
+    // The firmware file of TRISC1 lacks the tables that BRISC's firmware has.
     let error = TableSizes::from_file(&file(&set, "trisc1")).unwrap_err();
     assert!(error.to_string().contains("no symbol `dram_bank_to_noc_xy`"), "{error}");
 }

@@ -1,5 +1,5 @@
-//! A simple reference implementation of pairing, and property tests that compare the real
-//! implementation with it.
+//! Tests of pairing: examples, a simple reference implementation, and property tests that compare
+//! the real implementation with the reference.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -149,7 +149,8 @@ fn a_flood_of_ties_takes_linear_time() {
     assert_eq!(timeline.zones.len(), 200_000);
 }
 
-/// Pairs one run whose times are all different; the result is ordered by start.
+/// Reference implementation: pairs one run whose times are all different. Returns the zones,
+/// ordered by start, and the number of orphan ends.
 fn oracle(records: &[(PacketKind, u32, u64)]) -> (Vec<Zone>, u64) {
     let mut ordered = records.to_vec();
     ordered.sort_by_key(|&(_, _, time)| time);
@@ -198,7 +199,8 @@ fn any_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     })
 }
 
-/// Generates properly nested zones with many equal times, in true order.
+/// Generates properly nested zones with many equal times, in the order in which they really began
+/// and ended.
 fn nested_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     prop::collection::vec(
         (any::<bool>(), 0_u32..6, prop::sample::select(vec![0_u64, 0, 0, 1])),
@@ -222,8 +224,8 @@ fn nested_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     })
 }
 
-/// Checks that each zone is inside its parent, which is the last earlier zone whose depth is one
-/// less.
+/// Checks that each zone is inside its parent. The parent is the last earlier zone whose depth is
+/// one less.
 fn assert_nested(timeline: &LaneTimeline) -> Result<(), proptest::test_runner::TestCaseError> {
     let mut around: Vec<Zone> = Vec::new();
     for zone in timeline.zones.iter() {

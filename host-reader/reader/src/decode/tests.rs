@@ -333,7 +333,8 @@ fn slots_of_the_push_before_come_first() {
 
 #[test]
 fn a_wait_for_the_host_follows_the_zones_that_had_ended_before_it() {
-    // Debug dump of our runtime: the firmware's zone ends at 1000, the kernel's at 990.
+    // Debug dump of this project's runtime: the firmware's zone ends at 1000, the kernel's zone at
+    // 990.
     const BEGIN: u32 = 0x10_0000;
     let optional =
         [(0x8000_2001, 200), (0x9000_2001, 300), (0x8000_1001, 1010), (0x9000_1001, 5000)];

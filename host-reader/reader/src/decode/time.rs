@@ -329,7 +329,8 @@ mod tests {
     #[test]
     fn a_torn_reading_at_the_wrap_of_the_stamp_is_both() {
         use AnomalyKind::{TimestampWrap, TornTimestamp};
-        // Our runtime reads the low word before the wrap, and the high word 0 after the wrap.
+        // This project's runtime reads the low word before the wrap, and the high word 0 after the
+        // wrap.
         let (lane, findings) = times(&[RANGE - 90, (1 << 32) - 2, 5], ORDER);
         assert_eq!(lane, [RANGE - 90, RANGE - 2, RANGE + 5]);
         assert_eq!(findings, [TimestampWrap, TornTimestamp]);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-/// The part of a file's debug information that a loader needs.
+/// The parts of a file's debug information that a loader of firmware needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebugInfo {
     types: BTreeMap<usize, Type>,
@@ -26,7 +26,7 @@ pub struct DebugInfo {
     arguments: BTreeMap<(String, String), u64>,
 }
 
-/// A type; it refers to other types by their offset in the file.
+/// A type. It refers to other types by their offset in the section `.debug_info`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
     Scalar {
@@ -169,8 +169,8 @@ impl DebugInfo {
         Ok(Part { offset, size_bytes })
     }
 
-    /// Returns the type of a member or an element, and its offset from the beginning of the
-    /// containing type.
+    /// Returns the offset of a member or an element from the beginning of the containing type, and
+    /// the type of the member or element.
     fn step(&self, type_at: usize, step: &str) -> Option<(u64, usize)> {
         match self.resolved(type_at)? {
             Type::Array { element, count } => {
@@ -219,7 +219,7 @@ impl DebugInfo {
     }
 }
 
-/// Values of parameters, collected before all functions are known.
+/// Constant values of parameters, collected while not all functions are known yet.
 #[derive(Default)]
 struct Parameters {
     /// Names of a function and of its parameter, by the offset of the parameter's declaration.
@@ -248,8 +248,8 @@ struct UnitReader<'a, 'file> {
     parameters: &'a mut Parameters,
 }
 
-/// An enclosing entry of the entry being read, such as the structure of a member or the function of
-/// a parameter.
+/// A DWARF entry that encloses the entry being read, such as the structure of a member or the
+/// function of a parameter.
 struct Outer {
     depth: isize,
     at: usize,
@@ -417,7 +417,8 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// Maximum nesting depth of types. Valid files are below this limit.
+/// Maximum nesting depth of types, for damaged files. Valid files are below this limit.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of steps to evaluate an expression. Valid constants are below this limit.
+/// Maximum number of steps to evaluate an expression, for damaged files. Valid constants are below
+/// this limit.
 const EVALUATION_STEPS_MAX: u32 = 64;

@@ -6,8 +6,7 @@
 //! | where are the profiler's words, and how many? | [`profiler`] |
 //! | for which chip was a file compiled? | [`tables`] |
 //!
-//! All results depend only on the file. This module contains no table of releases and no fixed
-//! address.
+//! All results come from the file. This module contains no table of releases and no fixed address.
 
 #![allow(
     clippy::arithmetic_side_effects,

@@ -18,7 +18,7 @@ pub struct ProfilerMemory {
 }
 
 impl ProfilerMemory {
-    /// Finds the range from the layout of `mailboxes`.
+    /// Finds the range from the layout of the variable `mailboxes`.
     ///
     /// # Errors
     /// If the file has no such variable, or the variable has no profiler member.

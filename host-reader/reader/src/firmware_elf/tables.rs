@@ -1,4 +1,4 @@
-//! Sizes of the tables through which the host describes a chip to BRISC's firmware.
+//! Sizes of the tables in BRISC's firmware that describe the chip. The host fills these tables.
 
 use crate::{architecture::Arch, firmware_elf::debug_info::DebugInfoError};
 use object::{Object, ObjectSymbol};
@@ -36,7 +36,8 @@ impl TableSizes {
         })
     }
 
-    /// Returns the architecture whose NoC has the numbers of columns and rows of the tables, if any.
+    /// Returns the architecture whose NoC has as many columns and rows as the tables; `None` if
+    /// there is no such architecture.
     #[must_use]
     pub fn arch(&self) -> Option<Arch> {
         Arch::ALL.into_iter().find(|arch| {

@@ -1,6 +1,7 @@
-//! Reference decoder, as simple as possible. It shares no code with the real decoder.
+//! Reference decoder for tests, as simple as possible. It shares no code with the real decoder.
 //!
-//! It handles one pair at a time. Positions are plain numbers, and bit operations are written out.
+//! It handles one pair of words at a time. Word positions are plain numbers, and bit operations are
+//! written out.
 
 use crate::{anomaly::AnomalyKind, ledger::LossCause};
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ pub(super) struct Truth {
 pub(super) struct Oracle<'a> {
     words: &'a [u32],
     own_id: u32,
-    /// Generation that run headers must carry in their upper three bits, if the runtime is ours.
+    /// Generation that run headers must contain in the upper three bits of word 2; `None` for
+    /// TT-Metal's runtime.
     generation: Option<u32>,
     is_anchored: bool,
     oldest_slot: Option<u64>,
@@ -42,8 +44,8 @@ pub(super) struct Oracle<'a> {
     truth: Truth,
 }
 
-/// Decodes the words of a lane whose runs have `own_id`. `generation` is given for lanes of our
-/// runtime.
+/// Decodes the words of a lane whose run headers contain `own_id`. `generation` is `None` for
+/// TT-Metal's runtime.
 pub(super) fn truth(
     words: &[u32],
     own_id: u32,
@@ -119,7 +121,8 @@ impl Oracle<'_> {
         if !self.is_own(i) {
             return self.skip(i, 12, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
-        // The first two stamps, and separately the first two stamps of optional records.
+        // Collects the first two stamps of the run, and separately the first two stamps of optional
+        // records.
         let slots = [4, 8].map(|s| self.slot_stamp(i + s));
         let starts: Vec<u64> = slots.into_iter().flatten().collect();
         let mut optional = Vec::new();
@@ -201,7 +204,7 @@ impl Oracle<'_> {
         self.truth.records.split_off(count - 2)
     }
 
-    /// Derives the range of the stamps from the clock, for the first run.
+    /// Derives the 2^44 range of the stamps from the clock, once, for the first run.
     fn anchor(&mut self, leading: &[u64], i: usize) {
         let (Some(&first), Some(now)) = (leading.first(), self.read_at) else { return };
         if std::mem::replace(&mut self.is_anchored, true) {
@@ -352,7 +355,8 @@ impl Oracle<'_> {
             let timed: Vec<usize> =
                 (0..self.truth.records.len()).filter(|&r| self.truth.records[r].0 != 2).collect();
             let before_last = timed.iter().rev().nth(1).map(|&r| self.truth.records[r].2);
-            // Our runtime reads the low word first: a stamp may be too high, but never too low.
+            // This project's runtime reads the low word first: a stamp may be too high, but never
+            // too low.
             let is_ours = self.generation.is_some();
             let near_wrap = self.last % TEAR >= TEAR - 4096;
             let is_near = is_ours && self.last - time > TEAR / 2;
@@ -453,8 +457,8 @@ impl Oracle<'_> {
         i
     }
 
-    /// Records the loss of words that contained whole runs. For our runtime, the loss is at least
-    /// one marker for each possible run.
+    /// Records the loss of words that contained whole runs. For this project's runtime, the loss is
+    /// at least one marker for each possible run.
     fn lost_runs(&mut self, cause: LossCause, words: usize) {
         let markers = if self.generation.is_some() { words / 12 } else { words / 2 };
         self.lost(cause, 4, markers);
@@ -492,7 +496,7 @@ impl Oracle<'_> {
         self.is_own(i) && self.generation.is_none_or(|own| self.words[i + 2] >> 29 == own)
     }
 
-    /// Returns a run that begins in the last pair of a payload.
+    /// Returns the index of a run that begins in the last pair of the payload at `i`.
     fn hidden(&self, i: usize) -> Option<usize> {
         let size = self.size(i);
         (size > 2 && self.is_own_run(i + size - 2)).then(|| i + size - 2)

@@ -1,4 +1,5 @@
-//! Tests the decoder against the oracle, with valid and damaged streams, special words and noise.
+//! Tests that compare the decoder with the oracle (a reference decoder), for valid and damaged
+//! streams, special words and noise.
 
 #![expect(clippy::cast_possible_truncation, reason = "dice may lose bits")]
 
@@ -58,7 +59,7 @@ impl Dice {
     }
 }
 
-/// Writes runs like a device, including quick pushes, lost writes and wraps.
+/// Generator of runs as a device writes them, including quick pushes, lost writes and wraps.
 struct Stream {
     words: Vec<u32>,
     /// Positions at which pushes begin.
@@ -82,7 +83,7 @@ impl Stream {
 
     fn marker(&mut self, kind: u32, id: u32) -> [u32; 2] {
         self.clock += self.dice.below(90);
-        // One time in a hundred is torn, in either direction.
+        // Two times in a hundred are torn: one too high, one too low.
         let torn = [0, 1_u64 << 32, (1_u64 << 44) - (1 << 32)][match self.dice.below(100) {
             0 => 1,
             1 => 2,
@@ -229,7 +230,7 @@ fn soup(seed: u64, length: u64) -> Vec<u32> {
     words
 }
 
-/// Checks one input; the error describes the difference.
+/// Compares the decoder with the oracle on one input; the error describes the difference.
 fn compare(
     words: &[u32],
     lane_generation: Option<u32>,
@@ -319,8 +320,8 @@ proptest! {
     }
 }
 
-/// Decodes each push of a valid stream separately, like reads between the pushes, and joins the
-/// results.
+/// Decodes each push of a valid stream separately, as if each push was read before the next push,
+/// and joins the results.
 fn in_pieces(stream: &Stream, context: &LaneContext) -> (DecodedLane, LaneState) {
     let Stream { words, pushes, .. } = stream;
     let ends = pushes.iter().skip(1).copied().chain([words.len()]);

@@ -23,7 +23,7 @@ fn a_lane_that_cannot_be_read_is_tried_again() {
     let mut bench = Bench::ours();
     push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));
     finish(&mut bench.0.image, 0, 1);
-    // The bank is smaller than in the description.
+    // The chip's DRAM does not answer, and a later read may succeed.
     let mut mesh = Broken { bench, is_gone: false };
     let readout = read_device_profiler(&mut mesh).unwrap();
     assert_eq!(readout.anomalies.count(AnomalyKind::UnreadableCore), 1);
@@ -148,7 +148,7 @@ proptest::proptest! {
         }
         let options = ReadOptions { last_read, ..ReadOptions::default() };
         if let Ok(readout) = read_device_profiler_with(&mut bench, &options) {
-            // At most the profiler region with its gaps and the cores' L1 data are read.
+            // At most the whole profiler region and the cores' profiler memory in L1 are read.
             proptest::prop_assert!(readout.words_read < 2 * 2 * 120_000 + 4 * 5 * 4096);
         }
     }

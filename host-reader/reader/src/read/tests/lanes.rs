@@ -77,7 +77,7 @@ fn a_lane_that_was_handed_back_is_read_from_its_beginning() {
     reader.read(&mut bench).unwrap();
     hand_back(&mut bench.0.image, 0, 1);
     push(&mut bench.0.image, (0, 0), 0, &with_generation(1, run(0, 0, 8, 5000)));
-    // The write of the other RISC is lost, so its old run is still in the lane.
+    // The write of the other RISC is lost, so the old run of this RISC is still in its lane.
     set(&mut bench.0.image, 0, HOST_END + 1, &[12]);
     finish(&mut bench.0.image, 0, 2);
     let readout = reader.read(&mut bench).unwrap();
@@ -114,7 +114,7 @@ fn lanes_that_are_handed_back_between_two_words_are_not_read_twice() {
     finish(&mut bench.0.image, 0, 1);
     let mut reader = Reader::new(ReadOptions::default());
     reader.read(&mut bench).unwrap();
-    // A launch has begun; its words arrive between two readings of the control vector.
+    // A launch has begun. Its control words arrive between two readings of the control vector.
     set(&mut bench.0.image, 0, DONE, &[0]);
     set(&mut bench.0.image, 0, RUN_COUNTER, &[2]);
     let mut reads = 0;

@@ -32,7 +32,7 @@ fn counters_are_entered_once_and_by_what_they_grew() {
     assert_eq!(losses(&readout), [(LossCause::L1Full, Some(7), one)]);
     assert!(losses(&reader.read(&mut bench).unwrap()).is_empty());
 
-    // Five runs, of which only the first fits DRAM; one counter overflows.
+    // Only the first of five runs fits in DRAM, and one loss counter overflows.
     push(&mut bench.0.image, (0, 1), 12, &run(0, 1, 8, 5000));
     count(&mut bench.0.image, 1, [3, 2, 1], [4, 100]);
     set(&mut bench.0.image, 0, ext::FIRST_REFUSED_PROGRAM, &[9, 12]);

@@ -33,7 +33,7 @@ const RUN_COUNTER: usize = 51;
 const DROPPED: usize = 56;
 const DONE: usize = 57;
 
-/// One access by the host.
+/// One access of the host to the chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Access {
     ReadL1 { core: Noc0Coord, address: u64, words: usize },
@@ -47,7 +47,7 @@ type Script = Box<dyn FnMut(&mut DeviceImage, &Access)>;
 /// Function that returns an error if an access must fail.
 type Refusal = Box<dyn FnMut(&Access) -> Option<AccessError>>;
 
-/// A chip with a scripted event before each access.
+/// A chip that runs a script before each access. The script may change the chip's memory.
 struct Scripted {
     image: DeviceImage,
     accesses: Vec<Access>,
@@ -221,13 +221,13 @@ fn zones(zones: u64) -> LossTotals {
     LossTotals { zones, ..LossTotals::default() }
 }
 
-/// Ends a launch in the same way as the device after the last push.
+/// Ends a launch as the device does after the last push.
 fn finish(image: &mut DeviceImage, flat_id: u32, run_counter: u32) {
     set(image, flat_id, RUN_COUNTER, &[run_counter]);
     set(image, flat_id, DONE, &[1]);
 }
 
-/// Releases a core's lanes in the same way as the device at the next launch after a complete read.
+/// Releases a core's lanes as the device does at the next launch after a complete read.
 fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, HOST_END, &[0; 5]);
     set(image, flat_id, ext::CONSUMED, &[0; 5]);
@@ -241,8 +241,8 @@ fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run
 }
 
-/// Sets the counters of one RISC: zones, data and events refused by L1, then runs and markers
-/// refused by DRAM.
+/// Sets the loss counters of one RISC: zones, data and events for which L1 had no room, then runs
+/// and markers for which DRAM had no room.
 fn count(image: &mut DeviceImage, risc: usize, l1: [u32; 3], dram: [u32; 2]) {
     for (first, word) in [29, 34, 39, 9, 14].into_iter().zip(l1.into_iter().chain(dram)) {
         set(image, 0, first + risc, &[word]);

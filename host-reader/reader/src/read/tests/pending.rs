@@ -53,8 +53,8 @@ fn what_launches_have_accumulated_is_taken_by_the_last_read_and_handed_back() {
     assert_eq!(programs(&readout), [(1, Risc::Brisc, 7), (1, Risc::Brisc, 8)]);
     assert_eq!((readout.devices[0].pending_runs, bench.control(0)[DEVICE_END]), (0, 0));
     assert_eq!(reader.read(&mut bench).unwrap().record_count(), 0);
-    // While a launch is running, the word contains further bits, and the host does not change the
-    // word.
+    // While a launch is running, the end word contains further bits, and the host does not change
+    // the end word.
     let words = [run(0, 0, 9, 10_000), run(0, 0, 10, 15_000)].concat();
     wait_in_l1(&mut bench.0.image, 0, &words);
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 24]);
@@ -78,7 +78,8 @@ fn what_upstreams_launches_have_accumulated_is_taken_though_the_last_one_is_done
     assert_eq!(taken(CaptureMode::Workers).0, []);
 }
 
-/// Returns a run without a program; the first guaranteed markers are the zone of a push.
+/// Returns a run without a program, whose first guaranteed markers are the zone that measures a
+/// push.
 fn shared_push(start: u32) -> Vec<u32> {
     let mut words = run(0, 0, 0, start);
     // The slots of the kernel's zone are free.
@@ -99,7 +100,8 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     let words = [runs(1..31), shared_push(30_950), runs(31..51)].concat();
     push(&mut bench.0.image, (0, 0), 0, &words);
     finish(&mut bench.0.image, 0, 2);
-    // Two more launches wait after the zone of the previous push; the next run is prepared.
+    // The L1 vector contains the zone of the previous push and two more launches; the next run is
+    // prepared.
     let waiting = [shared_push(50_950), runs(51..53)].concat();
     wait_in_l1(&mut bench.0.image, 0, &waiting);
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 36]);

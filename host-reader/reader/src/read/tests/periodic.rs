@@ -35,7 +35,7 @@ fn start(mesh: MeshImage, period: Duration) -> (Periodic, Receiver<Programs>) {
     (start_with(mesh, period, take), results)
 }
 
-/// Returns a chip of our runtime with one run.
+/// Returns a chip that runs this project's runtime, with one run.
 fn image() -> MeshImage {
     let mut bench = Bench::ours();
     push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));

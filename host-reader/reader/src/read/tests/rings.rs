@@ -13,7 +13,7 @@ use wire::{
     stream::{CHUNK_CELLS, Cell, Code, LaunchCell, Policy, RING_CELLS, words},
 };
 
-/// A record as in a lane: kind, id, time, values.
+/// A record of a lane, as (kind, id, time, values).
 type Told = (PacketKind, u32, u64, Vec<u64>);
 
 /// An action of a RISC or of the host.
@@ -25,9 +25,9 @@ enum Step {
     Event(u16),
     Data(u16, u64),
     Data16(u16, u64, u64),
-    /// Number of idle cycles.
+    /// Waits for this number of cycles.
     Pause(u32),
-    /// Ends the launch, with totals of sums, and begins another.
+    /// Ends the launch, records totals of sum zones, and begins another launch.
     NextLaunch {
         totals: Vec<(u16, u32)>,
         pause: u64,
@@ -35,7 +35,7 @@ enum Step {
     Read,
 }
 
-/// Generates actions of a RISC; the host reads often or seldom.
+/// Generates actions of a RISC and reads by the host, which are frequent or rare.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![steps_with(40), steps_with(4), steps_with(1)]
 }
@@ -72,8 +72,8 @@ struct Producer {
     /// Time of the last cell.
     last_cell: u64,
     open: Vec<(u16, u64)>,
-    /// Numbers of zones, data and events that found no room. The next field has these numbers by
-    /// program.
+    /// Numbers of zones, data and events for which the ring had no room. The next field has these
+    /// numbers by program.
     lost: [u32; 3],
     lost_of_programs: BTreeMap<u32, [u64; 3]>,
     /// Records of the current launch. The next field has the totals of the launch's sums.
@@ -134,7 +134,7 @@ impl Producer {
         self.now
     }
 
-    /// Returns the number of cells that may be written.
+    /// Returns the number of cells for which the ring has room.
     fn room(&self, image: &mut DeviceImage) -> u32 {
         if self.policy == Policy::OverwriteOldest {
             return u32::MAX;
@@ -152,7 +152,7 @@ impl Producer {
         self.tell(image, words::WRITTEN, self.written);
     }
 
-    /// Writes a record within one chunk; false if there is no room.
+    /// Writes a record within one chunk; returns false if the ring has no room.
     fn append(&mut self, image: &mut DeviceImage, cells: &[Cell]) -> bool {
         let chunk = CHUNK_CELLS as u32;
         let said = (self.launch & 0xFFFF) << 16 | (self.now >> 32) as u32 & 0xFFFF;
@@ -312,7 +312,8 @@ impl Producer {
     }
 }
 
-/// Runs a plan of actions and reads on one RISC; returns the records that were read.
+/// Performs actions and reads on one RISC; returns the model of the RISC and the records that were
+/// read.
 fn run_plan(
     bench: &mut Bench,
     (risc, policy, first_time): (usize, Policy, u64),
@@ -337,7 +338,7 @@ fn run_plan(
     (producer, whole)
 }
 
-/// Returns the runs of a lane with their records.
+/// Returns the runs of a lane, as (program, records).
 fn told(lane: &Lane) -> Vec<(u32, Vec<Told>)> {
     let records: Vec<_> = lane
         .records()
@@ -433,7 +434,7 @@ proptest! {
         let case = (2, Policy::OverwriteOldest, first_time);
         let (producer, whole) = run_plan(&mut bench, case, &steps, |_| ());
         let found = lane_of(&whole, Risc::Trisc0);
-        // Runs of an unknown launch have program 0.
+        // A run of an unknown launch has program 0.
         let mut missing = producer.launches.clone();
         for record in found.iter().flat_map(|(_, records)| records) {
             let place = missing.iter_mut().find_map(|(_, records)| {
@@ -459,7 +460,8 @@ proptest! {
         if overwritten == 0 {
             prop_assert_eq!(found, producer.launches);
         } else {
-            // The other cells: launches, padding, and the chunk that the RISC may be writing.
+            // Cells without records: launch cells, padding, and the chunk that the RISC may be
+            // writing.
             let others = all - cells_of(&producer.launches);
             prop_assert!(overwritten + cells_of(&found) + others >= all);
         }
@@ -511,8 +513,9 @@ fn a_policy_that_overwrites_while_the_host_reads_loses_whole_chunks() {
     });
     bench.0.image.set_wall_clock(1000);
     let readout = read_device_profiler(&mut bench).unwrap();
-    // There are 275 cells. The ring contains the last 256, of which 8 may be in the process of
-    // being overwritten, so 27 are lost. The rest of the chunk of cell 27 is lost too.
+    // There are 275 cells. The ring contains the last 256 cells, and the RISC may be overwriting
+    // the oldest 8 of these, so cells 0 to 26 are lost. The rest of the chunk of cell 27 is lost
+    // too.
     assert_eq!(readout.losses.by_cause(LossCause::Overwritten).unknown_markers, 32);
     producer.borrow_mut().end_launch(&mut bench.0.image, &[]);
     let readout = read_device_profiler(&mut bench).unwrap();
@@ -620,7 +623,7 @@ fn cells_of_a_launch_whose_announcement_is_lost_are_lost_until_the_next_launch()
         let launch = producer.launch + 1;
         set(&mut bench.0.image, 0, words::LAUNCHES, &[launch]);
         read_all(&mut bench, &mut reader, &mut whole, (producer.now, false));
-        // These cells are all read, but belong to the same launch.
+        // All cells of this part are read, but they belong to the same launch.
         (300..400).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
         read_all(&mut bench, &mut reader, &mut whole, (producer.now, false));
         (400..500).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));

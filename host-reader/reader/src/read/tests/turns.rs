@@ -21,7 +21,7 @@ fn consumed(bench: &mut Bench) -> [u32; 5] {
     bench.control(0)[59..].try_into().unwrap()
 }
 
-/// Returns a lane with a thousand runs, of which the host has read the first hundred.
+/// Returns a core with a full lane: of its thousand runs, the host has read the first hundred.
 fn bench_with_full_lane() -> (Bench, Reader) {
     let mut bench = Bench::ours();
     let mut reader = Reader::new(ReadOptions::default());
@@ -131,7 +131,7 @@ fn words_that_were_read_can_be_filled_again() {
     // All words except the words already read count as used, because a vector might not fit after
     // the end.
     assert_eq!(used(&mut reader, &mut bench), Some(10_800));
-    // The lane has wrapped. Free are the words from word 12 to four words before word 1200.
+    // The lane has wrapped. Words 12 to 1195 are free.
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     assert_eq!(used(&mut reader, &mut bench), Some(LANE_WORDS - 1184));
 }
@@ -160,13 +160,13 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // 997 begins at word 11,964 and ends 900 cycles after its start.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(997_900));
 
-    // Before that read was acknowledged, the device had to stay below word 1196.
+    // Before the read above was acknowledged, the device had to stay below word 1196.
     count(&mut bench.0.image, 0, [0; 3], [3, 18]);
     push(&mut bench.0.image, (0, 0), 12, &runs(1003..1101));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1188);
     finish(&mut bench.0.image, 0, 1102);
-    // One run of six pairs has 24 words with its header. The run of program 1099 begins at word
-    // 1164, the next run at 1176.
+    // A run of six pairs has 24 words with its header. The run of program 1099 begins at word 1164,
+    // the next run begins at word 1176.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_099_900));
 
     // After the acknowledgement, the limit is the end of the lane.

@@ -64,7 +64,7 @@ fn between_launches_each_buffer_is_read_as_far_as_it_is_filled_by_any_reader() {
     assert_eq!(found(&read(&mut bench)), [(Risc::Brisc, 1)]);
     assert_eq!(found(&read(&mut bench)), []);
     fill(&mut bench, 0, (FIRST, 12), &run_of_brisc(2, FIRST));
-    // A launch is running: the end may be ahead of the words that have arrived.
+    // A launch is running: the end word may count words that have not arrived in DRAM yet.
     set(&mut bench.0.image, 0, DONE, &[0]);
     assert_eq!(found(&read(&mut bench)), []);
     set(&mut bench.0.image, 0, DONE, &[1]);
@@ -89,7 +89,8 @@ fn a_risc_that_waits_gets_the_other_buffer_once_its_own_was_read() {
             |access| matches!(access, Access::WriteL1 { words, .. } if *words == [free]),
         );
         assert!(given > last, "given before it was read");
-        // The RISC's wait is not detected yet, although the end belongs to the other buffer.
+        // The RISC now fills the other buffer. The end word is still that of the full buffer, so
+        // nothing is read.
         assert_eq!(found(&reader.read(&mut bench).unwrap()), []);
     }
 }
@@ -100,7 +101,8 @@ fn the_end_of_a_buffer_is_that_of_when_its_risc_began_to_wait() {
     fill(&mut bench, 1, (FIRST, 0), &run(0, 1, 1, 1000));
     set(&mut bench.0.image, 0, DONE, &[0]);
     set(&mut bench.0.image, 0, SLOTS + 1, &[STALLED]);
-    // The host's first reading was made before the word reported the wait.
+    // The first reading of the control vector returns an old end word; the second reading returns
+    // the end word of the full buffer.
     let more = run(0, 1, 2, 2000);
     bench.0.image.write_dram(0, u64::from(FIRST) + 24_000 + 48, &more).unwrap();
     let mut reads = 0;
@@ -140,7 +142,7 @@ fn the_last_risc_has_no_buffer_where_upstreams_host_prepared_the_core() {
     let lost = |readout: &Readout| readout.losses.by_cause(LossCause::NeverArrived).unknown_markers;
     let lost_at_first = lost(&readout);
     assert!(lost_at_first > 0);
-    // The core would wait forever for a host that does not read this word.
+    // With TT-Metal's host, which does not read this word, the core would wait forever.
     bench.0.image.write_l1(core(0), VECTOR, &[STALLED]).unwrap();
     set(&mut bench.0.image, 0, DONE, &[0]);
     let readout = Reader::new(options()).read(&mut bench).unwrap();

@@ -1,4 +1,4 @@
-//! Trials against a simulated truth; `accuracy.md` shows the results.
+//! Trials of the clock fits against simulated clocks; `accuracy.md` shows the results.
 
 use super::{
     corridor::is_feasible,
@@ -8,7 +8,7 @@ use super::{
 
 const TRIALS: u64 = 1000;
 
-/// Errors of one estimator, as a row of the table.
+/// Errors of one fit: the values of one row in the table of `accuracy.md`.
 #[derive(Default)]
 struct Errors {
     slopes_ppm: Vec<f64>,
@@ -39,7 +39,8 @@ fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values[((values.len() * percent).div_ceil(100)).max(1) - 1]
 }
 
-/// Returns the line of a fit, which counts nanoseconds from the session's start, in absolute time.
+/// Converts a fit to a line with absolute host times. The fit counts nanoseconds from the session's
+/// start.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter value")]
 fn absolute(fit: &Regression, clock: &TrueClock) -> Line {
     let anchor = fit.delay_cycles.round();
@@ -77,7 +78,7 @@ fn corridor_bound_always_holds_and_slope_is_within_a_hundredth_ppm() {
     require_documented(&format!("largest corridor bound in the middle: {bound:.0} ns"));
 }
 
-/// Parameters of trials with one step.
+/// Parameters of trials with one frequency step.
 struct StepTrials {
     count: u64,
     ppm: f64,
@@ -88,11 +89,12 @@ struct StepTrials {
     least_percent: usize,
 }
 
-/// Start of a window: at the first pings, or after a warm-up burst like in a sampler.
+/// Table label and latency model: for a window that begins with the first pings, and for a window
+/// after a warm-up burst, as in a sampler.
 const COLD: (&str, Latency) = ("no", Latency::MMIO);
 const AFTER_BURST: (&str, Latency) = ("yes", Latency { warm_up_samples: 0, ..Latency::MMIO });
 
-/// Results of trials with one step.
+/// Results of trials with one frequency step.
 #[derive(Default)]
 struct Detections {
     detectable: usize,
@@ -107,9 +109,9 @@ fn fit(samples: &[TwoWayPing]) -> SteppedFit {
 
 /// Returns true if the fastest legs suffice to detect that the frequency was not constant.
 ///
-/// The duration of a leg is a fixed time plus exponential jitter. Therefore all lines through the
-/// brackets, after shortening them by the fixed times, are equally likely. If such a line exists,
-/// the step is not detectable.
+/// The duration of a leg is a fixed time plus exponential jitter. If the brackets are shortened by
+/// the fixed times, all lines through the shortened brackets are therefore equally likely. If such
+/// a line exists, the step is not detectable.
 #[expect(clippy::cast_possible_truncation, reason = "legs of whole nanoseconds")]
 fn is_detectable(samples: &[TwoWayPing], latency: &Latency) -> bool {
     let [forward, back] = [latency.forward_ns, latency.return_ns].map(|ns| ns as i64);

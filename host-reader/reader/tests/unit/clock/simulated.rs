@@ -1,4 +1,4 @@
-//! Simulated truth: a counter that a host pings, and whose exact time is known.
+//! Simulated counters that a host pings. The exact relation of counter and host time is known.
 //!
 //! `accuracy.md` describes the latency model. All values are derived from a seed, so a failing
 //! trial can be repeated on its own.
@@ -40,19 +40,19 @@ impl Seeded {
 
 /// A counter with an exactly known relation to the host's clock.
 ///
-/// Host times are nanoseconds since `host_origin_ns` as doubles, so the truth is precise to a
+/// Host times are nanoseconds since `host_origin_ns` as doubles, so the relation is precise to a
 /// millionth of a nanosecond.
 #[derive(Debug, Clone)]
 pub(super) struct TrueClock {
     pub(super) host_origin_ns: i64,
     pub(super) origin_cycles: u64,
-    /// Start of each interval in nanoseconds, and the frequency in GHz.
+    /// Intervals of constant frequency, as (start in nanoseconds, frequency in GHz).
     stretches: Vec<(f64, f64)>,
 }
 
 impl TrueClock {
-    /// Returns the counter of a Blackhole chip that differs from 1.35 GHz by some ppm and has an
-    /// uptime of up to two hours.
+    /// Returns a counter that differs from 1.35 GHz, the frequency of a Blackhole chip, by up to 50
+    /// ppm. Its uptime is up to two hours.
     pub(super) fn random(random: &mut Seeded) -> Self {
         let ghz = 1.35 * (1.0 + random.between(-50e-6, 50e-6));
         Self {
@@ -62,25 +62,25 @@ impl TrueClock {
         }
     }
 
-    /// Returns the counter with a change of frequency at a host time.
+    /// Returns this counter with a change of frequency at a host time.
     pub(super) fn with_step(mut self, at_ns: f64, ppm: f64) -> Self {
         let (_, ghz) = self.stretches[self.stretches.len() - 1];
         self.stretches.push((at_ns, ghz * (1.0 + ppm * 1e-6)));
         self
     }
 
-    /// Returns a counter of the same clock domain whose value is higher by `cycles`.
+    /// Returns a counter of the same clock domain that is ahead of this counter by `cycles`.
     pub(super) fn with_offset(mut self, cycles: i64) -> Self {
         self.origin_cycles = self.origin_cycles.wrapping_add_signed(cycles);
         self
     }
 
-    /// Returns the nanoseconds per cycle at the start.
+    /// Returns the duration of a cycle in the first interval, in nanoseconds.
     pub(super) fn slope(&self) -> f64 {
         self.stretches[0].1.recip()
     }
 
-    /// Returns the counter value at a host time, relative to the origin and not rounded.
+    /// Returns the counter value at a host time, relative to `origin_cycles` and not rounded.
     pub(super) fn cycles_at(&self, at_ns: f64) -> f64 {
         let mut cycles = 0.0;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -93,12 +93,12 @@ impl TrueClock {
         cycles
     }
 
-    /// Returns the counter value that software reads.
+    /// Returns the counter value that software reads at a host time.
     pub(super) fn reading_at(&self, at_ns: f64) -> u64 {
         self.origin_cycles.wrapping_add_signed(self.cycles_at(at_ns).floor() as i64)
     }
 
-    /// Returns the host time, relative to the origin, at which the counter reached `cycles`.
+    /// Returns the host time, relative to `host_origin_ns`, at which the counter reached `cycles`.
     pub(super) fn time_of(&self, cycles: u64) -> f64 {
         let mut rest = cycles.wrapping_sub(self.origin_cycles).cast_signed() as f64;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -135,7 +135,7 @@ pub(super) struct Latency {
 }
 
 impl Latency {
-    /// Latency of a host MMIO read of 0.78 us, with a delay on one leg of one ping in ten.
+    /// Latency of a host MMIO read of 0.78 us. One ping in ten has a delay on one leg.
     pub(super) const MMIO: Self = Self {
         forward_ns: 350.0,
         return_ns: 430.0,
@@ -160,7 +160,7 @@ impl Latency {
     }
 }
 
-/// Schedule of the pings.
+/// Host times at which pings are sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schedule {
     pub(super) first_ns: f64,
@@ -196,8 +196,8 @@ pub(super) fn pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// Returns messages between two chips. Each leg takes 500 ns plus jitter, and the answer takes 100
-/// ns.
+/// Returns Ethernet pings between two chips. Each leg takes 500 ns plus jitter, and the receiver
+/// answers after 100 ns.
 pub(super) fn ethernet_pings(
     sender: &TrueClock,
     receiver: &TrueClock,
@@ -218,10 +218,10 @@ pub(super) fn ethernet_pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// Returns one-way stamps of a counter, which are the forward legs of the same pings.
+/// Returns one-way stamps of a counter: only the forward legs of pings are used.
 ///
 /// The host's write is posted and returns after 180 ns. The kernel reads its clock before it checks
-/// the mailbox, so the clock reading is up to 20 ns early.
+/// the mailbox, so the clock reading is up to 20 ns older than the arrival of the write.
 pub(super) fn session(
     clock: &TrueClock,
     latency: &Latency,

@@ -9,7 +9,7 @@ use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 enum Act {
     /// Records events until this many were lost.
     Lose(u32),
-    /// Ends the launch, which needs room for a zone, and begins the next launch.
+    /// Ends the launch and begins the next launch. The end of a launch needs room for a zone.
     Next,
     /// Ends the launch.
     End,
@@ -23,7 +23,7 @@ enum Act {
 
 use Act::{AnnounceNext, Begin, End, Lose, Next, Read};
 
-/// The zones and events lost by a program, and the programs that may have lost them.
+/// A loss, as (program, numbers of lost zones and events, programs that may have lost them).
 type Lost = (Option<u32>, [u64; 2], Option<ProgramSpan>);
 
 fn act(producer: &mut Producer, image: &mut DeviceImage, act: &Act) {
@@ -42,7 +42,8 @@ fn act(producer: &mut Producer, image: &mut DeviceImage, act: &Act) {
     }
 }
 
-/// Returns the ledger of all reads. The programs of the launches are numbered from 7.
+/// Returns the losses of all reads after these actions. The programs of the launches are numbered
+/// from 7.
 fn ledger_after(acts: &[Act]) -> Vec<Lost> {
     let mut bench = Bench::new();
     let producer = Producer::new(&mut bench.0.image, 0, Policy::DropNewest, 100);
@@ -104,7 +105,7 @@ fn losses_after_a_launch_that_was_read_to_its_end_are_those_of_the_next() {
 
 #[test]
 fn a_launch_that_could_not_be_announced_gets_no_losses_of_the_next() {
-    // The second launch finds no room until it has ended.
+    // The ring has no room for the second launch until this launch has ended.
     let acts = [
         Lose(1),
         Next,

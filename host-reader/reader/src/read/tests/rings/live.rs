@@ -5,10 +5,10 @@ use crate::read::{LiveReader, live::LiveRead};
 use crate::stream::Batch;
 use std::time::{Duration, Instant};
 
-/// A zone: program, id, start, end.
+/// A zone, as (program, id, start, end).
 type Zone = (u32, u16, u64, u64);
 
-/// A data record or an event: program, id, time, values.
+/// A data record or an event, as (program, id, time, values).
 type Point = (u32, u32, u64, Vec<u64>);
 
 /// All records of batches, in order.

@@ -53,7 +53,7 @@ fn cells_that_cannot_be_read_yet_are_unread_until_they_are() {
     let (mut reader, mut whole) = (Reader::new(ReadOptions::default()), Readout::default());
     for _ in 0..2 {
         read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-        // The launch takes two cells, and the ten events follow.
+        // The announcement of the launch takes two cells, and the ten events take one cell each.
         let unread = (LossCause::Unread, None, LossTotals::at_least_markers(12));
         assert_eq!(losses(&whole), [unread]);
         assert_eq!(bench.control(0)[words::READ], 0);
@@ -77,7 +77,7 @@ fn losses_that_a_risc_counts_are_known_even_if_its_cells_are_not() {
     answer(&mut bench);
     producer.end_launch(&mut bench.0.image, &[]);
     read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-    // The zone of the launch did not find room either.
+    // The ring had no room for the zone of the launch either.
     let full = LossTotals { events: lost, zones: 1, ..LossTotals::default() };
     assert_eq!(losses(&whole), [(LossCause::RingFull, Some(7), full)]);
     assert_eq!(lane_of(&whole, Risc::Brisc), producer.launches);
@@ -102,7 +102,8 @@ fn cells_that_no_read_can_find_are_lost_one_by_one() {
     producer.end_launch(&mut bench.0.image, &[]);
     read_all(&mut bench, &mut reader, &mut whole, (1000, false));
     assert_eq!(losses(&whole), [gone]);
-    // The program is known from the control vector. The launch's own zone began before the loss.
+    // The program is known from the control vector. The zone of the launch itself began before the
+    // loss.
     let [(7, records)] = &lane_of(&whole, Risc::Brisc)[..] else { panic!() };
     let expected = vec![
         (PacketKind::ZoneStart, 0xFC0D, 101, vec![]),
@@ -155,7 +156,7 @@ fn cells_are_read_once_even_if_the_core_cannot_be_told() {
 #[test]
 fn a_vector_that_a_host_zeroes_between_two_reads_is_counted_anew() {
     let mut bench = Bench::new();
-    // A RISC that writes no cells, and loses the records it makes outside of launches.
+    // The second RISC writes no cells: it loses five events that it records outside of launches.
     set(&mut bench.0.image, 0, ext::SIGNATURE, &[words::SIGNATURE_VALUE]);
     set(&mut bench.0.image, 0, words::LOST_EVENTS + 1, &[5]);
     set(&mut bench.0.image, 0, words::IDLE_LAUNCHES, &[7]);
