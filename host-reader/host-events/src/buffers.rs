@@ -76,7 +76,8 @@ pub fn buffer_address(text: &str) -> Option<u64> {
 /// Bytes in use in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
-    /// Changes of each pool, ordered by time: (time in nanoseconds, bytes in use from then on).
+    /// Changes of each pool, ordered by time, as (time in nanoseconds, bytes in use from this time
+    /// on).
     pools: BTreeMap<BufferPool, Vec<(u64, u64)>>,
 }
 
@@ -96,8 +97,8 @@ impl BufferUsage {
         Self { pools }
     }
 
-    /// Returns each pool with its changes, ordered by time: (time in nanoseconds, bytes in use from
-    /// then on).
+    /// Returns each pool with its changes, ordered by time, as (time in nanoseconds, bytes in use
+    /// from this time on).
     pub fn pools(&self) -> impl Iterator<Item = (BufferPool, &[(u64, u64)])> {
         self.pools.iter().map(|(pool, points)| (*pool, points.as_slice()))
     }

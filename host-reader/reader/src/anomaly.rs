@@ -17,7 +17,7 @@ crate::labelled! {
         UnknownPacketType = "unknown packet type",
         /// A record is cut off by the end of its run or lane.
         TruncatedRecord = "truncated record",
-        /// A run header names a different RISC or core than its lane.
+        /// A run header names a RISC or a core that the lane does not belong to.
         ForeignRun = "run of another RISC",
         /// A control word exceeds the size of the memory it describes.
         ImplausibleControlWord = "implausible control word",

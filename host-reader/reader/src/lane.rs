@@ -1,8 +1,8 @@
 //! Lanes: the decoded records of one RISC, in columns.
 //!
 //! The decoder and the log reader produce lanes; all later stages read them. A lane contains the
-//! records in the order of writing and no derived data. Other modules compute pairs, nesting and
-//! statistics.
+//! records in the order in which they were written, and no derived data. Other modules compute
+//! pairs, nesting and statistics.
 
 use crate::mesh::Noc0Coord;
 use wire::{PacketKind, PacketType, Risc, RunHostId};
@@ -121,11 +121,11 @@ pub struct Run {
     pub origin: u64,
 }
 
-/// The records of one RISC, in the order of writing.
+/// The records of one RISC, in the order in which they were written.
 ///
 /// `heads` and `times` have one entry per record. `data` contains the 64-bit values of all records
 /// with values, in the order of the records. Totals and data have one value; 16-byte data has two
-/// values (first value first).
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The lane's identity.

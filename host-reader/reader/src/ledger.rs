@@ -111,7 +111,8 @@ impl LossWindow {
 pub struct ProgramSpan {
     /// Program of the first launch.
     pub first: RunHostId,
-    /// Program of the last launch. Launches in between may have program ids outside this range.
+    /// Program of the last launch. Launches in between may have program ids outside the range from
+    /// `first` to `last`.
     pub last: RunHostId,
 }
 
@@ -337,7 +338,7 @@ impl LossLedger {
         self.windows.entry(lane).or_default().insert(window);
     }
 
-    /// Iterates over the windows with missing launches, lane by lane.
+    /// Iterates over the windows in which launches may be missing, lane by lane.
     pub fn windows(&self) -> impl Iterator<Item = (LaneId, &LossWindow)> {
         let noted = self.windows.iter();
         let noted = noted.flat_map(|(&lane, windows)| windows.iter().map(move |w| (lane, w)));

@@ -145,7 +145,7 @@ pub struct RoleTable {
 }
 
 impl RoleTable {
-    /// Returns the roles of all zones with a name.
+    /// Returns a table with the roles of all zones that have a name.
     #[must_use]
     pub fn from_names(zones: &ZoneTable) -> Self {
         let mut table = Self::default();

@@ -79,7 +79,7 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Iterates over the lanes with pushed or waiting words, ordered by id.
+    /// Iterates over the lanes with used words, waiting words or lost launches, ordered by id.
     pub fn lanes(&self) -> impl Iterator<Item = &LaneWatermark> {
         self.lanes.values()
     }
@@ -113,7 +113,8 @@ impl Watermarks {
         }
     }
 
-    /// Returns the watermark of one lane, if it has pushed or waiting words.
+    /// Returns the watermark of one lane, if the lane has used words, waiting words or lost
+    /// launches.
     #[must_use]
     pub fn lane(&self, id: LaneId) -> Option<&LaneWatermark> {
         self.lanes.get(&id)

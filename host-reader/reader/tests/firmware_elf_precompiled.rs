@@ -31,8 +31,8 @@ fn file(set: &Path, processor: &str) -> Vec<u8> {
     fs::read(set.join(processor).join(format!("{processor}.elf"))).unwrap()
 }
 
-/// For each kind of processor: address of the control vector, size of the profiler member in bytes,
-/// and number of sets.
+/// For each architecture and processor: address of the control vector, size of the profiler member
+/// in bytes, number of processors, and number of sets.
 ///
 /// The sizes equal `sizeof(profiler_msg_t)` with 5, 2 and 1 processors. Two sources confirm the
 /// addresses on Wormhole: a loader that boots these files on Tenstorrent's simulator, and the

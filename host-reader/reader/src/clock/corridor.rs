@@ -26,9 +26,10 @@
 //! of the samples, the deviation of the true line from the fit is at most the largest deviation of
 //! the corners.
 //!
-//! Half the margin alone is *not* such a bound, although the literature uses it as a bound. The
-//! distance from the fit to a gate end equals the margin only at the few gates that limit the fit.
-//! [`CorridorFit::half_width`] is a measure of the fit's quality, but not an error bound.
+//! The margin alone, which is half of the largest `w`, is *not* such a bound, although the
+//! literature uses it as a bound. The distance from the fit to a gate end equals the margin only at
+//! the few gates that limit the fit. The margin ([`CorridorFit::half_width`]) is a measure of the
+//! fit's quality, but not an error bound.
 //!
 //! # Assumptions
 //!

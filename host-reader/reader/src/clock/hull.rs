@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// Limit of coordinates: if all coordinates are below 2^60, every cross product fits 128 bits.
 const SPAN_LIMIT: u64 = 1 << 60;
 
-/// A wall point relative to the first bracket.
+/// A point of a wall, relative to the first bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) x: i64,

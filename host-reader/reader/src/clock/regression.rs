@@ -64,7 +64,7 @@ impl Regression {
             return Err(ClockError::TooFewSamples { needed: 2, found: stamps.len() });
         }
         let wide = |stamp: &HostStamp| [stamp.host_ns, stamp.device_cycles].map(i128::from);
-        // Rounded means: the differences between stamps and rounded means are exact integers.
+        // Means, rounded down: the differences between stamps and rounded means are exact integers.
         let [base_ns, base_cycles] = [0, 1].map(|of| {
             stamps.iter().map(|stamp| wide(stamp)[of]).sum::<i128>() / stamps.len() as i128
         });
@@ -73,7 +73,7 @@ impl Regression {
             .map(wide)
             .map(|[ns, cycles]| ((ns - base_ns) as f64, (cycles - base_cycles) as f64))
             .collect();
-        // Differences between the means and the rounded means, at most one half.
+        // Differences between the means and the rounded means; each is less than one.
         let mean_ns = pairs.iter().map(|p| p.0).sum::<f64>() / pairs.len() as f64;
         let mean_cycles = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len() as f64;
         let centred = pairs.iter().map(|p| (p.0 - mean_ns, p.1 - mean_cycles));

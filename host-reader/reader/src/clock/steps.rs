@@ -30,8 +30,8 @@
 //!
 //! # Validity of the bound
 //!
-//! The bound is valid if the frequency was constant outside the steps' zones. It does not cover a
-//! step that is too small, or too near an end of the window, for detection.
+//! The bound is valid if the frequency was constant outside the steps' zones. The bound does not
+//! cover steps that are not detected, because they are too small or too near an end of the window.
 
 use super::{
     BoundedLine, Bracket, ClockError, CorridorFit, PiecewiseClock, Resolution, Split,
@@ -176,7 +176,7 @@ fn screened(all: &[Bracket], resolution: Resolution) -> (Vec<Bracket>, Vec<usize
 
 /// Returns the index of the sample whose removal lets the segment extend beyond its end.
 ///
-/// Usually this is the sample at which the segment ended. But two samples always fit a line, so if
+/// Usually this is the sample at which the segment ended. But a line fits any two samples, so if
 /// one of the first two samples is wrong, the third sample ends the segment.
 fn wrong_sample(pending: &[Bracket], end: usize, resolution: Resolution) -> Option<usize> {
     if end >= pending.len() {

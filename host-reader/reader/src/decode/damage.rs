@@ -17,8 +17,9 @@ impl LaneDecoder<'_> {
     /// Collects the data records before the first run of `words`, and skips padding. Returns the
     /// index of the first word that is neither data nor padding.
     ///
-    /// Data before a run was recorded before the launch was known. Padding before a run belongs to
-    /// an earlier run, whose other words were returned by an earlier read.
+    /// Data before a run belongs to the run: the RISC recorded the data before it knew the launch.
+    /// Padding before a run belongs to an earlier run, whose other words were returned by an
+    /// earlier read.
     pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
         let mut index = 0;
         while let Some([header, low]) = words.pair(index) {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub(super) struct Holes {
     /// Time of the last record of the previous read; 0 if none.
     last_time: u64,
-    /// Positions of missing runs. A position is the number of runs before it.
+    /// Positions of missing runs. A position is the number of decoded runs before the missing runs.
     missing: BTreeSet<usize>,
     /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
@@ -28,8 +28,8 @@ impl Holes {
         Self { last_time, ..Self::default() }
     }
 
-    /// Notes that runs may be missing after run number `run_count`, counted from 1; 0 stands for
-    /// the beginning of the read.
+    /// Notes that runs may be missing after run number `run_count`, counted from 1; 0 means the
+    /// beginning of the read.
     pub(super) fn add_missing_runs(&mut self, run_count: usize) {
         self.missing.insert(run_count);
     }

@@ -340,7 +340,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns the lane position of the word at `index` in the decoded words.
+    /// Returns the index in the lane of the word at `index` of the words being decoded.
     const fn position(&self, index: usize) -> u64 {
         self.first_word.saturating_add(index as u64)
     }

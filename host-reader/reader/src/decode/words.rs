@@ -135,7 +135,8 @@ impl<'a> LaneWords<'a> {
     /// Returns the index of a run that begins inside the payload of the record at `index`.
     ///
     /// In that case the record's type is damaged, since the word after a payload is a marker or
-    /// zero. Only the last pair of a payload can be distinguished from the beginning of a run.
+    /// zero. Only a run that begins in the last pair of the payload is recognized: a run that
+    /// begins earlier looks like a valid payload.
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();

@@ -28,8 +28,7 @@ pub struct Noc0Coord {
 }
 
 impl Noc0Coord {
-    /// Returns the coordinate in a word with the column in the low half and the row in the high
-    /// half.
+    /// Unpacks a coordinate from a word: the column is in the low half, the row in the high half.
     pub(crate) fn from_word(word: u32) -> Self {
         let [x, y] = [word & 0xFFFF, word >> 16].map(|half| u16::try_from(half).unwrap_or(0));
         Self { x, y }

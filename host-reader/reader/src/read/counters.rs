@@ -49,7 +49,7 @@ impl RiscCounts {
     }
 }
 
-/// Adds the runs that a core has lost completely to the ledger, and stores the L1 losses of each
+/// Adds to the ledger the runs that a core has lost completely, and stores the L1 losses of each
 /// RISC in the RISC's lane.
 ///
 /// The L1 losses are added to the ledger later, when the lane's runs are known.

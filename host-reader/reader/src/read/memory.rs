@@ -10,9 +10,9 @@ use wire::{control::ext, risc::RISCS_PER_CORE};
 /// State of a core that runs this project's runtime, after the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CoreMemory {
-    /// Number of runs acknowledged to the device, including the last acknowledgement.
+    /// Number of launches acknowledged as read to the device, including the last acknowledgement.
     seen_runs: u32,
-    /// Number of runs acknowledged before the last acknowledgement.
+    /// Number of launches acknowledged as read before the last acknowledgement.
     seen_runs_before: u32,
     /// Number of finished launches at the last read.
     pub(super) run_counter: u32,
@@ -20,7 +20,7 @@ pub(super) struct CoreMemory {
     generation: u32,
     /// Number of words read from each lane.
     read_words: [u32; RISCS_PER_CORE],
-    /// The control vector that the last read found, before its acknowledgement; zeros if no host
+    /// The control vector that the last read found, before the acknowledgement; zeros if no host
     /// has read the core yet. `None` if unknown, because another reader has read the core.
     pub(super) words: Option<[u32; WORDS]>,
 }
@@ -97,7 +97,7 @@ impl CoreMemory {
 
     /// Returns the state of the core after a read.
     ///
-    /// `acknowledged` is the number of runs that were acknowledged as read; `None` if this read
+    /// `acknowledged` is the number of launches that were acknowledged as read; `None` if this read
     /// wrote no new number to the device.
     pub(super) fn after_read(&self, core: &CoreRead, acknowledged: Option<u32>) -> Self {
         let control = &core.control;

@@ -233,8 +233,8 @@ impl CoreRead {
         self.lanes.iter_mut().filter_map(own)
     }
 
-    /// Marks words that were never pushed as read. A core without a DRAM address pushes nothing,
-    /// but still advances the end of each lane.
+    /// Marks the unread words of a lane as read if they were never pushed. A core without a DRAM
+    /// address pushes nothing, but still advances the end of each lane.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
         let has_address = self.control.word(self.control.layout.dram_address) != 0;
         let are_stored = |lane: &LaneRead| {

@@ -19,7 +19,7 @@ pub(crate) struct Launch {
     pub(crate) trace_counter: u32,
 }
 
-/// A record of an unfinished launch.
+/// A record of the current launch, stored until the launch is closed.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     /// Kind and id. For a zone, the kind is that of a zone start.

@@ -161,11 +161,11 @@ pub enum StreamRecord {
         /// Time of the record, as a cycle of the tile's clock.
         time: u64,
     },
-    /// The total of a sum.
+    /// The total of a sum zone.
     Total {
-        /// Id of the sum.
+        /// Id of the sum zone.
         id: ZoneId,
-        /// Cycles, modulo 2^32.
+        /// Total in cycles, modulo 2^32.
         cycles: u32,
     },
     /// Announcement of a launch. The next records belong to this launch.
@@ -260,7 +260,7 @@ impl Piece<'_> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellReader {
-    /// The last time; `None` before the first known time.
+    /// Time of the last record; `None` before the first known time.
     last: Option<u64>,
 }
 

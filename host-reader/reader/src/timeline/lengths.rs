@@ -67,7 +67,7 @@ impl LaneLengths {
         anomalies: &mut AnomalyLog,
         mut take: impl FnMut(RunLengths<'_>),
     ) {
-        // Aggregate lanes match zones by name, see `pair_lane`.
+        // Aggregate lanes match zones by role or name, see `pair_lane`.
         let is_plain = lane.id.risc != Risc::TensixAggregate;
         let mut unused = Some(anomalies);
         let mut pairing = None;

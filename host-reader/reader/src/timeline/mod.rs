@@ -1,8 +1,8 @@
 //! Timeline: zones with a start and an end, paired from the records of each lane.
 //!
 //! Each start becomes exactly one zone. If the end is missing, the zone is closed at the end of its
-//! parent or its run, and flagged. An end without a start does not become a zone, but is counted.
-//! Other modules compute statistics over zones.
+//! parent or of its run, and flagged as open. An end without a start does not become a zone, but is
+//! counted. Other modules compute statistics over zones.
 
 mod lengths;
 mod order;
@@ -41,9 +41,9 @@ pub const NO_RUN: u32 = u32::MAX;
 /// The zones of one lane in columns, ordered by start. A parent comes before its children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Zones {
-    /// First cycle, on the tile's own clock.
+    /// Starts, as cycles of the tile's own clock.
     pub starts: Vec<u64>,
-    /// Last cycle, never before the start.
+    /// Ends, as cycles of the tile's own clock; never before the start.
     pub ends: Vec<u64>,
     /// Zone ids.
     pub zones: Vec<ZoneIndex>,
@@ -58,9 +58,9 @@ pub struct Zones {
 /// One zone, assembled from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Zone {
-    /// First cycle.
+    /// Start, as a cycle of the tile's own clock.
     pub start_cycle: u64,
-    /// Last cycle.
+    /// End, as a cycle of the tile's own clock.
     pub end_cycle: u64,
     /// Zone id.
     pub zone: ZoneIndex,

@@ -136,7 +136,7 @@ impl Zones {
         self.flags[slot] = ZoneFlags::OPEN;
     }
 
-    /// Sets the run of all zones that were added since the previous call to `run`.
+    /// Sets `run` as the run of all zones that were added since the previous call.
     pub(super) fn finish_run(&mut self, run: u32) {
         self.runs.resize(self.starts.len(), run);
         self.flags.resize(self.starts.len(), ZoneFlags::default());

@@ -1,6 +1,6 @@
 //! Reading of the rings of streaming cores, also while kernels run.
 //!
-//! The host first reads the fill level of a ring, then the cells up to this level. It then
+//! The host first reads the fill level of a ring, then the cells up to this level. The host then
 //! acknowledges the number of read cells to the core, and only then decodes the cells. A launch's
 //! records are returned when the RISC has ended the launch, when another launch has begun, or at
 //! the last read.
@@ -66,7 +66,7 @@ struct Ring {
     read_count: u64,
     /// Value of [`words::READ`] that this reader wrote last.
     told: u32,
-    /// True if the last cells came from a relay, which then writes [`words::READ`].
+    /// True if the last cells came from a relay. In that case the relay writes [`words::READ`].
     is_relayed: bool,
     counts: LossCounts,
     skipped: u32,
@@ -310,7 +310,7 @@ impl Ring {
         if told == 0 {
             return Self::first(id);
         }
-        // Another reader has already reported the losses before its last read.
+        // Another reader has already reported the losses that were counted before its last read.
         Self {
             next: told,
             read_count: told.into(),
@@ -322,8 +322,8 @@ impl Ring {
         }
     }
 
-    /// Removes the records of finished launches and returns them; at the last read, also those of
-    /// the launch in progress.
+    /// Removes the records of finished launches and returns them; at the last read, also the
+    /// records of the launch in progress.
     ///
     /// Before the last read, the records of the launch in progress are kept, because later reads
     /// may find more records of this launch.
@@ -393,7 +393,7 @@ struct Decoding<'a, 'session> {
 }
 
 impl Decoding<'_, '_> {
-    /// Adds the loss of cells that can no longer be read to the ledger.
+    /// Adds a loss to the ledger: cells that can no longer be read.
     ///
     /// The cells after the missing cells also count as lost, in this read and later reads, until
     /// the time and the launch of a cell are known.
@@ -552,8 +552,8 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// Adds losses since the last read to the ledger. Assigns the losses to a program if only one
-    /// launch can have lost the records.
+    /// Adds to the ledger the losses that the RISC has counted since the last read. Assigns the
+    /// losses to a program if only one launch can have lost the records.
     fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
         let last = reading.launch.map(|launch| launch.program);
@@ -641,8 +641,8 @@ fn plausible_unread(
     Unread { first: first.wrapping_add(count), count: 0 }
 }
 
-/// Reads the unread cells of a ring. Returns the cells, and the number of unread cells before them
-/// that were overwritten.
+/// Reads the unread cells of a ring. Returns the cells that were not overwritten, and the number of
+/// unread cells that were overwritten.
 fn read_cells(
     session: &mut Session<'_>,
     core: &CoreWords,
