@@ -255,8 +255,8 @@ fn give_first_buffers(
     mut words: [u32; LAYOUT.word_count],
     address: u32,
 ) -> Result<(), AccessError> {
-    // Only this project's runtime uses this word, and the debug dump runs TT-Metal's. The words
-    // written below have another meaning in other modes.
+    // The debug dump runs TT-Metal's runtime, which does not use this word. The words written below
+    // have another meaning in other modes.
     words[ext::DRAM_LANE_WORDS] = 0;
     words[LAYOUT.run_counter] = 1;
     words[debug_dump::BUFFER_ADDRESS..].fill(address);

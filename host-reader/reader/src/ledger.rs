@@ -117,7 +117,7 @@ pub struct ProgramSpan {
 }
 
 impl ProgramSpan {
-    /// Returns the span of one launch.
+    /// Returns a span that contains only the launch of `program`.
     #[must_use]
     pub const fn for_launch(program: RunHostId) -> Self {
         Self { first: program, last: program }

@@ -264,7 +264,9 @@ impl<'a> Sweep<'a> {
         (self.walls.upper[upper], self.walls.lower[lower])
     }
 
-    /// Returns the peak: the beginning of the first interval between breaks in which `w` does not
+    /// Returns the fitted line, which has the slope at the peak of `w`.
+    ///
+    /// The peak is at the beginning of the first interval between breaks in which `w` does not
     /// rise.
     fn best(&self) -> Best {
         // Both hulls have the same range of x, so `w` rises before the first break and falls after
@@ -304,14 +306,16 @@ impl<'a> Sweep<'a> {
         corners
     }
 
-    /// Returns true if `w` falls to zero before the break on the right.
+    /// Returns true if `w` falls to zero in interval `stretch`, at or before the break on the
+    /// right.
     fn ends_before_next_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         upper.x > lower.x
             && Slope::between(lower, upper).compare(self.breaks[stretch].slope()).is_le()
     }
 
-    /// Returns true if `w` rises from zero after the break on the left.
+    /// Returns true if `w` rises from zero in interval `stretch`, at or after the break on the
+    /// left.
     fn starts_after_previous_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         Slope::between(upper, lower).compare(self.breaks[stretch - 1].slope()).is_ge()
@@ -322,13 +326,14 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
     Break { from: edge[0], to: edge[1], is_upper }
 }
 
-/// The peak of `w(b)`.
+/// The peak of `w(b)` and the fitted line.
 struct Best {
     /// Index of the interval between breaks that begins at the peak of `w`.
     peak: usize,
-    /// The anchor of the fit: an active corner at the peak, on the hull that has no break at the
-    /// peak.
+    /// Hull corner from which the height of the fitted line is measured: an active corner at the
+    /// slope of the fitted line.
     pivot: Point,
+    /// Height of the fitted line above `pivot`, in units of the bracketing clock.
     above_pivot: f64,
     slope: f64,
     width: f64,

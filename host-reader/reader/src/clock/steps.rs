@@ -104,8 +104,8 @@ pub struct SteppedFit {
     pub fits: Vec<CorridorFit>,
     /// The steps, ordered by time.
     pub steps: Vec<FrequencyStep>,
-    /// Indices of rejected samples, such as torn reads. A rejected sample is inverted, or
-    /// contradicts the samples before and after it.
+    /// Indices of rejected samples, such as torn reads. A rejected sample ends before it begins, or
+    /// it contradicts both the samples before it and the samples after it.
     pub rejected: Vec<usize>,
     /// Number of samples that were not rejected but are in no fit, because their segments were too
     /// short for a fit.
@@ -152,8 +152,10 @@ impl SteppedFit {
     }
 }
 
-/// Returns the samples without those that contradict both the preceding and the following samples,
-/// and the indices of the rejected samples.
+/// Returns the accepted samples and the indices of the rejected samples.
+///
+/// A sample is rejected if it ends before it begins, or if it contradicts both the samples before
+/// it and the samples after it.
 fn screened(all: &[Bracket], resolution: Resolution) -> (Vec<Bracket>, Vec<usize>) {
     let (mut rejected, mut indices): (Vec<usize>, Vec<usize>) =
         (0..all.len()).partition(|index| all[*index].after < all[*index].before);

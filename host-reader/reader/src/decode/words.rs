@@ -44,7 +44,7 @@ impl<'a> LaneWords<'a> {
         self.words.get(index..).unwrap_or(&[])
     }
 
-    /// Returns the pair at `index`.
+    /// Returns the pair of words at `index`; `None` at the end of the words.
     #[inline]
     pub(super) fn pair(self, index: usize) -> Option<[u32; 2]> {
         self.from(index).first_chunk().copied()

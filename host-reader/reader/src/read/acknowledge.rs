@@ -19,8 +19,8 @@ use wire::{LaneEnd, control::ext};
 /// and the number of launches that were read completely. If a lane could not be read, the lane's
 /// words stay unread, and the number of launches is not written.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
-    // The read positions must be written before the run number: after the device has received the
-    // run number, it reuses the lanes and clears the read positions.
+    // The read positions must be written before the number of launches: after the device has
+    // received this number, it reuses the lanes and clears the read positions.
     write_consumed(session, core);
     let is_whole = core.lanes.iter().all(LaneRead::is_taken);
     let run_counter = core.control.run_counter();

@@ -156,7 +156,7 @@ fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     }
 }
 
-/// Adds the loss of launches that ran no kernel on the core.
+/// Adds the launches that ran no kernel on the core to the ledger.
 ///
 /// In such a launch the firmware runs only on the first RISC and records one zone. The device
 /// counts these launches, but does not store their programs.

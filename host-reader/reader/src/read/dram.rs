@@ -103,8 +103,8 @@ fn read_unread(
     Ok(words)
 }
 
-/// Reads words of one lane into `memory` and returns it. An error is returned and also reported as
-/// an anomaly.
+/// Reads words of one lane into `memory` and returns `memory`. An error is returned and also
+/// reported as an anomaly.
 ///
 /// Memory is allocated piece by piece while words are read, because a damaged capture may state
 /// larger lanes than it contains.

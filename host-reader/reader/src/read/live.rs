@@ -90,8 +90,8 @@ pub struct Backpressure {
     pub put_off_reads: u64,
 }
 
-/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found
-/// something new.
+/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found new
+/// records, losses or anomalies.
 ///
 /// The thread starts a read only if the queue holds fewer batches than a given maximum. After the
 /// read, the queue may hold more than the maximum, because the thread drops no batches. A failed

@@ -72,8 +72,8 @@ impl CoreMemory {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
         }
-        // The device has released the lanes. If another reader has read since then, it has written
-        // its read positions to the core.
+        // The device has released the lanes. If another reader has read the core since then, that
+        // reader has written its read positions to the core.
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 

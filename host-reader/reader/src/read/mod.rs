@@ -157,7 +157,7 @@ pub struct Reader {
     options: ReadOptions,
     lanes: BTreeMap<LaneId, LaneMemory>,
     cores: BTreeMap<CoreId, CoreMemory>,
-    /// Lanes that could not be read yet, with a lower bound of the records in them.
+    /// Lanes that could not be read yet, with lower bounds of the numbers of records in them.
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
     relays: Relays,
@@ -280,9 +280,9 @@ impl Reader {
     ///
     /// The result is an estimate from the launches so far.
     ///
-    /// If a host calls this method before each launch, and reads whenever the result is true,
-    /// nothing is lost because DRAM is full. The condition is that no launch needs more room than
-    /// the largest earlier launch plus one L1 vector.
+    /// If a host calls this method before each launch, and reads whenever the result is true, no
+    /// marker is lost for lack of room in DRAM. The condition is that no launch needs more room
+    /// than the largest earlier launch plus one L1 vector.
     ///
     /// # Errors
     /// The same as for [`Reader::look`].

@@ -107,8 +107,8 @@ impl LaneRead {
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Returns the position of the runs that a full lane refused: after the last word of the lane
-    /// with room for `run_words` more words.
+    /// Returns the position of the runs that a full lane refused. They come after every run that
+    /// begins where the lane still had room for `run_words` words.
     ///
     /// A run has at most the size of a vector, even if `run_words` is larger. `room_end` is the
     /// first word of a wrapped lane that the device must not write; `None` if unknown.

@@ -81,7 +81,7 @@ pub(super) fn truth(
 }
 
 impl Oracle<'_> {
-    /// Corrects a torn last time that is later than the clock.
+    /// Corrects the last record's time if it is torn and later than the clock.
     fn lower_last(&mut self) {
         let records = &mut self.truth.records;
         let timed: Vec<usize> = (0..records.len()).filter(|&r| records[r].0 != 2).collect();

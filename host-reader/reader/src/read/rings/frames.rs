@@ -1,5 +1,4 @@
-//! Decoding of cells in the frames of a relay, and takeover of rings that a relay has read until
-//! now.
+//! Decoding of cells in the frames of a relay, and handover of rings from a relay to the host.
 
 use super::{CellWords, Ring, RingRead, Rings, count, lanes_of};
 use crate::{
@@ -139,8 +138,8 @@ impl Rings {
 }
 
 impl Ring {
-    /// Prepares a ring that a relay has read until now for reads by the host. Returns the number of
-    /// acknowledged cells that are missing.
+    /// Hands a ring over from a relay to the host, which reads the ring from now on. Returns the
+    /// number of acknowledged cells that are missing.
     ///
     /// The relay has acknowledged the cells before number `told` to the producer. An acknowledged
     /// cell is missing if it was in no frame that the host has read.
