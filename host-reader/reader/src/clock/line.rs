@@ -17,8 +17,8 @@ const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Limit of slopes: at most 2^11 units per cycle, and at most 2^11 cycles per unit.
 ///
-/// At the lower limit the 53 bits of a slope end at fraction bit 64, so every slope within the
-/// limits is an exact binary fraction of 64 bits.
+/// A double of at least 2^-11 is a multiple of 2^-63, because it has 53 significant bits. So 64
+/// fraction bits represent every slope within the limits exactly.
 const SLOPE_LIMIT: f64 = (1u64 << 11) as f64;
 
 /// 2^64, the scale of fractions.

@@ -76,7 +76,7 @@ pub enum DebugInfoError {
     Missing {
         /// Kind of the requested item.
         kind: &'static str,
-        /// The name.
+        /// Name of the requested item.
         name: String,
     },
 }

@@ -85,7 +85,7 @@ impl Relays {
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
         // A relay may repeat cells of the previous relay, so relays are read in the order in which
-        // they worked (`TERM`).
+        // they worked. `TERM` is the number of earlier relays.
         let mut in_terms: Vec<&CoreWords> = relays.iter().collect();
         in_terms.sort_by_key(|relay| relay.word(words::TERM));
         for relay in in_terms {

@@ -19,7 +19,7 @@ use wire::{PacketKind, Risc};
 /// Duration of a zone with a recorded start and end, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeZone {
-    /// The zone.
+    /// Index of the zone.
     pub zone: ZoneIndex,
     /// Duration of the zone, in cycles.
     pub duration_cycles: u32,
