@@ -13,7 +13,7 @@ use reader::{
 use std::collections::HashMap;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Substring in the names of zones that each represent one command.
+/// Substring in the names of the zones on dispatch cores. Each such zone executes one command.
 const DISPATCH: &str = "DISPATCH";
 
 /// Names the zone of each command, and annotates the data of dispatch kernels. Returns the number
@@ -41,9 +41,9 @@ enum Role {
     Command,
     /// Program that the commands belong to.
     Program,
-    /// Type of small writes.
+    /// Type of packed writes.
     Packed,
-    /// Type of large writes.
+    /// Type of large packed writes.
     PackedLarge,
     Other,
 }
@@ -74,7 +74,7 @@ struct Work {
 }
 
 impl Work {
-    /// Stores a value, and returns the text for the value's record.
+    /// Stores a data value, and returns the text with which the value's record is annotated.
     fn take(&mut self, role: Role, value: u64) -> Option<String> {
         match role {
             Role::Command => {
@@ -222,7 +222,7 @@ const COMMANDS: [&str; 20] = [
     "CQ_DISPATCH_CMD_RT_PROFILER_FLUSH",
 ];
 
-/// Types of small writes by number, as in `CQDispatchCmdPackedWriteType`.
+/// Types of packed writes by number, as in `CQDispatchCmdPackedWriteType`.
 const PACKED_WRITES: [&str; 6] = [
     "",
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_RTA",
@@ -232,7 +232,7 @@ const PACKED_WRITES: [&str; 6] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_GO_MSG_INDEX",
 ];
 
-/// Types of large writes by number, as in `CQDispatchCmdPackedWriteLargeType`.
+/// Types of large packed writes by number, as in `CQDispatchCmdPackedWriteLargeType`.
 const LARGE_WRITES: [&str; 3] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_UNKNOWN",
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_CBS_SEMS_CRTAS",

@@ -1,8 +1,9 @@
 //! Envelopes of trace-only mode.
 //!
-//! A core records one zone around the firmware of all its RISCs and one zone around their kernels.
-//! The start and the end of an envelope are recorded under the zone names of the RISCs that record
-//! them. This module gives the start and the end the same name.
+//! In this mode, a core records one zone around the firmware of all its RISCs and one zone around
+//! all their kernels. These two zones are called envelopes. The start and the end of an envelope
+//! may be recorded by different RISCs, under the zone names of these RISCs. This module gives the
+//! start and the end the same name.
 //!
 //! # Compatibility
 //! tt-metal's `profiler.cpp` names the envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them.

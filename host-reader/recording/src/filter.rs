@@ -75,9 +75,9 @@ reader::labelled! {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
-    /// First and last number.
+    /// Range of numbers: the first and the last.
     Numbers(u64, u64),
-    /// Two opposite corners.
+    /// Two opposite corners of a rectangle of cores.
     Cores(Noc0Coord, Noc0Coord),
     /// A name with wildcards.
     Name(WildMatch),
@@ -93,7 +93,7 @@ impl TraceFilter {
     }
 
     /// Returns a filter that excludes the launches of a program. `base_id` is the program's id
-    /// without the chip.
+    /// without the chip; see [`RunHostId::base`](wire::RunHostId::base).
     #[must_use]
     pub fn without_program(base_id: u32) -> Self {
         let value = Value::Numbers(base_id.into(), base_id.into());
@@ -112,13 +112,13 @@ impl TraceFilter {
         keys.filter(|key| !known.contains(key)).collect()
     }
 
-    /// Returns true if data of this chip may be selected.
+    /// Returns true if the terms for devices select this chip.
     #[must_use]
     pub fn selects_device(&self, chip_id: u32) -> bool {
         self.selects(Key::Device, |value| value.has_number(chip_id.into()))
     }
 
-    /// Returns true if data of this lane may be selected.
+    /// Returns true if the terms for devices, cores and RISCs select this lane.
     #[must_use]
     pub fn selects_lane(&self, lane: LaneId) -> bool {
         let label = lane.risc.label();
@@ -128,9 +128,10 @@ impl TraceFilter {
             && self.selects(Key::Risc, |value| value.has_name(label) || value.has_name(&joined))
     }
 
-    /// Returns true if an op is selected.
+    /// Returns true if the terms for ops select an op.
     ///
-    /// `base_id` is the program's id without the chip, or 0 if there is no program.
+    /// `base_id` is the program's id without the chip; see
+    /// [`RunHostId::base`](wire::RunHostId::base). It is 0 if there is no program.
     #[must_use]
     pub fn selects_op(&self, base_id: u32, name: Option<&str>) -> bool {
         self.selects(Key::Op, |value| {
@@ -138,14 +139,14 @@ impl TraceFilter {
         })
     }
 
-    /// Returns true if zones, events, values and sums with this name are selected.
+    /// Returns true if the terms for zones select zones, events, values and sums with this name.
     #[must_use]
     pub fn selects_zone(&self, name: &str) -> bool {
         self.selects(Key::Zone, |value| value.has_name(name))
     }
 
-    /// Returns true if a time range is selected. Its limits are in nanoseconds since the trace's
-    /// origin.
+    /// Returns true if the terms for time select a time range. The limits of the range are in
+    /// nanoseconds since the trace's origin.
     #[must_use]
     pub fn selects_time(&self, start_ns: u64, end_ns: u64) -> bool {
         self.selects(Key::Time, |value| {
@@ -292,7 +293,7 @@ fn push(terms: &mut [String], character: char) {
     }
 }
 
-/// The key of a term, and true if the term excludes values.
+/// The key of a term, and a flag that is true if the term excludes values.
 type KeyPart = (Key, bool);
 
 /// Splits a term into its key, if the term has one, and its value.

@@ -26,7 +26,7 @@ impl<'a> Lanes<'a> {
         Self { readout, packed: None }
     }
 
-    /// Returns the packed lanes of a log, with its readout.
+    /// Returns the packed lanes of a log. `readout` is the readout of the same log.
     #[must_use]
     pub const fn packed(readout: &'a Readout, lanes: &'a PackedLanes) -> Self {
         Self { readout, packed: Some(lanes) }

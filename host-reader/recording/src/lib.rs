@@ -81,10 +81,11 @@ pub struct Recording {
     pub ops: Vec<OpMetadata>,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
-    /// Number of launches with which the profiler itself read the chips. The recording omits them.
+    /// Number of launches that the profiler itself used to read the chips. The recording omits
+    /// these launches.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the recording's folder. The rows of the CSV may belong to the recorded
-    /// launches.
+    /// Newest ops CSV in the recording's folder. It may come from another run: its rows are not
+    /// compared with the recorded launches here.
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,
@@ -126,7 +127,7 @@ impl NocTraceFiles {
     }
 }
 
-/// Metadata key. If it is present, launches of program 0 are the profiler's own launches.
+/// Key of an op's metadata that marks launches of program 0 as the profiler's own.
 ///
 /// The profiler uses such launches to read chips that it cannot read in another way.
 pub const PROFILER_LAUNCHES: &str = "kprof_launches";
@@ -143,8 +144,8 @@ impl Recording {
     /// Creates a recording of a captured run.
     ///
     /// Fits clocks to the clock samples and aligns the records with these clocks. Adds the trace
-    /// replays and the sub-devices that the host reported. Names the commands of dispatch cores and
-    /// the envelopes of trace-only mode.
+    /// replays and the sub-devices that the host reported. Names the commands of dispatch cores,
+    /// and the zones around all RISCs of a core in trace-only mode.
     #[must_use]
     pub fn from_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
@@ -163,7 +164,7 @@ impl Recording {
         recording
     }
 
-    /// Removes launches of program 0 if the capture states that these are the profiler's own.
+    /// Removes launches of program 0 if the capture states that they are the profiler's own.
     ///
     /// Losses are kept, because losses of an unknown program may be losses of the user's programs.
     fn leave_out_profiler(&mut self) {
@@ -177,8 +178,8 @@ impl Recording {
         self.readout.losses = losses;
     }
 
-    /// Creates a recording of each run. A run and its repetitions for other hardware counters
-    /// become one recording.
+    /// Creates recordings of captured runs. Repetitions of a run for other hardware counters become
+    /// part of that run's recording.
     ///
     /// The combined recording has the counters and the losses of all repetitions.
     #[must_use]
@@ -206,8 +207,8 @@ impl Recording {
         }
     }
 
-    /// Returns the host's name of each program, by chip and id. If a program has several names, the
-    /// first name is used.
+    /// Returns the name that the host gave to each program, by chip id and run host id. If a
+    /// program has several names, the first name is used.
     ///
     /// ```
     /// use host_events::OpMetadata;
@@ -240,14 +241,14 @@ impl Recording {
         })
     }
 
-    /// Returns the time of the host's first event.
+    /// Returns the time of the host's first event, in ns on the host's clock.
     #[must_use]
     pub fn first_host_event_ns(&self) -> Option<u64> {
         self.host.iter().flat_map(HostRecording::events).map(|event| event.time_ns).min()
     }
 }
 
-/// Returns the names of ops by chip and encoded id.
+/// Returns the names of ops by chip id and run host id.
 fn names_of(ops: &[OpMetadata]) -> BTreeMap<(u32, RunHostId), &str> {
     let mut names = BTreeMap::new();
     for op in ops {

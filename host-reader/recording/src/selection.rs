@@ -22,7 +22,7 @@ pub struct HiddenLaunches {
     pub record_count: u64,
     /// Number of lost records that were removed from the ledger.
     pub lost_record_count: u64,
-    /// Chip and encoded id of each op whose launches were all removed.
+    /// Chip id and run host id of each op whose launches were all removed.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
     /// The removed launches, until they are moved to the readout.
@@ -146,8 +146,8 @@ impl Recording {
         (wanted, hidden)
     }
 
-    /// Returns the signposts with their times since the trace's origin, in time order. Returns an
-    /// empty list if there is no origin, because times are not host times.
+    /// Returns the signposts with their times since the trace's origin, in time order. `origin_ns`
+    /// is `None` if times are not host times; the list is then empty.
     fn signposts_since(&self, origin_ns: Option<i64>) -> Vec<(u64, &str)> {
         let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
             return Vec::new();

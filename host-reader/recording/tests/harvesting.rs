@@ -73,8 +73,8 @@ fn traces_of_the_same_run_tell_which_rows_are_left() {
     for is_by_file in [false, true] {
         let recording = load(&[(name, TRACE)], is_by_file);
         assert_eq!(target_row(&recording), Some(5));
-        // One of the rows 2 to 4 is harvested, and one row after row 5. It is not known which rows
-        // these are.
+        // The trace shows that one of the rows 2 to 4 and one row after row 5 are harvested. It
+        // does not show which rows these are.
         let map = TileMap::from_device(&recording.readout.devices[0]).unwrap();
         let row = |y| map.noc0(RawCoord { x: 18, y }, Noc::Noc0).map(|tile| tile.y);
         assert_eq!([row(18), row(20), row(26), row(27)], [Some(1), None, None, None]);

@@ -17,7 +17,7 @@ use wire::{
     vector::{FIRST_OPTIONAL, VECTOR_BYTES},
 };
 
-/// Memory layout of a chip, as far as it is known, for labelling words.
+/// The known part of a chip's memory layout, used to label words.
 pub(super) struct ChipLabels {
     chip: DeviceDescription,
     by_place: BTreeMap<Noc0Coord, usize>,
@@ -58,7 +58,7 @@ impl ChipLabels {
         &self.chip
     }
 
-    /// Sets the lane size, if `words` are a control vector that contains it.
+    /// Sets the lane size, if `words` are a control vector that states the size.
     pub(super) fn learn(&mut self, label: &LabelledRange, words: &[u32]) {
         if label.content != WordsContent::Control || label.first_word != 0 {
             return;

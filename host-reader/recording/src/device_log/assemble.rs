@@ -38,7 +38,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Creates an assembly without lanes. Counting of lines continues after the header.
+    /// Creates an assembly without lanes. Line numbers continue after the header.
     pub(super) fn new(header_line_count: u64, memory: Arc<PackedMemory>) -> Self {
         Self {
             lanes: BTreeMap::new(),
@@ -138,9 +138,9 @@ impl Assembly {
 
 /// Returns the table of names, and the index of each source location in this table.
 ///
-/// Named source locations are added first, so the index that equals a marker id is that of the id's
-/// first named location. Lines with the same id but without a name, such as events whose number
-/// equals a zone's id, get another index without a name.
+/// Named source locations are added first. The index that equals a marker id is therefore the index
+/// of the first named location with this id. Lines with the same id but without a name, such as
+/// events whose number equals a zone's id, get another index without a name.
 fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
     let mut zones = ZoneTable::new();
     let mut indices: Vec<_> =

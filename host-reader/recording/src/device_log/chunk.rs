@@ -27,7 +27,7 @@ pub(super) struct Launches {
     /// Indices of launches, by key. The latest keys of `keys` may be missing; a lookup adds them
     /// first.
     numbers: HashMap<LaunchKey, u32>,
-    /// The greatest key.
+    /// The greatest key in `keys`.
     greatest: Option<LaunchKey>,
     last: Option<(LaunchKey, u32)>,
 }

@@ -37,7 +37,7 @@ pub(super) struct Segment {
     metadata: Vec<(usize, Box<str>)>,
 }
 
-/// State after a record, relative to which the next record is encoded.
+/// State after a record. The next record is stored as the difference from this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Latest {
     time: u64,

@@ -35,8 +35,8 @@ impl KeptPlace {
 
 /// Maximum number of source locations in a table.
 ///
-/// This is the largest number that a record's head can hold, minus one number per marker id. Those
-/// numbers are reserved for markers whose names no longer fit.
+/// Zone indices of source locations are numbered from `FIRST_INTERNED`. The last 65,536 numbers,
+/// one per marker id, are reserved for markers whose names no longer fit.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
 /// Source locations, numbered in order of first appearance.

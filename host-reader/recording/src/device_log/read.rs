@@ -30,7 +30,8 @@ use std::{
 /// lines (a wrong number of columns, text in place of a number, an unknown RISC) are skipped and
 /// reported as anomalies with their line number.
 ///
-/// The memory use is a few blocks of 1 MiB each (more if a line is longer), and the tables.
+/// The memory use is a few blocks of 1 MiB each (more if a line is longer), plus the returned
+/// records and tables.
 ///
 /// # Errors
 /// If the stream cannot be read, is empty, or does not begin like a device log. A log with a header
@@ -185,8 +186,8 @@ impl Parsed {
         assembly.has_room()
     }
 
-    /// Waits for any block. A pool thread runs other jobs meanwhile, since it may be the only
-    /// thread.
+    /// Waits for any block. If this thread belongs to the thread pool, it runs other jobs
+    /// meanwhile, because it may be the pool's only thread.
     fn wait(&self) -> Option<(u64, Option<ParsedBlock>)> {
         const PAUSE: Duration = Duration::from_millis(1);
         loop {

@@ -53,7 +53,7 @@ pub struct LogLine<'text> {
     pub marker_id: u16,
     /// Kind of the record.
     pub kind: PacketKind,
-    /// Timestamp.
+    /// Time of the record, in cycles of the tile's clock.
     pub time: u64,
     /// Value, or 0 if there is none.
     pub value: u64,

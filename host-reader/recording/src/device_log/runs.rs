@@ -9,8 +9,8 @@
 //!    run: data recorded before the next firmware start, and totals with the same time as that
 //!    start.
 //! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels zones
-//!    of dispatch cores with the program that the core serves; the firmware end shows that all
-//!    these lines belong to one launch.
+//!    of dispatch cores with the program that the core serves. The end of the firmware zone shows
+//!    that all these lines belong to one launch.
 
 use super::{
     packed::{LaneColumns, Step},
@@ -160,8 +160,8 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Stores the first record whose time is later than the firmware's end. A relaunch begins with
-    /// it.
+    /// Stores the first record whose time is later than the firmware's end. If the program is
+    /// launched again, the new run begins with this record.
     #[inline]
     fn add_other(&mut self, at: Position, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

@@ -10,8 +10,9 @@ use wire::RunHostId;
 
 /// Programs that ran on chips, with the number of launches outside of traces.
 ///
-/// A launch only counts if all RISCs that ran the program recorded the launch. Otherwise dispatch
-/// cores would add launches, because their lines name the same program repeatedly.
+/// A launch only counts if all RISCs that ran the program recorded the launch: the smallest count
+/// of any RISC is used. Otherwise dispatch cores would add launches, because their lines name the
+/// same program repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
 
@@ -28,7 +29,8 @@ impl LaunchedPrograms {
         }
     }
 
-    /// Adds the programs of other lanes.
+    /// Adds the programs of other lanes. A program in both sets keeps the smaller number of
+    /// launches.
     pub fn merge(&mut self, other: Self) {
         other.0.into_iter().for_each(|(key, count)| self.lower(key, count));
     }

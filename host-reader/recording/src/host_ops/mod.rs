@@ -55,7 +55,7 @@ pub struct HostOp {
     pub message_ns: u64,
     /// Host time of the op; `None` if it was not recorded.
     pub time: Option<HostTime>,
-    /// Host time of functions called by the op, by name.
+    /// Host time spent in each function that the op called, in ns, by function name.
     pub child_calls_ns: BTreeMap<String, u64>,
     /// Line number of the message in the file.
     pub line: u64,
@@ -78,7 +78,7 @@ pub struct Signpost {
     pub time_ns: u64,
 }
 
-/// Start times of replays, by chip and trace, in message order.
+/// Start times of replays in ns, by chip and trace, in message order.
 pub type Replays = BTreeMap<(u64, u64), Vec<u64>>;
 
 /// All data that the host recorded about its ops.
@@ -88,7 +88,7 @@ pub struct HostLog {
     pub ops: Vec<HostOp>,
     /// Signposts in message order.
     pub signposts: Vec<Signpost>,
-    /// Times at which traces were replayed.
+    /// Host times at which traces were replayed.
     pub replays: Replays,
     /// Bytes in use by buffers on the chips, over time.
     pub buffers: BufferUsage,

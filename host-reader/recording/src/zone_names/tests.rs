@@ -132,7 +132,8 @@ fn a_line_without_end_is_cut_and_counted() {
 
 #[test]
 fn bytes_above_ascii_hash_as_on_the_device() {
-    // FNV-1a over the unsigned bytes with folded halves, computed independently.
+    // The expected id is the 32-bit FNV-1a hash of the unsigned bytes, with the upper half XORed
+    // into the lower half. `independent_hash` does not use the library's code.
     for name in [&b"caf\xC3\xA9"[..], b"caf\xE9"] {
         let text = [name, b",/k/k.cpp,10,KERNEL_PROFILER"].concat();
         let (table, _) = log(&[b"'#pragma message: ", &text[..], b"'"].concat());

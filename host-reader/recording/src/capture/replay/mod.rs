@@ -41,8 +41,10 @@ pub(super) struct ReplayedRead {
 }
 
 impl Capture {
-    /// Decodes all reads again, with `zones` in addition to the zone names captured before each read,
-    /// and calls `take` with each read as the reader originally returned it. The last read of a run
+    /// Decodes all reads again and calls `take` with each read, as the reader originally returned
+    /// it.
+    ///
+    /// The zone names are those captured before each read, plus `zones`. The last read of a run
     /// that was cut off also has the records of launches that had not ended.
     pub(super) fn replay(&self, zones: &ZoneTable, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();

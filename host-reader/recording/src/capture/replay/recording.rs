@@ -44,8 +44,8 @@ impl<'file> Recording<'file> {
             };
             let found =
                 answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
-            // For each result that equals the next words of `rest`: the words of `rest` after the
-            // result.
+            // Each captured result that matches the beginning of `rest` leaves the words of `rest`
+            // behind it. The longest match leaves the fewest words.
             let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
                 let (same, behind) = rest.split_at(found.len().min(rest.len()));
                 found.starts_with(same).then_some(behind)

@@ -126,7 +126,7 @@ pub(super) struct Access {
     pub(super) read_number: u32,
     pub(super) chip_id: u32,
     pub(super) core: Noc0Coord,
-    /// Number of the kind of memory.
+    /// Code of the memory: 0 = L1, 1 = DRAM, 2 = wall clock, 3 = host.
     memory: u8,
     /// Two fields with a meaning that depends on the kind of section.
     pub(super) details: [u8; 2],

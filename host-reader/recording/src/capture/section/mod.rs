@@ -2,9 +2,10 @@
 //!
 //! There is one file for each kind. The documentation of the file begins with the byte layout. All
 //! numbers are little-endian. Texts are UTF-8 without a terminator. If texts alternate with other
-//! data, each text is padded with zeros to a multiple of eight bytes. A newer minor version may add
-//! fields after the known fields of a payload. It may also add fields after the known fields of a
-//! record if the payload states the record's size. Readers skip such fields.
+//! data, each text is padded with zeros to a multiple of eight bytes. "RISC, in report order" is an
+//! index into [`Risc::ALL`](wire::Risc::ALL). A newer minor version may add fields after the known
+//! fields of a payload. It may also add fields after the known fields of a record if the payload
+//! states the record's size. Readers skip such fields.
 
 mod capture_end;
 mod clock;

@@ -8,7 +8,8 @@
 //!  8  ...  entries
 //! ```
 //!
-//! Layout of an entry, with costs in cycles:
+//! Layout of an entry. All costs are in cycles. "Added" is the time by which a probe lengthens the
+//! zone around it, and "shown" is the duration that an empty zone records:
 //!
 //! ```text
 //!  0  u32  chip id                        16  u64  added by a nested zone

@@ -133,8 +133,8 @@ const FRESH: u32 = 4;
 const COUNTER_PASS: u32 = 16;
 const ALL_CHOSEN: u32 = u32::MAX;
 
-/// The choices of an option. A capture stores a choice as its index, here and in the next two
-/// lists.
+/// The choices of an option. A capture stores a choice as its index in this list. `MODES` and
+/// `HOST_IDS` are used in the same way.
 const GENERATIONS: [GenerationChoice; 3] =
     [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
 const MODES: [CaptureMode; 4] = [

@@ -18,9 +18,10 @@ const HEADER: &str = "device id,core_x, core_y,device,host_tracy,host_real,write
 /// Writes `sync_device_info.csv` and returns the number of rows.
 ///
 /// The file contains the pings of each chip's reference tile. The rows of a session contain the fit
-/// of all pings up to the end of the session. A ping is written as a stamp in the middle between
-/// its two host times. The duration of the ping is written as the duration of the write. Ticks are
-/// nanoseconds. Chips are not related to each other. Chips without a fit are omitted.
+/// of all pings up to the end of the session. TT-Metal's format has one host time per ping: the
+/// middle between the two host times of the ping. The duration of the ping is written as the
+/// overhead of the write. Ticks are nanoseconds. Chips are not related to each other. Chips without
+/// a fit are omitted.
 ///
 /// # Errors
 /// If `out` returns an error.

@@ -89,7 +89,7 @@ impl Fitting<'_> {
     }
 
     /// Returns the paths between chips of constant frequency. Adds a problem for each pair of chips
-    /// whose clocks disagree over two paths.
+    /// if two paths between them give different relations of their clocks.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut edges = self.host_edges(root);
@@ -244,12 +244,12 @@ fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
     pings
 }
 
-/// Minimum number of pings with which one ping can be rejected as wrong.
+/// Minimum number of pings of a tile for which a single contradicting ping is rejected.
 const FEWEST_TO_OUTVOTE: usize = 4;
 
 /// Fits all pings, or all pings except one that contradicts the others.
 ///
-/// Also returns the number of rejected pings.
+/// Also returns the number of rejected pings, which is 0 or 1.
 fn without_a_wrong_one<T>(
     pings: &[TwoWayPing],
     fit: impl Fn(&[TwoWayPing]) -> Result<T, ClockError>,

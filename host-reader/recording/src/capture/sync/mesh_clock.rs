@@ -113,10 +113,10 @@ impl MeshClock {
         self.clocks.get(&chip_id)
     }
 
-    /// Returns the difference between the full counter and a lane's times.
+    /// Returns the number of cycles to add to a lane's times to get full counter values.
     ///
-    /// The difference is the same for all times of a lane, because the times keep increasing when
-    /// the clock bits of the markers wrap around.
+    /// Markers contain only the low bits of the counter. The missing part is the same for all times
+    /// of a lane, because the times keep increasing when the bits in the markers wrap around.
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };

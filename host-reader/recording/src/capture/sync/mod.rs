@@ -18,9 +18,9 @@
 //!
 //! All tiles of a chip have the same frequency, but their counters start at different times. So a
 //! chip needs one slope, and every tile needs an origin. The slope comes from one reference tile
-//! per chip, pinged in bursts. The origins come from a few pings of every tile
-//! at the beginning and at the end of a run. A ping reads the tile's wall clock between two
-//! readings of the host's clock. It does not launch a kernel.
+//! per chip, pinged in bursts. The origins come from a few pings of every tile at the beginning and
+//! at the end of a run. A ping reads the tile's wall clock between two readings of the host's
+//! clock. It does not launch a kernel.
 //!
 //! # Several chips
 //!

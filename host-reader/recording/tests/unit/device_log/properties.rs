@@ -228,7 +228,7 @@ proptest! {
                 mutation.apply(&mut lines);
             }
         }
-        // The reader to compare with does not check for text that is not UTF-8.
+        // `read_line_by_line`, which gives the expected records, requires valid UTF-8.
         let lines = String::from_utf8_lossy(&lines).into_owned();
         let log = [&text[..body], lines.as_bytes()].concat();
         let (expected, fault_count) = read_line_by_line(&log);
@@ -239,7 +239,8 @@ proptest! {
         let mut found = all_records(&read);
         let mut expected = expected;
         if read.anomalies.count(AnomalyKind::RelabelledRecord) > 0 {
-            // Records inside another program's firmware zone are counted with that program.
+            // The reader assigns records inside another program's firmware zone to that program, so
+            // programs and traces cannot be compared.
             found.iter_mut().chain(&mut expected).for_each(|r| (r.5, r.6) = (0, None));
         }
         prop_assert!(found == expected);

@@ -151,14 +151,14 @@ fn a_streaming_log_has_its_programs_where_others_have_traces() {
     let names: Vec<_> = records(&readout).into_iter().map(|(_, name, _)| name).collect();
     let zones = ["BRISC-FW", "BRISC-FW", "A", "A"];
     assert_eq!(names, [&zones[..], &zones[..], &["MARK"]].concat());
-    // Column 1 is the first that is not harvested.
+    // Column 1 is the first worker column that is not harvested.
     assert_eq!(readout.devices[0].chip.known_lines, [(0, 1)].into());
-    // A number without a name has no meaning.
+    // The last line is malformed: its id is a hash of a name, but it has no name.
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
 }
 
-/// The third row that is not harvested is row 5; the grid is not stated. A log that is read and
-/// written keeps both facts.
+/// The third row that is not harvested is row 5, and the size of the grid is unknown. Both stay
+/// true if the log is read and written again.
 #[test]
 fn logical_coordinates_and_an_unknown_grid_are_written_as_they_were_read() {
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
