@@ -73,9 +73,9 @@ pub enum DriverError {
     Answer {
         /// The chip.
         chip_id: usize,
-        /// What was asked for.
+        /// Name of the requested property.
         question: &'static str,
-        /// The answer.
+        /// The controller's answer.
         answer: String,
     },
 }

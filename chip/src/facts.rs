@@ -54,7 +54,7 @@ pub enum FactsError {
     HarvestMask {
         /// The chip.
         chip_id: u32,
-        /// Its architecture.
+        /// Architecture of the chip.
         arch: Arch,
         /// Bits of the mask that do not correspond to a row or column.
         bits: u32,
@@ -88,7 +88,7 @@ pub enum FactsError {
     Untranslated {
         /// The chip.
         chip_id: u32,
-        /// Its architecture.
+        /// Architecture of the chip.
         arch: Arch,
     },
 }
@@ -200,7 +200,8 @@ mod tests {
         // Column 1 is harvested, so column 2 is the first translated column.
         let tile = TileCoord { x: 2, y: 5 };
         assert_eq!(plan.core(tile), Some(NocTile { x: 1, y: 5 }));
-        // The first Ethernet channel, the third from last, the last, and a harvested tile.
+        // The first and the twelfth Ethernet channel have coordinates. The last Ethernet channel
+        // and a harvested tile have none.
         let core = |x, y| plan.core(TileCoord { x, y });
         assert_eq!([core(1, 1), core(11, 1)], [20, 31].map(|x| Some(NocTile { x, y: 25 })));
         assert_eq!([core(10, 1), core(1, 5)], [None; 2]);

@@ -66,12 +66,12 @@ pub struct LaunchLog {
     malformed_count: u64,
 }
 
-/// The fields of an entry so far.
+/// The fields of an incomplete entry that have been read so far.
 #[derive(Clone, Debug, Default)]
 struct Fields {
     runtime_id: Option<u32>,
     name: Option<String>,
-    /// The entry with its other fields.
+    /// All other fields of the entry.
     others: LaunchEntry,
 }
 
@@ -95,8 +95,8 @@ impl LaunchLog {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns the number of entries that lack an id or a name, or whose id is too large for a
-    /// record.
+    /// Returns the number of malformed entries: the id or the name is missing, or the id is too
+    /// large for a record.
     #[must_use]
     pub const fn malformed_count(&self) -> u64 {
         self.malformed_count
@@ -140,7 +140,8 @@ pub struct OpNames {
     /// Names by runtime id. If an id was launched several times, this is the name of its last
     /// launch.
     pub names: BTreeMap<u32, Arc<str>>,
-    /// Number of entries that lack an id or a name, or whose id is too large for a record.
+    /// Number of malformed entries: the id or the name is missing, or the id is too large for a
+    /// record.
     pub malformed: u64,
 }
 

@@ -82,7 +82,8 @@ pub enum LayoutError {
 
 impl FirmwareLayout {
     /// Reads the layout from `brisc.elf`, or from a folder that contains `brisc/brisc.elf`. Also
-    /// reads the Ethernet cores' files next to it, if present.
+    /// reads the firmware of Ethernet cores, if present, such as `erisc/erisc.elf` next to the
+    /// folder `brisc`.
     ///
     /// # Errors
     /// [`LayoutError`] if a file is missing or does not describe a known layout.
@@ -117,7 +118,8 @@ impl FirmwareLayout {
         })
     }
 
-    /// Returns the addresses on this kind of core; `None` if the firmware had no file for it.
+    /// Returns the addresses on this kind of core; `None` if the firmware had no file for this
+    /// kind.
     #[must_use]
     pub const fn memory(&self, kind: CoreKind) -> Option<ProfilerMemory> {
         match kind {

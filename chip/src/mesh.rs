@@ -57,9 +57,9 @@ pub enum OpenError {
     ForeignFirmware {
         /// The chip.
         chip_id: u32,
-        /// Its architecture.
+        /// Architecture of the chip.
         arch: Arch,
-        /// The firmware's architecture.
+        /// Architecture of the firmware.
         firmware: Arch,
     },
     /// No core answered.
@@ -297,8 +297,9 @@ fn name_ranges<A: ChipAccess>(
     }
 }
 
-/// Searches each Ethernet core at the addresses used by the firmwares for active and for idle cores.
-/// A control vector is accepted if the host has announced the DRAM address `region_address` in it.
+/// Searches the control vector of each Ethernet core at the addresses used by the firmwares for
+/// active and for idle cores. A control vector is accepted if the host has written the DRAM address
+/// `region_address` to it.
 ///
 /// If the two firmwares (for active and for idle cores) use the same address, the core is treated
 /// as idle: the control vector has the same meaning in both.
@@ -384,8 +385,10 @@ fn find_region<A: ChipAccess>(
     Ok(DramDescription { bank_count, region_address, region_bytes })
 }
 
-/// Returns the address and the size in bytes of the markers' DRAM region, which is at the same
-/// address in every bank, as the host has announced it to a core; `None` if it is not plausible.
+/// Returns the address and the size in bytes of the DRAM region for markers, as the host has
+/// written it to a control vector. The region has the same address in every bank.
+///
+/// Returns `None` if the address or the size is not plausible.
 fn announced_region(
     words: &[u32; LAYOUT.word_count],
     arch: Arch,

@@ -84,9 +84,9 @@ impl Process {
     /// Finds the firmware that the program has loaded.
     ///
     /// The sources are searched in this order: files that the program has open or mapped; the build
-    /// that contains the last kernel in its Inspector's log; its build cache; the firmware shipped
-    /// with its copy of TT-Metal. A source is used if all firmware that it contains for one
-    /// architecture has the same layout.
+    /// that contains the last kernel in the log of the program's Inspector; the program's build
+    /// cache; the firmware shipped with the program's copy of TT-Metal. A source is used if all
+    /// firmware that it contains for one architecture has the same layout.
     ///
     /// # Errors
     /// [`ProcessError`], which lists the sources that were searched.

@@ -163,8 +163,8 @@ pub struct ChipServer {
 }
 
 impl ChipServer {
-    /// Serves a chip at `path`, in separate threads. If a socket exists there that no process
-    /// serves any more, it is replaced.
+    /// Serves a chip at `path`, in separate threads. A stale socket at `path`, which no process
+    /// serves any more, is replaced.
     ///
     /// Only processes of the same user can connect, at most 16 at a time.
     ///
@@ -180,7 +180,7 @@ impl ChipServer {
         let access = Arc::new(access);
         let accept = move || {
             for stream in listener.incoming().flatten() {
-                // Each open connection has a reference to the access.
+                // Each open connection holds a reference to `access`, and so does this thread.
                 if Arc::strong_count(&access) > GUESTS_MAX {
                     continue;
                 }

@@ -20,7 +20,7 @@ use std::{
 };
 use support::{SimulatedChip, assert_same, facts, layout, ran, read};
 
-/// A simulated chip with a controller that has these registers.
+/// A simulated chip, and the registers of its controller.
 #[derive(Clone)]
 struct Backend {
     chip: Arc<SimulatedChip>,
@@ -28,10 +28,10 @@ struct Backend {
     controller: Arc<Mutex<Controller>>,
 }
 
-/// A Wormhole's controller.
+/// The controller of a Wormhole.
 #[derive(Default)]
 struct Controller {
-    /// Answers by message.
+    /// Answer to each message, by number of the message.
     answers: BTreeMap<u32, u32>,
     /// Address of the controller's scratch registers.
     scratch: u64,
@@ -181,7 +181,7 @@ fn readouts_through_luwen_are_those_of_the_simulators_own_mesh() {
     }
 }
 
-/// As `kprof record --stream` serves a chip to its program.
+/// The chip is served through a socket, as `kprof record --stream` serves a chip to its program.
 #[test]
 fn a_chip_that_is_served_is_read_as_it_is_directly() {
     let folder = tempfile::tempdir().unwrap();

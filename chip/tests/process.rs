@@ -1,4 +1,5 @@
-//! Tests that find firmware and Inspector of programs in folders like `/proc/PID`.
+//! Tests that the firmware and the Inspector's folder of a program are found. Test folders take the
+//! place of `/proc/PID`.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -211,7 +212,7 @@ fn an_execution_has_ended_once_the_program_is_a_zombie_or_gone() {
 #[test]
 fn the_socket_of_a_simulated_chip_has_the_programs_own_number() {
     let child = Child::sleeping(("KPROF_CHIP_SOCKET", "/tmp/chip-{pid}.socket"));
-    // The environment is there once the child runs its program.
+    // The variable can be read only after the child process has executed its program.
     let begun = std::time::Instant::now();
     let socket = loop {
         assert!(begun.elapsed().as_secs() < 60, "the child must start");

@@ -37,7 +37,7 @@ fn readouts_are_those_of_the_simulators_own_mesh() {
     for (arch, cores, workload, seed) in RUNS {
         let mut direct = ran(arch, cores, workload, seed);
         let chip = SimulatedChip::new(ran(arch, cores, workload, seed));
-        // A read without writes leaves both as they were.
+        // The first read writes nothing, so the second read finds both chips unchanged.
         for writes in [Writes::Refused, Writes::ControlVectors] {
             let read_only = writes == Writes::Refused;
             let mut mesh = open(&chip, writes).unwrap();
@@ -200,7 +200,7 @@ fn ethernet_cores_are_left_alone_and_counted_where_nothing_is_announced_to_them(
     let kinds = |kind| kinds(&device, kind);
     assert_eq!((kinds(CoreKind::Tensix), kinds(CoreKind::IdleEth)), (64, 0));
     assert_eq!(device.untold_ethernet_cores(), 16);
-    // Flat ids still count the Ethernet tiles.
+    // Flat ids count the Ethernet tiles, too, although these tiles are not read.
     assert_eq!(device.description().cores[0].flat_id, 1);
 }
 

@@ -92,7 +92,7 @@ fn memory(is_blackhole: bool) {
         aim(is_blackhole, tile, tile, 0);
         assert_eq!(read(bar_0() + 0x4_0000, 64), bytes[..64]);
     }
-    // Accesses without a tile, a register or a BAR.
+    // Accesses to addresses without a tile, without a register, and outside the BARs.
     aim(is_blackhole, (60, 60), (60, 60), 0);
     assert_eq!(read(bar_0(), 4), [0xFF; 4]);
     let window = window_bytes(is_blackhole) - 1;

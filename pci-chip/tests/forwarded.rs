@@ -33,7 +33,7 @@ struct Plan {
     address_bits: u32,
     /// The first two worker tiles of a row, on NoC 0 and on NoC 1.
     workers: [((u64, u64), NocTile); 2],
-    /// The tile of a DRAM bank with the bank's address there, and the tile on NoC 1.
+    /// The tile of a DRAM bank on NoC 0, the bank's address in this tile, and the tile on NoC 1.
     bank: ((u64, u64), u64, NocTile),
 }
 
@@ -107,7 +107,7 @@ fn session() {
     assert_eq!(facts.dram_bank_count, if plan.config_bytes == 12 { 8 } else { 12 });
     let [(first, first_of_guest), (_, second_of_guest)] = plan.workers;
 
-    // Both see the same memory, and the host's window stays as the host has mapped it.
+    // Host and guest see the same memory, and the host's window stays as the host has mapped it.
     let at = plan.aim(first, 0x1000);
     host_write(at, b"host");
     let mut word = [0; 4];

@@ -176,8 +176,8 @@ pub(crate) fn ran(arch: Arch, cores: u32, workload: &str, seed: u64) -> Simulate
     ran_with_links(arch, cores, workload, seed, 0)
 }
 
-/// Returns a chip whose first Ethernet channels have a link; with a link, Ethernet cores run
-/// kernels too.
+/// Returns a chip with links on its first `links` Ethernet channels. If there is a link, Ethernet
+/// cores run kernels too.
 pub(crate) fn ran_with_links(
     arch: Arch,
     cores: u32,
@@ -189,7 +189,8 @@ pub(crate) fn ran_with_links(
     let config = MeshConfig::new(seed).with_chip(chip);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    // A few launches fill vectors and lanes as many do, and all their words are read several times.
+    // A few launches are enough to fill vectors and lanes. More launches would only take longer,
+    // because all their words are read several times.
     let options =
         WorkloadOptions { ops: Some(5), has_ethernet: links > 0, ..WorkloadOptions::default() };
     let plan = Workload::named(workload).unwrap().plan(&mesh, &options);
@@ -237,7 +238,7 @@ pub(crate) fn layout(mesh: &SimulatedMesh) -> FirmwareLayout {
     }
 }
 
-/// Reads the cores of a mesh that NoC 1 reaches, in a single last read.
+/// Reads all cores that can be reached over NoC 1, once, as the last read of a run.
 pub(crate) fn read(mesh: &mut dyn Mesh, read_only: bool) -> Readout {
     let chip = mesh.device(0).unwrap().description();
     let cores = chip.cores.iter().filter(|core| is_reached(chip, core));
