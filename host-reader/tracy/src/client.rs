@@ -45,8 +45,8 @@ const IS_ON_DEMAND: u8 = 1;
 /// Options of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
-    /// Program to assume if Tracy and the fork share a protocol number and the received data fits
-    /// both of them.
+    /// Program to assume if Tracy and Tenstorrent's fork share a protocol number and the received
+    /// data fits both of them.
     pub expected: Program,
     /// Maximum number of zones, messages and plot points to keep. Further events are only counted.
     pub most_events: usize,
@@ -80,7 +80,7 @@ pub struct TracyClient {
 }
 
 impl TracyClient {
-    /// Connects to a client and determines its protocol version.
+    /// Connects to a client and determines the client's protocol version.
     ///
     /// If a client rejects a server's version, it does not send its own version, but listens again.
     /// All known versions are therefore tried, likely versions first. If the client uses an unknown
@@ -157,7 +157,7 @@ impl TracyClient {
 
     /// Returns the program's protocol version.
     ///
-    /// If Tracy and the fork share the protocol number, this is Tracy's version.
+    /// If Tracy and Tenstorrent's fork share the protocol number, this is Tracy's version.
     #[must_use]
     pub const fn protocol(&self) -> &'static TracyProtocol {
         self.protocol
@@ -204,10 +204,10 @@ fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
-/// Returns the numbers of all versions. Versions of releases and of the fork come first. The other
-/// versions follow, newest first.
+/// Returns the numbers of all versions. Versions of releases and of Tenstorrent's fork come first.
+/// The other versions follow, newest first.
 fn numbers_by_likelihood() -> Vec<u32> {
-    /// Versions of releases and of the fork.
+    /// Versions of Tracy's releases and of Tenstorrent's fork.
     const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
     let mut numbers = LIKELY.to_vec();
     for known in TracyProtocol::all().iter().rev() {
@@ -354,8 +354,8 @@ impl Recorder<'_> {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Asks the client to end the connection, once: after a stop request, as soon as all other
-    /// requests are answered or `STOP_TIME` has passed.
+    /// Asks the client once to end the connection. The request is sent after a stop request, as
+    /// soon as all other requests are answered or `STOP_TIME` has passed.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;

@@ -8,7 +8,8 @@
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
-/// Part of the names of zones whose text is repeated in the column `special_parent_text`.
+/// Substring of the names of parent zones. The rows of their child zones repeat the parent's text
+/// in the column `special_parent_text`.
 const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.
@@ -87,7 +88,7 @@ fn write_thread(
     Ok(())
 }
 
-/// Writes one row for each message: the unchanged text, `;`, and the time.
+/// Writes one row for each message: the unchanged text, `;`, and the time in ns.
 ///
 /// TT-Metal's texts are already quoted with backticks.
 ///

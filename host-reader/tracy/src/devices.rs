@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// Minimum decrease of a counter, in ticks, that is interpreted as a wrap-around.
 const WRAP_TICKS: i64 = 1 << 31;
 
-/// Start or end of a zone, whose time has not arrived yet.
+/// Zone start or zone end for which no time has arrived yet.
 #[derive(Clone, Copy, Debug)]
 enum Edge {
     Start(usize),
@@ -25,9 +25,10 @@ struct DeviceClock {
     ns_per_tick: f32,
     /// Host time minus device time, in ns.
     offset_ns: i64,
-    /// Latest pair of device time and host time, and the host time since the previous pair divided
-    /// by the device time since the previous pair.
+    /// Latest pair of device time and host time in ns, and the ratio of host time to device time
+    /// between the last two pairs.
     ///
+    /// Only calibrated contexts have this value.
     /// Only calibrated contexts have this value.
     calibration: Option<(i64, i64, f64)>,
     last_ticks: i64,

@@ -43,7 +43,7 @@ fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Returns the sort key of an event: its end time. Of zones with equal ends, the inner zone sorts
+/// Returns the sort key of an event: the end time. Of zones with equal ends, the inner zone sorts
 /// first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
@@ -141,7 +141,7 @@ impl TracyRecording {
         }
     }
 
-    /// Returns an event for each zone of a lane whose start and end are known. The depth of an
+    /// Returns an event for each zone of a lane that has both a start and an end. The depth of an
     /// event is the number of zones that are open at its start.
     fn lane_events(
         &self,

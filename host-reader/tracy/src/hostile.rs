@@ -83,10 +83,10 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
     (0..TracyProtocol::all().len()).prop_map(|index| &TracyProtocol::all()[index])
 }
 
-/// Returns the versions with a unique number.
+/// Returns the versions with a number that only Tracy or only Tenstorrent's fork uses.
 ///
-/// If both programs share a number, the server decides between them by the frames. The frames of
-/// this test match neither program.
+/// If both use a number, the session decides between them by the frames. The frames of this test
+/// match neither program.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
     protocols().prop_filter("a number of two programs", |known| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1

@@ -1,4 +1,4 @@
-//! Things that are identified by a key and have a name.
+//! Plots, series of frames and memory pools: items that have a key and a name.
 
 use crate::texts::TextRef;
 use std::collections::HashMap;

@@ -112,7 +112,7 @@ pub struct ZoneExtra {
 pub struct TracyMessage {
     /// Index of the thread in [`TracyRecording::threads`].
     pub thread: usize,
-    /// Time.
+    /// Time in ns since the start of the process's Tracy client.
     pub time_ns: i64,
     /// Text.
     pub text: Box<str>,
@@ -183,7 +183,7 @@ pub struct StackFunction {
 pub struct TracyCrash {
     /// Index of the thread in [`TracyRecording::threads`].
     pub thread: usize,
-    /// Time.
+    /// Time in ns since the start of the process's Tracy client.
     pub time_ns: i64,
     /// Message.
     pub message: Box<str>,
@@ -202,8 +202,8 @@ pub struct Damage {
     pub stray_extras: u64,
     /// Number of items that free an unknown allocation.
     pub unmatched_frees: u64,
-    /// Number of times that match no start or end of a device zone, and of items of unknown
-    /// contexts.
+    /// Number of device times that match no start or end of a zone, plus the number of items of
+    /// unknown contexts.
     pub stray_device_items: u64,
     /// Number of device zones without a start time or an end time.
     pub untimed_device_zones: u64,

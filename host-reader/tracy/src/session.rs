@@ -45,8 +45,8 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
-    /// Time of the latest item of the serial queue. Each event of a lock, of memory or of a device
-    /// stores the difference from the item before it, which is added to this time.
+    /// Time of the latest item of the serial queue. Events of locks, memory and devices contain
+    /// only the difference from the time of the item before them.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,
@@ -107,9 +107,9 @@ impl Session {
 
     /// Removes candidate versions that cannot decode the frame.
     ///
-    /// Tracy and the fork share protocol numbers, but differ in the width of a context number. A
-    /// frame contains only complete items. A version that cannot decode a frame is therefore not
-    /// the client's version.
+    /// Tracy and Tenstorrent's fork share protocol numbers, but differ in the width of a context
+    /// number. A frame contains only complete items. A version that cannot decode a frame is
+    /// therefore not the client's version.
     fn choose_version(&mut self, frame: &[u8]) {
         if self.candidates.len() > 1 {
             let explaining = self.candidates.iter_mut().filter_map(|known| {
@@ -139,8 +139,8 @@ impl Session {
         has_room
     }
 
-    /// Processes one item. Returns `None` if its kind is not kept, or if the item refers to
-    /// something unknown.
+    /// Processes one item. Returns `None` if items of this kind are not kept, or if the item refers
+    /// to something unknown.
     fn take(&mut self, item: Item<'_>) -> Option<()> {
         match item.kind.topic() {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
@@ -259,7 +259,8 @@ impl Session {
         Some(())
     }
 
-    /// Returns the end reason for a recording that ends at an unreadable frame.
+    /// Returns the end reason of a recording that ends because the current frame cannot be read.
+    /// `found` describes what was found in the frame.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }

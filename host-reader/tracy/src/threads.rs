@@ -14,7 +14,7 @@ const FIRST_FIBER: u64 = 1 << 32;
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
-    /// Open zones: index of each zone, and the number that its end will contain.
+    /// Open zones: index of each zone, and the zone number that the client sends with the end.
     ///
     /// The index is `None` if the zone was not kept because of the limit on events.
     open: Vec<(Option<usize>, u32)>,

@@ -1,4 +1,4 @@
-//! Tests with Tracy's own client, in a program that also records its zones itself.
+//! Tests with Tracy's own client, in a program that also measures and writes down its zones itself.
 //!
 //! `KPROF_TRACY_LOAD` is the path of the program. `tests/tracy-client` builds the program.
 
@@ -58,7 +58,7 @@ const MAIN_THREAD: &str = "Main thread";
 /// Mask for the source of a message: 0 is the program, other values are Tracy itself.
 const SOURCE: u8 = 0x0F;
 
-/// One zone as measured by the program.
+/// One zone as measured by the program: once from inside the zone, and once around the zone.
 struct Accounted {
     depth: u16,
     inside_ns: u64,

@@ -302,9 +302,9 @@ kinds! {
     ZoneValue: Zone = Rule::fixed(66, 8),
     /// End of a frame.
     FrameMarkMsg: FrameMark = Rule::fixed(66, 16),
-    /// Start of a frame that is not continuous.
+    /// Start of a discontinuous frame.
     FrameMarkMsgStart: FrameMark = Rule::fixed(66, 16),
-    /// End of a frame that is not continuous.
+    /// End of a discontinuous frame.
     FrameMarkMsgEnd: FrameMark = Rule::fixed(66, 16),
     /// Vertical synchronisation.
     FrameVsync: Other = Rule::fixed(66, 12),

@@ -136,7 +136,7 @@ impl TracyProtocol {
         self.number < 75
     }
 
-    /// Returns true if messages contain their severity.
+    /// Returns true if messages contain a severity.
     #[must_use]
     pub const fn message_has_severity(&self) -> bool {
         self.number >= 77
@@ -156,8 +156,8 @@ impl TracyProtocol {
         self.code(ItemKind::SingleStringData8).is_some()
     }
 
-    /// Splits a packed value into the address of a constant text and the packed byte, if this
-    /// version packs a byte.
+    /// Splits a field into the address of a constant text and a byte that is packed with the
+    /// address. The byte is `None` if this version packs no byte.
     ///
     /// ```
     /// use tracy::protocol::{Program, TracyProtocol};
