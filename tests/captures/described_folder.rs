@@ -1,34 +1,36 @@
-//! A model's device log and its ops CSV, as a folder of TT-Metal holds both.
+//! A generated folder of TT-Metal: the device log and the ops CSV of the same ops.
 
 use std::{fmt::Write, path::Path};
 
-/// Titles of a device log, with those of the chip before them.
+/// The two header lines of a device log: chip data and column titles.
 const LOG_TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
     run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
 
-/// Titles of an ops CSV before those of its tensors.
+/// Titles of an ops CSV, up to the columns of tensors.
 const OP_TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
     AVAILABLE WORKER CORE COUNT,DEVICE FW START CYCLE,DEVICE KERNEL DURATION [ns],\
     OP TO OP LATENCY [ns],ATTRIBUTES,MATH FIDELITY";
 
-/// An op with its place in the device log.
+/// An op, as described in the device log and in the ops CSV.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribedOp {
     /// Op code.
     pub code: &'static str,
-    /// Number of the call.
+    /// Call number of the op, which is the program id in the device log.
     pub program: u64,
-    /// First cycle of its firmware, which takes 10 cycles before the kernel and 10 after it.
+    /// First cycle of the op's firmware zone. The firmware takes 10 cycles before the kernel and 10
+    /// cycles after the kernel.
     pub start_cycle: u64,
-    /// Length of its kernel, of which a cycle is a nanosecond.
+    /// Duration of the op's kernel in ns. A cycle takes 1 ns.
     pub kernel_ns: u64,
-    /// Columns of its second input, which lies in DRAM, and of its output.
+    /// Number of columns of the second input, which is in DRAM, and of the output.
     pub columns: u64,
 }
 
-/// The ops of a model that runs twice: a matmul whose weights take 45 % of the DRAM's 288 GB/s in
-/// its 100 us, and an addition.
+/// Returns two iterations of a model of two ops: a matmul and an addition.
+///
+/// Reading the matmul's weights in its 100 us takes 45 % of the DRAM bandwidth of 288 GB/s.
 #[must_use]
 pub fn described_model() -> [DescribedOp; 4] {
     let matmul = DescribedOp {
@@ -53,10 +55,10 @@ pub fn described_model() -> [DescribedOp; 4] {
     [matmul, add, matmul_again, add_again]
 }
 
-/// The device log of ops on one core.
+/// Returns the device log of ops that ran on one core.
 ///
 /// # Panics
-/// Never: a text grows.
+/// Never: writing to a string cannot fail.
 #[must_use]
 pub fn device_log_of(ops: &[DescribedOp]) -> String {
     let mut log = LOG_TITLES.to_owned();
@@ -75,21 +77,21 @@ pub fn device_log_of(ops: &[DescribedOp]) -> String {
     log
 }
 
-/// Titles of a tensor's columns.
+/// Returns the titles of a tensor's columns.
 fn tensor_titles(name: &str) -> String {
     let sides = ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL]"));
     format!("{},{name}_DATATYPE,{name}_MEMORY", sides.join(","))
 }
 
-/// Cells of a tensor of 32 rows.
+/// Returns the cells of a tensor of 32 rows.
 fn tensor(columns: u64, memory: &str) -> String {
     format!("1[1],1[1],32[32],{columns}[{columns}],BFLOAT16,DEV_0_{memory}_INTERLEAVED")
 }
 
-/// The ops CSV of ops, with an op of the host before the last one of several.
+/// Returns the ops CSV of ops. If there are several ops, an op of the host precedes the last one.
 ///
 /// # Panics
-/// Never: a text grows.
+/// Never: writing to a string cannot fail.
 #[must_use]
 pub fn ops_csv_of(ops: &[DescribedOp]) -> String {
     let tensors = ["INPUT_0", "INPUT_1", "OUTPUT_0"].map(tensor_titles);
@@ -114,18 +116,18 @@ pub fn ops_csv_of(ops: &[DescribedOp]) -> String {
     csv
 }
 
-/// Writes the device log of ops into a folder of TT-Metal's logs.
+/// Writes the device log of ops to the subfolder `.logs` of a folder.
 ///
 /// # Panics
-/// If it cannot be written.
+/// If the log cannot be written.
 pub fn write_device_log(folder: &Path, ops: &[DescribedOp]) {
     write(&folder.join(".logs/profile_log_device.csv"), &device_log_of(ops));
 }
 
-/// Writes the ops CSV of ops below the folder's reports.
+/// Writes the ops CSV of ops below the subfolder `reports` of a folder.
 ///
 /// # Panics
-/// If it cannot be written.
+/// If the ops CSV cannot be written.
 pub fn write_ops_csv(folder: &Path, ops: &[DescribedOp]) {
     write(&folder.join("reports/today/ops_perf_results_today.csv"), &ops_csv_of(ops));
 }

@@ -1,6 +1,6 @@
-//! The captures of this folder: where they lie, and what they hold; and a folder as TT-Metal leaves it.
+//! Paths and contents of the sample captures in this folder, and generated folders of TT-Metal.
 //!
-//! A missing or unreadable capture ends the test that asked for it.
+//! The functions panic if a capture is missing or unreadable.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
@@ -14,31 +14,31 @@ use reader::readout::Readout;
 use recording::device_log::read_device_log_file;
 use std::path::{Path, PathBuf};
 
-/// The path of a capture, by its name in this folder.
+/// Returns the path of a capture, by its name in this folder.
 #[must_use]
 pub fn capture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// The path of a device log from Mesham's runs.
+/// Returns the path of a device log from the repository mesham/tt-sim.
 #[must_use]
 pub fn log_path(capture: &str) -> PathBuf {
     capture_path("mesham-tt-sim").join(capture).join("profile_log_device.csv")
 }
 
-/// Reads a device log from Mesham's runs.
+/// Reads a device log from the repository mesham/tt-sim.
 ///
 /// # Panics
-/// If it cannot be read.
+/// If the log cannot be read.
 #[must_use]
 pub fn read_capture(capture: &str) -> Readout {
     read_device_log_file(log_path(capture)).unwrap()
 }
 
-/// The log that the lines of `mockDeviceLog.json` were taken from.
+/// Rebuilds the device log from which the rows of `mockDeviceLog.json` were taken.
 ///
 /// # Panics
-/// If they cannot be read.
+/// If the rows cannot be read.
 #[must_use]
 pub fn log_of_json() -> String {
     let json = std::fs::read(capture_path("ttnn-visualizer/mockDeviceLog.json")).unwrap();

@@ -1,8 +1,8 @@
-//! The long run of the decoder: `cargo run --release -p tests --example fuzz_words -- WORDS`.
+//! Long fuzz run of the lane decoder: `cargo run --release -p tests --example fuzz_words -- WORDS`.
 //!
-//! Decodes that many words, adversarial and random ones, over many lanes and on all
-//! processors, checks each lane as the fuzzer does, and prints what came of it. The words
-//! depend on their number alone, so that a run which panics panics again.
+//! Decodes `WORDS` words, adversarial and random ones, in many lanes and on all processors. Checks
+//! each lane as the fuzzer does, and prints counts of the decoded records. The number of a lane
+//! determines its words, so a run that panics can be repeated.
 
 use std::{
     process::ExitCode,
@@ -16,7 +16,7 @@ use tests::{
 
 use host_reader::decode::{LaneDecoder, LaneState};
 
-/// Words that a lane is given at once.
+/// Number of words of each lane.
 const LANE_WORDS: usize = 1 << 16;
 
 fn main() -> ExitCode {
@@ -35,11 +35,11 @@ fn main() -> ExitCode {
     });
     let seconds = begin.elapsed().as_secs_f64();
     totals.print(seconds);
-    // A thread that panicked has taken its counts along.
+    // If a thread panicked, its lanes are missing in the totals.
     if totals.lanes == lanes { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Counts of the input and of what was decoded from it.
+/// Counts of the input and of the decoded output.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     lanes: u64,
@@ -90,8 +90,8 @@ fn work(next: &AtomicU64, lanes: u64) -> Totals {
     }
 }
 
-/// Every fourth lane is random; the others are words with a meaning for the decoder. Each is
-/// read in two pieces.
+/// Generates a lane and decodes it in two reads. Every fourth lane is random. The other lanes
+/// consist of words that have a meaning for the decoder.
 fn decode(lane: u64, words: &mut Vec<u32>) -> Totals {
     let mut dice = Dice::new(lane);
     let context = fuzz::lane_context(dice.byte());

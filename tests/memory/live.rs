@@ -1,4 +1,4 @@
-//! Live reads of kernels that never end: every zone arrives, and memory stays flat.
+//! Live reads of kernels that never end: every zone is read, and the memory in use does not grow.
 
 use super::{CORES, ONE_AT_A_TIME, live_bytes, mesh, place};
 use host_reader::{
@@ -20,12 +20,13 @@ const RING_CELLS: u64 = 256;
 const LAUNCH_CELLS: u64 = 2;
 const PROGRAM: u32 = 7;
 const FIRST_TIME: u64 = 1 << 40;
-/// Cycles from the end of one zone to that of the next.
+/// Cycles from the end of a zone to the end of the next zone of its lane.
 const STEP: u64 = 100;
 const MOST_BATCHES: usize = 40;
-/// Columns of the batches that wait and of two reads beside them.
+/// Maximum growth of memory: the columns of the batches that wait for the consumer and of two more
+/// reads.
 const FLAT_BYTES: i64 = 1 << 20;
-/// Reads until all memory is there that is ever needed.
+/// Number of reads before memory is measured. By then, all buffers have reached their final size.
 const WARM_UP: u64 = 100;
 
 /// Returns the id, start and end of the zone with this number in its lane.
@@ -35,7 +36,8 @@ fn zone(number: u64) -> (ZoneId, u64, u64) {
     (id, end - number % 99, end)
 }
 
-/// A chip whose RISCs fill their rings whenever these were read, in one launch each.
+/// A chip with one launch on each RISC. Whenever the host has read the rings, all RISCs fill their
+/// rings again.
 struct Endless {
     image: DeviceImage,
     /// Cells that each RISC has written.
@@ -108,7 +110,7 @@ impl Mesh for Endless {
     }
 }
 
-/// Compares the zones of a batch with those that come next in its lane.
+/// Checks that the zones of a batch are the next zones of the batch's lane.
 fn check(batch: &Batch, taken: &mut [u64; LANES]) {
     assert_eq!(batch.program.map(|program| program.base()), Some(PROGRAM));
     assert_eq!(batch.losses.record_count(), 0);

@@ -1,9 +1,11 @@
-//! Memory over many reads, as the allocator counts it. By itself, since other tests in the
-//! same program would be counted along; the tests in here wait for each other.
+//! Tests of memory use over many reads, as counted by the allocator.
 //!
-//! `KPROF_LIVE_ZONES` sets how many zones of launches that never end are read live; `.ci/full` reads
-//! a billion. `KPROF_LIVE_SECONDS` sets how long one launch is simulated; `.ci/full` simulates a
-//! minute.
+//! They are a separate program, because the allocations of other tests would be counted too. For
+//! the same reason, the tests in this program do not run at the same time.
+//!
+//! `KPROF_LIVE_ZONES` sets how many zones of never-ending launches are read live; `.ci/full` reads
+//! a billion. `KPROF_LIVE_SECONDS` sets the simulated duration of one launch; `.ci/full` simulates
+//! a minute.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -30,7 +32,7 @@ use wire::{control::ext, run::IdPacking};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Held by the test that runs.
+/// Lock held by the test that is running.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const CORES: u32 = 4;
@@ -38,7 +40,7 @@ const REGION: u64 = 0x1000;
 const ZONES: u32 = 125;
 const RUNS: u32 = 8;
 const READS: u32 = 1_000;
-/// Reads until all memory is there that is ever needed.
+/// Number of reads before memory is measured. By then, all buffers have reached their final size.
 const WARM_UP: u32 = 20;
 
 fn place(flat_id: u32) -> Noc0Coord {
@@ -69,7 +71,7 @@ fn run(flat_id: u32, risc: u32, launch: u32) -> Vec<u32> {
     words
 }
 
-/// Every RISC pushes some runs into a lane that begins anew.
+/// Makes every RISC push some runs into its lane, from the start of the lane on.
 fn push(mesh: &mut MeshImage, number: u32) {
     for lane in 0..CORES * 5 {
         let (flat_id, risc) = (lane / 5, lane % 5);
@@ -92,7 +94,7 @@ fn push(mesh: &mut MeshImage, number: u32) {
     }
 }
 
-/// Growth of memory over a thousand reads.
+/// Growth of the memory in use during a thousand reads.
 #[derive(Debug)]
 struct Growth {
     /// Bytes in use after the warm-up, and at the end.
@@ -110,7 +112,7 @@ fn live_bytes() -> i64 {
     i64::try_from(stats.bytes_allocated).unwrap() - i64::try_from(stats.bytes_deallocated).unwrap()
 }
 
-/// Reads a thousand times; `keep` says what becomes of each read.
+/// Reads a mesh a thousand times. Each readout is passed to `keep`, which keeps or drops it.
 fn read_a_thousand_times(mut keep: impl FnMut(Readout)) -> Growth {
     let mut mesh = mesh();
     let mut reader = Reader::new(ReadOptions::default());
@@ -128,7 +130,7 @@ fn read_a_thousand_times(mut keep: impl FnMut(Readout)) -> Growth {
     growth
 }
 
-/// Growth that a thousand reads are allowed.
+/// Maximum growth of memory over a thousand reads, in bytes.
 const FLAT_BYTES: i64 = 16 << 10;
 
 #[test]
@@ -137,7 +139,7 @@ fn memory_stays_flat_over_a_thousand_reads_and_the_check_sees_leaks() {
     let flat = read_a_thousand_times(drop);
     assert!(flat.grown_bytes() < FLAT_BYTES, "{flat:?}");
 
-    // A consumer that keeps one lane of each read, the smallest leak that matters.
+    // This consumer keeps one lane of each read: the smallest leak that the test must detect.
     let mut kept = Vec::new();
     let leaking = read_a_thousand_times(|mut read| kept.push(read.devices[0].lanes.pop()));
     assert!(leaking.grown_bytes() > 100 * FLAT_BYTES, "{leaking:?}");

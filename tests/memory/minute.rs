@@ -40,20 +40,22 @@ use std::{
 };
 use wire::Risc;
 
-/// Average cycles of a zone, and cycles from a zone to the next. A zone takes half to one and a half
-/// times its average, so one zone in eight takes two cells.
+/// Average cycles of a zone. A zone takes half to one and a half times its average, so one zone in
+/// eight takes two cells. `PAUSE_CYCLES` are the cycles between two zones.
 const ZONE_CYCLES: u32 = 50_000;
 const PAUSE_CYCLES: u32 = 50_000;
 /// Wormhole: cycles in a microsecond.
 const CYCLES_PER_US: u64 = 1_000;
-/// Zones of a lane in two minutes, so that the kernel does not end.
+/// Number of zones of the kernel in each lane. They take two minutes, so the kernel does not end
+/// during the test.
 const ZONES: u32 = 1_200_000;
-/// Simulated time between two reads; the rings have room for twice as long.
+/// Simulated time between two reads. The rings have room for the records of twice this time.
 const PAUSE_NS: u64 = 10_000_000;
-/// Low bits of the clocks that wrap, each on one core, and the part of the run after which they do.
+/// Clocks that wrap: the number of low bits that wrap, and the numerator and denominator of the
+/// fraction of the run after which they wrap. Each entry is applied to one core.
 const WRAPS: [(u32, u64, u64); 3] = [(44, 1, 3), (47, 1, 2), (48, 2, 3)];
-/// Growth of the memory in use after the first tenth of the run. The batches of two reads wait for
-/// the consumer now and then.
+/// Maximum growth of the memory in use after the first tenth of the run. At times, the batches of
+/// two reads wait for the consumer.
 const FLAT_BYTES: i64 = 256 << 10;
 
 fn seconds() -> u64 {
@@ -81,7 +83,7 @@ fn mesh(core_count: usize) -> (SimulatedMesh, Vec<TileCoord>) {
     (mesh, cores)
 }
 
-/// Returns the lanes of cores of the chip.
+/// Returns the lanes of all RISCs of these cores.
 fn lanes(cores: &[TileCoord]) -> impl Iterator<Item = LaneId> {
     let riscs = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
     let lane = |core: &TileCoord, risc| {
@@ -104,7 +106,7 @@ fn has_object_code() -> bool {
     machine::has_object_code()
 }
 
-/// Memory in use over a run, in bytes.
+/// Maximum memory in use during the first tenth of a run and during the whole run, in bytes.
 #[derive(Debug, Default)]
 struct Peaks {
     first_tenth: i64,
@@ -129,7 +131,7 @@ struct PacedMesh {
     was_read: bool,
 }
 
-/// What the consumer of the reads learns about the mesh.
+/// State of the mesh, shared with the thread that consumes the reads.
 #[derive(Default)]
 struct Followed {
     records: Streamed,
@@ -143,7 +145,7 @@ impl PacedMesh {
         Self { simulated, description, truth: Arc::clone(truth), was_read: false }
     }
 
-    /// Accesses the chip. What the access may have seen is then in the truth.
+    /// Accesses the chip. Afterwards, adds all cells that the access may have read to the truth.
     fn access<T>(&mut self, access: impl FnOnce(&mut dyn Device) -> T) -> T {
         let result = access(self.simulated.device(0).unwrap());
         let mut truth = lock(&self.truth);
@@ -163,7 +165,7 @@ impl Mesh for PacedMesh {
         1
     }
 
-    /// A read asks for the device before its accesses.
+    /// A read calls this function before its accesses, so time passes here between two reads.
     fn device(&mut self, _: usize) -> Option<&mut dyn Device> {
         if std::mem::take(&mut self.was_read) {
             self.simulated.wait_ns(PAUSE_NS);
@@ -199,7 +201,7 @@ impl Device for PacedMesh {
     }
 }
 
-/// Number of zones that a lane has at least after the run.
+/// Returns the minimum number of zones of a lane at the end of the run.
 fn zones_at_least() -> u64 {
     let period_us = u64::from(ZONE_CYCLES + PAUSE_CYCLES) / CYCLES_PER_US;
     seconds() * 1_000_000 / period_us * 99 / 100
@@ -239,14 +241,15 @@ fn a_minute_of_one_launch_is_read_live_in_flat_memory() {
     let truth = lock(&truth);
     assert_eq!((truth.failure_count, taken.len()), (0, 5 * cores.len()));
     assert!(taken.values().all(|count| *count >= zones_at_least()), "{taken:?}");
-    // What was published during the last read remains for another one.
+    // Cells that were published during the last read are still unread.
     assert!(truth.records.len() < 5 * cores.len() * 8, "{}", truth.records.len());
     let zones: u64 = taken.values().sum();
     println!("{} s, {zones} zones, {peaks:?}", seconds());
     assert!(peaks.all - peaks.first_tenth < FLAT_BYTES, "{peaks:?}");
 }
 
-/// Number of zones of a lane, with a hash of their ids, starts and ends in the order of their ends.
+/// Number of zones of a lane, and a hash of their ids, starts and ends. The zones are in the order
+/// of their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LaneSum {
     zones: usize,
@@ -310,8 +313,9 @@ fn a_minute_of_one_launch_is_captured_in_flat_memory() {
     assert_captured(&read, &sums, truth);
 }
 
-/// Compares the zones of a readout with the truth: with the sums of zones before the last two reads,
-/// then with the zones since then. The last of those may not have been published at the last read.
+/// Compares the zones of a capture with the truth. Zones before the last two reads are compared by
+/// their hash, and later zones one by one. The last zones may not have been published at the last
+/// read.
 fn assert_captured(read: &Readout, sums: &BTreeMap<LaneId, LaneSum>, mut since: Streamed) {
     let timeline = Timeline::from_readout(read);
     assert_eq!(timeline.lanes().count(), sums.len());

@@ -1,10 +1,10 @@
-//! Checks that hold for any input, used by the fuzzers, the system tests and the long run.
+//! Checks that hold for any input, used by the fuzzers, the system tests and the long fuzz run.
 //!
 //! | question | module |
 //! |---|---|
 //! | Which properties hold for arbitrary bytes? | [`fuzz`] |
 //! | Which bytes reach deep into the readers? | [`noise`] |
-//! | What does a launch leave on a chip? | [`launch`] |
+//! | What does a launch write to a chip's memory? | [`launch`] |
 //! | What was pushed, record by record? | `pushed`, with the feature `simulator` |
 //! | Which seed is new? | [`seed`] |
 

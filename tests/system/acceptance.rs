@@ -1,4 +1,4 @@
-//! Workloads that mirror upstream's own tests, with figures calculated by hand.
+//! Workloads that mirror TT-Metal's own tests, with figures calculated by hand.
 //!
 //! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves two
 //! guaranteed zones per RISC, `-FW` and `-KERNEL`.
@@ -159,7 +159,7 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
     let outcome = run(&wormhole(), "multi-op-overflow", None);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Brisc, "BRISC-KERNEL"), 1000);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
-    // Upstream keeps 200 launches, as it pushes a TRISC's old words again with every launch. Our
+    // TT-Metal keeps 200 launches, as it pushes a TRISC's old words again with every launch. Our
     // runtime pushes only the runs of the launch, so the 280 compute launches fit.
     for risc in [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2] {
         assert_eq!(kernels_per_core(&outcome, CORES, risc, "TRISC-KERNEL"), 280);

@@ -15,7 +15,7 @@ use sim::{arch::TileCoord, program::Emission, truth::Truth};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{PacketKind, RunHostId};
 
-/// Records by lane and program.
+/// Numbers of records by lane and program.
 pub(crate) type Account = BTreeMap<(LaneId, RunHostId), Emission>;
 
 /// The zone that the runtime itself records around a push within a launch.
@@ -49,7 +49,7 @@ pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     account
 }
 
-/// Returns the ledger's launches without a kernel, by chip and core.
+/// Returns the number of launches without a kernel in the ledger, by chip and core.
 pub(crate) fn left_out(readout: &Readout) -> BTreeMap<(u32, TileCoord), u64> {
     let entries = readout.losses.entries();
     let left_out = entries.filter(|(key, _)| key.cause == LossCause::ValidateOff);
@@ -108,8 +108,9 @@ pub(crate) fn total(account: &Account) -> Emission {
 
 /// Asserts that the kept and the lost records add up to the emitted records in every lane.
 ///
-/// The comparison is by record if L1 was full, and by marker if DRAM was full. It is by program if
-/// the ledger names all of them; otherwise no program has more than it emitted.
+/// If all losses of a lane have a known program and kind, records are compared by program and kind.
+/// Otherwise, the other losses must equal the missing records in number of markers, and no program
+/// may have more records than it emitted.
 #[track_caller]
 pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Truth) {
     let (known, unknown) = lost(readout);

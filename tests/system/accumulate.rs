@@ -31,8 +31,8 @@ fn config(arch: Arch) -> MeshConfig {
     MeshConfig::new(23).with_chip(chip)
 }
 
-/// Returns launches of a program with one zone on all RISCs of some cores, numbered from `first`
-/// on. A run of this program has 16 words.
+/// Returns launches of a program with one zone, on all RISCs of some cores. The program ids start
+/// at `first`. A run of this program has 16 words.
 fn launches(config: &MeshConfig, first: u32, count: u32, cores: usize) -> Vec<Launch> {
     let launch = |launch: Launch| {
         let cycles = 100 + launch.program_id % 97;
@@ -103,7 +103,7 @@ fn assert_whole(outcome: &Outcome) {
     assert!(odd.is_empty(), "{odd:?}");
 }
 
-/// Upstream's check of the mode: at least 20,000 rows of workers, including zones of pushes.
+/// TT-Metal's check of the mode: at least 20,000 rows of workers, including zones of pushes.
 #[test]
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const CORES: usize = 8;
@@ -127,7 +127,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
             ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
         assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
 
-        // The same launches with one push per launch record the same.
+        // The same launches with one push per launch give the same records.
         let mut host = Host::new(&plain, CaptureMode::Workers);
         host.run(launches(&plain, 1, LAUNCHES, CORES));
         host.read(true);

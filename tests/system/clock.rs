@@ -58,8 +58,9 @@ fn error_at(clock: &MeshClock, chip: &Chip, tile: Tile, ps: u64, origin_ns: f64)
     host_error(clock, (tile.chip, core), aligned, true_ns)
 }
 
-/// Returns the error of the host time of an aligned time of a core, and the bound of this error:
-/// that of the chip's clock at the earliest and the latest time that the core's offset allows.
+/// Returns the error of a core's aligned time after conversion to host time, and the bound of this
+/// error. The bound is the larger bound of the chip's clock at the earliest and the latest time
+/// that the core's offset allows.
 #[expect(clippy::cast_possible_truncation, reason = "an offset of some hundred cycles")]
 fn host_error(
     clock: &MeshClock,
@@ -91,11 +92,13 @@ fn worker(mesh: &mut SimulatedMesh, index: usize, nth: usize) -> CoreDescription
     workers.nth(nth).unwrap().clone()
 }
 
-/// Pings of each reference in a second, as many as TT-Metal makes.
+/// Number of pings of each reference tile in one second, and their distance in ns. TT-Metal makes
+/// the same number of pings.
 const PINGS_OF_A_SECOND: (u32, u64) = (249, 4_000_000);
 
 /// Relates the clocks of a mesh to the host's clock in one session: bursts at both ends, and pings
-/// of each reference in between, given by their number and their distance in nanoseconds.
+/// of each reference tile in between. The arguments are the number of pings and their distance in
+/// ns.
 fn synchronise(mesh: &mut impl Mesh, (ping_count, spacing_ns): (u32, u64)) -> MeshClock {
     let mut samples = MeshSamples::default();
     samples.open(mesh);

@@ -1,7 +1,7 @@
-//! Hardware counters from the registers to the host: every value read equals what the simulated
-//! coprocessor did.
+//! Hardware counters, from the registers to the host: every value that is read equals the activity
+//! of the simulated coprocessor.
 //!
-//! Counters are read in one run or over several, and started by the firmware or by the kernel.
+//! Counters are read in one run or over several runs, and started by the firmware or by the kernel.
 
 use crate::support::{Outcome, has_object_code, outcome};
 use host_reader::{
@@ -38,8 +38,8 @@ fn counter_arch(arch: Arch) -> CounterArch {
     }
 }
 
-/// Returns the expected value of a counter, by a separate list of the counters that the simulator
-/// models.
+/// Returns the expected value and cycles of a counter. The list of modelled counters here is
+/// separate from the simulator's list.
 fn expected(name: &str, truths: &[&CounterTruth]) -> Option<(u64, u64)> {
     let of = |bank, count: fn(&CounterTruth) -> u64| {
         let truth = truths.iter().find(|truth| truth.bank == bank)?;
@@ -70,7 +70,7 @@ fn compare(samples: &[CounterSample], truths: &BTreeMap<TileCoord, Vec<&CounterT
     known
 }
 
-/// Returns the truths of one launch, by core.
+/// Returns the true counter values of one launch, by core.
 fn truths_of(outcome: &Outcome, program_id: u32) -> BTreeMap<TileCoord, Vec<&CounterTruth>> {
     let all = outcome.truth.counters.iter();
     all.map(|((_, core), truths)| {
@@ -194,8 +194,8 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
     }
 }
 
-/// Returns a kernel that operates the counters itself; the hardware counts, and the firmware does
-/// not take part.
+/// Returns a kernel that starts and stops the counters itself. The firmware does not operate the
+/// counters.
 fn counted_kernel() -> ObjectKernel {
     let emission = Emission { data: 62, ..Emission::NONE };
     ObjectKernel::new("counted_instructions").with_emission(emission)

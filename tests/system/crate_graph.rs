@@ -1,4 +1,4 @@
-//! The graph of the crates in `docs/architecture.md`, drawn from cargo's metadata.
+//! Test of the crate graph in `docs/architecture.md`, which is drawn from cargo's metadata.
 
 use crate::structure::{own_dependencies, packages, repository, text};
 use std::{

@@ -1,5 +1,5 @@
 //! Dispatch cores: every command of the queue is found with its meaning, and the figures of
-//! upstream's own tests are reproduced.
+//! TT-Metal's own tests are reproduced.
 //!
 //! # Compatibility
 //! `test_dispatch_cores`, `test_dispatch_cores_extended_worker` and `test_ethernet_dispatch_cores`
@@ -259,7 +259,7 @@ fn assert_source(outcome: &Outcome) {
     assert!(count > 0);
 }
 
-/// Returns the zones and values of the dispatch kernels in order, by the name of their zones.
+/// Returns the zones and values of the dispatch kernels in order, by name of the kernel's zones.
 fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
     let mut duties = BTreeMap::new();
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
@@ -303,7 +303,7 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
             assert_eq!(found[duty].0.len(), zones.len(), "{arch} {duty}");
             assert_eq!(&found[duty].1, values, "{arch} {duty}");
         }
-        // The subordinate's first zone is its setup, and the last is its end.
+        // The first zone of the subordinate dispatcher is its setup, and the last zone is its end.
         let sent = &found["CQ-DISPATCH-SUBORDINATE"].0[1..11];
         let mut before = 0;
         for (zone, (first, last)) in sent.iter().zip(spans(&outcome).into_values()) {
@@ -438,7 +438,7 @@ fn programs_that_fit(lane_words: usize) -> usize {
 
 /// `test_dispatch_cores_extended_worker`: 1000 matrix products.
 ///
-/// Upstream's figure of 87 is not the number of products. It is the number of products whose
+/// TT-Metal's figure of 87 is not the number of products. It is the number of products whose
 /// commands fit into the dispatcher's lane (103 in an earlier revision with fewer commands per
 /// program).
 #[test]

@@ -30,7 +30,7 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
     pub(crate) workload: &'static str,
     pub(crate) ops: u32,
-    /// Number of cores on which launches run; `None` for those that the workload chooses.
+    /// Number of cores on which launches run; `None` for the cores that the workload chooses.
     pub(crate) cores: Option<usize>,
     pub(crate) policy: Policy,
     /// Simulated time between two reads; `None` for a host that reads after the run.
@@ -40,24 +40,26 @@ pub(crate) struct Case {
     pub(crate) relays: Relays,
 }
 
-/// The relays of a run, and what becomes of them.
+/// The relays of a run, and the times at which a relay dies and is replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relays {
     pub(crate) count: u32,
     pub(crate) sink: RelaySink,
-    /// True if the host has no access to its memory that the chip writes.
+    /// True if the host cannot access the part of its memory that the chip writes to.
     pub(crate) is_sink_hidden: bool,
     pub(crate) ring_bytes: u32,
-    /// When the first relay dies, from the first launch on.
+    /// Time from the first launch to the death of the first relay, in ns; `None` if it does not
+    /// die.
     pub(crate) death_ns: Option<u64>,
-    /// True if it dies between counting a frame and telling the producer.
+    /// True if the relay dies after it has counted a frame and before it has told the producer.
     pub(crate) is_before_telling: bool,
-    /// When the successor of a lone relay begins, from the first launch on.
+    /// Time from the first launch to the start of the relay's successor, in ns. Only a single relay
+    /// can have a successor.
     pub(crate) succession_ns: Option<u64>,
 }
 
 impl Relays {
-    /// The host drains rings by itself.
+    /// No relays: the host drains the rings itself.
     pub(crate) const NONE: Self = Self::living(0, 1 << 16);
 
     /// Returns relays that do not die.
@@ -74,7 +76,7 @@ impl Relays {
     }
 }
 
-/// A chip as its host reads it: some accesses fail.
+/// A chip as seen by a host whose accesses sometimes fail.
 pub(crate) struct HostMesh<'a> {
     pub(crate) simulated: &'a mut SimulatedMesh,
     description: DeviceDescription,
@@ -144,13 +146,13 @@ impl Device for HostMesh<'_> {
 }
 
 impl Case {
-    /// Returns the case with launches on one to eight cores, which run a seed many times as fast.
+    /// Returns the case with launches on one to eight cores, which makes a run many times faster.
     pub(crate) fn on_few_cores(self) -> Self {
         let cores = Stream::new(self.seed, &[0x57_0003]).between(1, 8);
         Self { cores: usize::try_from(cores).ok(), ..self }
     }
 
-    /// Returns a mesh with the launches waiting, and the time at which they were enqueued.
+    /// Returns a mesh with enqueued launches, and the time at which they were enqueued, in ns.
     fn mesh(self, rule: Option<&Arc<dyn Rule>>) -> (SimulatedMesh, u64) {
         let config = MeshConfig::new(self.seed)
             .with_chip(ChipConfig::new(self.arch))
@@ -191,7 +193,7 @@ impl Case {
     pub(crate) fn run(self, rule: Option<&Arc<dyn Rule>>) -> (Outcome, SimulatedMesh) {
         let mut readout = Readout::default();
         let mesh = self.read(rule, |reader, mesh| {
-            // A read of no core fails as a whole, and changes nothing.
+            // If no core can be read, the whole read fails and changes nothing.
             if let Ok(read) = reader.read(mesh) {
                 readout.append(read);
             }
@@ -236,8 +238,8 @@ impl Case {
         mesh
     }
 
-    /// Runs the launches and returns the records of each lane, read live, with those of the truth, and
-    /// what was lost.
+    /// Runs the launches with live reads. Returns the records read in each lane, the streamed
+    /// records in the truth, and the losses.
     pub(crate) fn run_live(self, rule: Option<&Arc<dyn Rule>>) -> (Found, Found, LossLedger) {
         let (mut found, mut losses) = (Found::new(), LossLedger::default());
         let mut mesh = self.read(rule, |reader, mesh| {
@@ -246,7 +248,7 @@ impl Case {
         (found, self.streamed(&mut mesh), losses)
     }
 
-    /// Returns the records that each lane has streamed.
+    /// Returns the records that each lane has streamed, from the simulator's truth.
     pub(crate) fn streamed(self, mesh: &mut SimulatedMesh) -> Found {
         assert_eq!(mesh.execution_failures().count(), 0, "{self:?}");
         let mut streamed = Streamed::default();
@@ -260,7 +262,8 @@ fn first_workers(mesh: &SimulatedMesh, count: usize) -> CoreSelection {
     CoreSelection::At(workers.take(count).collect())
 }
 
-/// Reads once and adds what was found. A read of no core fails as a whole, and changes nothing.
+/// Reads once and adds the records and losses of the read. If no core can be read, the whole read
+/// fails and changes nothing.
 pub(crate) fn read_into(
     found: &mut Found,
     losses: &mut LossLedger,
@@ -274,7 +277,8 @@ pub(crate) fn read_into(
     }
 }
 
-/// Asserts that every record that was streamed has been read once, whatever was dropped before.
+/// Asserts that every streamed record was read exactly once, regardless of records that were
+/// dropped before streaming.
 #[track_caller]
 pub(crate) fn assert_each_once(case: &Case, (found, truth): (&Found, &Found)) {
     assert_eq!(found.keys().collect::<Vec<_>>(), truth.keys().collect::<Vec<_>>(), "{case:?}");

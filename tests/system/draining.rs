@@ -1,7 +1,9 @@
-//! The rate at which drains keep up, and their cost to the kernels on the cores that they read.
+//! Tests of the rate at which the host and relays can drain rings, and of the slowdown of kernels
+//! by these drains.
 //!
-//! `KPROF_RELAY_ZONES` and `KPROF_HOST_ZONES` set the zones of each of 320 lanes, of which `.ci/full`
-//! streams a million, and `KPROF_JITTER_COUNT` the random runs whose durations are compared.
+//! `KPROF_RELAY_ZONES` and `KPROF_HOST_ZONES` set the number of zones on each of 320 lanes;
+//! `.ci/full` uses a million. `KPROF_JITTER_COUNT` sets the number of random runs of which
+//! durations are compared.
 
 use crate::{streamed::Streamed, support::has_object_code};
 use host_reader::{
@@ -24,17 +26,18 @@ use sim::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{Risc, RunHostId, stream::Policy};
 
-/// Lanes of 64 cores.
+/// Number of lanes of 64 cores.
 const LANES: usize = 320;
 
-/// Bytes of the ring of each of four gatherers.
+/// Size of the ring of each of the four gatherers, in bytes.
 const RING_BYTES: u32 = 1 << 22;
 
-/// Reads of L1 in a zone: the next zone begins at most 110 cycles after the zone's start.
+/// Number of reads of L1 in a zone. With this number, a zone starts at most 110 cycles after the
+/// start of the zone before it.
 const ZONE_READS: u32 = 2;
 
-/// A host that reads 200 GB/s, since this test measures the relays. They write 24 GB/s; a host on
-/// PCIe would read 1.6 GB/s, and the rest would wait in DRAM.
+/// A host that reads 200 GB/s, because this test measures the relays. The relays write 24 GB/s. A
+/// host on PCIe would read only 1.6 GB/s, and the other records would wait in DRAM.
 const FAST_HOST: HostTiming = HostTiming {
     read_latency_ps: 100_000,
     write_latency_ps: 50_000,
@@ -60,7 +63,8 @@ fn zones_mesh(relays: u32, host: HostTiming, stream_policy: Policy) -> Simulated
     mesh
 }
 
-/// Returns a launch of zones on all RISCs of the first cores, each with a number of reads of L1.
+/// Returns a launch of zones on all RISCs of the first cores. Each zone contains `zone_reads` reads
+/// of L1.
 fn zones_launch(mesh: &SimulatedMesh, cores: usize, (zones, zone_reads): (u32, u32)) -> Launch {
     let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("reads").unwrap());
     let program = Arc::new(Program::new("zones").with_kernel_on_all(&kernel));
@@ -75,7 +79,7 @@ fn read_cores(mesh: &SimulatedMesh, cores: usize) -> ReadCores {
     ReadCores::at(workers.map(|core| Noc0Coord { x: core.x, y: core.y }))
 }
 
-/// The kernel's zones that have been read in one lane.
+/// The kernel's zones that have been read in one lane. Starts are in cycles.
 #[derive(Clone, Copy, Default)]
 struct LaneZones {
     count: u64,
@@ -85,7 +89,7 @@ struct LaneZones {
     last_start: u64,
 }
 
-/// Compares batches with the truth, record by record. Both are dropped after the comparison.
+/// Comparison of batches with the truth, record by record. Compared records are dropped.
 #[derive(Default)]
 struct Comparison {
     truth: Streamed,
@@ -168,14 +172,16 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     eprintln!("{zones} zones, at most {most_waiting} records at once");
 }
 
-/// Reads of L1 in a zone: the next zone begins at most 800 cycles after the zone's start.
+/// Number of reads of L1 in a zone. With this number, a zone starts at most 800 cycles after the
+/// start of the zone before it.
 const SLOW_ZONE_READS: u32 = 53;
 
-/// Zones of each lane in a launch before the measured one. They fit into a ring.
+/// Number of zones of each lane in a first launch, which is not measured. They fit into a ring.
 const FIRST_ZONES: u32 = 100;
 
-/// Wait of a RISC until the host has read its ring. In the model, the host is interrupted for up to 20 us
-/// now and then, and rings have less room than that if several interruptions meet.
+/// Policy that makes a RISC wait until the host has read the RISC's ring. In the model, the host is
+/// sometimes interrupted for up to 20 us. If several interruptions follow each other, a ring has
+/// too little room.
 const WAIT: Policy = Policy::Block { cycles_log2: 20 };
 
 #[test]
@@ -226,17 +232,19 @@ fn a_host_without_relays_keeps_up_with_a_zone_every_800_cycles_on_320_lanes() {
     );
 }
 
-/// Kernels of launches whose records all fit into the rings, so that none is lost without a drain.
+/// Kernels of launches. All records of a launch fit into the rings, so none is lost without a
+/// drain.
 const KERNELS: [&str; 3] = ["reads", "steps", "numbers"];
 
 /// RISCs of a Tensix core.
 const RISCS: [Risc; 5] = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
 
-/// Who reads the rings while kernels run.
+/// Readers of the rings while kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drains {
     relays: u32,
-    /// Simulated time between two reads of the host, if it reads meanwhile.
+    /// Simulated time between two reads of the host; `None` if the host does not read while kernels
+    /// run.
     host_pause_ns: Option<u64>,
     /// Simulated time before the first launch.
     delay_ns: u64,
@@ -295,7 +303,7 @@ impl Jitter {
                 reader.read_live(&mut mesh).unwrap();
             }
             mesh.run_to_completion();
-            // Rings are empty when the next launch begins.
+            // After this wait, the rings are empty when the next launch begins.
             mesh.wait_ns(50_000);
             let read = reader.read_live(&mut mesh).unwrap();
             assert!(read.readout.losses.is_empty(), "{self:?}, {drains:?}");
@@ -322,7 +330,8 @@ fn differences(pairs: &Pairs) -> Vec<f64> {
 /// No drain while kernels run.
 const ALONE: Drains = Drains { relays: 0, host_pause_ns: None, delay_ns: 0 };
 
-/// No drain, and a later begin, which relays cause as well: shows what the delay alone changes.
+/// No drain, but a later start of the launches. Relays delay the start too, so this case shows the
+/// effect of the delay alone.
 const LATER: Drains = Drains { delay_ns: 100_037, ..ALONE };
 
 /// The drains whose cost is measured.
@@ -333,19 +342,19 @@ const DRAINS: [Drains; 4] = [
     Drains { relays: 2, host_pause_ns: Some(20_000), ..ALONE },
 ];
 
-/// Maximum change of the duration of 95 of 100 zones and kernels by a drain, in percent.
+/// Maximum change of duration by a drain, in percent, for 95 of 100 zones and kernels.
 ///
 /// A drain delays a load or store by a cycle if it reads the same bank of L1 in that cycle. Such a
-/// delay also shifts the RISCs of the core against each other, so that they meet elsewhere at the
-/// port that they share. If the model has no such delays, 95 % of the durations do not change at
-/// all, with any drain: the bound leaves room for the delays only.
+/// delay also shifts the RISCs of the core against each other, so that they meet at other times at
+/// their shared port. In a model without such delays, 95 % of the durations do not change at all,
+/// with any drain. The bound therefore only has to cover these delays.
 const JITTER_PERCENT: f64 = 0.21;
 
-/// Durations without a drain, each with the same one under a drain.
+/// Durations in cycles: each without a drain, and the same duration with a drain.
 type Pairs = Vec<(u64, u64)>;
 
-/// Prints the figures of paired durations, and returns the relative difference in percent that 95 of
-/// 100 do not exceed.
+/// Prints the figures of paired durations. Returns the relative difference in percent that 95 of
+/// 100 pairs do not exceed.
 fn p95_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
     let shares = differences(pairs);
     let at = |percent: usize| shares[(shares.len() - 1) * percent / 100];
@@ -371,7 +380,7 @@ fn draining_hardly_changes_how_long_zones_and_kernels_take() {
     eprintln!("{count} fresh seeds from {fresh} on");
     let mut found: [(Pairs, Pairs); DRAINS.len() + 1] = Default::default();
     let all = || DRAINS.into_iter().chain([LATER]);
-    // As many fixed seeds, of which there are three.
+    // Fixed seeds: as many as fresh seeds, but at most three.
     for seed in (0..count.min(3)).chain(fresh..fresh + count) {
         let case = Jitter::random(seed);
         let (zones_alone, kernels_alone) = case.run(ALONE);

@@ -9,8 +9,8 @@ use sim::{config::MeshConfig, kernel::ObjectKernel, program::Kernel, workload::W
 use std::collections::BTreeSet;
 use wire::Risc;
 
-/// The last program, which runs on all cores. Before it, six broken launches run, and then a launch
-/// on the other cores.
+/// Program of the last launch, which runs on all cores. Before it, six broken launches run, and
+/// then one launch on the cores that are not broken.
 const LAST_PROGRAM: u32 = 8;
 
 #[test]

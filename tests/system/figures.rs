@@ -39,8 +39,8 @@ use std::{
 };
 
 const FRESH_SEEDS: u64 = 9;
-/// Seeds that failed in the past: an old payload looked like a marker of the future, and shifted
-/// all later times by 2^44 cycles.
+/// Seeds that failed in the past: an old payload was read as a marker with a time in the future,
+/// which shifted all later times by 2^44 cycles.
 const MENDED_SEEDS: [u64; 5] =
     [795_357_502_075, 795_357_502_987, 795_357_503_174, 795_357_503_301, 795_357_503_342];
 

@@ -1,4 +1,4 @@
-//! Reads captures with nothing but the tables of `docs/kprof-format.md`.
+//! Reads captures by the tables of `docs/kprof-format.md` alone, as an independent reader would.
 //!
 //! This reader knows the notation of the page, but no field of any payload. The expected contents
 //! of the sample captures were written by hand.

@@ -1,4 +1,4 @@
-//! Profiler modes that upstream's own tests cover, with their figures: trace replays, trace-only
+//! Profiler modes that TT-Metal's own tests cover, with their figures: trace replays, trace-only
 //! mode, sub-devices.
 
 use crate::{
@@ -157,7 +157,7 @@ fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     }
 }
 
-/// Upstream's `test_trace_run`: at most 4 launches outside of traces, and 5 ops in traces. Each
+/// TT-Metal's `test_trace_run`: at most 4 launches outside of traces, and 5 ops in traces. Each
 /// trace is replayed three times, and then 12, 10 and two times.
 #[test]
 fn each_of_two_traces_has_every_replay_once() {
@@ -198,7 +198,7 @@ fn noc_program() -> Arc<Program> {
     Arc::new(program.with_kernel(Risc::Ncrisc, kernel))
 }
 
-/// Upstream's `test_quick_push_on_noc_profiler`: five ops with NoC events, replayed 600 times. All
+/// TT-Metal's `test_quick_push_on_noc_profiler`: five ops with NoC events, replayed 600 times. All
 /// pushed parts of a run belong to the same replay.
 #[test]
 fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
@@ -279,7 +279,7 @@ fn envelope_truth(outcome: &Outcome, core: TileCoord, first: u64, ops: u64) -> V
     envelopes.into_values().collect()
 }
 
-/// Upstream's `test_device_trace_run`: five firmware and five kernel durations.
+/// TT-Metal's `test_device_trace_run`: five firmware and five kernel durations.
 #[test]
 fn trace_only_mode_records_one_envelope_per_replay_and_core() {
     for arch in Arch::ALL {
@@ -327,7 +327,7 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
     }
 }
 
-/// Upstream's `test_sub_device_profiler`: three programs on two sub-devices.
+/// TT-Metal's `test_sub_device_profiler`: three programs on two sub-devices.
 #[test]
 fn sub_devices_run_side_by_side_on_disjoint_cores() {
     let config = in_one_epoch(Arch::WormholeB0);

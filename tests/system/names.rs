@@ -1,4 +1,5 @@
-//! Checks zone ids in logs from silicon: the id in a line is the hash of the text in the same line.
+//! Checks zone ids in logs of real chips: the id in a line is the hash of the text in the same
+//! line.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 

@@ -1,5 +1,5 @@
-//! First sentences of `explain` on random pipelines. The truth is the time that each pipeline saves
-//! if one of its stages is removed.
+//! Tests of the first sentence of `explain` on random pipelines. The truth is the time that a
+//! pipeline saves if one of its stages is removed.
 //!
 //! To repeat a single failing seed, and print its findings and the truth:
 //!
@@ -138,7 +138,8 @@ impl Case {
         session.run()
     }
 
-    /// Returns the last cores, one of them the straggler; a whole row if they share readers.
+    /// Returns the last four worker cores of the chip, which include the straggler. If cores share
+    /// readers, returns the first row of worker cores.
     fn cores(&self, session: &Session) -> Vec<TileCoord> {
         let cores = session.mesh.chip(0).unwrap().plan().cores();
         let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
@@ -163,7 +164,7 @@ impl Case {
         (end - start) as f64
     }
 
-    /// Returns the percentage by which the pipeline is faster after a change.
+    /// Returns the time that a change of the pipeline saves, in percent of the original time.
     fn gain(&self, whole: f64, change: impl Fn(&mut PipelineShape)) -> f64 {
         let mut other = *self;
         change(&mut other.shape);
@@ -171,7 +172,7 @@ impl Case {
     }
 }
 
-/// Percentage of its time that a pipeline saves without one of its parts.
+/// Percentage of a pipeline's time that is saved if one of its parts takes no time.
 #[derive(Clone, Copy, Debug)]
 struct Gains {
     case: Case,
@@ -235,7 +236,7 @@ impl Gains {
     }
 }
 
-/// Verdict on a first sentence; points are percent of the time.
+/// Verdict on the first sentence of `explain`. One point is one percent of the pipeline's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// The finding names a part whose gain is within 3 points of the largest gain. Its bound is

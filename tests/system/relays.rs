@@ -1,6 +1,6 @@
-//! Relays on whole chips: spare cores gather streamed records while kernels run, and the host reads
-//! their frames from DRAM or finds them in its own memory. Whatever stops or dies, each emitted record is
-//! read or counted.
+//! Relays on whole chips: spare cores gather streamed records while kernels run. The host reads the
+//! relays' frames from DRAM, or finds them in its own memory. Whatever stops or dies, each emitted
+//! record is read or counted.
 //!
 //! `KPROF_RELAYS_COUNT` sets the number of random runs; `.ci/full` makes many.
 
@@ -51,7 +51,7 @@ fn random_case(seed: u64) -> Case {
     };
     let death_ns = [None, Some(110_000 + 10_000 * pick(20) as u64)][pick(2)];
     let is_before_telling = pick(2) == 0;
-    // A successor begins before or after the host has noticed.
+    // A successor begins before or after the host has noticed that the relay is dead.
     let after_ns = [None, Some(30_000), Some(2_200_000)][pick(3)];
     let can_be_succeeded = case.relays.count == 1 && case.pause_ns.is_some();
     let succession_ns = death_ns.zip(after_ns).filter(|_| can_be_succeeded);
@@ -77,8 +77,9 @@ fn check(case: &Case, outcome: &Outcome) {
     assert_in_order(case, readout);
 }
 
-/// Asserts that the records of each launch are in order of time. A launch's records come in several
-/// frames, and a zone that ends in a later frame may have begun before records of an earlier frame.
+/// Asserts that the records of each launch are in time order. The records of a launch come in
+/// several frames, and a zone that ends in a later frame may have begun before records of an
+/// earlier frame.
 fn assert_in_order(case: &Case, readout: &Readout) {
     for lane in readout.lanes() {
         for run in 0..lane.runs.len() {
@@ -126,10 +127,10 @@ fn what_was_emitted_is_in_frames_or_rings_or_is_counted() {
     }
 }
 
-/// Cycles of a gatherer's visit to one core, see `docs/streaming.md`. A relay has two gatherers.
+/// Cycles of a gatherer's visit to one core; see `docs/streaming.md`. A relay has two gatherers.
 const VISIT_CYCLES: u64 = 1000;
 
-/// Tests that a RISC that waits for a relay goes on when the relay has read its ring.
+/// Tests that a RISC that waits for a relay continues after the relay has read the RISC's ring.
 #[test]
 fn a_wait_for_a_relay_ends_when_the_relay_has_read() {
     if !has_object_code() {
@@ -177,7 +178,7 @@ fn a_relay_that_dies_is_replaced_by_the_host() {
     check(&case, &outcome);
     let anomalies = &outcome.readout.anomalies;
     assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 1, "{case:?}");
-    // Kernels waited for the host rather than lose anything.
+    // Kernels waited for the host, so nothing was lost.
     assert!(outcome.readout.losses.is_empty(), "{case:?}: {:?}", outcome.readout.losses);
 }
 
@@ -186,8 +187,8 @@ fn a_relay_that_dies_is_succeeded_by_another_and_each_record_is_read_once() {
     if !has_object_code() {
         return;
     }
-    // The new relay begins before the host has noticed the death of the first relay, after that,
-    // and before the host has read the last frames of the first relay.
+    // The new relay begins before the host has noticed the death of the first relay; after the host
+    // has noticed it; or before the host has read the last frames of the first relay.
     let [wormhole, blackhole] = Arch::ALL;
     let cases =
         [(wormhole, 30_000, 20_000), (blackhole, 2_200_000, 20_000), (wormhole, 30_000, 400_000)];

@@ -29,7 +29,7 @@ use sim::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, stream::Policy};
 
-/// Returns a case of all cores of a chip.
+/// Returns a random case on all cores of a chip.
 fn random_case(seed: u64) -> Case {
     let mut random = Stream::new(seed, &[0x57_0001]);
     let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
@@ -51,7 +51,7 @@ fn random_case(seed: u64) -> Case {
         failures_ppm: [0, 20_000][pick(2)],
         relays: Relays::NONE,
     };
-    // Without a host that reads meanwhile, kernels would wait a second for it.
+    // If the host read only after the run, kernels with this policy would wait a second for it.
     let waits_long = case.policy == Policy::Block { cycles_log2: 30 };
     Case { pause_ns: case.pause_ns.or(waits_long.then_some(1_000_000)), ..case }
 }
@@ -95,8 +95,8 @@ fn check(case: &Case, outcome: &Outcome) {
     }
 }
 
-/// Checks that live reads of the same run find each record that was streamed, with the same losses as the
-/// recording; records that may be overwritten are found or counted.
+/// Checks live reads of the same run: they find each streamed record, and the same losses as the
+/// recording. Records that may be overwritten are either found or counted as lost.
 fn check_records(case: &Case, outcome: &Outcome) {
     let (found, truth, losses) = case.run_live(None);
     assert_eq!(losses, outcome.readout.losses, "{case:?}");
@@ -163,7 +163,7 @@ fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
     }
 }
 
-/// Cycles that one rest of a waiting RISC and the check after it take at most.
+/// Maximum cycles of one pause of a waiting RISC and the check that follows the pause.
 const CHECK_CYCLES: u64 = 512;
 
 /// Returns the cycles that the kernels of each RISC took in all launches.
@@ -234,7 +234,7 @@ fn no_recorded_wait_for_a_host_is_longer_than_its_limit() {
         check(&case, &outcome);
         let waits = outcome.wait_cycles();
         let limit_cycles = 1 << cycles_log2;
-        // The host reads some rings before their RISCs give up, and others after that.
+        // The host reads some rings before their RISCs stop waiting, and others after that.
         assert!(waits.iter().any(|&cycles| cycles > limit_cycles / 2), "{case:?}: {waits:?}");
         let longest = waits.into_iter().max().unwrap();
         assert!(longest < limit_cycles + CHECK_CYCLES, "{case:?}: {longest}");

@@ -1,5 +1,6 @@
-//! Streamed records, lane by lane: those that a reader returns in batches, and the truth, which is
-//! decoded from the cells that the simulator has seen RISCs count.
+//! Streamed records, lane by lane: the records that a reader returns in batches, and the true
+//! records. The true records are decoded from the cells that the simulated RISCs have counted as
+//! written.
 
 use host_reader::{lane::LaneId, mesh::Noc0Coord, stream::Batch};
 use sim::truth::{RiscKey, StreamedCells};
@@ -17,13 +18,13 @@ const UNKNOWN: u32 = u32::MAX;
 /// The records of a lane in their order, each with its program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaneRecords {
-    /// Id, start, end.
+    /// Id, start and end of each zone.
     zones: Column<(u16, u64, u64)>,
-    /// Id, time, values of 64 bits.
+    /// Id, time, first value, and second value if there is one.
     data: Column<(u16, u64, u64, Option<u64>)>,
-    /// Number, time.
+    /// Event number and time.
     events: Column<(u16, u64)>,
-    /// Id, cycles.
+    /// Id and cycles of each total.
     totals: Column<(u16, u32)>,
 }
 
@@ -58,7 +59,7 @@ impl LaneRecords {
         self.zones.iter().map(|(_, zone)| *zone)
     }
 
-    /// Takes records from the front if they are those of a batch.
+    /// Removes the records of a batch from the front. They must equal the next records of the lane.
     ///
     /// # Errors
     /// A message with the first record of the batch that differs.
@@ -123,7 +124,7 @@ pub(crate) struct Streamed {
 /// State for decoding the cells of a lane, with the records decoded so far.
 #[derive(Debug, Default)]
 struct StreamedLane {
-    /// Number of the next cell in its chunk.
+    /// Position of the next cell in its chunk.
     place: usize,
     program: u32,
     time: u64,

@@ -19,7 +19,7 @@ use sim::{
 };
 use wire::CoreKind;
 
-/// Returns a session whose lanes hold a given number of the smallest launches.
+/// Returns a session with lanes that hold `support_count` launches of minimum size.
 fn session(workload: &str, ops: u32, support_count: u32) -> Session {
     let config = MeshConfig::wormhole(7).with_program_support_count(support_count);
     let options = WorkloadOptions { ops: Some(ops), seed: 7, ..WorkloadOptions::default() };
@@ -30,8 +30,9 @@ fn launches(session: &Session) -> Vec<Launch> {
     session.plan.phases.iter().flat_map(|phase| phase.launches.iter().cloned()).collect()
 }
 
-/// Runs one launch after the other. After each launch, reads if a lane is about to overflow within
-/// `launches_ahead` launches, and at the end reads for the last time. Also returns the number of reads.
+/// Runs one launch after the other. After each launch, reads the mesh if a lane would overflow
+/// within `launches_ahead` launches. At the end, reads for the last time. Also returns the number
+/// of reads.
 fn run(mut session: Session, launches_ahead: u32) -> (Outcome, usize) {
     let mut reader = Reader::new(ReadOptions::default());
     let mut whole = Readout::default();
@@ -123,7 +124,7 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let (kept, emitted) =
         (total(&kept(&outcome.readout, &outcome.timeline)), total(&emitted(&outcome.truth)));
     assert!(kept.zones * 2 > emitted.zones, "kept {kept:?} of {emitted:?}");
-    // With fewer reads, no read would have raced with a launch.
+    // With fewer reads, no read would have happened during a launch.
     assert!(
         rests > 100 && empty_reads <= 900,
         "{rests} rests of launches, {empty_reads} empty reads"

@@ -38,7 +38,7 @@ const ALLOWED: [(&str, &str); 22] = [
     ("benches", "wire kernel-profiler host-reader sim tests"),
 ];
 
-/// Returns a package's short name: that of its folder.
+/// Returns the short name of a package, which is the name of its folder.
 fn short(package: &str) -> &str {
     package.strip_prefix("kprof-").unwrap_or(package)
 }
@@ -78,7 +78,7 @@ fn what_the_design_allows_has_no_circle() {
     }
 }
 
-/// Crates that a read-only host links.
+/// Cargo arguments that select the crates of a host that only reads.
 const READING_ONLY: [&[&str]; 2] =
     [&["-p", "kprof-reader"], &["-p", "host-reader", "--no-default-features"]];
 

@@ -321,7 +321,7 @@ fn dice(what: &str) -> (Dice, u64) {
     (Dice::new(seed), seed)
 }
 
-/// A plan that can be run repeatedly.
+/// A plan of launches that can be enqueued repeatedly.
 struct Work {
     plan: sim::workload::Plan,
 }

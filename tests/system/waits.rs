@@ -65,7 +65,7 @@ fn tolerance_cycles(kind: WaitKind) -> u64 {
     USUAL_CYCLES + if kind == WaitKind::SEM_WAIT { PORT_CYCLES } else { 0 }
 }
 
-/// Number of waits that blocked, and number of these waits whose polls other RISCs delayed.
+/// Number of waits that blocked, and number of these waits in which other RISCs delayed a poll.
 #[derive(Clone, Copy, Debug, Default)]
 struct Blocked {
     count: u64,

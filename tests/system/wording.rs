@@ -1,4 +1,4 @@
-//! The length of the README's sentences.
+//! Test of the length of sentences in the README.
 
 use crate::structure::repository;
 

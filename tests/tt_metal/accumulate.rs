@@ -1,4 +1,4 @@
-//! Accumulate mode of our header and of upstream's in tt-metal's firmware: launches share pushes,
+//! Accumulate mode of our header and of TT-Metal's in tt-metal's firmware: launches share pushes,
 //! and DRAM and L1 together hold what each launch would leave with its own push.
 
 use crate::{
@@ -45,7 +45,7 @@ type Built = (Arc<FirmwareSet>, Arc<Program>);
 
 /// Returns firmware and program, built once for all tests.
 ///
-/// Returns `None` if the firmware is too large, as upstream's is for a Blackhole's BRISC with gcc
+/// Returns `None` if the firmware is too large, as TT-Metal's is for a Blackhole's BRISC with gcc
 /// 12.
 fn built(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     static BUILT: [OnceLock<Option<Built>>; 4] = [const { OnceLock::new() }; 4];
@@ -169,7 +169,7 @@ fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usi
     pushes
 }
 
-/// Upstream's check of the mode: at least 20,000 rows of workers, including zones of pushes.
+/// TT-Metal's check of the mode: at least 20,000 rows of workers, including zones of pushes.
 #[test]
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const LAUNCHES: u32 = 55;
@@ -246,7 +246,7 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     }
 }
 
-/// Upstream's own header in the mode, with its limits: no program ids and no data, and zones
+/// TT-Metal's own header in the mode, with its limits: no program ids and no data, and zones
 /// without room are dropped silently.
 #[test]
 fn upstreams_accumulated_records_are_read() {

@@ -573,7 +573,7 @@ impl Bus for View<'_> {
                 self.tile.clock_reads.iter_mut().for_each(|reads| reads.push(time));
                 Ok((time & 0xFFFF_FFFF) as u32)
             }
-            // The high word is latched by a read of the low word, which upstream's headers do right
+            // The high word is latched by a read of the low word, which TT-Metal's headers do right
             // before.
             WALL_CLOCK_HIGH | LATCHED_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),

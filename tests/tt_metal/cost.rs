@@ -79,7 +79,7 @@ impl Row {
         }
     }
 
-    /// Returns the limit on a chip: instructions and cycles; `None` if only upstream's cycles are
+    /// Returns the limit on a chip: instructions and cycles; `None` if only TT-Metal's cycles are
     /// the limit.
     const fn bar(self, chip: Chip) -> Option<(u64, u64)> {
         let [wormhole, blackhole] = match self {
@@ -238,7 +238,7 @@ fn finish_of_another(core: &mut Core<'_>) -> Cost {
     returned(core.call(1, "finish", &[]))
 }
 
-/// Returns the costs of both headers on both chips, in the order of [`Chip::ALL`], upstream's
+/// Returns the costs of both headers on both chips, in the order of [`Chip::ALL`], TT-Metal's
 /// first; measured once.
 fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
     static ALL: OnceLock<Vec<[Result<Costs, String>; 2]>> = OnceLock::new();
@@ -315,7 +315,7 @@ fn table(all: &[[Result<Costs, String>; 2]]) -> String {
     table
 }
 
-/// Checks that every cost is within its limit and never above upstream's in cycles.
+/// Checks that every cost is within its limit and never above TT-Metal's in cycles.
 #[test]
 fn costs_are_within_the_bars_and_never_above_upstreams() {
     let Some(package) = package() else { return };

@@ -112,7 +112,7 @@ fn table(levels: &[(&str, Columns)]) -> String {
     table
 }
 
-/// Checks that no probe costs more instructions or cycles than upstream's.
+/// Checks that no probe costs more instructions or cycles than TT-Metal's.
 #[test]
 fn no_cost_is_above_upstreams_at_any_level() {
     let Some(package) = package() else { return };

@@ -225,7 +225,7 @@ fn upstream_tables(package: &Package, chip: Chip) -> BTreeMap<String, Vec<(u16, 
     found
 }
 
-/// Compares the counters that the runtime reads with upstream's tables, and their order.
+/// Compares the counters that the runtime reads with TT-Metal's tables, and their order.
 #[test]
 fn the_runtimes_tables_are_upstreams() {
     use kernel_profiler::{

@@ -49,7 +49,7 @@ fn job(package: &Package, chip: Chip, duty: Duty) -> Job {
 }
 
 /// Every kernel links without warnings and orphan sections, takes at most the text and RAM that it
-/// takes with upstream's header, and names the same zones.
+/// takes with TT-Metal's header, and names the same zones.
 #[test]
 fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header() {
     let Some(package) = package() else { return };
@@ -74,7 +74,7 @@ fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header()
         let [text, ram] = [Program::text_bytes, Program::ram_bytes]
             .map(|of: fn(&Program) -> u32| [of(&programs[0]), of(&programs[1])]);
         writeln!(table, "{name:<41} {text:?} {ram:?}").unwrap();
-        // Zones in upstream's header itself are not the kernel's.
+        // Zones in TT-Metal's header itself are not the kernel's.
         let is_kernels = |text: &&String| !text.contains("/kernel_profiler");
         let [theirs, ours] = [theirs, ours].map(|texts| {
             assert!(texts.iter().any(|text| text.starts_with(PUSH)), "{name}: {texts:?}");
@@ -150,7 +150,7 @@ fn assert_same(what: &str, found: &Told, expected: &Told) {
 /// tt-metal's own prefetcher, dispatcher and subordinate execute a queue of programs.
 ///
 /// Workers begin at their GO messages, after all writes for them, and each command has left its
-/// records. With upstream's header the records are the same.
+/// records. With TT-Metal's header the records are the same.
 #[test]
 fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
     let Some(package) = ready_package() else { return };

@@ -264,7 +264,7 @@ fn table(package: &Package, rows: &[&Row]) -> String {
 }
 
 /// Returns the firmware that this run tries: always that of both chips' BRISC, which compiles with
-/// upstream's header.
+/// TT-Metal's header.
 fn tried_rows() -> Vec<&'static Row> {
     let (always, others): (Vec<&Row>, _) =
         rows().iter().partition(|row| row.processor == Processor::Brisc);
@@ -273,8 +273,8 @@ fn tried_rows() -> Vec<&'static Row> {
 
 /// Every firmware compiles, links and fits with our header.
 ///
-/// With or without profiled dispatch cores, it takes less text than with upstream's header and no
-/// more RAM. With sums, or with shared pushes, it takes at most upstream's text.
+/// With or without profiled dispatch cores, it takes less text than with TT-Metal's header and no
+/// more RAM. With sums, or with shared pushes, it takes at most TT-Metal's text.
 #[test]
 fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let Some(package) = package() else { return };

@@ -202,12 +202,12 @@ impl Job {
 
 /// Result of compiling a kernel.
 enum Verdict {
-    /// gcc rejects the kernel with upstream's header, too; with the reason.
+    /// gcc rejects the kernel with TT-Metal's header, too; with the reason.
     Excluded(String),
     Compiles,
-    /// The kernel compiles with warnings that upstream's header causes, too.
+    /// The kernel compiles with warnings that TT-Metal's header causes, too.
     CompilesWithWarnings,
-    /// The kernel compiles only with upstream's header.
+    /// The kernel compiles only with TT-Metal's header.
     Fault(String),
 }
 
@@ -222,7 +222,7 @@ fn judge(package: &Package, job: &Job) -> Verdict {
         Err(_) if job.compile(package, Header::Ours, &["-S"]).is_ok() => {
             Verdict::CompilesWithWarnings
         }
-        // With optimisation, the kernel does not compile with upstream's header either.
+        // With optimisation, the kernel does not compile with TT-Metal's header either.
         Err(_) if job.compile(package, Header::Upstream, &["-S"]).is_err() => {
             Verdict::Excluded(first_error(&error).to_owned())
         }
@@ -230,7 +230,7 @@ fn judge(package: &Package, job: &Job) -> Verdict {
     }
 }
 
-/// Every kernel that compiles with upstream's header compiles with ours, without a new warning.
+/// Every kernel that compiles with TT-Metal's header compiles with ours, without a new warning.
 #[test]
 fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
     let Some(package) = package() else { return };
@@ -286,7 +286,7 @@ fn jobs_of(kernels: &[PathBuf], defines: &[&str]) -> Vec<Job> {
         .collect()
 }
 
-/// Compiles with both headers; at least `least` builds must compile with upstream's header, or one
+/// Compiles with both headers; at least `least` builds must compile with TT-Metal's header, or one
 /// build if this run tries some builds.
 fn compile_all(package: &Package, kernels: &[PathBuf], jobs: &[Job], least: usize, name: &str) {
     let verdicts = in_parallel(jobs, |job| judge(package, job));
@@ -324,7 +324,7 @@ struct Linked {
     chip: Chip,
     processor: Processor,
     is_blank: bool,
-    /// The program without the profiler, with upstream's header, with our header.
+    /// The program without the profiler, with TT-Metal's header, with our header.
     programs: [Result<Program, String>; 3],
 }
 
@@ -363,7 +363,7 @@ pub(crate) fn link(
 }
 
 /// Kernels link against weakened firmware, have no orphan sections, and take no more text than with
-/// upstream's header.
+/// TT-Metal's header.
 #[test]
 fn kernels_link_and_are_no_larger_than_with_upstreams_header() {
     let Some(package) = package() else { return };

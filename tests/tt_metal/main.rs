@@ -1,4 +1,4 @@
-//! Our C++ header in tt-metal's own tree, compared with upstream's header in the same run.
+//! Our C++ header in tt-metal's own tree, compared with TT-Metal's header in the same run.
 //!
 //! | question | module |
 //! |---|---|
@@ -20,17 +20,17 @@
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same with both headers, and as the NoC acted | [`noc_events`] |
 //! | do hardware counters equal the coprocessor's activity | [`counters`], `counters.cpp` |
-//! | do files of NoC traces have as many objects as upstream's tests expect | [`traces`], `traces.cpp` |
+//! | do files of NoC traces have as many objects as TT-Metal's tests expect | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
-//! | what if upstream's list of constants changes | [`changed_lists`] |
+//! | what if TT-Metal's list of constants changes | [`changed_lists`] |
 //! | how many launches fit into lanes that were made for fewer | [`overflow`], `empty.cpp` |
 //! | does a RISC wait for the host in the debug dump, up to a limit | [`stalls`] |
 //! | how does our reader read a core of the tests | [`reading_host`] |
-//! | does our reader hand over the two buffers of upstream's debug dump | [`two_buffers`] |
+//! | does our reader hand over the two buffers of TT-Metal's debug dump | [`two_buffers`] |
 //! | do waits have the right length, and no cost if they do not block | [`waits`], `waits.cpp` |
 //! | are waits for buffers and semaphores in whole launches recorded correctly | [`pipeline`], `pipeline.cpp` |
 //! | which single waits are recorded in windows of time | [`wait_windows`] |
-//! | what do streamed records cost compared with upstream's | [`stream_cost`], `streams.cpp` |
+//! | what do streamed records cost compared with TT-Metal's | [`stream_cost`], `streams.cpp` |
 //! | does every streamed record arrive, or is it counted | [`streams`]; by a drain, [`stream_drain`], of scripts, [`stream_script`], in cells, [`stream_layout`] |
 //! | does a push end after any NoC use of the kernel | [`hazards`] |
 

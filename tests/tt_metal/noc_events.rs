@@ -42,7 +42,7 @@ const PASS: [u8; 17] = [11, 11, 11, 11, 1, 1, 1, 2, 4, 2, 4, 16, 17, 15, 15, 31,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Plain,
-    /// With addresses, as upstream's header records them in its debug dump, and ours on request.
+    /// With addresses, as TT-Metal's header records them in its debug dump, and ours on request.
     Addresses,
 }
 
@@ -150,7 +150,7 @@ fn check(chip: Chip, header: Header, outcome: &Outcome) {
     }
 }
 
-/// tt-metal's dataflow functions leave the same events with our header as with upstream's, and each
+/// tt-metal's dataflow functions leave the same events with our header as with TT-Metal's, and each
 /// event matches a request to the NoC.
 #[test]
 fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() {
@@ -175,9 +175,9 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
     }
 }
 
-/// Returns the events that both headers record, since upstream's debug dump records all waits, too.
+/// Returns the events that both headers record, since TT-Metal's debug dump records all waits, too.
 ///
-/// The values omit the NoC's counter: upstream's header counts posted pushes, ours acknowledged
+/// The values omit the NoC's counter: TT-Metal's header counts posted pushes, ours acknowledged
 /// ones.
 fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
     const COUNTER: u64 = 0xFFF << 52;
@@ -189,7 +189,7 @@ fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
     events.iter().filter(is_transfer).map(value).collect()
 }
 
-/// The events with addresses are equal to those of upstream's debug dump, and match the NoC's
+/// The events with addresses are equal to those of TT-Metal's debug dump, and match the NoC's
 /// requests.
 #[test]
 fn events_with_addresses_are_those_of_upstreams_debug_dump() {

@@ -1,4 +1,4 @@
-//! More launches than DRAM has room for, with upstream's header and with ours.
+//! More launches than DRAM has room for, with TT-Metal's header and with ours.
 //!
 //! # Compatibility
 //! `test_device_profiler.py`, `test_multi_op_buffer_overflow`.
@@ -68,7 +68,7 @@ fn kept(package: &Package, chip: Chip, header: Header) -> BTreeMap<Risc, usize> 
     counts
 }
 
-/// 1,000 launches of the data movers, and 200 of the TRISCs. Upstream's header fills the TRISCs'
+/// 1,000 launches of the data movers, and 200 of the TRISCs. TT-Metal's header fills the TRISCs'
 /// lanes at every launch. Our header writes only the runs of a launch, so that all 280 fit.
 #[test]
 fn upstreams_lanes_hold_a_thousand_launches_and_ours_those_that_ran() {

@@ -30,7 +30,7 @@ pub(crate) enum Variant {
     Sums,
     /// In the debug dump; the number is the limit of a wait in cycles.
     DebugDump(u32),
-    /// In upstream's debug dump, for which our header includes upstream's.
+    /// In TT-Metal's debug dump, for which our header includes TT-Metal's.
     UpstreamsDump,
     /// As firmware, with addresses of NoC events and hardware counters.
     Wide,
@@ -121,7 +121,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             target.defines = vec![
                 "PROFILE_NOC_EVENTS=1".to_owned(),
                 "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
-                // Upstream's functions record barriers only in its debug dump.
+                // TT-Metal's functions record barriers only in its debug dump.
                 "DEVICE_DEBUG_DUMP=1".to_owned(),
                 format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
             ];
@@ -146,7 +146,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             target.defines = vec!["KERNEL_PROFILER_STREAM_FIRMWARE".to_owned()];
         }
         Variant::StreamKernels => {}
-        // Upstream's call sites call a function by default.
+        // TT-Metal's call sites call a function by default.
         Variant::Stream => {
             let defines = ["PROFILE_INLINE_ENABLED", "KERNEL_PROFILER_STREAM_FIRMWARE"];
             target.defines = defines.map(str::to_owned).into();

@@ -14,7 +14,7 @@ use host_reader::{
 };
 use wire::{PacketKind, Risc, risc::RISCS_PER_CORE};
 
-/// Control words and values of `profiler_common.h`: the address of each RISC's buffer in upstream's
+/// Control words and values of `profiler_common.h`: the address of each RISC's buffer in TT-Metal's
 /// debug dump, the value of that word when the buffer is full, and the RISCs that have dropped
 /// records.
 const BUFFER_ADDRESS: usize = 60;
@@ -93,7 +93,7 @@ pub(crate) struct Host {
     /// True if each read uses a new reader without earlier state.
     forgets: bool,
     pub(crate) whole: Readout,
-    /// How often upstream's runtime was found waiting, by RISC.
+    /// How often TT-Metal's runtime was found waiting, by RISC.
     pub(crate) waits: [usize; RISCS_PER_CORE],
 }
 
@@ -102,7 +102,7 @@ impl Host {
     pub(crate) fn new(core: &mut Core<'_>, has_two_buffers: bool, zones: ZoneTable) -> Self {
         let options = ProfilerOptions { has_two_buffers, ..ProfilerOptions::default() };
         init_device_profiler(&mut HostView::new(core), &options).unwrap();
-        // Upstream's pushes wait for everything sent on their NoC, so that each data mover needs
+        // TT-Metal's pushes wait for everything sent on their NoC, so that each data mover needs
         // its own NoC.
         assert_eq!(core.call(1, "choose_noc", &[1]).0, End::Returned);
         let options = ReadOptions { zones, ..ReadOptions::default() };

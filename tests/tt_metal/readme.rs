@@ -1,5 +1,5 @@
 //! Checks that the cost tables of the C++ header, in docs/costs.md and in a sentence of the README,
-//! have the current figures, with upstream's for comparison.
+//! have the current figures, with TT-Metal's for comparison.
 
 use crate::{
     cost::{self, Costs, Row},

@@ -1,4 +1,4 @@
-//! Costs of streamed records compared with upstream's streaming header, and the limits.
+//! Costs of streamed records compared with TT-Metal's streaming header, and the limits.
 
 use crate::{
     core::{Core, Cost},
@@ -18,7 +18,7 @@ const HEADING: &str =
 
 /// Passes of a loop, enough to fill whole chunks with any record.
 const PASSES: u32 = 32;
-/// Control words of the tail and head of upstream's ring for the first RISC.
+/// Control words of the tail and head of TT-Metal's ring for the first RISC.
 ///
 /// # Compatibility
 /// `SPSC_RING_TAIL_0` and `SPSC_RING_HEAD_0` of `streaming_profiler_common.h`.
@@ -150,7 +150,7 @@ impl Measured<'_> {
         }
     }
 
-    /// Returns the cost of one more record in a ring that has long been full. Upstream's header
+    /// Returns the cost of one more record in a ring that has long been full. TT-Metal's header
     /// waits forever or overwrites.
     fn lost(&mut self, probe: &str) -> Option<Cost> {
         if self.header != Header::Ours {
@@ -286,7 +286,7 @@ fn text(cost: Option<Cost>) -> String {
     )
 }
 
-/// Checks that every cost is within its limit and below upstream's in cycles.
+/// Checks that every cost is within its limit and below TT-Metal's in cycles.
 #[test]
 fn streamed_records_cost_less_than_upstreams() {
     let Some(package) = package() else { return };
@@ -304,7 +304,7 @@ fn streamed_records_cost_less_than_upstreams() {
             write!(table, " {} | {} |", text(ours), text(upstream)).unwrap();
             let ours = ours.unwrap();
             let (instructions, cycles) = row.bar.map_or((u64::MAX, u64::MAX), |bars| bars[chip]);
-            // Upstream's header records no launch, and its kernel zone is an ordinary one.
+            // TT-Metal's header records no launch, and its kernel zone is an ordinary one.
             let is_of_launch = row.label.contains(" of a launch") || row.label.contains("kernel's");
             let is_above = upstream.is_some_and(|upstream| ours.cycles > upstream.cycles);
             if ours.instructions > instructions || ours.cycles > cycles || is_above && !is_of_launch

@@ -235,7 +235,7 @@ impl fmt::Display for Processor {
 /// The profiler header that the sources include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Header {
-    /// Upstream's header, with the profiler switched off.
+    /// TT-Metal's header, with the profiler switched off.
     Off,
     Upstream,
     Ours,

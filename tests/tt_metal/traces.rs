@@ -1,4 +1,4 @@
-//! NoC traces of upstream's own tests: a copy, fabric packets, linked multicasts, with the expected
+//! NoC traces of TT-Metal's own tests: a copy, fabric packets, linked multicasts, with the expected
 //! number of objects in the files.
 //!
 //! # Compatibility

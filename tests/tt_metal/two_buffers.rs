@@ -1,5 +1,5 @@
-//! Upstream's debug dump, in upstream's own object code: our reader hands over its two buffers, so
-//! that nothing is lost, even on the last RISC, to which upstream's host gives no buffer.
+//! TT-Metal's debug dump, in TT-Metal's own object code: our reader hands over its two buffers, so
+//! that nothing is lost, even on the last RISC, to which TT-Metal's host gives no buffer.
 
 use crate::{
     core::Core,
@@ -85,7 +85,7 @@ fn our_reader_hands_over_the_buffers_of_upstreams_debug_dump() {
     let jobs = [
         (Header::Upstream, MOVERS.len()),
         (Header::Upstream, RISCS_PER_CORE),
-        // Our header includes upstream's in this mode.
+        // Our header includes TT-Metal's in this mode.
         (Header::Ours, RISCS_PER_CORE),
     ];
     let jobs = |chip| jobs.map(|(header, riscs)| (chip, header, riscs));

@@ -29,7 +29,6 @@ struct DeviceClock {
     /// between the last two pairs.
     ///
     /// Only calibrated contexts have this value.
-    /// Only calibrated contexts have this value.
     calibration: Option<(i64, i64, f64)>,
     last_ticks: i64,
     wrap_ticks: i64,

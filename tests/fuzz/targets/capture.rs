@@ -1,4 +1,4 @@
-//! Captures.
+//! Fuzz target: reads the input as a capture.
 
 #![no_main]
 

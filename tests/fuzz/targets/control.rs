@@ -1,4 +1,4 @@
-//! Control vectors through a mesh.
+//! Fuzz target: reads a mesh with control vectors and DRAM words from the input.
 
 #![no_main]
 

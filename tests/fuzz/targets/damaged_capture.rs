@@ -1,4 +1,4 @@
-//! A whole capture, damaged as the bytes say.
+//! Fuzz target: damages a valid capture in the ways that the input encodes, and reads it.
 
 #![no_main]
 

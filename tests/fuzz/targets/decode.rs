@@ -1,4 +1,4 @@
-//! Words of a lane.
+//! Fuzz target: decodes the input as the words of a lane.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Device logs.
+//! Fuzz target: reads the input as a device log.
 
 #![no_main]
 

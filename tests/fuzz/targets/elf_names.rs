@@ -1,4 +1,4 @@
-//! Zone names in ELFs.
+//! Fuzz target: reads zone names from the input as from an ELF file.
 
 #![no_main]
 

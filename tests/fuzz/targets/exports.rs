@@ -1,4 +1,4 @@
-//! Captures, to every export.
+//! Fuzz target: reads the input as a capture, and writes every export.
 
 #![no_main]
 

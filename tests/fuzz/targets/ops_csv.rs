@@ -1,4 +1,4 @@
-//! Ops CSVs, to the performance report.
+//! Fuzz target: reads the input as an ops CSV, for the performance report.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Logs of TT-Metal's host and device, to the ops report.
+//! Fuzz target: reads the input as logs of TT-Metal's host and device, for the ops report.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Bytes that a viewer of Tracy sends.
+//! Fuzz target: sends the input to kprof's Tracy server, in place of a viewer's bytes.
 
 #![no_main]
 

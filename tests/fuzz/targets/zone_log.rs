@@ -1,4 +1,4 @@
-//! Zone logs.
+//! Fuzz target: reads the input as a zone log.
 
 #![no_main]
 

@@ -81,7 +81,8 @@ fn seal_section(bytes: &mut [u8], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Writes the checksum of `start..end` behind that range, if both are within `bytes`.
+/// Writes the checksum of the range `start..end` directly after the range, if both fit into
+/// `bytes`.
 fn seal(bytes: &mut [u8], start: usize, end: usize) {
     let Some(covered) = bytes.get(start..end) else { return };
     let checksum = crc32fast::hash(covered).to_le_bytes();

@@ -42,7 +42,8 @@ pub fn control(data: &[u8]) {
         let Ok(readout) = reader.read(&mut mesh) else { continue };
         readout.lanes().for_each(check_columns);
         check_anomalies(&readout.anomalies);
-        // The region, its gaps read again, and the words that the cores keep in L1.
+        // Maximum: the region, a second read of gaps in the region, and words that the cores keep
+        // in L1.
         assert!(readout.words_read < 4 * 2 * REGION_BYTES / 4, "{} words", readout.words_read);
     }
 }

@@ -9,7 +9,7 @@ use host_reader::{
 };
 use wire::{Risc, generation, marker::HeaderLayout};
 
-/// The core number in run headers of the lane's own runs.
+/// Core number in the headers of runs that belong to the decoded lane.
 const FLAT_ID: u32 = 7;
 
 /// Decodes words like two reads of one lane.

@@ -31,9 +31,9 @@ pub fn elf_names(data: &[u8]) {
     check_written(&zones);
 }
 
-/// Bytes of `,,0,KERNEL_PROFILER`.
+/// Length of the shortest zone text, `,,0,KERNEL_PROFILER`, in bytes.
 const SHORTEST_TEXT_BYTES: usize = 19;
-/// Bytes of a section header in a 32-bit ELF.
+/// Size of a section header in a 32-bit ELF, in bytes.
 const SECTION_HEADER_BYTES: usize = 40;
 
 fn read_log(data: &[u8]) -> (ZoneTable, usize) {

@@ -119,7 +119,7 @@ impl Scenario {
         for _ in 0..[0, 1, 1, 1, 2, 3][pick(6)] {
             faults.push(FaultKind::ALL[pick(FaultKind::ALL.len())]);
         }
-        // Clocks can be set only once.
+        // Each scenario keeps only one fault that sets clocks, because clocks can be set only once.
         let mut has_placed = false;
         let is_placement = |fault: &FaultKind| {
             matches!(fault, FaultKind::WrapClock32 | FaultKind::WrapClock44 | FaultKind::TearClock)

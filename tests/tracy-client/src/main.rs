@@ -1,11 +1,14 @@
-//! A program with Tracy's own client, and its own account of what it recorded.
+//! A program with Tracy's own client, which also measures its zones itself and writes them to a
+//! file.
 //!
-//! `tracy-load ZONES THREADS ACCOUNT [WAIT_S]` records zones, messages, plots, frames and a
-//! device's zones. For each zone it measures with the monotonic clock, just inside of the zone and
-//! just around it, so that the zone's own length lies between. The account has one line for each
-//! zone: thread, depth, the two lengths in nanoseconds, and the text.
-//! With `WAIT_S` it then waits so long before it ends, with a zone open.
-//! `TRACY_LOAD_OPS` lists ids of ops, which are announced as TT-Metal's host announces them.
+//! `tracy-load ZONES THREADS ACCOUNT [WAIT_S]` records zones, messages, plots, frames and the zones
+//! of a device. It measures each zone twice with the monotonic clock: once just inside the zone and
+//! once just around it. The length that Tracy records is between the two. The file `ACCOUNT` has
+//! one line for each zone: thread, depth, the two lengths in nanoseconds, and the text.
+//!
+//! With `WAIT_S`, the program then opens a zone and waits this number of seconds before it ends.
+//! `TRACY_LOAD_OPS` lists ids of ops. The program announces these ops in the same way as TT-Metal's
+//! host.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +16,7 @@ use std::{
 };
 use tracy_client::{Client, GpuContextType, frame_name, plot_name, span_location};
 
-/// Lengths of one zone.
+/// Measured lengths of one zone.
 struct Measured {
     depth: u16,
     inside_ns: u128,
@@ -27,7 +30,7 @@ fn spin(rounds: u64) {
     }
 }
 
-/// Records one zone, and with `deeper` more of them inside.
+/// Records one zone that contains `deeper` further zones, each inside the previous one.
 fn zone(client: &Client, index: u64, depth: u16, deeper: u16, account: &mut Vec<Measured>) {
     let text = index.is_multiple_of(100).then(|| format!("zone {index} at depth {depth}"));
     let slot = account.len();
