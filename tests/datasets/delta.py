@@ -118,7 +118,7 @@ def killed(work):
         is_compaction = number % 5 == 4
         command = work.command("compact", "dataset") if is_compaction else work.export("killed")
         if is_compaction:
-            # So that there is something to compact.
+            # These additional recordings give the compaction something to compact.
             work.add(f"late-{number}")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(work.choose.uniform(0, whole_s))
@@ -128,8 +128,9 @@ def killed(work):
             found = cycles_by_host(answer(text))
             assert found == work.truth, f"kill {number}, {name}: {found}, expected {work.truth}"
         if is_compaction:
-            # The next one clears up. The long recording is then written anew: its rows have moved
-            # into a file of several.
+            # The next compaction removes the files of the killed one. The long recording is then
+            # written again, because its rows have moved into a file with the rows of several
+            # recordings.
             work.run("compact", "dataset")
             work.check(f"after kill {number}")
             shutil.rmtree("dataset")
@@ -138,7 +139,7 @@ def killed(work):
             work.truth["killed"] = big
             work.run(*work.export("killed")[1:])
     print(f"{KILLS} processes, of which {KILLS - ended} were killed before their end: readable each time")
-    # An export that ends clears up what killed ones have left.
+    # An export that completes removes the files of exports that were killed.
     work.run(*work.export("killed")[1:])
     work.check("after the kills")
 

@@ -115,7 +115,7 @@ def check_same(store, step):
     """Compares the objects with the files, and the answers of both."""
     objects = [name.split("dataset/", 1)[1] for name in store.names() if "_delta_log" not in name]
     files = [str(path.relative_to("dataset")) for path in pathlib.Path("dataset").rglob("*.parquet")]
-    # An export that was repeated has files of other numbers.
+    # A repeated export writes files with other numbers in their names.
     objects, files = ({re.sub("~[0-9]+", "~", name) for name in names} for names in (objects, files))
     assert objects == files, f"{step}: {sorted(objects ^ files)}"
     by_url, by_folder = answers(store, URL), answers(store, "dataset")

@@ -21,14 +21,14 @@ import sys
 import tempfile
 
 READER = "host-reader/reader/src/"
-# The fixed seeds alone, so that the outcome is the same every time.
+# Only the fixed seeds are run, so the outcome is the same every time.
 FIXED = "truth::what_is_read_is_what_was_pushed_in_fixed_runs"
 TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", FIXED]
 SIM = ["cargo", "test", "--offline", "-q", "-p", "kprof-sim", "--lib", "--", "--exact"]
 SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_records_of_their_steps"]
 WRITES = [*SIM, "machine::tests::a_launch_ends_after_writes_that_a_kernel_did_not_count"]
 NOC_EVENTS = [*SIM, "machine::tests::noc_events_say_what_the_noc_did"]
-# The C++ header in tt-metal's tree, named by KPROF_TTNN.
+# Tests of the C++ header in tt-metal's tree. KPROF_TTNN names the tree.
 HAZARDS = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "tt_metal", "hazards::"]
 DATAFLOW = [*HAZARDS[:-1], "noc_events::"]
 TURNS = [*HAZARDS[:-1], "turns::"]
@@ -45,7 +45,8 @@ DISPATCH = [*HAZARDS[:-1], "dispatch::kernels_of_dispatch_cores_carry_a_queue_ou
 COMMANDS = ["cargo", "test", "--offline", "-q", "-p", "kprof-recording", "--lib", "dispatch::"]
 MATCHED = ["cargo", "test", "--offline", "-q", "-p", "kprof-reports", "--lib", "dispatch_launches::"]
 SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-analysis", "--lib", "size_field::"]
-# What the rules of the decoder find one by one: in the truth runs two rules find the same.
+# Unit tests of the decoder. In the truth runs, two rules of the decoder detect the same damage;
+# these tests check each rule alone.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "clock"]
 
@@ -62,13 +63,13 @@ INCLUDE = "kernel-profiler/include/"
 HEADER = INCLUDE + "kernel_profiler/"
 TABLES = "sim/src/machine/coordinates.rs"
 
-# The room that a NoC event without addresses takes.
+# Code that reserves room for a NoC event without addresses.
 DATA_WORDS = (
     "        const WORDS: u32 = word_count(PacketKind::TimestampedData.record_words());\n"
     "        if port.can_quick_push() {\n"
 )
 
-# Name, file, text that is there once, text in its place, the tests that must fail.
+# Name, file, text that occurs once in the file, replacement, and the tests that must then fail.
 MUTANTS = [
     (
         "relays: cells that a second relay repeats are counted twice",
@@ -471,7 +472,7 @@ MUTANTS = [
         "device: waits for writes that the kernel has sent, C++",
         HEADER + "push.hpp",
         "return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;",
-        # Bounded, so that the tests need not find out in each case that it hangs.
+        # The number of polls is limited, so the tests do not hang in each case.
         "for (uint32_t polls = 1 << 12; polls != 0; --polls) {\n"
         "        if (read_word(noc + 0x204) == noc_nonposted_writes_acked[noc_index]) {\n"
         "            return true;\n        }\n    }\n    return false;",
@@ -613,7 +614,7 @@ def outcome(path: str, old: str, new: str, tests: list[str]) -> str:
     if problem := stale(path, old):
         return problem
     if path.startswith(INCLUDE):
-        # The tests compile the header themselves: a copy spares building everything else.
+        # The tests compile the header themselves. With a copy of the header, nothing else is built.
         with tempfile.TemporaryDirectory() as folder:
             copy = shutil.copytree(INCLUDE, pathlib.Path(folder) / "include")
             (copy / path.removeprefix(INCLUDE)).write_text(text.replace(old, new))

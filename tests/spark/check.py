@@ -71,7 +71,7 @@ def generate(kprof, work, choose):
 
     log = "ttrun/rank{}/.logs/profile_log_device.csv"
     sums = {f"rank{rank}": write_log(work / log.format(rank), choose) for rank in range(HOSTS - 2)}
-    # One host tells what it did itself and what its RISCs waited for, another has lost records.
+    # One host reports its own events and the waits of its RISCs. Another host has lost records.
     pipeline = ["--workload", "pipeline", "--pipeline", "tiles=4", "--waits", "totals"]
     run("capture", *pipeline, "-o", "synchronised.kprof")
     run("capture", "--workload", "multi-op-overflow", "-o", "overflow.kprof")

@@ -1,5 +1,6 @@
-//! Accumulate mode of our header and of TT-Metal's in tt-metal's firmware: launches share pushes,
-//! and DRAM and L1 together hold what each launch would leave with its own push.
+//! Accumulate mode in tt-metal's firmware, with our header and with TT-Metal's: several launches
+//! share a push. DRAM and L1 together contain the records that each launch would leave with its own
+//! push.
 
 use crate::{
     firmware, kernels,
@@ -34,10 +35,11 @@ const CORES: [TileCoord; 4] = [
     TileCoord { x: 4, y: 3 },
 ];
 const RISCS: usize = 5;
-/// Words of a run of `reader_writer.cpp`: header and fixed slots, five passes with a zone and data,
-/// an event, padding.
+/// Number of words of a run of `reader_writer.cpp`: header and fixed slots, five passes with a zone
+/// and data, an event, and padding.
 const RUN_WORDS: usize = 12 + 5 * (4 + 4) + 2 + 2;
-/// Rows of such a run: the zones of firmware and kernel, and the kernel's records.
+/// Number of rows of such a run in a device log: the zones of firmware and kernel, and the kernel's
+/// records.
 const RUN_ROWS: usize = 4 + 5 * (2 + 1) + 1;
 
 /// tt-metal's firmware in accumulate mode, and a kernel for each RISC.
@@ -45,8 +47,8 @@ type Built = (Arc<FirmwareSet>, Arc<Program>);
 
 /// Returns firmware and program, built once for all tests.
 ///
-/// Returns `None` if the firmware is too large, as TT-Metal's is for a Blackhole's BRISC with gcc
-/// 12.
+/// Returns `None` if the firmware is too large. With TT-Metal's header and gcc 12, the firmware of
+/// a Blackhole's BRISC is too large.
 fn built(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     static BUILT: [OnceLock<Option<Built>>; 4] = [const { OnceLock::new() }; 4];
     let slot = &BUILT[2 * chip as usize + usize::from(header == Header::Ours)];
@@ -79,7 +81,8 @@ fn build(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     Some((Arc::new(FirmwareSet::from_files(files).unwrap()), Arc::new(program)))
 }
 
-/// Returns the id of a push's zone, from the compiler's log, where tt-metal looks for texts.
+/// Returns the id of the zone around a push. The text of the zone is in the compiler's log, as in
+/// tt-metal.
 fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
     let texts = firmware::zone_texts(package, chip, (header, Mode::Accumulate));
     let text = texts.iter().find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
@@ -179,7 +182,8 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
         host.read(true);
         let push = push_zone(package, chip, Header::Ours);
         let pushes = check(&host.readout, push, LAUNCHES);
-        // Fewer than 128 words are free behind this many runs, with or without the zone of a push.
+        // With this number of runs in L1, fewer than 128 words are free, with or without the zone
+        // of a push.
         let each = 1 + (512 - 128) / RUN_WORDS;
         assert_eq!(each, 1 + (512 - 128 - 12) / RUN_WORDS);
         let expected = LAUNCHES as usize / each;
@@ -190,7 +194,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
     }
 }
 
-/// Reads between launches, final reads included, neither repeat nor lose anything.
+/// Reads between launches, including final reads, neither repeat nor lose records that wait in L1.
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
     let Some(package) = ready_package() else { return };
@@ -246,8 +250,8 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     }
 }
 
-/// TT-Metal's own header in the mode, with its limits: no program ids and no data, and zones
-/// without room are dropped silently.
+/// TT-Metal's own header in accumulate mode, with its limits: it records no program ids and no
+/// data, and drops zones without room silently.
 #[test]
 fn upstreams_accumulated_records_are_read() {
     const LAUNCHES: u32 = 75;

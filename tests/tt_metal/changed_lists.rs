@@ -35,7 +35,7 @@ const fn read_at(layout: ControlLayout) -> Outcome {
     Outcome::Read(Reading { layout, ..UNCHANGED })
 }
 
-/// A text of the list, and its replacement.
+/// A text in `profiler_common.h`, its replacement, and the expected result.
 struct Change {
     from: &'static str,
     to: &'static str,

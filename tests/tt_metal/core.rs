@@ -37,13 +37,13 @@ impl std::ops::Add for Cost {
     }
 }
 
-/// Why a call ended.
+/// Reason why a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Returned,
-    /// At a `PAUSE`; [`Core::resume`] continues.
+    /// The call has stopped at a `PAUSE`; [`Core::resume`] continues it.
     Paused,
-    /// No return within the limit of instructions.
+    /// The function did not return within the maximum number of instructions.
     Hangs,
     Trapped(String),
 }
@@ -93,9 +93,9 @@ struct View<'a> {
 const RETURN: u32 = 0x1_F000;
 const EBREAK: u32 = 0x0010_0073;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
-/// Bytes that a board reserves in front of the profiler's lanes.
+/// DRAM address of the first lane. A board reserves the bytes before this address.
 pub(crate) const LANES_ADDRESS: u32 = 0x40;
-/// Index of the core among those that share a bank, and their number.
+/// Flat id of the core, and number of cores that share a DRAM bank.
 pub(crate) const FLAT_ID: u32 = 13;
 pub(crate) const CORES_PER_BANK: u32 = 2;
 const L1_BYTES: usize = 0x8_0000;
@@ -203,7 +203,7 @@ impl<'a> Core<'a> {
         self.run_beside(risc, u64::MAX, &mut |_| {})
     }
 
-    /// Continues after a pause, while a host acts every `period` cycles.
+    /// Continues after a pause, and calls `host` every `period` cycles.
     pub(crate) fn resume_beside(
         &mut self,
         risc: usize,
@@ -323,14 +323,14 @@ impl<'a> Core<'a> {
         self.tile.set_word(0, at, value);
     }
 
-    /// Publishes a number of words for each subordinate.
+    /// Publishes a number of words for each RISC except the first.
     pub(crate) fn publish_others(&mut self, words: u32) {
         for risc in 1..RISCS_PER_CORE {
             self.set_control(self.layout.device_end + risc, words);
         }
     }
 
-    /// Writes words to L1 behind all other data and returns their address.
+    /// Writes a script to L1, after all other data, and returns the address of the script.
     pub(crate) fn place_script(&mut self, risc: usize, words: &[u32]) -> u32 {
         let at = SCRIPTS + 0x4000 * word_index(risc);
         for (address, word) in (at..).step_by(4).zip(words) {
@@ -353,7 +353,8 @@ impl<'a> Core<'a> {
     }
 
     /// Returns the unread words of a RISC's lane for a host that has read up to word `read`, and
-    /// the host's new position. Bit positions are hard-coded again.
+    /// the host's new position. The bit positions are written here again, independently of the
+    /// reader.
     pub(crate) fn read_on(&self, risc: usize, read: u32) -> (Vec<u32>, u32) {
         let riscs = u32::try_from(RISCS_PER_CORE).unwrap();
         let lanes_before = (FLAT_ID % CORES_PER_BANK) * riscs + word_index(risc);
@@ -454,7 +455,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Returns the bytes of the lanes of all cores that share a bank.
+    /// Returns the size in bytes of the lanes of all cores that share a bank.
     fn region_bytes(&self) -> u32 {
         self.lane_bytes * word_index(RISCS_PER_CORE) * CORES_PER_BANK
     }
@@ -480,10 +481,11 @@ impl<'a> Core<'a> {
 
 /// The value that tests read from words that were never written.
 pub(crate) const UNWRITTEN: u32 = 0xDEAD_BEEF;
-/// Coordinates of the core, in the form of hosts.
+/// Coordinates of the core, as hosts use them.
 const CORE: Noc0Coord = Noc0Coord { x: 1, y: 2 };
 const SCRIPTS: u32 = 0x6_0000;
-/// Index of a control word of our runtime: the runs that the host has read.
+/// Index of the control word that contains the number of runs read by the host. Only our runtime
+/// has this word.
 pub(crate) const SEEN_RUNS: usize = 8;
 pub(crate) const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 
@@ -573,8 +575,8 @@ impl Bus for View<'_> {
                 self.tile.clock_reads.iter_mut().for_each(|reads| reads.push(time));
                 Ok((time & 0xFFFF_FFFF) as u32)
             }
-            // The high word is latched by a read of the low word, which TT-Metal's headers do right
-            // before.
+            // A read of the low word latches the high word. TT-Metal's headers read the low word
+            // right before.
             WALL_CLOCK_HIGH | LATCHED_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
             _ if STREAMS.contains(&address) => Ok(0),

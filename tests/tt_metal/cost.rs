@@ -119,7 +119,7 @@ const ZONE_SITE_BYTES: u32 = 128;
 pub(crate) struct Costs {
     pub(crate) rows: Vec<Cost>,
     pub(crate) zone_site_bytes: u32,
-    /// Cost of a begin after the host has read everything.
+    /// Cost of the begin of a launch after the host has read everything.
     pub(crate) first_begin: Cost,
 }
 
@@ -128,7 +128,8 @@ pub(crate) fn per_pass(core: &mut Core<'_>, probe: &str) -> Cost {
     per_pass_on(core, 0, probe, "nothing")
 }
 
-/// Returns the cost of one pass on a RISC, without the cost of another loop, `bare`.
+/// Returns the cost of one pass of the loop `probe` on a RISC, minus the cost of one pass of the
+/// loop `bare`.
 pub(crate) fn per_pass_on(core: &mut Core<'_>, risc: usize, probe: &str, bare: &str) -> Cost {
     let mut slope = |name: &str| {
         let [short, long] = [8_u32, 24].map(|passes| {
@@ -217,8 +218,8 @@ fn begin_on(core: &mut Core<'_>, risc: usize) -> Cost {
     returned(core.call(risc, "begin", &[]))
 }
 
-/// Returns the cost of a push during a launch, with 116 zones in the ring: one more zone would
-/// cause a push itself.
+/// Returns the cost of a push during a launch, with 116 zones in the ring. The next zone would
+/// itself cause a push.
 fn push_of_a_full_ring(core: &mut Core<'_>) -> Cost {
     returned(core.call(0, "begin", &[]));
     returned(core.call(0, "zone", &[116]));
@@ -238,8 +239,8 @@ fn finish_of_another(core: &mut Core<'_>) -> Cost {
     returned(core.call(1, "finish", &[]))
 }
 
-/// Returns the costs of both headers on both chips, in the order of [`Chip::ALL`], TT-Metal's
-/// first; measured once.
+/// Returns the costs of both headers on both chips, in the order of [`Chip::ALL`], with TT-Metal's
+/// header first. The costs are measured only once.
 fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
     static ALL: OnceLock<Vec<[Result<Costs, String>; 2]>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -249,7 +250,7 @@ fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
     })
 }
 
-/// Returns the costs, if every header compiles.
+/// Returns the costs of both headers. Panics if a header does not compile.
 pub(crate) fn all_measured(package: &Package) -> Vec<[Costs; 2]> {
     let costs = |costs: &Result<Costs, String>| match costs {
         Ok(costs) => costs.clone(),

@@ -19,7 +19,7 @@ const LEVELS: [&str; 3] = ["O2", "O3", "Os"];
 const PROCESSORS: [Processor; 2] = [Processor::Brisc, Processor::Trisc0];
 const HEADERS: [Header; 2] = [Header::Ours, Header::Upstream];
 
-/// Loops over a probe, and the loop whose cost is subtracted from each.
+/// Rows of the table: label, loop over a probe, and the loop that is subtracted as the baseline.
 const LOOPS: [(&str, &str, &str); 10] = [
     ("zone", "zone", "nothing"),
     ("zone, known accesses", "zone_and_memory", "memory"),
@@ -80,7 +80,8 @@ fn labels() -> Vec<&'static str> {
     LOOPS.iter().map(|row| row.0).chain(CALLS).collect()
 }
 
-/// Columns of an optimisation level: chips, processors, headers.
+/// Columns of an optimisation level, ordered by chip, processor and header. A column has one cost
+/// per row.
 type Columns = Vec<Vec<Cost>>;
 
 fn columns(built: &[Built], level: &str) -> Columns {

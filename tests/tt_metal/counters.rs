@@ -52,7 +52,8 @@ fn counter_arch(chip: Chip) -> CounterArch {
     }
 }
 
-/// Returns firmware whose BRISC stops and reads the counters of a mask; `None` if it does not fit.
+/// Returns firmware in which BRISC stops and reads the counters of a mask; `None` if the firmware
+/// is too large.
 fn firmware_set(
     package: &Package,
     chip: Chip,
@@ -86,7 +87,7 @@ struct Outcome {
     truth: Vec<CounterTruth>,
 }
 
-/// Runs the launches; `None` if the firmware does not fit.
+/// Runs the launches; returns `None` if the firmware is too large.
 fn run(package: &Package, chip: Chip, header: Header, mask: u32) -> Option<Outcome> {
     let firmware = firmware_set(package, chip, header, mask)?;
     let mut defines = vec![format!("PROFILE_PERF_COUNTERS={mask}")];
@@ -190,7 +191,8 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     }
 }
 
-/// Returns the selections in a table of tt-metal's headers, with the number of each counter.
+/// Returns the counters in each table of tt-metal's headers, by name of the table: the number and
+/// the selection of each counter.
 fn upstream_tables(package: &Package, chip: Chip) -> BTreeMap<String, Vec<(u16, u16)>> {
     let folder = package.root.join("tt_metal/tt-llk/tools/include/perf_counters");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();

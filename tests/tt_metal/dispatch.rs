@@ -74,7 +74,7 @@ fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header()
         let [text, ram] = [Program::text_bytes, Program::ram_bytes]
             .map(|of: fn(&Program) -> u32| [of(&programs[0]), of(&programs[1])]);
         writeln!(table, "{name:<41} {text:?} {ram:?}").unwrap();
-        // Zones in TT-Metal's header itself are not the kernel's.
+        // Zones in TT-Metal's header itself do not belong to the kernel.
         let is_kernels = |text: &&String| !text.contains("/kernel_profiler");
         let [theirs, ours] = [theirs, ours].map(|texts| {
             assert!(texts.iter().any(|text| text.starts_with(PUSH)), "{name}: {texts:?}");
@@ -96,8 +96,8 @@ fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header()
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Records of a lane: kind, name, data; without those of pushes and of the zones of firmware and
-/// wrapper.
+/// Records of a lane (kind, name, data), except the zones of pushes, of the firmware and of the
+/// kernel's wrapper.
 type Told = Vec<(PacketKind, String, Vec<u64>)>;
 
 fn told(readout: &Readout, tile: TileCoord, risc: Risc) -> Told {

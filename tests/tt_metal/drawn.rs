@@ -1,18 +1,18 @@
-//! How many builds a run tries: all of them, or some that differ in each run.
+//! Selection of the builds that a run tries: all of them, or a random third.
 
 use crate::script::Seed;
 
-/// Variable with which a run tries every build.
+/// Environment variable that makes a run try every build.
 const EVERY_BUILD: &str = "KPROF_EVERY_BUILD";
-/// Without the variable, a run tries one of this many builds.
+/// Without the variable, a run tries one build in this number.
 const PART: usize = 3;
 
-/// Returns whether this run tries every build.
+/// Returns true if this run tries every build.
 pub(crate) fn tries_every_build() -> bool {
     std::env::var_os(EVERY_BUILD).is_some_and(|value| value != "0")
 }
 
-/// Returns all items, or a third of them drawn at random, with a line that says so.
+/// Returns all items, or a third of them drawn at random. In the second case, prints a line.
 pub(crate) fn drawn<T>(what: &str, mut items: Vec<T>) -> Vec<T> {
     if tries_every_build() {
         return items;

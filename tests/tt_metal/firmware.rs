@@ -128,8 +128,8 @@ fn library_of(target: &Target) -> Vec<&'static str> {
     parts
 }
 
-/// Compiles these sources. None includes the profiler, so that all headers link with the same
-/// objects, which are compiled once for firmware and once for kernels.
+/// Compiles the sources of [`library_of`]. They do not include the profiler, so all headers link
+/// with the same objects. The objects are compiled once for firmware and once for kernels.
 pub(crate) fn library_objects(package: &Package, target: &Target) -> Result<Vec<PathBuf>, String> {
     static OBJECTS: Builds<String, PathBuf> = Builds::new();
     let kind = if target.is_kernel { "kernel" } else { "firmware" };
@@ -263,8 +263,8 @@ fn table(package: &Package, rows: &[&Row]) -> String {
     table
 }
 
-/// Returns the firmware that this run tries: always that of both chips' BRISC, which compiles with
-/// TT-Metal's header.
+/// Returns the firmware that this run tries. BRISC's firmware of both chips is always included,
+/// because it compiles with TT-Metal's header.
 fn tried_rows() -> Vec<&'static Row> {
     let (always, others): (Vec<&Row>, _) =
         rows().iter().partition(|row| row.processor == Processor::Brisc);

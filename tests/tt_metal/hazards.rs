@@ -42,7 +42,8 @@ fn calls(core: &mut Core<'_>, risc: usize, list: &[(&str, &[u32])]) -> Result<()
     Ok(())
 }
 
-/// Checks the records of a RISC: all of its zones are there, and no write of the kernel is missing.
+/// Checks the records of a RISC: all of its zones were recorded, and no write of the kernel is
+/// missing.
 fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
     core.settle();
     let records = decode(&core.lane(risc))?;
@@ -60,7 +61,7 @@ fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
 
 const WRITTEN_BANK: u32 = 3;
 
-/// Begins a launch, records zones, writes, and overwrites the core's own coordinates.
+/// Begins a launch, records zones, writes over the NoC, and overwrites the core's own coordinates.
 fn record_and_write(core: &mut Core<'_>, risc: usize, case: Uncounted) -> Result<(), String> {
     let Uncounted { noc, writes, is_posted } = case;
     calls(
@@ -77,7 +78,7 @@ fn record_and_write(core: &mut Core<'_>, risc: usize, case: Uncounted) -> Result
     Ok(())
 }
 
-/// Begins a launch, records zones, writes, and ends the launch.
+/// Begins a launch, records zones, writes over the NoC, and ends the launch.
 fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
     let writes = case.writes;
     let mut core = Core::new(probes.chip, probes);
@@ -92,8 +93,8 @@ fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
     Ok(())
 }
 
-/// Like [`end_of_launch`], with a push during the kernel; the kernel's own barrier must end
-/// afterwards if all writes were counted.
+/// Like [`end_of_launch`], with a push during the kernel. If all writes were counted, the kernel's
+/// own barrier must end afterwards.
 fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), String> {
     let writes = case.writes;
     let mut core = Core::new(probes.chip, probes);
@@ -107,7 +108,7 @@ fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), Strin
     check(&mut core, risc, writes)
 }
 
-/// No packet leaves: the launch still ends, and its losses are counted.
+/// Checks that a launch ends and that its losses are counted, although no packet leaves.
 fn stuck(probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
@@ -122,8 +123,8 @@ fn stuck(probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// The command buffer accepts some packets of a launch's end and then no more: one wait times out,
-/// and all of the launch is counted as lost.
+/// Checks the end of a launch if the command buffer accepts some packets and then no more: one wait
+/// times out, and the whole launch is counted as lost.
 fn jammed_end(probes: &Probes, packets: usize) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
@@ -149,8 +150,8 @@ fn jammed_end(probes: &Probes, packets: usize) -> Result<(), String> {
     one_wait(&mut core)
 }
 
-/// A push within a kernel that finds the command buffer busy leaves all records for the launch's
-/// end.
+/// Checks a push within a kernel that finds the command buffer busy: it leaves all records for the
+/// end of the launch.
 fn jammed_quick_push(probes: &Probes, packets: usize) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;

@@ -202,7 +202,7 @@ impl Job {
 
 /// Result of compiling a kernel.
 enum Verdict {
-    /// gcc rejects the kernel with TT-Metal's header, too; with the reason.
+    /// gcc rejects the kernel with TT-Metal's header, too, for this reason.
     Excluded(String),
     Compiles,
     /// The kernel compiles with warnings that TT-Metal's header causes, too.
@@ -239,7 +239,8 @@ fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
     compile_all(package, &kernels, &jobs, 40, "kernels.txt");
 }
 
-/// The same with recorded NoC events, including kernels that send over the fabric.
+/// Every kernel that compiles with TT-Metal's header and recorded NoC events compiles with ours.
+/// The kernels include those that send over the fabric.
 #[test]
 fn kernels_that_record_noc_events_compile_with_ours() {
     let Some(package) = package() else { return };
@@ -255,7 +256,8 @@ fn kernels_that_record_noc_events_compile_with_ours() {
     compile_all(package, &kernels, &jobs, 20, "noc_event_kernels.txt");
 }
 
-/// The same with recorded waits, one by one or as totals together with NoC events.
+/// Every kernel that compiles with TT-Metal's header compiles with ours if waits are recorded, one
+/// by one or as totals together with NoC events.
 #[test]
 fn kernels_that_record_waits_compile_with_ours() {
     let Some(package) = package() else { return };
@@ -286,8 +288,8 @@ fn jobs_of(kernels: &[PathBuf], defines: &[&str]) -> Vec<Job> {
         .collect()
 }
 
-/// Compiles with both headers; at least `least` builds must compile with TT-Metal's header, or one
-/// build if this run tries some builds.
+/// Compiles with both headers. At least `least` builds must compile with TT-Metal's header. If this
+/// run tries only some of the builds, one build is enough.
 fn compile_all(package: &Package, kernels: &[PathBuf], jobs: &[Job], least: usize, name: &str) {
     let verdicts = in_parallel(jobs, |job| judge(package, job));
     let (mut list, mut excluded, mut faults) = (String::new(), String::new(), Vec::new());
@@ -324,7 +326,8 @@ struct Linked {
     chip: Chip,
     processor: Processor,
     is_blank: bool,
-    /// The program without the profiler, with TT-Metal's header, with our header.
+    /// The program without the profiler, the program with TT-Metal's header, and the program with
+    /// our header.
     programs: [Result<Program, String>; 3],
 }
 

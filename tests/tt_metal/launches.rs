@@ -24,13 +24,13 @@ use std::{
 };
 use wire::{CoreKind, PacketKind, Risc};
 
-/// Launches of a run.
+/// Number of launches of a run.
 const LAUNCHES: u32 = 10;
 
 /// A record without its time: kind, id, values.
 type Told = (PacketKind, u32, Vec<u64>);
 
-/// The chip's macro in our header.
+/// Compiler options that select the chip in our header.
 const ARCH_DEFINE: [&str; 2] = ["-DARCH_WORMHOLE", "-DARCH_BLACKHOLE"];
 
 pub(crate) const fn arch(chip: Chip) -> Arch {
@@ -83,7 +83,7 @@ struct Outcome {
     readout: Readout,
     /// The words that BRISC has written to DRAM.
     written: Vec<u32>,
-    /// The words that NCRISC has read from there.
+    /// The words that NCRISC has read from DRAM.
     read: Vec<u32>,
 }
 
@@ -191,8 +191,8 @@ fn benches(package: &Package) -> &'static [Bench] {
     BENCHES.get_or_init(|| Chip::ALL.map(bench).into())
 }
 
-/// Ten launches leave the same records under tt-metal's firmware as under our own, on Tenstorrent's
-/// simulator, too.
+/// Ten launches leave the same records under tt-metal's firmware as under our own. This also holds
+/// on Tenstorrent's simulator.
 #[test]
 fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     let Some(package) = ready_package() else { return };
@@ -205,8 +205,9 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     }
 }
 
-/// Firmware and kernels of tt-metal that stream leave the records that they leave where they push, on
-/// Tenstorrent's simulator, too; of RISCs whose firmware has no room for a lane, those of the kernel.
+/// Streaming firmware and kernels of tt-metal leave the same records as pushing ones. This also
+/// holds on Tenstorrent's simulator. If the firmware of a RISC has no room for a lane, only the
+/// records of the RISC's kernel are compared.
 #[test]
 fn streams_under_tt_metals_firmware_hold_the_same_records() {
     let Some(package) = ready_package() else { return };
@@ -221,7 +222,7 @@ fn streams_under_tt_metals_firmware_hold_the_same_records() {
     }
 }
 
-/// Returns what is read after each launch of a program.
+/// Launches a program repeatedly and reads after each launch; returns all that was read.
 fn streamed(mut machine: Machine, program: &Program) -> Readout {
     let (mut reader, mut readout) = (Reader::new(ReadOptions::default()), Readout::default());
     for launch in launches(program) {

@@ -103,7 +103,7 @@ fn counters(core: &Core<'_>, riscs: usize) -> Vec<Counts> {
     (0..riscs).map(|risc| LOST.map(|word| core.control(word + risc))).collect()
 }
 
-/// Launches without a read until lanes are full, and a few times more.
+/// Launches kernels without a read until the lanes are full, and then a few times more.
 fn fill_lanes(chip: Chip, probes: &Probes, seed: u64) -> Result<u32, String> {
     let mut core = Core::new(chip, probes);
     core.noc().answer_cycles = 60;
@@ -137,7 +137,7 @@ fn fill_lanes(chip: Chip, probes: &Probes, seed: u64) -> Result<u32, String> {
             let lost = [0, 1, 2].map(|kind| lost_after[risc][kind] - lost_before[risc][kind]);
             let said = script::said(&steps[risc], probes.has_sums);
             let emitted: u32 = 4 + said.iter().map(slots).sum::<u32>();
-            // Data of both sizes share a counter, so that losses in L1 only give bounds.
+            // Data of both sizes share a counter, so losses in L1 only give bounds.
             let lost_most = 2 * lost[0] + 3 * lost[1] + lost[2];
             // A lost total has one slot, a zone two.
             let lost_least = lost_most - lost[1] - lost[0].min(totals(said.iter()));

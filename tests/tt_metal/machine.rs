@@ -43,8 +43,8 @@ impl Simulator {
         Chip::ALL.into_iter().flat_map(|chip| Self::all(chip).map(move |one| (chip, one)))
     }
 
-    /// Starts a chip with its profiler prepared, for a mesh without chips; our simulator uses the
-    /// chip `own`.
+    /// Starts a chip with its profiler prepared. `config` has no chips; our simulator uses the chip
+    /// `own`.
     pub(crate) fn start(&self, chip: Chip, config: MeshConfig, own: ChipConfig) -> Machine {
         match self {
             Self::Ours => Machine::simulated(&config.with_chip(own)),

@@ -48,8 +48,8 @@ fn nothing_calls_functions_of_memory_at_any_level_on_any_processor() {
             for (level, (mode, defines)) in
                 LEVELS.into_iter().flat_map(|level| WAYS.map(|way| (level, way)))
             {
-                // BRISC has all functions of a way; on the others, the way with the most calls
-                // stands for all ways.
+                // BRISC has all functions, so it is tried in every way. On the other processors,
+                // only the way with the most calls is tried.
                 if processor != Processor::Brisc && !defines.contains(&"DEVICE_DEBUG_DUMP=1") {
                     continue;
                 }

@@ -334,8 +334,8 @@ pub(crate) const fn bank_count(chip: Chip) -> u32 {
     }
 }
 
-/// Returns the coordinates of a bank. A Wormhole's NoC 1 counts from the opposite corner; a
-/// Blackhole translates.
+/// Returns the coordinates of a bank's tile. Coordinates on NoC 1 of a Wormhole count from the
+/// opposite corner. Coordinates of a Blackhole are translated.
 pub(crate) const fn bank_place(chip: Chip, noc: usize, bank: u32) -> (u32, u32) {
     match (chip, noc) {
         (Chip::Wormhole, 0) => (5 * (bank % 2), bank / 2),

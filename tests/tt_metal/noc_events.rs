@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-/// Returns definitions of the coordinates in the kernel's form, valid on both NoCs.
+/// Returns definitions of the tiles' coordinates as kernels use them, valid on both NoCs.
 fn places(chip: Chip) -> Vec<String> {
     let named = [("TARGET", TARGET), ("RECTANGLE", RECTANGLE[0]), ("RECTANGLE_END", RECTANGLE[1])];
     let mut defines = vec![format!("RECTANGLE_TILES={RECTANGLE_TILES}")];
@@ -67,8 +67,8 @@ fn places(chip: Chip) -> Vec<String> {
     defines
 }
 
-/// Data of each record under the id of NoC events, in order, and the requests to the NoC, which
-/// ttsim does not provide.
+/// Records with the id of NoC events, in order, and the requests to the NoC. ttsim does not provide
+/// the requests.
 struct Outcome {
     events: BTreeMap<Risc, Vec<PushedRecord>>,
     requests: BTreeMap<RiscKey, Vec<NocRequest>>,
@@ -115,8 +115,8 @@ fn run(
     Outcome { events, requests: truth.map(|truth| truth.noc_requests).unwrap_or_default() }
 }
 
-/// Writes the address of the lanes to the word of each RISC in which pushes in the debug dump look
-/// for it.
+/// Writes the lane address of each RISC to the control word in which pushes of the debug dump look
+/// for the address.
 fn give_lanes_of_the_dump(mesh: &mut dyn Mesh) {
     const OF_BRISC: u64 = 60;
     let layout = ControlLayout::WORDS64;

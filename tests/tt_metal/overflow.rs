@@ -24,7 +24,7 @@ use wire::{CoreKind, Risc};
 /// A Tensix tile that exists on both chips.
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const LAUNCHES: u32 = 1400;
-/// One in this many launches computes.
+/// One launch in this number runs compute kernels.
 const COMPUTES_EVERY: u32 = 5;
 
 /// Returns the number of kept kernel zones of each RISC.

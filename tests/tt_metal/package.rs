@@ -17,8 +17,8 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// The folders of libstdc++ for the compiler's version.
     pub(crate) library: [PathBuf; 2],
-    /// libgcc for these processors. The compiler's default is that of its 64-bit processors, since
-    /// it has no variant for `rv32im_zicsr`.
+    /// libgcc for these processors. By default the compiler would use the libgcc of its 64-bit
+    /// processors, because it has no variant for `rv32im_zicsr`.
     pub(crate) libgcc: PathBuf,
 }
 

@@ -33,14 +33,14 @@ const TILES: usize = 20;
 const CAPACITY: u64 = 2;
 const SEMAPHORE: u32 = 0x9_8000;
 
-/// L1 address of the numbers of loop passes that NCRISC, the unpacker, the packer and BRISC work
-/// for each tile; written by the host.
+/// L1 address of the numbers of loop passes that NCRISC, the unpacker, the packer and BRISC execute
+/// for each tile. The host writes these numbers.
 const WORK: u64 = 0x9_7000;
 
 /// L1 address at which kernels add up the time of each of their waits, measured with the tile's
 /// clock.
 const CLOCKED: u64 = WORK + 0x40;
-/// The waits, in the order of these words.
+/// The waits, in the order of the words at `CLOCKED`.
 const CLOCKED_WAITS: [(Risc, WaitKind, u32); 6] = [
     (Risc::Ncrisc, WaitKind::CB_RESERVE, IN),
     (Risc::Trisc0, WaitKind::CB_WAIT, IN),
@@ -49,8 +49,8 @@ const CLOCKED_WAITS: [(Risc, WaitKind, u32); 6] = [
     (Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE),
     (Risc::Brisc, WaitKind::NOC_WRITE_BARRIER, 0),
 ];
-/// Maximum cycles of a call outside of its wait: those of its record or, if it does not block, all
-/// of the call.
+/// Maximum cycles that a call takes in addition to its wait. If the call blocks, these are the
+/// cycles of the record; otherwise, of the whole call.
 const CALL_CYCLES: u64 = 250;
 
 /// Number of blocked waits for an object in a launch, by RISC.

@@ -44,7 +44,7 @@ pub(crate) enum Variant {
     Stream,
     /// With records streamed and sums recorded.
     StreamSums,
-    /// The same where the firmware of all RISCs but the first has no lane.
+    /// With records streamed and sums recorded; only the firmware of the first RISC has a lane.
     StreamKernels,
     /// With records streamed, and call sites that call a function.
     StreamCalls,
@@ -113,7 +113,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
         ..Target::new(chip, processor, header)
     };
     match variant {
-        // This is used only if a probe requests it.
+        // The definition has an effect only in probes that use it.
         Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
         Variant::Sums => {}
         Variant::Dispatch => target.defines = vec!["DISPATCH_KERNEL".to_owned()],

@@ -56,7 +56,7 @@ impl Program {
         self.size(".text")
     }
 
-    /// Returns the bytes of initialised and zeroed data.
+    /// Returns the size of initialised and zeroed data, in bytes.
     pub(crate) fn ram_bytes(&self) -> u32 {
         self.size(".data") + self.size(".bss")
     }

@@ -61,7 +61,8 @@ impl Device for HostView<'_, '_> {
 
     fn read_dram(&mut self, bank: u32, at: u64, words: &mut [u32]) -> Result<(), AccessError> {
         for (word, address) in words.iter_mut().zip(word_addresses(at)) {
-            // A host that reads words that were never written reads beyond an end.
+            // Words that were never written get a recognisable value, because a host that reads
+            // them reads beyond the end of a lane.
             *word = self.core.dram_word(bank, address).unwrap_or(0xDEAD_BEEF);
         }
         Ok(())
@@ -93,7 +94,7 @@ pub(crate) struct Host {
     /// True if each read uses a new reader without earlier state.
     forgets: bool,
     pub(crate) whole: Readout,
-    /// How often TT-Metal's runtime was found waiting, by RISC.
+    /// Number of reads that found TT-Metal's runtime waiting, by RISC.
     pub(crate) waits: [usize; RISCS_PER_CORE],
 }
 
@@ -102,8 +103,8 @@ impl Host {
     pub(crate) fn new(core: &mut Core<'_>, has_two_buffers: bool, zones: ZoneTable) -> Self {
         let options = ProfilerOptions { has_two_buffers, ..ProfilerOptions::default() };
         init_device_profiler(&mut HostView::new(core), &options).unwrap();
-        // TT-Metal's pushes wait for everything sent on their NoC, so that each data mover needs
-        // its own NoC.
+        // TT-Metal's pushes wait for everything sent on their NoC, so each data mover needs its own
+        // NoC.
         assert_eq!(core.call(1, "choose_noc", &[1]).0, End::Returned);
         let options = ReadOptions { zones, ..ReadOptions::default() };
         Self {

@@ -46,8 +46,8 @@ fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Compares a table, found by its first line, with that of docs/costs.md; with `BLESS=1` writes it
-/// there. The figures are those of one version of the compiler.
+/// Compares a table with the table in docs/costs.md that has the same first line. With `BLESS=1`,
+/// writes the table to the file. The figures are only valid for one version of the compiler.
 pub(crate) fn compare(package: &Package, heading: &str, table: &str) {
     compare_in(package, "docs/costs.md", heading, table);
 }

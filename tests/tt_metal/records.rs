@@ -61,7 +61,7 @@ pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>
             _ => return Err(format!("packet type {kind}")),
         };
         let time = u64::from(high & 0xFFF) << 32 | u64::from(low);
-        // The slots of the fixed part are in the order of their names.
+        // Records in the fixed slots are not in time order.
         if at > FIXED_WORDS + 2 && kind != 2 {
             if time < last {
                 return Err(format!("word {}: time runs backwards", at - 2));

@@ -99,7 +99,7 @@ struct Told {
     own_zones: usize,
 }
 
-/// Decodes consecutive runs; `decode` takes one.
+/// Decodes consecutive runs. `decode` decodes a single run.
 fn told(words: &[u32]) -> Result<Told, String> {
     let mut told = Told::default();
     let begins: Vec<usize> = run_begins(words)?;
@@ -170,8 +170,8 @@ fn keep_up(chip: Chip, probes: &Probes) -> Result<(), String> {
             let at = told.events.iter().zip(&expected).position(|(found, told)| found != told);
             return Err(format!("RISC {risc}: {} events, first other {at:?}", told.events.len()));
         }
-        // There are 360,000 words for a lane of 12,000, with the zone of each push and of at least
-        // 29 waits.
+        // 360,000 words pass through a lane of 12,000 words, which takes at least 29 waits. Each
+        // push and each wait has a zone.
         let pushes = run_begins(words)?.len() - 1;
         if told.own_zones < pushes + 29 {
             return Err(format!("RISC {risc}: {} zones for {pushes} pushes", told.own_zones));
@@ -309,8 +309,8 @@ fn our_reader_takes_all_of_the_debug_dump_and_the_waits_are_the_time_that_it_too
             let probes = probes.map_err(|error| first_error(&error).to_owned())?;
             let rare = follow_with_our_reader((chip, &probes), &texts, 400_000)?;
             let frequent = follow_with_our_reader((chip, &probes), &texts, 50_000)?;
-            // Each data mover has 360,000 words for a lane of 12,000; no RISC waits for a host that
-            // keeps up.
+            // Each data mover has 360,000 words for a lane of 12,000. If the host keeps up, no RISC
+            // waits.
             if rare.0.count < 58 || frequent.0 != OwnTime::default() {
                 return Err(format!("{rare:?} and {frequent:?}"));
             }

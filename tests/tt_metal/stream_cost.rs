@@ -99,12 +99,12 @@ const ROWS: [Row; 17] = [
     },
 ];
 
-/// A core with a header's probes, and one whose call sites call a function.
+/// A core with a header's probes, and a core with probes in which call sites call a function.
 struct Measured<'a> {
     header: Header,
     core: Core<'a>,
     calls: Core<'a>,
-    /// Bytes of a call site of each core's probes.
+    /// Size in bytes of a call site in the probes of each core.
     sites: [u32; 2],
 }
 

@@ -7,7 +7,7 @@ use wire::{
     stream::{CHUNK_CELLS, Cell, Code, LaunchCell, RING_CELLS, STABLE_CELLS, words},
 };
 
-/// Meaning of ids.
+/// Names of zones, totals and data, by id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids {
     zones: BTreeMap<u16, Name>,
@@ -67,7 +67,7 @@ pub(crate) struct Record {
 pub(crate) struct Lane {
     risc: usize,
     ids: Ids,
-    /// Cells read.
+    /// Number of cells that were read.
     pub(crate) read: u32,
     /// True if cells may be overwritten before they are read.
     is_overwritten: bool,
@@ -138,7 +138,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Returns the time of a low word, not before the previous cell's time.
+    /// Returns the first time with this low word that is not before the previous cell's time.
     fn time(&mut self, low: u32) -> Result<u64, String> {
         let before = self.time.ok_or("a time without a launch before it")?;
         let time = before & !0xFFFF_FFFF | u64::from(low);

@@ -14,7 +14,7 @@ pub(crate) enum Slot {
     Skipped(u32),
 }
 
-/// Cells of a lane in which one of `kept_of` chunks is kept.
+/// Cells of a lane in which one chunk in `kept_of` is kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     kept_of: usize,

@@ -26,7 +26,7 @@ pub(crate) enum Name {
     A,
     B,
     If,
-    /// An id that has another meaning as a code.
+    /// A zone with an id that is also a code with another meaning.
     Escape,
     Kernel,
     Firmware,

@@ -20,10 +20,10 @@ const SIGNATURE: usize = 5;
 /// Times at which a host drains.
 #[derive(Clone, Copy, Debug)]
 enum Attendance {
-    /// Every so many cycles.
+    /// At intervals of this number of cycles.
     Every(u64),
     Never,
-    /// Like [`Self::Every`], but only a number of times.
+    /// Like [`Self::Every`], but only `visits` times.
     Leaves {
         period: u64,
         visits: u32,
@@ -337,13 +337,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Results for a lane; the kinds are zones with totals, data, events.
+/// Results for a lane. Counts are given for zones with totals, for data, and for events.
 #[derive(Clone, Debug, Default)]
 struct Found {
     emitted: [u32; 3],
     delivered: [u32; 3],
     lost: [u32; 3],
-    /// How often a launch was announced in the lane.
+    /// Number of times that a launch was announced in the lane.
     launches: usize,
     stalls: Vec<u64>,
     longest: u64,
@@ -430,8 +430,8 @@ fn every_record_arrives_where_a_host_keeps_up() {
     });
 }
 
-/// Where the firmware of all RISCs but the first has no room for a lane, the kernel's zone begins and ends
-/// the launch.
+/// If a RISC's firmware has no room for a lane, the kernel's zone begins and ends the launch. Only
+/// the first RISC's firmware has a lane here.
 #[test]
 fn kernels_have_lanes_where_the_firmware_has_none() {
     let Some(package) = package() else { return };
@@ -751,7 +751,8 @@ fn a_host_may_zero_the_control_vector() {
                 return Err(format!("{at}: {records} records, {:?}", session.fault));
             }
         }
-        // This window is a few cycles of each chunk.
+        // Old records are possible only if the control vector is zeroed in a window of a few cycles
+        // of each chunk.
         if turns > 2 {
             return Err(format!("old records in {turns} of 11 cases"));
         }

@@ -318,8 +318,8 @@ pub(crate) struct Target {
     pub(crate) instead: Option<PathBuf>,
 }
 
-/// Returns the compiler's option by which hashes of call sites do not depend on where the tests lie:
-/// the hashes are constants in code, and contain the path of the file.
+/// Returns a compiler option that makes the hashes of call sites independent of the folder of the
+/// tests. The hashes are constants in the code, and depend on the path of the file.
 pub(crate) fn same_paths() -> OsString {
     let mut option = OsString::from("-fmacro-prefix-map=");
     option.push(sources());
@@ -479,8 +479,8 @@ impl Target {
         }
     }
 
-    /// Compiles a part of a whole program, to be optimised at link time. The simulator takes layouts
-    /// from its DWARF, as with tt-metal's own files.
+    /// Compiles a part of a whole program, to be optimised at link time. The simulator takes
+    /// layouts from the part's debug information, as with tt-metal's own files.
     pub(crate) fn object(
         &self,
         package: &Package,
@@ -490,7 +490,7 @@ impl Target {
         self.object_with(package, &["-g"], source, object)
     }
 
-    /// Compiles a part from which nobody takes layouts, in a quarter less time.
+    /// Compiles like [`Self::object`], but without debug information, in a quarter less time.
     pub(crate) fn object_without_layouts(
         &self,
         package: &Package,
@@ -612,10 +612,10 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R 
     results.into_iter().map(|result| result.into_inner().unwrap().expect("all were done")).collect()
 }
 
-/// Results of builds, each built once for all tests of a run, by whoever needs it first.
+/// Results of builds. The first test that needs a result builds it for all tests of a run.
 pub(crate) struct Builds<K, T>(Mutex<BTreeMap<K, Cell<T>>>);
 
-/// The result of a build, once it is there.
+/// The result of a build, set when the build has ended.
 type Cell<T> = Arc<OnceLock<Result<T, String>>>;
 
 impl<K: Ord, T: Clone> Builds<K, T> {
@@ -629,7 +629,7 @@ impl<K: Ord, T: Clone> Builds<K, T> {
         key: K,
         build: impl FnOnce() -> Result<T, String>,
     ) -> Result<T, String> {
-        // The map is free while a build runs.
+        // The map is not locked while a build runs.
         let cell = Arc::clone(self.0.lock().unwrap().entry(key).or_default());
         cell.get_or_init(build).clone()
     }

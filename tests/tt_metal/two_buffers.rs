@@ -17,7 +17,7 @@ fn address_by_address(chip: Chip, probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(chip, probes);
     let mut host = Host::new(&mut core, true, ZoneTable::new());
     follow_addresses(&mut core, &mut host, 100_000)?;
-    // There are 360,000 words for buffers of 12,000.
+    // 360,000 words pass through buffers of 12,000 words, which takes at least 29 waits.
     let [brisc, ncrisc, ..] = host.waits;
     if brisc.min(ncrisc) < 29 {
         return Err(format!("the movers waited {brisc} and {ncrisc} times"));

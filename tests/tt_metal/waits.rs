@@ -412,7 +412,7 @@ pub(crate) fn wide_records(core: &Core<'_>, processor: Processor) -> Vec<[u64; 2
     (0..used.count()).map(|record| [word(6 * record + 2), word(6 * record + 4)]).collect()
 }
 
-/// Each kind of request is once the one that ends last.
+/// Each kind of request ends last in one of the cases.
 #[test]
 fn a_full_barrier_that_blocks_waits_for_every_kind_of_request() {
     let Some(package) = package() else { return };
@@ -442,12 +442,12 @@ fn a_full_barrier_that_blocks_waits_for_every_kind_of_request() {
     }
 }
 
-/// Maximum cycles of a call outside of its record: the zone and the function before the first poll,
-/// and one poll.
+/// Maximum cycles of a blocked call that the record of the wait does not contain: the zone and the
+/// function before the first poll, and one poll.
 const UNSEEN_CYCLES: u64 = 60;
 
-/// A kernel whose wait blocks leaves its cycles, and a kernel whose wait does not block leaves
-/// nothing.
+/// A kernel with a wait that blocks records the cycles of the wait. A kernel with a wait that does
+/// not block records nothing.
 #[test]
 fn sums_and_blocked_waits_say_how_long_a_kernel_waited() {
     let Some(package) = package() else { return };
@@ -485,7 +485,7 @@ fn sums_and_blocked_waits_say_how_long_a_kernel_waited() {
     }
 }
 
-/// Returns the records of a kernel whose only wait ends after a number of cycles.
+/// Returns the records of a kernel with a single wait, which ends after `after` cycles.
 fn records_of(probes: &Probes, site: Site, after: u64) -> Vec<[u64; 2]> {
     let mut core = Core::new(probes.chip, probes);
     set_up(&mut core, site);
@@ -494,7 +494,7 @@ fn records_of(probes: &Probes, site: Site, after: u64) -> Vec<[u64; 2]> {
     wide_records(&core, site.processor)
 }
 
-/// Compares the records of a kernel with its only wait.
+/// Compares the records of a kernel with the kernel's single wait.
 fn compare(site: Site, after: u64, has_events: bool, found: &[[u64; 2]]) -> Result<(), String> {
     let expected = if after == 0 { 0 } else { 1 + usize::from(has_events) };
     if found.len() != expected {

@@ -1,8 +1,8 @@
 //! Weakening: converts a firmware's ELF file to the file that kernels are linked against.
 //!
-//! A kernel sees only the firmware's variables, but neither its functions nor symbols outside of
-//! loaded sections. If a kernel defines a variable with the name of a firmware variable, the kernel
-//! uses its own definition, and the linker reports no conflict.
+//! A kernel sees the firmware's variables. It sees neither the firmware's functions nor symbols
+//! outside of loaded sections. If a kernel defines a variable with the name of a firmware variable,
+//! the kernel uses its own definition, and the linker reports no conflict.
 //!
 //! # Compatibility
 //! `ElfFile::WeakenDataSymbols` in `llrt/tt_elffile.cpp` of tt-metal; the names that stay unchanged
@@ -132,8 +132,8 @@ impl Table<'_> {
             .is_some_and(|index| index > 0)
     }
 
-    /// Writes a table's symbols, the count of its local symbols, and the relocations that refer to
-    /// it.
+    /// Writes the symbols of a table, the number of local symbols, and the relocations that refer
+    /// to the table.
     fn write(
         &self,
         file: &mut [u8],

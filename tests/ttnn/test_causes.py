@@ -11,8 +11,8 @@ from test_process import Recorded, aiclk_mhz, cache, recorded_in, run, variables
 __all__ = ["cache", "variables"]
 
 WEAK = [
-    # Waits that are recorded; the cause, the number that its sentence may have at most, and what its
-    # reason or advice says.
+    # Name of the weakness, recorded waits, expected cause, maximum rank of its sentence, and text
+    # that its reason or advice contains.
     ("launches", "totals", "dispatch", 1, "give each op more work"),
     ("launches", "events", "dispatch", 1, "give each op more work"),
     ("one core", "off", "op_group", 1, "the longest on 1 of "),
@@ -37,7 +37,7 @@ def test_a_named_cause_is_borne_out_by_the_mended_program(
     at_most_ns = finding["gain_at_most_ns"]
     assert gained_ns >= at_most_ns / 2, (gained_ns, at_most_ns)
     shares = [other["gain_at_most_ns"] for other in explained(after) if words in str(other)]
-    # What has been mended is not named again, or for less than before.
+    # The mended cause is not named again, or its possible gain is smaller than before.
     assert all(share < at_most_ns for share in shares), (shares, at_most_ns)
 
 

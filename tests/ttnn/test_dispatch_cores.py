@@ -30,7 +30,7 @@ class Shown:
             self.rows = list(csv.DictReader(file, skipinitialspace=True))
 
     def of_zone(self, name: str) -> list[dict[str, str]]:
-        # With metadata, tt-metal's logs have more behind the name.
+        # With metadata, the names in tt-metal's logs have a suffix.
         names = {name} | {row["zone name"] for row in self.rows if row["zone name"].startswith(f"{name}:")}
         return [row for row in self.rows if row["zone name"] in names and row["type"] in KINDS]
 
@@ -91,7 +91,7 @@ def check_zones(shown: Shown, stores: pathlib.Path, bounds: tuple[int, int]) -> 
         stored = stored_zones(stores, place, number)
         first = stored.index(zones[0])
         assert stored[first : first + len(zones)] == zones, name
-        # From before the first op until after the last one.
+        # The zones cover the time from before the first op until after the last op.
         assert zones[0][0] < bounds[0], name
         assert zones[-1][1] > bounds[1], name
         found[name] = zones
@@ -107,11 +107,11 @@ def test_zones_of_the_three_kernels_are_those_that_were_stored(record, stores):
     assert all(is_complete(row) for row in rows)
     report = recorded.report
     assert "Anomalies" not in report
-    # L1 full is what a ring had no room for before it got a lane, where the host was slow; from the
-    # first op on no zone is missing, as is checked below.
+    # "L1 full" counts records without room in a ring before the ring had a lane, if the host was
+    # slow. No zone is missing from the first op on, which is checked below.
     causes = re.findall(r"^ (.+?)  +0  +\w+ .*$", report.partition("\n cause ")[2], re.M)
     assert set(causes) <= {"validate off", "L1 full"}, causes
-    # Kernels that dispatch are of no op.
+    # Kernels of the dispatch cores belong to no op.
     assert "GenericOp" not in report
 
     shown = Shown(recorded.output)
@@ -119,5 +119,5 @@ def test_zones_of_the_three_kernels_are_those_that_were_stored(record, stores):
     if not stores.exists():
         pytest.skip("this simulator does not tell what was stored")
     zones = check_zones(shown, stores, (min(of_ops), max(of_ops)))
-    # Each command is a zone, and each program needs several of the dispatcher, and a go.
+    # Each command is a zone. A program needs several commands of the dispatcher and one GO message.
     assert len(zones["CQ-DISPATCH"]) > len(zones["CQ-DISPATCH-SUBORDINATE"]) >= len(rows)

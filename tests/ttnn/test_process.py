@@ -150,7 +150,7 @@ OPS = [
     ("ReshapeViewDeviceOperation", "ttnn.reshape"),
     ("CloneOperation", "ttnn.clone"),
     ("RepeatCodegenDeviceOperation", "ttnn.repeat"),
-    # `full` fills on the host and launches nothing.
+    # `full` fills the tensor on the host and launches nothing.
     ("CopyDeviceOperation", "ttnn.to_memory_config"),
     ("SliceDeviceOperation", "ttnn.slice"),
     ("ConcatDeviceOperation", "ttnn.concat"),
@@ -172,7 +172,8 @@ def test_every_op_is_a_row_with_its_tensors_and_kernels(all_ops):
     assert [int(row["GLOBAL CALL COUNT"]) for row in rows] == [1024 * n for n in range(1, len(OPS) + 1)]
     assert all(is_complete(row) for row in rows)
     cores = [int(row["CORE COUNT"]) for row in rows]
-    # 32 and 64 rows are dealt out; two by two tiles are computed on a core each.
+    # 32 and 64 rows are distributed over as many cores. Two by two tiles are computed on one core
+    # each.
     assert (cores[:2], cores[4], cores[7:10], cores[14:]) == ([32, 64], 64, [2, 8, 4], [4, 4])
     slice_, concat, matmul = rows[0], rows[1], rows[9]
     assert "[1; 1; 32; 64]" in slice_["ATTRIBUTES"]
@@ -183,11 +184,11 @@ def test_every_op_is_a_row_with_its_tensors_and_kernels(all_ops):
     assert "bmm" in matmul["COMPUTE KERNEL SOURCE"]
     assert "slice_reader" in slice_["DATA MOVEMENT KERNEL SOURCE"]
     assert slice_["COMPUTE KERNEL SOURCE"] == "[]"
-    # A kernel is some hundred bytes; what a processor does not run has none.
+    # A kernel has some hundred bytes. The size is empty for a processor without a kernel.
     sizes = [matmul[f"TENSIX {name} MAX KERNEL SIZE [B]"] for name in ("DM 0", "DM 1", "COMPUTE 1")]
     assert all(200 < int(size) < 20_000 for size in sizes), sizes
     assert slice_["TENSIX COMPUTE 1 MAX KERNEL SIZE [B]"] == ""
-    # Launches of the profiler itself are no ops.
+    # The profiler's own launches are not counted as ops.
     assert "GenericOp" not in all_ops.report
     assert "Anomalies" not in all_ops.report
     assert "Lost: nothing" in all_ops.report
@@ -237,8 +238,8 @@ def test_upstreams_script_shows_the_same_ops(all_ops, replays):
         titles = [
             title
             for title in theirs[0]
-            # Their hash of a program stands for its number; their latencies count launches of the
-            # profiler itself. Means by core need tt-metal's own perf report.
+            # Excluded: tt-metal's program hash replaces the program's number, tt-metal's latencies
+            # count the profiler's own launches, and means by core need tt-metal's own perf report.
             if title != "PROGRAM HASH" and not title.startswith("OP TO OP") and "PER CORE" not in title
         ]
         exact = ["ops", str(folder), "--upstream-exact", "-n", "ours", "-o", str(folder)]
@@ -292,7 +293,7 @@ def test_waits_of_a_matmul_are_read_and_explained(record, kind):
     recorded = record("waits.py", options=("-r", "--waits", kind))
     assert recorded.exit_code == 0, recorded.said
     report = recorded.report
-    # Cores that receive tiles wait for those that send them, by a semaphore.
+    # Cores that receive tiles wait at a semaphore for the cores that send them.
     assert re.search(r"NCRISC +SEM_WAIT +semaphore", report), report
     assert re.search(r"BRISC +NOC_READ_BARRIER +NoC", report), report
     assert "Lost: nothing" in report and "Anomalies" not in report
@@ -312,7 +313,7 @@ def test_nothing_is_lost_where_lanes_hold_43_programs(record, op_count):
     rows = recorded.rows
     assert recorded.names == ["CloneOperation"] * op_count
     assert all(is_complete(row) for row in rows)
-    # Each of the two data movement kernels on 64 cores, and its firmware.
+    # The zones of two data movement kernels on each of 64 cores, and of their firmware.
     assert f"Kept: {256 * op_count:,} zones" in recorded.report
     assert "Anomalies" not in recorded.report
 
@@ -327,7 +328,8 @@ def test_chips_in_sub_devices_are_read_while_they_are_loaded(record, other):
     assert all(is_complete(row) for row in rows)
     first_half = 18 if other else 28
     assert [int(row["CORE COUNT"]) for row in rows] == [first_half, 28] * 60 + [64]
-    # A zone of the kernel and one of firmware on each core; a clone is two kernels.
+    # One zone of the kernel and one zone of the firmware on each core. A clone consists of two
+    # kernels.
     zones = 60 * 2 * (first_half + 28) + 4 * 64
     assert f"Kept: {zones:,} zones" in recorded.report
     assert "Anomalies" not in recorded.report
@@ -347,7 +349,7 @@ def test_what_overflows_unread_is_counted(record):
     lost_markers = count_of(lost.partition("; left out")[0], "markers of unknown kind")
     kept_markers = 2 * count_of(kept, "zones")
     assert kept_markers > 64 * 43 and lost_markers > 64 * 43
-    # Two kernels on 64 cores, each with its firmware: four zones of two markers.
+    # Two kernels on each of 64 cores, each with a firmware zone: four zones with two markers each.
     assert kept_markers + lost_markers == 120 * 64 * 8, (kept, lost)
 
 
@@ -367,7 +369,7 @@ def test_transfers_on_the_noc_are_those_of_a_clone(record):
             banks = collections.Counter((event["dx"], event["dy"]) for event in moved)
             assert sorted(banks.values()) == bank_rows(64, len(banks))
         assert len(transfers) == 128
-    # Nothing of the profiler's own launches.
+    # There are no paths for the profiler's own launches.
     assert len(paths) == 2
     shown = run([os.environ["KPROF"], "noc", str(recorded.output)], {})
     assert "lost" not in shown.stderr, shown.stderr
@@ -383,10 +385,11 @@ def test_functions_are_recorded_where_the_program_enables_its_profiler(record, l
     events = json.loads(trace.read_text())["traceEvents"]
     names = collections.Counter(event["name"] for event in events if event["ph"] == "X")
     assert (names["PY_FUNC_seen"], names["PY_FUNC_unseen"], names["of_its_own"]) == (2, 0, 1)
-    # Two turns, then one, with the line of the loop before each and after the last, as Python counts.
+    # The loop runs twice in the first call and once in the second. As Python counts, the line of
+    # the loop is executed before each turn and after the last one.
     assert names["PY_LINE_seen"] == (3 + 5 if lines else 0)
     functions = {name for name in names if name.startswith("PY_")}
-    # Nothing of what kprof itself does meanwhile.
+    # No functions of kprof itself are recorded.
     own = ("operation", "_make_room", "_count_launches", "dumps", "helper", "__enter__")
     assert not {name for name in functions if name.partition("_")[2].partition("_")[2] in own}, functions
 
@@ -401,7 +404,7 @@ def test_a_version_that_nobody_has_tried_is_told_and_tried(record, variables, tm
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ttnn\nVersion: 0.99.0\n")
     variables = {**variables, "PYTHONPATH": str(about.parent)}
-    # Kernels of another version are compiled anew, which takes long.
+    # Kernels of another version are compiled again, which takes long.
     is_full = "KPROF_TTNN_FULL" in os.environ
     program = ("loop.py", "1") if is_full else ("ends.py", "without a device")
     recorded = recorded_in(tmp_path, variables, *program)
@@ -491,7 +494,7 @@ def test_a_device_may_be_opened_again_and_again(record):
 def test_too_little_memory_names_the_largest_count(variables, tmp_path):
     done = run([sys.executable, str(HERE / "programs" / "full_memory.py")], variables, tmp_path)
     assert done.returncode == 0, done.stderr
-    # Lanes of 1,000 programs need more than a megabyte of each bank.
+    # Lanes for 1,000 programs need more than a megabyte of each bank.
     found = re.search(r"found (\d+); the largest count that fits is (\d+)", done.stderr)
     assert found, done.stderr
     assert 300_000 < int(found[1]) < 500_000
@@ -502,7 +505,7 @@ def test_too_little_memory_names_the_largest_count(variables, tmp_path):
 def test_parts_of_a_program_are_profiled_from_code(variables, tmp_path):
     done = run([sys.executable, str(HERE / "programs" / "in_code.py")], variables, tmp_path)
     assert done.returncode == 0, done.stderr
-    # A clone runs two kernels on 64 cores; each leaves a zone of its own and one of firmware.
+    # A clone runs two kernels on 64 cores. Each kernel has one zone, and its firmware another.
     assert "2 ops, 1024 records" in done.stdout
     assert "1 ops, 512 records" in done.stdout
 
@@ -558,7 +561,7 @@ def test_a_newcomer_types_six_lines_for_a_page(variables, tmp_path):
     (tmp_path / "tensors.py").write_text((HERE / "programs" / "tensors.py").read_text())
     path = f"{pathlib.Path(os.environ['KPROF']).parent}:{os.environ['PATH']}"
     environment = {name: value for name, value in variables.items() if name.startswith(("XDG", "KPROF"))}
-    # What pip installs is here already.
+    # The packages that pip would install are already installed.
     for line in lines[1:]:
         done = run(["sh", "-c", line], {**environment, "PATH": path}, tmp_path)
         assert done.returncode == 0, (line, done.stdout + done.stderr)

@@ -69,7 +69,7 @@ def assert_same_ops_and_zones(classic: Recorded, streamed: Recorded) -> None:
     [expected, found] = [tables(recorded) for recorded in (classic, streamed)]
     assert zone_counts(found) == zone_counts(expected)
     assert sum(zone_counts(found).values()) > 5_000
-    # Launches without a kernel on a core leave no firmware zone there.
+    # A core without a kernel records no firmware zone in a launch.
     assert [cause for cause, count in found["lost"].items() if count and cause != "validate_off"] == []
     assert found["anomalies"] == 0
     said = [line for line in streamed.said.splitlines() if line.startswith("kprof: ")]
@@ -82,10 +82,11 @@ def assert_same_ops_and_zones(classic: Recorded, streamed: Recorded) -> None:
 def test_streamed_ops_have_the_zones_of_other_ops_and_nothing_is_lost(both):
     classic, streamed = both
     assert_same_ops_and_zones(*both)
-    # Ops that were captured into the trace did not run then.
+    # Ops that were captured into the trace did not run at that time.
     ran = [[row for row in recorded.rows if row[DURATION]] for recorded in both]
     assert len(ran[0]) == len(ran[1]) and all(is_complete(row) for row in ran[1])
-    # The same kernels on the same simulator: a streamed zone costs less, and clocks of cores agree.
+    # Both runs use the same kernels and the same simulator. Durations differ, because a streamed
+    # zone costs less and the clocks of cores agree.
     [before, after] = [sum(int(row[DURATION]) for row in rows) for rows in ran]
     assert before / 2 < after < before * 3 / 2, (before, after)
     if IS_FAST:
@@ -125,7 +126,7 @@ def test_a_kernel_with_more_zones_than_a_ring_has_cells_is_read_while_it_runs(tm
     (turns,) = [zone["count"] for zone in found["zones"] if zone["name"] == "TURN"]
     full = [loss for loss in found["losses"] if loss["cause"] == "ring full"]
     lost = sum(loss["zones"] for loss in full)
-    # What a RISC has dropped it counts, and the firmware's zone and the kernel's may be among them.
+    # A RISC counts the zones that it drops, which may include the zones of firmware and kernel.
     assert TURNS * TURN_CORES <= turns + lost <= (TURNS + 2) * TURN_CORES, (turns, found["losses"])
     assert turns > 250 * TURN_CORES
     if policy == "--stream":

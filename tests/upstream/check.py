@@ -126,7 +126,7 @@ def check_session(what, program, upstream, artifacts):
     kprof(program, "ops", artifacts, "--upstream-exact", "-n", "kprof_only", "--device-only")
     compare(f"{what}, of the device alone", upstream, at("only"), at("kprof_only"), artifacts)
     compare_per_core(what, reports)
-    # A device perf report of ours, and what both make of it.
+    # A device perf report of kprof, and the results of both programs from it.
     kprof(program, "ops", artifacts, "--upstream-exact", "-n", "kprof_only", "--device-only", "--perf-report")
     upstream.run("process_ops_logs.py", artifacts, "-o", artifacts, "-n", "report")
     kprof(program, "ops", artifacts, "--upstream-exact", "-n", "kprof_report")
@@ -181,7 +181,7 @@ def expect_multi_op(stats, events):
 
 
 def expect_overflow(stats, events):
-    # Upstream's device sends the words of a TRISC's launch before once more, and so keeps 200.
+    # TT-Metal's device sends the words of a TRISC's previous launch again, so it keeps only 200.
     counts = dict.fromkeys(RISCS[:2], 1000) | dict.fromkeys(RISCS[2:], 280)
     for risc, count in counts.items():
         expect(f"overflow {risc}", stats[KERNELS.format(risc)]["Count"], KEPT_CORES * count)
@@ -193,7 +193,7 @@ def expect_cycle_count(stats, events):
         expect(f"cycle count {risc}", 20_800 < average < 1_040_000, True)
 
 
-# The counts that tt-metal's own tests expect, by workload, with its class of analyses.
+# The counts that tt-metal's own tests expect, by workload, with the class of the analyses.
 WORKLOADS = {
     "full-buffer": ("test_full_buffer", expect_full_buffer),
     "timestamped-events": ("test_timestamped_events", expect_timestamped_events),

@@ -13,7 +13,7 @@ TITLES = (
     "run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data"
 )
 FALLBACK = 1 << 31
-# Processors of a core; the one whose firmware ends a launch is the last.
+# Processors of a core. The firmware of the last one ends a launch.
 TENSIX = ["NCRISC", "TRISC_0", "TRISC_1", "TRISC_2", "BRISC"]
 QUASAR = [
     *(f"QUASAR_DM{number}" for number in range(1, 8)),
@@ -77,7 +77,8 @@ def quasar_banks():
         "pack": [name for name in banks["pack"] if not name.startswith("PACKER_BUSY_")]
         + ["MATH_NOT_STALLED_DEST_WR_PORT"],
         "unpack": unpack + ["UNPACK2_BUSY_THREAD0"],
-        # Selections: an event of a lane, requests under way of both packers, an event of a bank.
+        # Selections of L1 clients: an event of a lane, outstanding requests of both packers, an
+        # event of a bank.
         "l1_client_7": [7],
         "l1_client_206": [206],
         "l1_client_294": [294],
@@ -106,7 +107,7 @@ class Logs:
         self.cores = cores
         self.sums = sums
         self.sub_devices = sub_devices
-        # The banks that are read, of `counter_banks`.
+        # The counter banks that are read; keys of `counter_banks`.
         self.counters = counters or []
         self.arch = arch
         self.dispatch = dispatch
@@ -240,7 +241,7 @@ class Logs:
         begin = self.now_cycles[device] + number.randrange(300, 5000)
         end = begin
         meta = '{"sub_device_id":%d;"sub_device_manager_id":1}' % (op % 3) if self.sub_devices else ""
-        # An op that is launched again has the same cores, as upstream's scripts rely on.
+        # An op that is launched again uses the same cores: TT-Metal's scripts rely on this.
         core_count = self.core_counts.setdefault(op, number.randrange(1, self.cores + 1))
         for core in range(core_count):
             end = max(end, self.core_op(device, (core + 1, core % 3 + 2), op, trace, begin, meta))

@@ -34,28 +34,29 @@ fn fields(head: [u8; 4], words: &[u32]) -> Vec<u8> {
     head.into_iter().chain(words.iter().flat_map(|word| word.to_le_bytes())).collect()
 }
 
-/// Writes bytes to the same address of one or several tiles.
+/// Returns a command that writes bytes to the same address of one or several tiles.
 pub(super) fn write_linear(xy: u32, dests: u8, address: u32, data: &[u8]) -> Command {
     let length = u32::try_from(data.len()).unwrap();
     let bytes = fields([1, dests, 0, 0], &[xy, address, 0, length, 0]);
     plain([padded(bytes, 2 * COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Writes consecutive pages of 64 bytes to the banks of DRAM, round robin.
+/// Returns a command that writes consecutive pages of 64 bytes to the banks of DRAM, round robin.
 pub(super) fn write_paged(address: u32, data: &[u8]) -> Command {
     let page_count = u32::try_from(data.len() / PAGED_BYTES as usize).unwrap();
     let bytes = fields([4, 1, 0, 0], &[address, PAGED_BYTES, page_count]);
     plain([padded(bytes, COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Sends bytes to the host, including the command itself.
+/// Returns a command that sends bytes to the host, including the command itself.
 pub(super) fn write_host(is_event: bool, data: &[u8]) -> Command {
     let length = u32::try_from(COMMAND_BYTES + data.len()).unwrap();
     let bytes = fields([3, u8::from(is_event), 0, 0], &[0, length, 0]);
     plain([padded(bytes, COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Sets the program of the next commands, and the offsets to add to addresses.
+/// Returns a command that sets the program of the next commands, and the offsets to add to
+/// addresses.
 pub(super) fn set_write_offset(program: u16, offsets: &[u32]) -> Command {
     let [low, high] = program.to_le_bytes();
     let head = fields([12, u8::try_from(offsets.len()).unwrap(), low, high], &[]);
@@ -65,27 +66,28 @@ pub(super) fn set_write_offset(program: u16, offsets: &[u32]) -> Command {
     Command { detail, ..plain(bytes) }
 }
 
-/// Waits until workers have finished `worker_count` times or, if it is `None`, only until all
-/// writes have arrived.
+/// Returns a command that waits until workers have finished `worker_count` times. If `worker_count`
+/// is `None`, the command only waits until all writes have arrived.
 pub(super) fn wait(worker_count: Option<u32>) -> Command {
     let flags = 1 | if worker_count.is_some() { 0x10 } else { 0 };
     let [low, high, ..] = STREAM.to_le_bytes();
     plain(fields([7, flags, low, high], &[0, worker_count.unwrap_or(0)]))
 }
 
-/// Kind of small writes.
+/// Type of packed writes.
 #[derive(Clone, Copy)]
 pub(super) enum Packed {
     Arguments = 1,
     Launch = 2,
 }
 
-/// Writes blocks of the same length to the same address of several tiles, one block per tile.
+/// Returns a command that writes blocks of the same length to the same address of several tiles,
+/// one block per tile.
 pub(super) fn write_packed(sort: Packed, xys: &[u32], address: u32, data: &[Vec<u8>]) -> Command {
     packed(sort, false, xys, address, data)
 }
 
-/// Writes the same bytes to a rectangle of tiles.
+/// Returns a command that writes the same bytes to a rectangle of tiles.
 pub(super) fn multicast_packed(
     sort: Packed,
     (xy, dests): (u32, u32),
@@ -113,14 +115,14 @@ fn packed(
     Command { detail: Some(("packed_data_dispatch", value)), ..plain([head, data].concat()) }
 }
 
-/// Kind of large writes.
+/// Type of large packed writes.
 #[derive(Clone, Copy)]
 pub(super) enum Large {
     Configuration = 1,
     Binaries = 2,
 }
 
-/// Writes several blocks to a rectangle of tiles, as one linked transaction.
+/// Returns a command that writes several blocks to a rectangle of tiles, as one linked transaction.
 pub(super) fn write_packed_large(
     sort: Large,
     (xy, dests): (u32, u8),
@@ -143,12 +145,14 @@ pub(super) fn write_packed_large(
     Command { detail: Some(("packed_large_data_dispatch", sort as u64)), ..plain(bytes) }
 }
 
-/// Makes the subordinate send the next GO message after all writes have arrived.
+/// Returns a command that makes the subordinate send the next GO message after all writes have
+/// arrived.
 pub(super) fn notify_subordinate() -> Command {
     plain(fields([15, 1, 1, 0], &[0]))
 }
 
-/// Sends a GO message to all workers after they have finished `worker_count` times.
+/// Returns a command that sends a GO message to all workers after they have finished `worker_count`
+/// times.
 pub(super) fn send_go(signal: u32, worker_count: u32) -> Command {
     plain(fields([14, 0, 0, 0], &[signal, worker_count, STREAM]))
 }

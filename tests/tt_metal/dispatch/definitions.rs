@@ -30,7 +30,7 @@ impl Duty {
         }
     }
 
-    /// Returns the name of the zone around each of its commands.
+    /// Returns the name of the zone around each command of the kernel.
     pub(super) const fn zone(self) -> &'static str {
         match self {
             Self::Prefetch => "CQ-PREFETCH",
@@ -51,7 +51,7 @@ impl Duty {
     }
 }
 
-/// Coordinates of the tiles that take part, in the form of kernels.
+/// Coordinates of the tiles that take part, as kernels use them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     pub(super) chip: Chip,
@@ -63,12 +63,13 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns a tile in the form of the commands.
+    /// Returns the coordinates of a tile, as encoded in commands.
     pub(super) fn unicast(&self, (x, y): (u16, u16)) -> u32 {
         (u32::from(y) << 6 | u32::from(x)) << self.shift()
     }
 
-    /// Returns the workers in the form of the commands, for a NoC; NoC 1 runs the other way.
+    /// Returns the rectangle of workers, as encoded in commands for a NoC. For NoC 1 the corners
+    /// are exchanged, because NoC 1 runs in the opposite direction.
     pub(super) fn multicast(&self, noc: usize) -> u32 {
         let [first, last] = self.workers;
         let (from, to) = if noc == 0 { (first, last) } else { (last, first) };
@@ -121,7 +122,7 @@ pub(super) const COMPLETION: u32 = 0x1020_0000;
 const COMPLETION_BYTES: u32 = 0x1_0000;
 const HOST_COMPLETION_WRITE: u32 = 0x30_0000;
 
-/// Stream that counts finished workers, and its semaphores.
+/// Number of the stream that counts finished workers, and maximum number of such counters.
 ///
 /// # Compatibility
 /// `DispatchMemMap::get_dispatch_stream_index(0)`: the stream of tt-metal's
@@ -129,7 +130,8 @@ const HOST_COMPLETION_WRITE: u32 = 0x30_0000;
 pub(super) const STREAM: u32 = 48;
 const SUB_DEVICES: u32 = 8;
 
-/// Initial values of the semaphores, which are the same on all cores: each use has its own number.
+/// Initial values of the semaphores. All cores have the same values, so each use has its own
+/// semaphore.
 pub(super) const SEMAPHORES: [u32; 7] = [0, 0, 0, PAGE_COUNT, 0, SUBORDINATE_PAGE_COUNT, 0];
 const OF_DISPATCHER: u32 = 0;
 const OF_SUBORDINATE: u32 = 1;

@@ -45,7 +45,7 @@ pub(super) const WORKERS: [TileCoord; 4] = [
     TileCoord { x: 4, y: 3 },
 ];
 
-/// Addresses that commands write.
+/// L1 and DRAM addresses to which commands write.
 pub(super) const ARGUMENTS: u32 = 0x4_0000;
 pub(super) const LAUNCHES: u32 = 0x5_0000;
 pub(super) const CONFIGURATIONS: u32 = 0x6_0000;
@@ -63,7 +63,8 @@ pub(super) struct Session {
     fetched: Vec<Vec<u8>>,
 }
 
-/// Returns bytes derived from a seed, which identify their position and program.
+/// Returns pseudo-random bytes derived from a seed. They differ by position and seed, so a
+/// misplaced byte is detected.
 pub(super) fn bytes_of(seed: u32, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut next = || {
@@ -232,8 +233,8 @@ fn source(package: &Package, places: &Places, processor: Processor) -> String {
     text
 }
 
-/// Returns the code of the other cores: they begin when their GO word allows it, and notify the
-/// dispatcher.
+/// Returns the code of the worker cores. A worker begins when its GO word allows it, and then
+/// notifies the dispatcher.
 ///
 /// # Compatibility
 /// `notify_dispatch_core_done` of `firmware_common.h` for the last step.
@@ -277,8 +278,8 @@ const HEADERS: [&str; 17] = [
     "\"tt_metal/impl/dispatch/kernels/realtime_profiler.hpp\"",
 ];
 
-/// Returns the arguments: every fourth word is a semaphore, since both arrays begin at the launch's
-/// data.
+/// Returns the arguments. Semaphores and arguments begin at the same address, and each semaphore
+/// takes 16 bytes, so every fourth word is a semaphore.
 fn arguments(session: &Session) -> Vec<u32> {
     let mut arguments: Vec<u32> = SEMAPHORES.iter().flat_map(|&value| [value, 0, 0, 0]).collect();
     arguments.push(session.program_count());

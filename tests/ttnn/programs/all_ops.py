@@ -34,7 +34,7 @@ computed = [
     (ttnn.transpose(m, 0, 1), p.T),
     (ttnn.permute(m, (1, 0)), p.T),
 ]
-# kprof's own simulator computes nothing: what only moves tensors is right there, too.
+# kprof's own simulator computes no values, but results of ops that only move tensors are right.
 checked = moved + (computed if os.environ.get("KPROF_TTNN_COMPUTES", "1") == "1" else [])
 for number, (found, expected) in enumerate(checked):
     values = tensors.values(found).reshape(expected.shape)

@@ -28,7 +28,7 @@ def on_few_cores(device, m, n):
 def without_program_config(device, m, n):
     config = ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
         compute_with_storage_grid_size=(8, 4),
-        # All of the inner dimension at once, in place of one tile after the other.
+        # The whole inner dimension at once, instead of one tile after the other.
         in0_block_w=SIZE // 32,
         out_subblock_h=1,
         out_subblock_w=1,

@@ -16,7 +16,7 @@ for count in (2, 1):
             ttnn.clone(a)
     recording = profile.recording()
     print(f"{recording.ops.num_rows} ops, {recording.record_count} records")
-# What was the lanes' memory belongs to the program again, and nobody else writes there.
+# The memory that the lanes used belongs to the program again, and nothing else writes to it.
 big = ttnn.full([12, 1, 1024, 512], 7, dtype=ttnn.uint32, layout=ttnn.ROW_MAJOR_LAYOUT, device=device)
 for _ in range(3):
     ttnn.clone(a)
