@@ -26,7 +26,7 @@ fn sets() -> Option<[PathBuf; 2]> {
     Some([wormhole.unwrap(), sets.iter().find(is_blackhole).cloned().unwrap()])
 }
 
-/// A program without open files.
+/// A test folder that looks like `/proc/PID` of a program without open files.
 struct Program {
     folder: TempDir,
 }

@@ -174,7 +174,7 @@ pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mu
             1 => words.extend([0, 0, id_word, dice.word() % 5]),
             2 => words.extend([0, 0, id_word ^ 1 << dice.below(32), 1]),
             3 => words.extend([1 << 31, dice.word() & 0xF000_001F]),
-            // An odd word misaligns all pairs up to the next odd word.
+            // A single word misaligns all word pairs up to the next single word.
             4 if dice.below(4) == 0 => words.push(dice.word()),
             4 => words.extend([dice.word(), dice.word()]),
             5 => words.extend([0; 12]),

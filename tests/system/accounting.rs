@@ -167,7 +167,8 @@ fn assert_rest(lane: LaneId, lost: &LossTotals, emitted: Emission, found: Emissi
     let data = rest(emitted.data, found.data, lost.data);
     let events = rest(emitted.events, found.events, lost.events);
     let sums = rest(emitted.sums, found.sums, lost.sums);
-    // A data record has two or three markers. A run of a RISC without a kernel has two empty ones.
+    // A data record has two or three markers. A run of a RISC without a kernel has two empty
+    // markers.
     let least = 2 * zones + 2 * data + events + sums;
     let most = least + data + 2 * lost.runs;
     let markers = lost.unknown_markers;

@@ -118,8 +118,8 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
         assert_whole(&outcome);
         let rows: usize = outcome.readout.lanes().map(|lane| lane.record_count()).sum();
         assert!(rows >= 20_000, "{rows} rows");
-        // Fewer than 128 words are free behind 25 runs of 16 words, or behind 24 runs and the zone
-        // of the previous push.
+        // After 25 runs of 16 words, or after 24 runs and the zone of the previous push, fewer than
+        // 128 words of a vector are free.
         let expected = (LAUNCHES as usize - 25) / 24 + 1;
         assert_eq!(shared_pushes(&outcome), CORES * expected);
         assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);

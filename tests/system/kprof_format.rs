@@ -7,7 +7,7 @@ use crate::structure::repository;
 use host_reader::capture::SectionKind;
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
-/// Rows of each table of fields, by the heading above it.
+/// Rows of each table of fields, by the heading above the table.
 type Tables = BTreeMap<String, Vec<Row>>;
 
 /// A field of a record.
@@ -119,7 +119,7 @@ impl Outsider<'_> {
         u64::from_le_bytes(whole)
     }
 
-    /// Reads a record of at most `size` bytes; later fields are absent.
+    /// Reads a record of at most `size` bytes. Fields beyond this size are absent.
     fn record(&mut self, name: &str, size: Option<usize>) -> Numbers {
         let tables = self.tables;
         let rows = tables.get(name).unwrap_or_else(|| panic!("the page has no table {name:?}"));
@@ -202,7 +202,8 @@ impl Outsider<'_> {
     }
 }
 
-/// Returns the number of listed items; 0xFFFFFFFF means all, and lists none.
+/// Returns the number of items that follow a count field. A count of 0xFFFFFFFF means all items,
+/// and none follow.
 fn listed(count: u64) -> u64 {
     if count == u64::from(u32::MAX) { 0 } else { count }
 }

@@ -66,7 +66,7 @@ fn probe_costs(arch: Arch) -> ProbeCosts {
     costs[usize::from(arch != Arch::ALL[0])].clone()
 }
 
-/// Returns the cycles of the records of a wait and a signal, measured in the simulator.
+/// Returns the cycles that recording a wait and a signal takes, measured in the simulator.
 ///
 /// The measure is the slowdown of a writer that waits at a barrier for each tile while all others
 /// wait for the writer.
@@ -256,7 +256,8 @@ enum Verdict {
 fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
     let Some(truth) = gains.gain(finding.cause) else { return Verdict::WrongCause };
-    // Deeper buffers may gain less than a faster stage, since only a number has to be changed.
+    // Deeper buffers are a right answer if they gain half of the maximum, because they only require
+    // changing a number.
     if finding.cause == Cause::Turns && truth < gains.most() / 2.0 {
         return Verdict::WrongCause;
     }

@@ -347,7 +347,7 @@ fn kernels_that_record_no_waits_leave_none() {
     assert!(records.flat_map(|lane| &lane.data).next().is_none());
 }
 
-/// Runs kernels on a few cores of a chip.
+/// Runs the kernels of a session on two worker cores of a chip.
 fn play_on_two_cores(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Session)) -> Outcome {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
     let config = MeshConfig::new(seed)

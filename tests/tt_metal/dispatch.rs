@@ -215,8 +215,8 @@ fn lanes_for_a_thousand_programs_hold_what_tt_metals_dispatcher_records_of_87() 
     let kinds = [PacketKind::ZoneStart, PacketKind::TimestampedData];
     let kept = kinds.map(|kind| count(&found, kind)).into_iter().sum::<u64>();
     let emitted = kinds.map(|kind| count(&expected, kind)).into_iter().sum::<u64>();
-    // A ring without room in DRAM is lost in slots of 8 bytes: two for each zone and value, and two
-    // for the zone of the previous push.
+    // If DRAM has no room for a ring, the loss is counted in slots of 8 bytes: two slots for each
+    // zone and value, and two for the zone of the previous push.
     let in_ring = emitted - kept - lost.zones - lost.data;
     assert_eq!(lost.unknown_markers, 2 * in_ring + 2, "{:?}", readout.losses);
 }

@@ -4,7 +4,7 @@ use crate::script::Seed;
 
 /// Environment variable that makes a run try every build.
 const EVERY_BUILD: &str = "KPROF_EVERY_BUILD";
-/// Without the variable, a run tries one build in this number.
+/// Without the variable, a run tries one in `PART` builds.
 const PART: usize = 3;
 
 /// Returns true if this run tries every build.

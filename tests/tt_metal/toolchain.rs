@@ -439,7 +439,7 @@ impl Target {
         folders
     }
 
-    /// Returns the compiler's command without a source and output.
+    /// Returns the compiler command with all flags, but without a source and an output file.
     pub(crate) fn compiler(&self, package: &Package) -> Command {
         let mut command = Command::new(&package.compiler);
         command.args(self.code_flags()).args(WARNINGS);

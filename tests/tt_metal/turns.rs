@@ -19,7 +19,7 @@ use wire::risc::RISCS_PER_CORE;
 const CONSUMED: usize = 59;
 const REFUSED: [usize; 2] = [9, 14];
 
-/// Number of launches by which the device sees the host's words late.
+/// Number of launches after which the device sees the words that the host has written.
 const LATE_LAUNCHES: usize = 6;
 /// Launches without a read, too many for a lane.
 const PAUSE: std::ops::Range<u32> = 100..240;

@@ -1,5 +1,6 @@
-//! TT-Metal's debug dump, in TT-Metal's own object code: our reader hands over its two buffers, so
-//! that nothing is lost, even on the last RISC, to which TT-Metal's host gives no buffer.
+//! TT-Metal's debug dump, in TT-Metal's own object code. If one of the two buffers of a RISC is
+//! full, our reader gives the RISC the other buffer, so nothing is lost. This includes the last
+//! RISC, to which TT-Metal's host gives no buffer.
 
 use crate::{
     core::Core,

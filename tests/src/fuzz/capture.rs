@@ -58,7 +58,7 @@ pub fn resealed(data: &[u8]) -> Vec<u8> {
 }
 
 const SECTION_MAGIC: [u8; 8] = *b"\xABSECTION";
-/// Bytes of a section before its payload; the last of them are the header's checksum.
+/// Size of a section header in bytes. The last four bytes are the header's checksum.
 const SECTION_HEADER_BYTES: usize = 32;
 
 fn next_section(bytes: &[u8], from: usize) -> Option<usize> {

@@ -16,7 +16,7 @@ use wire::CoreKind;
 const CORES: u16 = 3;
 const CONTROL_BYTES: usize = 256;
 const REGION: u64 = 64;
-/// Bytes of the lanes of a region: 12,000 words for each lane of two banks.
+/// Size in bytes of the region of each bank: two cores with five lanes of 12,000 words.
 const REGION_BYTES: u64 = 2 * 5 * 48_000;
 
 /// Reads a mesh twice.

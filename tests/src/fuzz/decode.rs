@@ -12,10 +12,10 @@ use wire::{Risc, generation, marker::HeaderLayout};
 /// Core number in the headers of runs that belong to the decoded lane.
 const FLAT_ID: u32 = 7;
 
-/// Decodes words like two reads of one lane.
+/// Decodes words as if a host read one lane twice.
 ///
-/// The first byte selects the lane's context, the second the end of the first read, in 256ths of
-/// the words. The rest are little-endian words.
+/// The first byte selects the lane's context. The second byte is the end of the first read, in
+/// 256ths of the words. The rest are little-endian words.
 ///
 /// # Panics
 /// If the decoder violates a property.
@@ -63,7 +63,8 @@ pub fn lane_context(choice: u8) -> LaneContext {
 /// Checks the result of decoding `word_count` words from `first_word` on.
 ///
 /// # Panics
-/// If there is more of anything than the words can hold, or if columns do not match.
+/// If the result has more records, values, runs or anomalies than the words can hold, or if columns
+/// do not match.
 pub fn check_lane(decoded: &DecodedLane, word_count: usize, first_word: u64) {
     let lane = &decoded.lane;
     check_columns(lane);

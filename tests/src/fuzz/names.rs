@@ -20,7 +20,7 @@ pub fn zone_log(data: &[u8]) {
 /// Reads bytes as a kernel's ELF.
 ///
 /// # Panics
-/// Like [`zone_log`]. Sections may overlap, so that each byte may count once per section.
+/// In the same cases as [`zone_log`]. Sections may overlap, so a byte may count once per section.
 pub fn elf_names(data: &[u8]) {
     let mut names = ZoneNames::new();
     let added = names.add_elf("fuzz.elf", data).unwrap_or(0);

@@ -57,8 +57,9 @@ pub struct PushedRuns {
     pushes: Mutex<BTreeMap<PushKey, Push>>,
 }
 
-/// Key of a write: chip, core, launch, whether its RISC is the first (which pushes for all RISCs at
-/// the end), RISC index, and number of the write.
+/// Key of a write: chip, core, launch, true if the first RISC of the core writes, RISC index, and
+/// number of the write. The first RISC pushes for all RISCs at the end of a launch, so its writes
+/// sort last.
 type PushKey = (u32, (u16, u16), u64, bool, usize, u32);
 
 /// Words of a write, and their destination.

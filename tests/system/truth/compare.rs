@@ -68,7 +68,7 @@ fn key_of(id: LaneId) -> RiscKey {
 struct Damage {
     lost: BTreeSet<(u32, (u16, u16), u64)>,
     flipped: BTreeSet<(u32, (u16, u16), u64)>,
-    /// Launches that a RISC ended after the aggregating RISC had stopped waiting.
+    /// Launches that ended on a RISC after the RISC that pushes for all RISCs had stopped waiting.
     late: BTreeSet<(RiscKey, u64)>,
 }
 
@@ -232,7 +232,7 @@ impl<'a> LaneCheck<'a> {
                 || launch.push_count > 1 && self.has_lost_push(read, launch))
     }
 
-    /// Returns true if the only missing records of a launch may be those of a push that was lost.
+    /// Returns true if all records that are missing in a launch may belong to a push that was lost.
     fn has_lost_push(&self, read: &ReadLaunch, launch: &PushedLaunch) -> bool {
         let has_time_outs = self.scenario.faults().contains(&FaultKind::TimeOut);
         let may_lack =
@@ -420,7 +420,8 @@ impl Counts {
     }
 }
 
-/// Subtracts the kept and lost records from the emitted ones; `None` if more was kept and lost.
+/// Subtracts the kept and lost records from the emitted ones; `None` if more records were kept and
+/// lost than emitted.
 fn emitted_less(emitted: Emission, kept: &Counts, l1: &LossTotals) -> Option<Emission> {
     Some(Emission {
         zones: emitted.zones.checked_sub(kept.zones)?.checked_sub(l1.zones)?,

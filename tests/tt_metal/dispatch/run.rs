@@ -140,7 +140,8 @@ impl Session {
         Self { programs, dispatched: Vec::new(), announced: Vec::new(), fetched: Vec::new() }
     }
 
-    /// Adds the host's reads after the last program, and the end.
+    /// Adds the commands for the host's reads after the last program, and the commands that end the
+    /// kernels.
     fn close(mut self, places: &Places) -> Self {
         let finished = places.worker_count * self.program_count();
         self.dispatch(commands::wait(Some(finished)));
