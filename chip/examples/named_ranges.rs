@@ -7,7 +7,7 @@ use chip::layout::{FirmwareLayout, LayoutError};
 use std::{env, path::Path};
 use wire::CoreKind;
 
-/// Returns one line for each kind of core whose firmware file exists.
+/// Returns one line for each kind of core for which a firmware file exists.
 fn lines(folder: &Path) -> Result<Vec<String>, LayoutError> {
     let layout = FirmwareLayout::open(folder)?;
     let kinds = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];

@@ -67,7 +67,7 @@ pub enum FactsError {
         /// The contradiction in the floor plan.
         source: FloorplanError,
     },
-    /// Some DRAM banks are harvested, and it is unknown where the remaining banks are.
+    /// Some DRAM banks are harvested. The locations of the remaining banks are unknown.
     #[error(
         "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
          so far"

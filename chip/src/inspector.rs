@@ -59,7 +59,7 @@ pub struct LaunchEntry {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LaunchLog {
-    /// Start of a line whose end has not been added yet.
+    /// Beginning of an incomplete line.
     rest: String,
     open: Option<Fields>,
     entries: Vec<LaunchEntry>,

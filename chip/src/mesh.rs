@@ -98,8 +98,8 @@ pub struct ChipDevice<A> {
 }
 
 impl<A: ChipAccess> ChipDevice<A> {
-    /// Opens a chip: reads the control vectors of all worker cores and finds in them where the
-    /// markers are in DRAM.
+    /// Opens a chip: reads the control vectors of all worker cores, which contain the DRAM address
+    /// of the markers.
     ///
     /// # Errors
     /// [`OpenError`] if the chip does not match the firmware, or if no control vector contains a
@@ -251,8 +251,7 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     }
 }
 
-/// Returns a description of each core whose firmware is known, and permits access to the core's
-/// ranges.
+/// Returns a description of each core with known firmware, and permits access to the core's ranges.
 fn named_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,

@@ -35,7 +35,7 @@ pub enum Writes {
 /// Content of a named range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeUse {
-    /// A control vector, whose first word is never all ones.
+    /// A control vector. Its first word is never all ones.
     Control,
     /// A possible control vector of an Ethernet core. It is a control vector only if the core runs
     /// the corresponding firmware.
@@ -92,7 +92,7 @@ pub enum Refusal {
     /// The chip stopped answering and is no longer accessed.
     #[error("the chip is no longer touched, since tile {tile} gave 0xffffffff at {address:#x}")]
     Stopped {
-        /// Tile whose word was all ones.
+        /// Tile with the word that was all ones.
         tile: NocTile,
         /// Address of the word that was all ones.
         address: u64,

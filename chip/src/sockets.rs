@@ -22,8 +22,8 @@ pub fn recorded_socket(recorder: u32) -> PathBuf {
     std::env::temp_dir().join(format!("{PREFIX}{recorder}-{{pid}}"))
 }
 
-/// Removes sockets named as by [`recorded_socket`] from a folder if their programs have ended;
-/// returns the number of removed sockets.
+/// Removes sockets with names as returned by [`recorded_socket`] from a folder if their programs
+/// have ended; returns the number of removed sockets.
 ///
 /// A socket is removed if it belongs to this user, its process does not exist, and it accepts no
 /// connections. Other files stay, as do sockets that cannot be examined.
@@ -96,7 +96,7 @@ mod tests {
         let mut kept: Vec<PathBuf> = others.map(path).into();
         kept.push(of_running_program);
         kept.iter().for_each(|path| closed(path));
-        // A file, a link to a stale socket, and a socket whose server is in another container.
+        // A file, a link to a stale socket, and a socket with a server in another container.
         let file = path(format!("kprof-chip-2-{ended}"));
         fs::write(&file, "").unwrap();
         let link = path(format!("kprof-chip-3-{ended}"));

@@ -129,7 +129,7 @@ fn a_chip_without_a_profiler_is_told_from_one_that_does_not_answer() {
     assert!(error.to_string().contains("TT_METAL_DEVICE_PROFILER=1"), "{error}");
 }
 
-/// Opens a chip whose controller does not report which Ethernet channels have a link.
+/// Opens a chip with a controller that does not report which Ethernet channels have a link.
 fn open_untold<'a>(
     chip: &'a SimulatedChip,
     layout: &FirmwareLayout,

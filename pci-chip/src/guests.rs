@@ -80,8 +80,8 @@ impl ChipAccess for SimulatedChip {
     }
 }
 
-/// Cycles by which the chip advances before each access of a guest, so that a guest that polls a
-/// word sees it change even while the host does not advance the chip.
+/// Cycles by which the chip advances before each access of a guest. A guest that polls a word
+/// therefore sees it change, even if the host does not advance the chip.
 const ACCESS_CYCLES: u32 = 16;
 /// Maximum time for which a call of the host waits for guests.
 const PATIENCE: Duration = Duration::from_millis(10);

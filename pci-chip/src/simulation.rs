@@ -145,8 +145,8 @@ fn offered(is_offered: bool) -> Result<(), String> {
     is_offered.then_some(()).ok_or_else(missing)
 }
 
-/// Converts coordinates to 16 bits. Coordinates that do not fit become 65,535, where there is no
-/// tile.
+/// Converts coordinates to 16 bits. Coordinates that do not fit become 65,535; no tile has this
+/// coordinate.
 fn coordinates((x, y): (u32, u32)) -> (u16, u16) {
     (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }

@@ -185,8 +185,8 @@ pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mu
     }
 }
 
-/// Returns the cycles from one marker to the next: few, or so many that the low word or the whole
-/// time stamp wraps.
+/// Returns the cycles from one marker to the next: usually few, sometimes enough to wrap the low
+/// word or the whole time stamp.
 const fn pause(rarity: usize, dice: &mut Dice) -> u64 {
     let bits = match dice.below(rarity) {
         0 => 44,

@@ -30,7 +30,7 @@ fn wormholes(seed: u64, chips: &[ChipConfig]) -> MeshConfig {
     chips.iter().fold(MeshConfig::new(seed), |mesh, chip| mesh.with_chip(chip.clone()))
 }
 
-/// Returns a chip whose tiles have counted beyond a marker's 44 bits.
+/// Returns a chip with clocks that have counted beyond a marker's 44 bits.
 fn old_chip() -> ChipConfig {
     ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1 << 47)
 }
@@ -59,8 +59,10 @@ fn error_at(clock: &MeshClock, chip: &Chip, tile: Tile, ps: u64, origin_ns: f64)
 }
 
 /// Returns the error of a core's aligned time after conversion to host time, and the bound of this
-/// error. The bound is the larger bound of the chip's clock at the earliest and the latest time
-/// that the core's offset allows.
+/// error.
+///
+/// The bound is the larger bound of the chip's clock at the earliest and the latest time that the
+/// core's offset allows.
 #[expect(clippy::cast_possible_truncation, reason = "an offset of some hundred cycles")]
 fn host_error(
     clock: &MeshClock,
@@ -247,7 +249,7 @@ fn refreshes_while_kernels_run_keep_a_long_session_tied() {
     }
 }
 
-/// Simulated chips whose workers can send messages to each other.
+/// Simulated chips with workers that can send messages to each other.
 struct LinkedMesh {
     mesh: SimulatedMesh,
     links: Vec<ChipLink>,

@@ -1,5 +1,4 @@
-//! Debug dump on whole chips: RISCs whose lanes are full wait for a host that reads while kernels
-//! run.
+//! Debug dump on whole chips: RISCs with full lanes wait for a host that reads while kernels run.
 //!
 //! The records read equal the pushed and the emitted records. If the host stops reading, RISCs wait
 //! for a limited time, and then count the records that they drop.

@@ -35,7 +35,7 @@ use std::{
 };
 use wire::{CoreKind, Risc};
 
-/// Returns a chip whose tiles share an epoch, so that times of different cores can be compared.
+/// Returns a chip with tiles that share an epoch, so that times of different cores can be compared.
 fn config(arch: Arch, kind: DispatchCores) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(5).with_chip(chip).with_dispatch_cores(kind)
@@ -131,7 +131,8 @@ fn subordinate_names(program_count: usize) -> Vec<String> {
     commands.map(|command| format!("CQ-DISPATCH-SUBORDINATE:CQ_DISPATCH_{command}")).collect()
 }
 
-/// Returns the cores of a kind in the simulator's logical order, without those that run programs.
+/// Returns the cores of a kind in the simulator's logical order, except the cores that run
+/// programs.
 fn reserved(mesh: &SimulatedMesh, arch: Arch, kind: DispatchCores) -> Vec<TileCoord> {
     let plan = mesh.chip(0).unwrap().plan();
     let last = |line: fn(TileCoord) -> u16| {
@@ -275,7 +276,7 @@ fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
 }
 
 /// The commands of Ethernet cores have no texts. So their values are compared with the values of
-/// worker cores, whose meaning is checked above.
+/// worker cores. The test above checks the meaning of these values.
 #[test]
 fn ethernet_cores_record_the_values_of_worker_cores() {
     for (arch, worker_count, with_dispatch) in
@@ -409,7 +410,7 @@ fn thousand_programs(kind: DispatchCores, support_count: u32) -> Outcome {
     outcome
 }
 
-/// Returns the number of programs whose first command fits into a dispatcher's lane.
+/// Returns the number of programs for which the first command fits into a dispatcher's lane.
 ///
 /// A zone takes 4 words and a value 4. The ring is pushed when 496 of its 512 words are written, if
 /// at least twelve words of the lane remain for the end of the launch.
@@ -438,8 +439,8 @@ fn programs_that_fit(lane_words: usize) -> usize {
 
 /// `test_dispatch_cores_extended_worker`: 1000 matrix products.
 ///
-/// TT-Metal's figure of 87 is not the number of products. It is the number of products whose
-/// commands fit into the dispatcher's lane (103 in an earlier revision with fewer commands per
+/// TT-Metal's figure of 87 is not the number of products. It is the number of products with
+/// commands that fit into the dispatcher's lane (103 in an earlier revision with fewer commands per
 /// program).
 #[test]
 fn lanes_for_a_thousand_programs_hold_the_commands_of_87() {

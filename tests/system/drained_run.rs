@@ -1,4 +1,4 @@
-//! A run whose streamed records are drained while kernels run, by the host or by relays.
+//! A run with streamed records that the host or relays drain while kernels run.
 
 use crate::{
     streamed::{Found, Streamed},
@@ -76,7 +76,7 @@ impl Relays {
     }
 }
 
-/// A chip as seen by a host whose accesses sometimes fail.
+/// A chip as seen by a host. Some accesses of the host fail.
 pub(crate) struct HostMesh<'a> {
     pub(crate) simulated: &'a mut SimulatedMesh,
     description: DeviceDescription,

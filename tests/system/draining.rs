@@ -2,7 +2,7 @@
 //! by these drains.
 //!
 //! `KPROF_RELAY_ZONES` and `KPROF_HOST_ZONES` set the number of zones on each of 320 lanes;
-//! `.ci/full` uses a million. `KPROF_JITTER_COUNT` sets the number of random runs of which
+//! `.ci/full` uses a million. `KPROF_JITTER_COUNT` sets the number of random runs in which
 //! durations are compared.
 
 use crate::{streamed::Streamed, support::has_object_code};
@@ -179,9 +179,10 @@ const SLOW_ZONE_READS: u32 = 53;
 /// Number of zones of each lane in a first launch, which is not measured. They fit into a ring.
 const FIRST_ZONES: u32 = 100;
 
-/// Policy that makes a RISC wait until the host has read the RISC's ring. In the model, the host is
-/// sometimes interrupted for up to 20 us. If several interruptions follow each other, a ring has
-/// too little room.
+/// Policy that makes a RISC wait until the host has read the RISC's ring.
+///
+/// In the model, the host is sometimes interrupted for up to 20 us. If several interruptions follow
+/// each other, a ring has too little room.
 const WAIT: Policy = Policy::Block { cycles_log2: 20 };
 
 #[test]
@@ -334,7 +335,7 @@ const ALONE: Drains = Drains { relays: 0, host_pause_ns: None, delay_ns: 0 };
 /// effect of the delay alone.
 const LATER: Drains = Drains { delay_ns: 100_037, ..ALONE };
 
-/// The drains whose cost is measured.
+/// The kinds of drain for which the cost is measured.
 const DRAINS: [Drains; 4] = [
     Drains { relays: 1, ..ALONE },
     Drains { relays: 4, ..ALONE },

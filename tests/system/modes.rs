@@ -42,7 +42,7 @@ fn wormhole() -> MeshConfig {
     MeshConfig::wormhole(11)
 }
 
-/// Returns a chip whose tiles share an epoch, so that times of different cores can be compared.
+/// Returns a chip with tiles that share an epoch, so that times of different cores can be compared.
 fn in_one_epoch(arch: Arch) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(14).with_chip(chip)
@@ -157,8 +157,8 @@ fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     }
 }
 
-/// TT-Metal's `test_trace_run`: at most 4 launches outside of traces, and 5 ops in traces. Each
-/// trace is replayed three times, and then 12, 10 and two times.
+/// TT-Metal's `test_trace_run` in two sizes: 4 launches outside of traces, 5 ops in traces and
+/// three replays of each trace; then 12 launches, 10 ops and two replays.
 #[test]
 fn each_of_two_traces_has_every_replay_once() {
     assert_replays(4, [3, 2], 3);
@@ -184,8 +184,8 @@ fn cores_count_replays_that_begin_on_others() {
     }
 }
 
-/// Returns a program whose two data-movement RISCs record more NoC events than their vectors hold,
-/// so they push within the launch.
+/// Returns a program in which the two data-movement RISCs record more NoC events than their vectors
+/// hold, so they push within the launch.
 fn noc_program() -> Arc<Program> {
     const EVENTS: usize = 24;
     let steps = (0..EVENTS).flat_map(|event| {

@@ -239,8 +239,8 @@ impl Gains {
 /// Verdict on the first sentence of `explain`. One point is one percent of the pipeline's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// The finding names a part whose gain is within 3 points of the largest gain. Its bound is
-    /// between 3 points below and 12 points above the true gain.
+    /// The finding names a part with a gain within 3 points of the largest gain. The finding's
+    /// bound is between 3 points below and 12 points above the true gain.
     Right,
     /// The part is right, but the bound is more than 12 points above the true gain.
     Loose,

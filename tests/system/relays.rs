@@ -1,6 +1,7 @@
-//! Relays on whole chips: spare cores gather streamed records while kernels run. The host reads the
-//! relays' frames from DRAM, or finds them in its own memory. Whatever stops or dies, each emitted
-//! record is read or counted.
+//! Relays on whole chips: spare cores gather streamed records while kernels run.
+//!
+//! The host reads the relays' frames from DRAM, or finds them in its own memory. Whatever stops or
+//! dies, each emitted record is read or counted.
 //!
 //! `KPROF_RELAYS_COUNT` sets the number of random runs; `.ci/full` makes many.
 

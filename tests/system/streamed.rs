@@ -12,7 +12,7 @@ use std::{
 /// Records by lane.
 pub(crate) type Found = BTreeMap<LaneId, LaneRecords>;
 
-/// Program of records whose launch cell the reader has not seen.
+/// Program of records that follow a launch cell which the reader has not seen.
 const UNKNOWN: u32 = u32::MAX;
 
 /// The records of a lane in their order, each with its program.

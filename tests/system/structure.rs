@@ -9,7 +9,7 @@ use std::{
 
 /// The workspace crates on which each crate may depend outside of its tests, by their short names.
 ///
-/// The list excludes cycles: a crate comes before all crates that may depend on it.
+/// The order of the list excludes cycles: a crate comes before the crates that may depend on it.
 const ALLOWED: [(&str, &str); 22] = [
     ("kprof-wire", ""),
     ("kernel-profiler", "wire"),

@@ -234,7 +234,8 @@ fn assert_outputs_of_run_agree(run: CapturedRun, what: &impl Fn() -> String) {
     assert_eq!(trace.uncounted, sources, "{}", what());
 }
 
-/// Checks that each lane names its own loss, if every section except those of memory is undamaged.
+/// Checks that the ledger has an entry for each lane with losses, if every section except the
+/// memory sections is undamaged.
 fn check_unread_lanes(
     recorded: &Recorded,
     capture: &Capture,

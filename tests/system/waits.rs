@@ -456,7 +456,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
                 (record.kind, record.key) == (wait.kind, wait.key) && is_at_end(wait, *time)
             };
             if let Some((record, _)) = next.filter(same) {
-                // Each record matches a true wait, a part of which may be in a window.
+                // Each record matches a true wait that may be partly in a window.
                 windowed.told.add(wait.kind, [record.cycles.into(), wait.cycles], &of);
                 assert!(inside > 0 || apart <= late, "{wait:?}, {of}");
                 next = told.next();
@@ -519,8 +519,8 @@ fn waits_in_windows_are_told_and_those_outside_are_only_in_sums() {
     assert!(told.count > 100 && untold > told.count, "{told:?}, {untold} untold");
 }
 
-/// Causes of waits in pipelines whose cores share readers. The steps of critical paths and the
-/// waits for semaphores are compared with the true sender of each increment.
+/// Numbers of waits by cause, in pipelines with cores that share readers. The steps of critical
+/// paths and the waits for semaphores are compared with the true sender of each increment.
 #[derive(Default)]
 struct Joins {
     /// Steps of paths from one core to another.

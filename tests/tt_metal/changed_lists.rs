@@ -1,5 +1,5 @@
 //! Our header with a changed `profiler_common.h`: either it does not compile, or a host that uses
-//! the changed list reads what was recorded.
+//! the changed list reads all records correctly.
 
 use crate::{
     core::{CORES_PER_BANK, Core, FLAT_ID, LANES_ADDRESS, LAYOUT},

@@ -63,7 +63,7 @@ pub(crate) struct Core<'a> {
 }
 
 struct Tile {
-    /// Registers whose values tests set.
+    /// Registers with values that tests have set.
     registers: BTreeMap<u32, ChangingRegister>,
     /// Future changes of L1 words: cycle, address and value.
     later_words: Vec<(u64, u32, u32)>,

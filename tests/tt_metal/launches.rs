@@ -205,9 +205,10 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     }
 }
 
-/// Streaming firmware and kernels of tt-metal leave the same records as pushing ones. This also
-/// holds on Tenstorrent's simulator. If the firmware of a RISC has no room for a lane, only the
-/// records of the RISC's kernel are compared.
+/// Streaming firmware and kernels of tt-metal leave the same records as pushing ones.
+///
+/// This also holds on Tenstorrent's simulator. If the firmware of a RISC has no room for a lane,
+/// only the records of the RISC's kernel are compared.
 #[test]
 fn streams_under_tt_metals_firmware_hold_the_same_records() {
     let Some(package) = ready_package() else { return };

@@ -1,4 +1,5 @@
-//! Tests that the records our header keeps and those it counts as lost add up to the emitted ones.
+//! Tests that the records that our header keeps and the records that it counts as lost add up to
+//! the emitted records.
 
 use crate::{
     core::Core,

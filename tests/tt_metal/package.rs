@@ -1,7 +1,7 @@
 //! Locations of the PyPI package `ttnn` and of the compiler.
 //!
 //! # Compatibility
-//! `ttnn` 0.81.1, of which `tt_metal/`, `runtime/hw/` and `ttnn/cpp/` are used.
+//! `ttnn` 0.81.1. The tests use the folders `tt_metal/`, `runtime/hw/` and `ttnn/cpp/`.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +22,8 @@ pub(crate) struct Package {
     pub(crate) libgcc: PathBuf,
 }
 
-/// Returns the package that the tests need, or prints what is missing and returns `None`.
+/// Returns the package that the tests need. If it is not installed, prints the missing part and
+/// returns `None`.
 pub(crate) fn package() -> Option<&'static Package> {
     static PACKAGE: OnceLock<Result<Package, String>> = OnceLock::new();
     match PACKAGE.get_or_init(find) {

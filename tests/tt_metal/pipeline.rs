@@ -121,8 +121,8 @@ fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
     all
 }
 
-/// Asserts that blocked cycles equal those measured by the clock around each wait, within the cost
-/// of the calls themselves.
+/// Asserts that the recorded cycles of blocked waits equal the cycles measured by the clock around
+/// each wait, except for the cost of the calls themselves.
 fn check_cycles(what: &str, all: &BTreeMap<(Risc, u32), Found>, clocked: [u32; 6]) {
     for (object, clocked) in CLOCKED_WAITS.into_iter().zip(clocked) {
         let (risc, kind, key) = object;
@@ -169,7 +169,7 @@ fn check(what: &str, all: BTreeMap<(Risc, u32), Found>) -> BTreeMap<u32, Blocked
     blocked
 }
 
-/// Checks a launch whose unpacker and writer are far slower than the other stages.
+/// Checks a launch with an unpacker and a writer that are far slower than the other stages.
 fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     // The first tiles find room.
     let refused = TILES as u64 - CAPACITY;
@@ -180,7 +180,7 @@ fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE), 1, "{what}");
 }
 
-/// Checks a launch whose reader and packer are far slower than the other stages.
+/// Checks a launch with a reader and a packer that are far slower than the other stages.
 fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Trisc0, WaitKind::CB_WAIT, IN), TILES as u64, "{what}");
     assert_eq!(of(Risc::Brisc, WaitKind::CB_WAIT, OUT), TILES as u64, "{what}");

@@ -36,7 +36,7 @@ pub(crate) enum Variant {
     Wide,
     /// As a dispatch kernel.
     Dispatch,
-    /// As a kernel whose waits and signals are recorded.
+    /// As a kernel with recorded waits and signals.
     SyncEvents,
     /// As a kernel in dynamic-NoC mode that writes on the given NoC.
     DynamicNoc(usize),

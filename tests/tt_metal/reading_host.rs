@@ -99,7 +99,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Prepares a core whose profiler has two buffers for each RISC, or one.
+    /// Prepares a core. Its profiler has two buffers for each RISC, or one.
     pub(crate) fn new(core: &mut Core<'_>, has_two_buffers: bool, zones: ZoneTable) -> Self {
         let options = ProfilerOptions { has_two_buffers, ..ProfilerOptions::default() };
         init_device_profiler(&mut HostView::new(core), &options).unwrap();

@@ -52,7 +52,7 @@ pub(crate) fn compare(package: &Package, heading: &str, table: &str) {
     compare_in(package, "docs/costs.md", heading, table);
 }
 
-/// Compares a table with that of another file.
+/// Compares a table with the table in another file that has the same first line.
 pub(crate) fn compare_in(package: &Package, file: &str, heading: &str, table: &str) {
     if package.version != COMMITTED_VERSION {
         println!("not compared: the figures of {file} are of gcc {COMMITTED_VERSION}");

@@ -24,7 +24,7 @@ pub(crate) fn decode(words: &[u32]) -> Result<Vec<Record>, String> {
     decode_types_from(words, 0)
 }
 
-/// Decodes a lane whose packet types are numbered from `first` on.
+/// Decodes a lane in which packet types are numbered from `first` on.
 pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut at = ID_WORDS;

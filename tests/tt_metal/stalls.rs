@@ -41,7 +41,7 @@ const MOVERS: usize = 2;
 ///
 /// A read, its barrier's begin and end, and the same for a write.
 pub(crate) const KINDS: [u64; 6] = [1, 6, 7, 11, 20, 21];
-/// Types whose events have an address; barriers have none.
+/// Types of events with an address. Events of barriers have none.
 pub(crate) const NAMES_ITS_ADDRESS: [u64; 2] = [1, 11];
 
 /// Lanes as read by the host.

@@ -198,7 +198,7 @@ impl Measured<'_> {
         Some(cost)
     }
 
-    /// Returns the mean cost of as many passes as fill the ring once.
+    /// Returns the mean cost of a pass, over the number of passes that fill the ring once.
     fn per_pass_over(core: &mut Core<'_>, header: Header, probe: &str) -> Cost {
         const MANY: u32 = 192;
         let mut slope = |name: &str| {

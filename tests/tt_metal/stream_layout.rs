@@ -8,7 +8,7 @@ use wire::stream::CHUNK_CELLS;
 pub(crate) enum Slot {
     /// A launch, with its number.
     Launch(u16),
-    /// A record, with its number among those of all launches.
+    /// A record, with its number. The records of all launches are numbered together.
     Record(usize),
     /// Number of cells skipped so far.
     Skipped(u32),
@@ -33,7 +33,7 @@ pub(crate) struct Layout {
     pub(crate) slots: Vec<(u32, Slot)>,
 }
 
-/// Returns the cells of a record whose zone is short enough for one cell.
+/// Returns the number of cells of a record. Zones are assumed to be short enough for one cell.
 fn cells(said: &Said) -> usize {
     match said {
         Said::Zone(Name::Escape) => 2,

@@ -1,5 +1,5 @@
-//! Scripts of a kernel whose records are streamed, encoded as words that `streams.cpp` interprets,
-//! and their records.
+//! Scripts of a kernel with streamed records, and the expected records. A script is encoded as
+//! words that `streams.cpp` interprets.
 
 use crate::script::Seed;
 

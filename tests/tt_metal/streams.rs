@@ -1,4 +1,5 @@
-//! Streamed records: each record of a script arrives or is counted, whatever the host does.
+//! Streamed records: each record of a script arrives or is counted as lost, for any behaviour of
+//! the host.
 
 use crate::{
     core::{Core, End},
@@ -642,7 +643,7 @@ fn a_risc_waits_for_room_within_its_bound_and_not_in_vain_twice() {
     });
 }
 
-/// Returns scripts whose launches are short enough that all zones take one cell.
+/// Returns scripts for launches that are so short that all zones take one cell.
 fn short_scripts(seed: &mut Seed) -> Vec<Vec<Step>> {
     (0..RISCS)
         .map(|_| {

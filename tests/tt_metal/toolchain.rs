@@ -314,7 +314,7 @@ pub(crate) struct Target {
     /// Optimisation level without the dash; `None` for tt-metal's own choice.
     pub(crate) optimisation: Option<&'static str>,
     pub(crate) defines: Vec<String>,
-    /// Folder whose files replace the package's.
+    /// Folder with files that replace files of the package.
     pub(crate) instead: Option<PathBuf>,
 }
 
@@ -341,8 +341,7 @@ impl Target {
         }
     }
 
-    /// Returns a name for the target's files, different from that of every other target in the same
-    /// folder.
+    /// Returns a name for the target's files. No other target in the same folder has this name.
     pub(crate) fn stem(&self) -> String {
         format!("{}-{}-{}{}", self.chip, self.processor, self.header, self.mode.suffix())
     }
@@ -593,7 +592,8 @@ impl Drop for Turn {
     }
 }
 
-/// Applies a function to each item, on as many threads as compilers may run.
+/// Applies a function to each item. The number of threads is the number of compilers that may run
+/// at once.
 pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();

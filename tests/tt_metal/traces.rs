@@ -248,7 +248,7 @@ fn linked_multicasts_end_and_what_they_lose_is_counted() {
         let multicasts = objects.iter().filter(|object| object["type"] == "WRITE_MULTICAST");
         let kept = multicasts.count();
         assert_eq!(kept + usize::try_from(lost).unwrap(), TRANSFERS, "{chip} on {simulator}");
-        // A ring has 500 words, 16 of which such events must leave free; each event takes four.
+        // A ring has 500 words. These events must leave 16 words free, and each event takes four.
         assert_eq!(kept, (500 - 16) / 4, "{chip} on {simulator}");
     }
 }

@@ -1,6 +1,7 @@
-//! TT-Metal's debug dump, in TT-Metal's own object code. If one of the two buffers of a RISC is
-//! full, our reader gives the RISC the other buffer, so nothing is lost. This includes the last
-//! RISC, to which TT-Metal's host gives no buffer.
+//! TT-Metal's debug dump, in TT-Metal's own object code.
+//!
+//! If one of the two buffers of a RISC is full, our reader gives the RISC the other buffer, so
+//! nothing is lost. This includes the last RISC, to which TT-Metal's host gives no buffer.
 
 use crate::{
     core::Core,
@@ -26,8 +27,8 @@ fn address_by_address(chip: Chip, probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs launches in sequence and checks that each RISC's records are those of its kernels, the last
-/// RISC included.
+/// Runs launches in sequence and checks that each RISC, including the last one, has exactly the
+/// records of its kernels.
 fn launch_by_launch(
     chip: Chip,
     probes: &Probes,

@@ -19,9 +19,9 @@ type Noted = (bool, u8, NocTile, u64, usize);
 struct Chip {
     noted: RefCell<Vec<Noted>>,
     words: RefCell<BTreeMap<(NocTile, u64), u32>>,
-    /// Tiles whose words read as all ones.
+    /// Tiles in which every word reads as all ones.
     dead: RefCell<Vec<NocTile>>,
-    /// Tiles whose accesses return an error.
+    /// Tiles for which every access returns an error.
     failing: RefCell<Vec<NocTile>>,
 }
 

@@ -25,7 +25,7 @@ pub struct DeviceClock<'a> {
 }
 
 impl<'a> DeviceClock<'a> {
-    /// Returns the clock of a chip whose records are between the given cycles.
+    /// Returns the clock of a chip that has records only between the given cycles.
     fn new(
         chip: &ChipSummary,
         (first_cycle, last_cycle): (u64, u64),

@@ -101,7 +101,7 @@ pub struct NocTraceFiles {
 }
 
 impl NocTraceFiles {
-    /// Returns the files whose NoC events are not in the log.
+    /// Returns the files with NoC events that are not in the log.
     #[must_use]
     pub fn unrepeated(&self) -> &[PathBuf] {
         if self.repeat_log { &[] } else { &self.paths }

@@ -337,8 +337,8 @@ pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|logs| logs.join(file).exists())
 }
 
-/// Finds the newest ops CSV in a folder, or in its subfolder `reports`, where TT-Metal stores such
-/// files.
+/// Finds the newest ops CSV in a folder or in its subfolder `reports`. TT-Metal stores ops CSVs in
+/// this subfolder.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;

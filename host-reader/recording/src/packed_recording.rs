@@ -1,4 +1,4 @@
-//! A device log whose lanes stay packed, for outputs that process one lane at a time.
+//! A device log with packed lanes, for outputs that process one lane at a time.
 
 use crate::{
     Collected, DeviceClock, OpenedLog, Recording,

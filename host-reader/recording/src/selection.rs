@@ -22,7 +22,7 @@ pub struct HiddenLaunches {
     pub record_count: u64,
     /// Number of lost records that were removed from the ledger.
     pub lost_record_count: u64,
-    /// Chip id and run host id of each op whose launches were all removed.
+    /// Chip id and run host id of each op without any remaining launch.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
     /// The removed launches, until they are moved to the readout.

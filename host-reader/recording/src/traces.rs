@@ -3,8 +3,8 @@
 use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
 use reader::traces::TraceBook;
 
-/// Returns all messages about traces from the host's threads. Each message comes with its time in
-/// ns. The messages are sorted by time.
+/// Returns all messages about traces from the host's threads, each with its time in ns. The
+/// messages are sorted by time.
 #[must_use]
 pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     let events = host.iter().flat_map(HostRecording::events);

@@ -1,6 +1,6 @@
 //! Prints the code of an item kind for every version of the protocol.
 //!
-//! `cargo run -p kprof-tracy-capture --example codes`
+//! `cargo run -p kprof-tracy --example codes`
 
 use tracy::protocol::{ItemKind, TracyProtocol};
 

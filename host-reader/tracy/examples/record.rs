@@ -1,6 +1,7 @@
-//! Records the program whose Tracy client listens at an address, and prints what was received.
+//! Records the program with a Tracy client that listens at an address, and prints counts of the
+//! received data.
 //!
-//! `cargo run -p kprof-tracy-capture --example record -- 127.0.0.1:8086`
+//! `cargo run -p kprof-tracy --example record -- 127.0.0.1:8086`
 
 use std::sync::atomic::AtomicBool;
 use tracy::{RecordOptions, TracyClient};

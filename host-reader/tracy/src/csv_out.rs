@@ -14,9 +14,9 @@ const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.
 ///
-/// The row of a zone whose name is in `children` repeats the text of the innermost enclosing zone
-/// whose name contains `TT_`. The thread column contains the thread's index in
-/// [`TracyRecording::threads`].
+/// The row of a zone with a name in `children` repeats the text of its parent. The parent is the
+/// innermost enclosing zone with a name that contains `TT_`. The thread column contains the
+/// thread's index in [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.

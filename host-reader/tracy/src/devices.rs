@@ -80,8 +80,8 @@ struct OpenDevice {
     /// Indices of open zones by lane; `None` for a zone that was not kept because of the limit on
     /// events.
     open: HashMap<u32, Vec<Option<usize>>>,
-    /// Zone starts and zone ends whose time has not arrived yet. The key is the query number, which
-    /// the item with the time repeats.
+    /// Zone starts and zone ends for which no time has arrived yet. The key is the query number;
+    /// the item with the time contains the same number.
     waiting: HashMap<u16, Edge>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn session(protocol: &'static TracyProtocol, most_events: usize) -> S
     Session::new(protocol, welcome, Program::Stock, most_events)
 }
 
-/// Returns an item of a kind whose fields are filled with repetitions of `bytes`.
+/// Returns an item of a kind, with fields that consist of repetitions of `bytes`.
 fn item(protocol: &TracyProtocol, kind: ItemKind, bytes: &[u8]) -> Vec<u8> {
     let mut item: Vec<u8> = protocol.code(kind).into_iter().collect();
     let filled = |count: usize| bytes.iter().copied().cycle().take(count);

@@ -196,7 +196,7 @@ pub struct Damage {
     pub unmatched_ends: u64,
     /// Number of zones without an end.
     pub open_zones: u64,
-    /// Number of zones whose end is earlier than their start.
+    /// Number of zones with an end that is earlier than their start.
     pub reversed_zones: u64,
     /// Number of texts, names, colours and values for zones that arrived while no zone was open.
     pub stray_extras: u64,
@@ -234,7 +234,7 @@ pub enum RecordingEnd {
     Unreadable {
         /// Number of the frame, counted from 0.
         frame: u64,
-        /// Description of what was found in the frame.
+        /// Description of the content that cannot be read.
         found: String,
     },
 }

@@ -260,7 +260,7 @@ impl Session {
     }
 
     /// Returns the end reason of a recording that ends because the current frame cannot be read.
-    /// `found` describes what was found in the frame.
+    /// `found` describes the content that cannot be read.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }

@@ -1,4 +1,5 @@
-//! Damaged captures: results must equal those of the undamaged capture, or report the damage.
+//! Damaged captures: the results must equal the results of the undamaged capture, or report the
+//! damage.
 
 use crate::noise;
 use host_reader::capture::{Capture, CaptureError, CapturedRun};
@@ -59,7 +60,8 @@ impl WholeCapture {
     }
 }
 
-/// Damages a sample capture according to the bytes, and checks what is read from it.
+/// Damages a sample capture in the ways that the bytes encode, and checks the results of reading
+/// it.
 ///
 /// # Panics
 /// If a wrong result does not report the damage.

@@ -26,7 +26,7 @@ static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     Recording::from_readout(readout.unwrap_or_else(|error| panic!("a sound log: {error}")))
 });
 
-/// Sends bytes to a server, whose connection must end.
+/// Sends bytes to a server. The connection must end.
 ///
 /// If the first byte is odd, the bytes follow a greeting with the version in the second byte.
 /// Otherwise they are sent unchanged.

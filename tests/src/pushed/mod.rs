@@ -254,7 +254,7 @@ fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     }
 }
 
-/// Returns the cycle nearest to `near_cycle` whose low 32 bits are `low`.
+/// Returns the cycle with the low 32 bits `low` that is nearest to `near_cycle`.
 fn nearest(low: u32, near_cycle: u64) -> u64 {
     let begin = near_cycle.saturating_sub(1 << 31);
     #[expect(clippy::cast_possible_truncation, reason = "arithmetic modulo 2^32")]

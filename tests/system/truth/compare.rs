@@ -64,7 +64,7 @@ fn key_of(id: LaneId) -> RiscKey {
     RiscKey { chip_id: id.chip_id, core, risc: id.risc }
 }
 
-/// Launches whose words were damaged, by chip, core and launch.
+/// Launches with damaged words, by chip, core and launch.
 struct Damage {
     lost: BTreeSet<(u32, (u16, u16), u64)>,
     flipped: BTreeSet<(u32, (u16, u16), u64)>,
@@ -305,8 +305,8 @@ impl<'a> LaneCheck<'a> {
             self.total_of(|cause| matches!(cause, LossCause::DramFull | LossCause::PushTimedOut));
         ensure(!exact.is_lower_bound, || format!("DRAM is counted exactly: {}", context()))?;
         let least = 2 * rest.zones + 2 * rest.data + rest.events + rest.sums;
-        // A push within a launch has its own zones, and leaves zone starts whose ends may be
-        // refused later.
+        // A push within a launch records its own zones. It also writes zone starts, and the ends of
+        // these zones may be refused later.
         let most = match self.scenario.has_own_zones() {
             true => u64::MAX,
             false => least + rest.data + 4 * exact.runs,

@@ -43,7 +43,7 @@ pub(super) struct FrameHead {
     pub(super) number: u32,
 }
 
-/// A frame whose header is intact and whose end is within the file.
+/// A frame with an intact header, which ends within the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) head: FrameHead,

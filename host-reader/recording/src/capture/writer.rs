@@ -215,8 +215,8 @@ impl CaptureWriter {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();
             const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
-            // The filler is not zero, because zeros could complete a section of which only the last
-            // bytes are missing.
+            // The filler is not zero: if only the last bytes of a section are missing, zeros could
+            // complete the section.
             let filler = [0xFF; FRAME_ALIGN_BYTES];
             let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
             let padding = if present == 0 { None } else { filler.get(present..) };

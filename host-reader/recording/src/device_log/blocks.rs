@@ -19,7 +19,7 @@ pub(super) struct Block {
 /// The blocks of a stream, in order.
 pub(super) struct Blocks<R> {
     input: R,
-    /// Beginning of a line whose end has not been read yet.
+    /// Beginning of an incomplete line.
     rest: Vec<u8>,
     block_bytes: usize,
     line_bytes_max: usize,

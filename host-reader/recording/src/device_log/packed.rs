@@ -181,8 +181,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The segments of one chunk, by lane. A segment with a known number is found without a lookup of
-/// its lane.
+/// The segments of one chunk, by lane. A segment is found by its number, without a lookup of the
+/// lane.
 #[derive(Default)]
 pub(super) struct Segments {
     ids: Vec<LaneId>,
@@ -230,8 +230,8 @@ pub(super) struct ChunkNumbers {
 /// first launch are stored.
 #[derive(Debug, Default)]
 pub(super) struct LaunchNumbers {
-    /// Pairs of a launch's number in the chunk and in the log. A pair is stored for each launch
-    /// whose number in the log does not follow the previous number.
+    /// Pairs of a launch's number in the chunk and its number in the log. A pair is stored for each
+    /// launch with a number in the log that does not follow the previous number.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -334,7 +334,7 @@ fn record_count(segments: &[(u32, Segment)]) -> usize {
     segments.iter().map(|(_, segment)| segment.record_count).fold(0, usize::saturating_add)
 }
 
-/// A record whose launch or line does not follow from the previous record.
+/// A record with a launch or line that does not follow from the previous record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) record: usize,

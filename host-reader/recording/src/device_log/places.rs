@@ -54,8 +54,8 @@ pub(super) struct Places {
 }
 
 const NONE: u32 = u32::MAX;
-/// Number of ids whose latest source location is cached; small, since every chunk has its own
-/// table.
+/// Number of ids for which the latest source location is cached. It is small, because every chunk
+/// has its own table.
 const LATEST_COUNT: usize = 256;
 
 fn slot_of(marker_id: u16) -> usize {

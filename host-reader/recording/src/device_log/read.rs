@@ -125,7 +125,7 @@ fn read_chunks<R: Read>(
     })
 }
 
-/// A parsed block with its text, whose memory a later block may reuse.
+/// A parsed block, with its text. A later block may reuse the memory of the text.
 struct ParsedBlock {
     tables: ChunkTables,
     skipped_long_line: bool,

@@ -160,8 +160,8 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Stores the first record whose time is later than the firmware's end. If the program is
-    /// launched again, the new run begins with this record.
+    /// Stores the first record that is later than the firmware's end. If the program is launched
+    /// again, the new run begins with this record.
     #[inline]
     fn add_other(&mut self, at: Position, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

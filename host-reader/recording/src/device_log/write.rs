@@ -43,7 +43,7 @@ pub struct LogWriteReport {
     pub replaced_character_count: u64,
     /// Number of omitted second values of 16-byte data, since a line has one value.
     pub unwritten_value_count: u64,
-    /// Number of chips whose architecture, clock or grid differs from the first line. The format
+    /// Number of chips with another architecture, clock or grid than in the first line. The format
     /// has one first line for all chips.
     pub differing_chip_count: u64,
 }

@@ -178,7 +178,7 @@ impl MessageReader<'_> {
         self.push(op);
     }
 
-    /// Adds an op whose JSON is invalid. The op's name and ids come from the text before the JSON.
+    /// Adds an op with invalid JSON. The op's name and ids come from the text before the JSON.
     fn add_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
         // The JSON begins on the line after the prefix.
         let lines = head.matches('\n').count().saturating_add(error.line()) as u64;

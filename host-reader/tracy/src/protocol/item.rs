@@ -316,13 +316,13 @@ kinds! {
     LockTerminate: Other = Rule::fixed(66, 12),
     /// Source location of a lock's use.
     LockMark: Other = Rule::fixed(66, 16),
-    /// Message whose text is constant in the program.
+    /// Message with a text that is constant in the program.
     MessageLiteral: Message = Rule::fixed(66, 16),
-    /// Message whose text is constant in the program, with a colour.
+    /// Message with a text that is constant in the program, and a colour.
     MessageLiteralColor: Message = Rule::fixed(66, 19),
-    /// Message whose text is constant in the program, with a call stack.
+    /// Message with a text that is constant in the program, and a call stack.
     MessageLiteralCallstack: Message = Rule::fixed(66, 16),
-    /// Message whose text is constant in the program, with a colour and a call stack.
+    /// Message with a text that is constant in the program, a colour and a call stack.
     MessageLiteralColorCallstack: Message = Rule::fixed(66, 19),
     /// Context of a device.
     GpuNewContext: Device = Rule::with_context(66, 27),

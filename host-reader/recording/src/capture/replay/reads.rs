@@ -32,7 +32,7 @@ pub(super) struct ReadRecord<'file> {
     /// Zone names known before the read.
     pub(super) zones: ZoneTable,
     pub(super) recordings: BTreeMap<Access, Recording<'file>>,
-    /// Cores whose words are also in the next read, because this read is unfinished.
+    /// Cores with words that the next read contains again, because this read is unfinished.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
     is_complete: bool,
@@ -157,7 +157,7 @@ impl<'file> ReadRecord<'file> {
         self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
     }
 
-    /// Returns the cores whose words are all contained in a later read.
+    /// Returns the cores for which a later read contains all words again.
     fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
         let cores = self.markers.iter();
         cores

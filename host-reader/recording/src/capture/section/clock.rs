@@ -164,7 +164,7 @@ fn put_tiles(
     Ok(())
 }
 
-/// A tile whose coordinates were not checked yet.
+/// A tile with coordinates that were not checked yet.
 struct RawTile {
     chip_id: u32,
     place: [u16; 2],

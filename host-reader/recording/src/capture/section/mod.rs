@@ -60,7 +60,7 @@ pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// If a count or a text does not fit its field.
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError>;
 
-    /// Decodes a payload whose major version is that of [`Self::VERSION`].
+    /// Decodes a payload with the same major version as [`Self::VERSION`].
     ///
     /// # Errors
     /// If a field has an impossible value.

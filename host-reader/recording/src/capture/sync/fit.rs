@@ -109,7 +109,7 @@ impl Fitting<'_> {
         Some(tree)
     }
 
-    /// Returns the chip whose clock has the smallest error bound, among the chips of constant
+    /// Returns the chip with the smallest error bound of its clock, among the chips of constant
     /// frequency.
     fn root(&self) -> Option<u32> {
         let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());

@@ -9,7 +9,7 @@ use reader::{
 };
 use wire::{CoreKind, PacketKind, Risc};
 
-/// A chip whose tiles tick at 1 GHz of simulated host time, each from its own epoch.
+/// A chip with tiles that tick at 1 GHz of simulated host time, each from its own epoch.
 struct TickingChip {
     image: DeviceImage,
     /// Simulated host time in nanoseconds since the start. Every access advances it.
