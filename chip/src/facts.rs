@@ -30,7 +30,7 @@ pub struct ChipFacts {
 }
 
 impl ChipFacts {
-    /// Returns the properties of a chip without harvesting that runs at its nominal clock.
+    /// Returns the properties of a chip that has no harvested tiles and runs at the nominal clock.
     #[must_use]
     pub const fn whole(chip_id: u32, arch: Arch) -> Self {
         Self {

@@ -137,8 +137,8 @@ impl LaunchLog {
 /// Names of the launched programs, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpNames {
-    /// Names by runtime id. If an id was launched several times, this is the name of its last
-    /// launch.
+    /// Names by runtime id. If an id was launched several times, the name of the last launch is
+    /// used.
     pub names: BTreeMap<u32, Arc<str>>,
     /// Number of malformed entries: the id or the name is missing, or the id is too large for a
     /// record.

@@ -1,4 +1,5 @@
-//! Access to real chips from outside the program that uses them, as a mesh for the reader.
+//! Access to real chips from outside of the program that uses the chips. The chips are a mesh for
+//! the reader.
 //!
 //! | question | module |
 //! |---|---|

@@ -331,7 +331,7 @@ fn ethernet_cores<A: ChipAccess>(
 }
 
 /// Permits reading a possible control vector and reads it. Returns true if a host has written the
-/// markers' DRAM address and the core's number to it.
+/// DRAM address of the markers and the number of the core to it.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,

@@ -156,7 +156,7 @@ fn pieces(address: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(address), |at| at.checked_add(PIECE_BYTES as u64))
 }
 
-/// Server that lets other processes access a chip. It runs until its process ends.
+/// Server that lets other processes access a chip. The server runs until the end of its process.
 #[derive(Debug)]
 pub struct ChipServer {
     path: PathBuf,
@@ -350,8 +350,8 @@ const PIECE_BYTES: usize = 1 << 16;
 const MESSAGE_BYTES_MAX: u64 = 4096;
 /// Maximum number of open connections.
 const GUESTS_MAX: usize = 16;
-/// Time without an answer after which the serving process counts as gone. A simulator answers
-/// between two steps of its chip.
+/// Time without an answer after which the serving process counts as gone. A simulator only answers
+/// between two steps of the chip.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

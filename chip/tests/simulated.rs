@@ -86,8 +86,8 @@ fn every_access_takes_noc_1_and_stays_within_what_was_named() {
     }
 }
 
-/// After the bus disappears, at most two more words are read: the word that was all ones, and the
-/// word that confirms it. A block read in progress may add one more.
+/// After the bus disappears, at most two more words are read: the word that is all ones, and the
+/// word that is read to confirm the disappearance. A block read in progress may add one more.
 #[test]
 fn a_chip_that_vanishes_is_left_alone_and_what_was_read_is_kept() {
     let seed = env::var("KPROF_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);

@@ -43,8 +43,8 @@ struct GuestTile {
 }
 
 impl ForwardedChip {
-    /// Loads a library, initialises it and returns its chip. Returns `None` if the library is this
-    /// one, which then simulates the chip itself.
+    /// Loads a library, initialises it and returns the library's chip. Returns `None` if the
+    /// library is this library itself, which then simulates the chip.
     pub(super) fn start(
         path: &Path,
         own_init: usize,

@@ -1,5 +1,5 @@
 //! One launch of a kernel that still runs after a minute, read every 10 ms: every zone is compared
-//! with the simulator's truth, and memory stays flat.
+//! with the simulator's truth, and the memory in use does not grow.
 //!
 //! The minute is simulated time. `KPROF_LIVE_SECONDS` sets another number of seconds; `.ci/full`
 //! simulates the minute. In a minute, the low word of a clock wraps 13 times at 1 GHz. In addition,

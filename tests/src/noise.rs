@@ -127,7 +127,7 @@ fn damage_bytes(bytes: &mut Vec<u8>, kind: u8, amount: u8, [at, to]: [u32; 2]) {
     }
 }
 
-/// Removes, repeats or moves a section, or truncates the file before it.
+/// Removes, repeats or moves a section, or truncates the file before the section.
 fn damage_sections(bytes: &mut Vec<u8>, kind: u8, [at, to]: [u32; 2]) {
     let bounds = section_bounds(bytes);
     let count = bounds.len() - 1;

@@ -61,7 +61,7 @@ fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
     (outcome, mesh)
 }
 
-/// Returns the zones of commands, by core and RISC, with names without their common prefix.
+/// Returns the zones of commands, by core and RISC. The common prefix of the names is removed.
 fn commands(outcome: &Outcome) -> BTreeMap<(Noc0Coord, Risc), Vec<(String, Zone)>> {
     let mut commands = BTreeMap::new();
     for lane in outcome.timeline.lanes() {

@@ -50,7 +50,7 @@ const AROUND_ZONE: u64 = 1_000;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Time span of a launch's kernels, on the clock of its chip.
+/// Time span of a launch's kernels, on the clock of the chip.
 #[derive(Clone, Copy, Debug)]
 struct TrueSpan {
     program_id: u32,

@@ -99,7 +99,7 @@ fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
 fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
     let config = wormhole();
     let workers = workers(&config);
-    // A few cores are enough: all of them would take a minute.
+    // A few cores are enough: a run on all cores would take a minute.
     let launches = launches_of_workload(&config, "trace-replay").into_iter();
     let launches: Vec<Launch> =
         launches.map(|launch| launch.on(CoreSelection::At(workers[..4].to_vec()))).collect();
@@ -286,7 +286,7 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
         let config = in_one_epoch(arch).with_trace_only();
         let mut launches = launches_of_workload(&config, "trace-replay");
         let mut cores = workers(&config);
-        // All cores would take a minute.
+        // A run on all cores would take a minute.
         cores.truncate(4);
         let few = |launch: Launch| launch.on(CoreSelection::At(cores.clone()));
         launches = launches.into_iter().map(few).collect();

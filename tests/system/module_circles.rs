@@ -1,7 +1,8 @@
 //! Cycles among modules: files that use each other must be in one folder.
 //!
-//! A file uses another file if a path in it resolves there, through re-exports to the file that
-//! defines the name. A re-export does not count as a use, and tests may use any module.
+//! A file uses another file if one of its paths resolves to the other file. Re-exports are followed
+//! to the file that defines the name. A re-export does not count as a use, and tests may use any
+//! module.
 
 use crate::structure::{packages, sources, text};
 use std::{

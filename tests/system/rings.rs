@@ -56,7 +56,8 @@ fn random_case(seed: u64) -> Case {
     Case { pause_ns: case.pause_ns.or(waits_long.then_some(1_000_000)), ..case }
 }
 
-/// Checks that emitted records were kept or are in the ledger, by program if the ledger names it.
+/// Checks that emitted records were kept or are in the ledger. The check is by program if the
+/// ledger names the programs.
 fn check(case: &Case, outcome: &Outcome) {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{case:?}: {failures:?}");

@@ -1,5 +1,5 @@
-//! Hundreds of random runs with faults: the records read equal the pushed ones, and kept and lost
-//! records add up to the emitted ones.
+//! Hundreds of random runs with faults: the read records equal the pushed records, and kept and
+//! lost records add up to the emitted records.
 //!
 //! One seed determines everything in a run. To repeat a single failing run:
 //!

@@ -93,7 +93,7 @@ impl Blocked {
 #[derive(Default)]
 struct Found {
     totals: Totals,
-    /// Blocked waits and their times.
+    /// Blocked waits, each with the time of its record.
     waits: Vec<(BlockedWait, u64)>,
     signal_count: usize,
 }
@@ -256,7 +256,8 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &
     }
 }
 
-/// Compares the figures of waits with the records: totals if there are any, otherwise single waits.
+/// Compares the figures of waits with the records: with totals if there are any, otherwise with
+/// single waits.
 fn compare_statistics(readout: &Readout, found: &BTreeMap<Run, Found>, of: &str) {
     #[derive(Default)]
     struct Group {

@@ -95,7 +95,8 @@ const CHANGES: [Change; 27] = [
     read("PROFILER_L1_OPTIONAL_MARKER_COUNT = 250;", "PROFILER_L1_OPTIONAL_MARKER_COUNT = 248;", read_at(LAYOUT)),
 ];
 
-/// Writes the changed list to the folder in which the target's sources find it first.
+/// Writes the changed list to a folder. Returns a target that searches this folder first for
+/// included files.
 fn changed_target(package: &Package, number: usize, change: &Change) -> Result<Target, String> {
     let list = package.root.join("tt_metal/hw/inc/hostdev/profiler_common.h");
     let text = fs::read_to_string(&list).map_err(|error| error.to_string())?;
@@ -137,7 +138,7 @@ fn check(package: &Package, number: usize, change: &Change) -> Result<(), String
     }
 }
 
-/// Runs a launch twice and reads it with the parameters of the list.
+/// Runs a launch twice and reads its records with the parameters of the changed list.
 fn check_reading(probes: &Probes, reading: &Reading) -> Result<(), String> {
     let Reading { layout, first_type, flat_field: (flat_shift, flat_mask) } = *reading;
     let inner = vec![Step::Data(0x1234), Step::Data16([5, 6]), Step::Event(7)];

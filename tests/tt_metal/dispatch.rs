@@ -149,8 +149,8 @@ fn assert_same(what: &str, found: &Told, expected: &Told) {
 
 /// tt-metal's own prefetcher, dispatcher and subordinate execute a queue of programs.
 ///
-/// Workers begin at their GO messages, after all writes for them, and each command has left its
-/// records. With TT-Metal's header the records are the same.
+/// Workers begin at their GO messages, after all writes for these workers, and each command has
+/// left its records. With TT-Metal's header the records are the same.
 #[test]
 fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
     let Some(package) = ready_package() else { return };

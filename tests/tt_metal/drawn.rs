@@ -12,7 +12,8 @@ pub(crate) fn tries_every_build() -> bool {
     std::env::var_os(EVERY_BUILD).is_some_and(|value| value != "0")
 }
 
-/// Returns all items, or a third of them drawn at random. In the second case, prints a line.
+/// Returns all items, or a third of them drawn at random. If it draws, also prints how many items
+/// were drawn.
 pub(crate) fn drawn<T>(what: &str, mut items: Vec<T>) -> Vec<T> {
     if tries_every_build() {
         return items;

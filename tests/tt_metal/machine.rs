@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// Returns our simulator, if this is it.
+    /// Returns the mesh of our simulator; `None` for Tenstorrent's simulator.
     pub(crate) fn ours(&self) -> Option<&SimulatedMesh> {
         match self {
             Self::Ours(mesh) => Some(mesh),

@@ -188,8 +188,8 @@ fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), 0, "{what}");
 }
 
-/// The RISC before a slow one waits for room repeatedly, and the one after it for tiles, equally on
-/// both simulators.
+/// The RISC before a slow RISC waits for room repeatedly, and the RISC after it waits for tiles.
+/// Both simulators give the same numbers of waits.
 #[test]
 fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
     let Some(package) = ready_package() else { return };

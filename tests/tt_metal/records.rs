@@ -76,7 +76,7 @@ pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>
 const ID_WORDS: usize = 4;
 const FIXED_WORDS: usize = 12;
 
-/// Runs a script on every RISC and returns each one's records.
+/// Runs a script on every RISC and returns the records of each RISC.
 fn run(probes: &Probes, scripts: &[Vec<Step>]) -> Result<Outcome, String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 150;

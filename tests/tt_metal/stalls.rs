@@ -39,7 +39,8 @@ const EMPTY_SLOT: u32 = 0x8000_0000;
 const MOVERS: usize = 2;
 /// Types of events, numbered as in `event_metadata.hpp`.
 ///
-/// A read, its barrier's begin and end, and the same for a write.
+/// A read, the begin and the end of its barrier, then a write, the begin and the end of its
+/// barrier.
 pub(crate) const KINDS: [u64; 6] = [1, 6, 7, 11, 20, 21];
 /// Types of events with an address. Events of barriers have none.
 pub(crate) const NAMES_ITS_ADDRESS: [u64; 2] = [1, 11];
@@ -122,7 +123,7 @@ fn told(words: &[u32]) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Returns the begins of runs, found by skipping records by their size.
+/// Returns the start positions of runs. They are found by skipping records according to their size.
 fn run_begins(words: &[u32]) -> Result<Vec<usize>, String> {
     let mut begins = Vec::new();
     let mut at = 0;
@@ -211,7 +212,7 @@ fn be_left_alone(chip: Chip, probes: &Probes, patience: u64) -> Result<(), Strin
     if others > 4 * runs + 2 * 3 * u32::try_from(MOVERS).unwrap() || runs == 0 {
         return Err(format!("{missing} events are missing, {markers} markers of {runs} runs"));
     }
-    // After the host has read, RISCs wait for it again.
+    // After the host has read, RISCs wait for the host again.
     let lost = counted(&core, LOST_DATA);
     let mut host = Host { stands_at: host.stands_at, ..Host::default() };
     launch(&mut core, LAUNCHES + 1, EACH, (400_000, &mut host))?;
@@ -281,7 +282,8 @@ fn follow_with_our_reader(
     follow_addresses(&mut core, &mut host, period)?;
     let cycles = core.cycle() - before;
     let found = waits_of(&host.whole)?;
-    // `kprof report` adds them up in the same way, from the chip and from a log written of it.
+    // `kprof report` adds up the waits in the same way, both from the chip's memory and from a log
+    // of the same records.
     let mut log = Vec::new();
     write_device_log(&host.whole, &mut log).map_err(|error| error.to_string())?;
     let log = read_device_log(log.as_slice(), "the log").map_err(|error| error.to_string())?;

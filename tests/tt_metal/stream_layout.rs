@@ -49,7 +49,7 @@ impl Layout {
 
     /// Adds a launch.
     pub(crate) fn launch(&mut self, number: u16, records: &[Expected]) {
-        // A launch is published at once, and so never the last entry of its chunk.
+        // A launch is published at once, so it is never the last entry of a chunk.
         if self.used + 3 > CHUNK_CELLS {
             self.used = CHUNK_CELLS;
             self.end_chunk();

@@ -47,8 +47,8 @@ impl Chip {
     /// TRISCs.
     ///
     /// # Compatibility
-    /// `ckernel_ops.h` of both chips: without it, the macros of Tensix instructions are errors of
-    /// the assembler, which surface in the first function that is linked.
+    /// `ckernel_ops.h` of both chips. Without the macro, Tensix instructions are errors of the
+    /// assembler, which appear in the first function that is linked.
     const fn tensix_define(self) -> &'static str {
         match self {
             Self::Wormhole => "__riscv_xtttensixwh=1",
@@ -550,7 +550,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
     Err(text)
 }
 
-/// Returns the texts of zones in a compiler's log, where tt-metal looks for them.
+/// Returns the texts of zones from a compiler's log, as tt-metal does.
 pub(crate) fn zone_texts(output: &Output) -> Vec<String> {
     let log = String::from_utf8_lossy(&output.stderr);
     let texts = log.split("'#pragma message: ").skip(1).filter_map(|text| text.split_once('\''));

@@ -125,7 +125,7 @@ fn routes(objects: &[Value], fields: &[&str]) -> BTreeMap<Vec<String>, usize> {
 }
 
 /// `test_noc_event_profiler`: exactly eight events. Since 0.81.1 barriers are recorded only in the
-/// debug dump, so that four events are left without it.
+/// debug dump. Without the debug dump, four events are left.
 #[test]
 fn a_copy_is_eight_objects_and_four_without_its_barriers() {
     let Some(package) = ready_package() else { return };

@@ -6,8 +6,8 @@
 //! start and the end the same name.
 //!
 //! # Compatibility
-//! tt-metal's `profiler.cpp` names the envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them.
-//! Device logs therefore already contain these names.
+//! tt-metal's `profiler.cpp` names the envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads the
+//! records. Device logs therefore already contain these names.
 
 use reader::{
     lane::{Lane, RecordHead, ZoneIndex},

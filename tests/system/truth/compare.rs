@@ -143,8 +143,8 @@ impl<'a> LaneCheck<'a> {
 
     /// Checks the lane.
     ///
-    /// If the words of its core are undamaged, the records must be equal. If words were lost or
-    /// flipped, any difference must at least be reported. A flipped bit may also produce another
+    /// If the words of the lane's core are undamaged, the records must be equal. If words were lost
+    /// or flipped, any difference must at least be reported. A flipped bit may also produce another
     /// valid record.
     fn check(&self) -> Result<(), String> {
         let exact = self.match_launches().and_then(|kept| self.check_accounts(&kept));

@@ -71,7 +71,7 @@ pub struct LivePart {
 }
 
 impl MeshRecorder {
-    /// Creates a recorder. `capture` is the capture to which it writes, if any.
+    /// Creates a recorder. `capture` is the capture that the recorder writes, if any.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         Self {

@@ -8,7 +8,7 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// Maximum line length; longer lines are skipped.
 pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Whole lines, and a flag for a skipped line before them.
+/// Whole lines of a stream, and a flag that is true if a line before them was skipped.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) text: Vec<u8>,

@@ -78,7 +78,8 @@ impl Launches {
     }
 }
 
-/// Unknown RISCs, for which there is no lane. Each has its first line and its number of lines.
+/// Unknown RISCs, for which there is no lane, each with its first line number and its number of
+/// lines.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,

@@ -20,7 +20,7 @@ use reader::lane::Run;
 use std::ops::Range;
 use wire::{PacketKind, RunHostId};
 
-/// The runs of a lane, and the number of records that rule 3 moved back to the launch around them.
+/// The runs of a lane, and the number of records that rule 3 assigned to the enclosing launch.
 pub(super) struct SplitRuns {
     pub(super) runs: Vec<Run>,
     pub(super) relabelled_count: u64,

@@ -234,14 +234,14 @@ impl PackedLanes {
     }
 }
 
-/// An accumulator, and each lane with the number of its records that were moved back to the launch
-/// around them.
+/// An accumulator, and for each lane the number of records that were assigned to the enclosing
+/// launch.
 type Unpacked<A> = (A, Vec<(LaneId, u64)>);
 
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
-    /// Also returns the number of records that were moved back to the launch around them.
+    /// Also returns the number of records that were assigned to the enclosing launch.
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
         let columns = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } =

@@ -1,4 +1,5 @@
-//! The reads of a capture: the sections of each read, and the chips and names known before it.
+//! The reads of a capture: the sections of each read, and the chips and names known before the
+//! read.
 
 use super::recording::Recording;
 use crate::capture::{

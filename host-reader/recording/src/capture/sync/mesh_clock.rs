@@ -77,7 +77,8 @@ impl MeshClock {
         &self.samples
     }
 
-    /// Returns the offset of each core. Subtract it from the core's times to compare cores.
+    /// Returns the offset of each core's clock. Subtract the offset from the core's times to
+    /// compare cores.
     ///
     /// Cores with an unknown offset are omitted. Aligned times are full readings of the chip's
     /// reference clock, regardless of the number of clock bits in the markers.

@@ -69,7 +69,7 @@ impl MeshSamples {
         }
     }
 
-    /// Pings a tile until it does not answer, at most `count` times.
+    /// Pings a tile `count` times, or until the tile does not answer.
     fn burst<M: Mesh + ?Sized>(&mut self, mesh: &mut M, target: Target, count: u32) {
         let Some(chip) = mesh.device(target.device) else { return };
         for ping in (0..count).map_while(|_| ping(chip, target.core).ok()) {
