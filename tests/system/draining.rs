@@ -198,7 +198,8 @@ fn a_host_without_relays_keeps_up_with_a_zone_every_800_cycles_on_320_lanes() {
     let mut reader = Reader::new(options);
     let half = u64::from(FIRST_ZONES + zones / 2);
     let mut comparison = Comparison { half, ..Comparison::default() };
-    // Cores stream from their first launch on. The reader then has to read each clock once.
+    // Cores stream from their first launch on. After this launch, the reader has to read each clock
+    // once.
     mesh.enqueue_everywhere(&zones_launch(&mesh, 64, (FIRST_ZONES, SLOW_ZONE_READS)));
     mesh.run_to_completion();
     for _ in 0..2 {

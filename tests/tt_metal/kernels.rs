@@ -35,13 +35,13 @@ const NAMES: [&str; 9] = [
     "SYNC_SIGNAL",
 ];
 
-/// Returns the sources of kernels that use the profiler, below the package's root, without
-/// Quasar's.
+/// Returns the sources of kernels that use the profiler, below the package's root, except kernels
+/// for Quasar.
 fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
     kernels_that(package, &NAMES)
 }
 
-/// Returns the sources of kernels that contain one of some texts, without Quasar's.
+/// Returns the sources of kernels that contain one of some texts, except kernels for Quasar.
 fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["ttnn/cpp", "tt_metal/impl", "tt_metal/fabric", "tt_metal/tools"] {
@@ -92,7 +92,7 @@ pub(crate) struct Job {
     /// Further definitions, without `-D`.
     defines: Vec<String>,
     mode: Mode,
-    /// Like [`Target::optimisation`].
+    /// Optimisation level without the dash; `None` for tt-metal's own choice.
     optimisation: Option<&'static str>,
 }
 

@@ -41,7 +41,7 @@ struct Interface {
     posted_sent: u32,
     answered_sent: u32,
     answers: u32,
-    /// By transaction id: packets that have not left yet. The next field has the outstanding
+    /// By transaction id: packets that have not left yet; `outstanding` has the missing
     /// acknowledgements.
     leaving: [u32; 16],
     outstanding: [u32; 16],

@@ -177,8 +177,8 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
 
 /// Returns the events that both headers record, since TT-Metal's debug dump records all waits, too.
 ///
-/// The values omit the NoC's counter: TT-Metal's header counts posted pushes, ours acknowledged
-/// ones.
+/// The values omit the NoC's counter: TT-Metal's header counts posted pushes, our header counts
+/// acknowledged pushes.
 fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
     const COUNTER: u64 = 0xFFF << 52;
     let is_transfer = |event: &&PushedRecord| PASS.contains(&event.values[0].to_le_bytes()[0]);

@@ -171,7 +171,7 @@ fn check(what: &str, all: BTreeMap<(Risc, u32), Found>) -> BTreeMap<u32, Blocked
 
 /// Checks a launch with an unpacker and a writer that are far slower than the other stages.
 fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
-    // The first tiles find room.
+    // There is room for the first tiles without a wait.
     let refused = TILES as u64 - CAPACITY;
     assert_eq!(of(Risc::Ncrisc, WaitKind::CB_RESERVE, IN), refused, "{what}");
     assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), refused, "{what}");

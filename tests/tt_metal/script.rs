@@ -63,8 +63,8 @@ const fn halves(value: u64) -> [u32; 2] {
     [(value >> 32) as u32, (value & 0xFFFF_FFFF) as u32]
 }
 
-/// Returns the script with every condition true: TT-Metal's classic back end ignores conditions,
-/// while ours honours them like TT-Metal's streaming back end.
+/// Returns the script with every condition true. TT-Metal's classic back end ignores conditions;
+/// our header and TT-Metal's streaming back end honour them.
 pub(crate) fn unconditional(steps: &[Step]) -> Vec<Step> {
     let step = |step: &Step| match step {
         Step::Zone(name, inner) => Step::Zone(*name, unconditional(inner)),

@@ -22,8 +22,8 @@ use host_reader::{
 };
 use wire::PacketKind;
 
-/// First control words of the host's progress, and of the device's counters: data without room in a
-/// ring, and runs and markers that DRAM refused.
+/// Indices of the first control words for the host's progress, and for the device's counters: data
+/// without room in a ring, and runs and markers that DRAM refused.
 ///
 /// # Compatibility
 /// `docs/wire-extensions.md`.

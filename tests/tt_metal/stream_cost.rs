@@ -18,7 +18,7 @@ const HEADING: &str =
 
 /// Passes of a loop, enough to fill whole chunks with any record.
 const PASSES: u32 = 32;
-/// Control words of the tail and head of TT-Metal's ring for the first RISC.
+/// Indices of the control words for the tail and head of TT-Metal's ring of the first RISC.
 ///
 /// # Compatibility
 /// `SPSC_RING_TAIL_0` and `SPSC_RING_HEAD_0` of `streaming_profiler_common.h`.
@@ -304,7 +304,8 @@ fn streamed_records_cost_less_than_upstreams() {
             write!(table, " {} | {} |", text(ours), text(upstream)).unwrap();
             let ours = ours.unwrap();
             let (instructions, cycles) = row.bar.map_or((u64::MAX, u64::MAX), |bars| bars[chip]);
-            // TT-Metal's header records no launch, and its kernel zone is an ordinary one.
+            // TT-Metal's header records no launch, and records the kernel's zone like any other
+            // zone.
             let is_of_launch = row.label.contains(" of a launch") || row.label.contains("kernel's");
             let is_above = upstream.is_some_and(|upstream| ours.cycles > upstream.cycles);
             if ours.instructions > instructions || ours.cycles > cycles || is_above && !is_of_launch

@@ -24,8 +24,7 @@ pub(crate) struct Layout {
     /// Number of published cells.
     written: usize,
     records: usize,
-    /// Entries in the current chunk, by cell. The next two fields are its used and its published
-    /// cells.
+    /// Entries in the current chunk, by cell; `used` and `published` count its cells.
     chunk: Vec<(usize, Slot)>,
     used: usize,
     published: usize,

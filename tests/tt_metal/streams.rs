@@ -636,7 +636,7 @@ fn a_risc_waits_for_room_within_its_bound_and_not_in_vain_twice() {
             return Err("that a wait was in vain is not remembered".to_owned());
         }
         session.check()?;
-        // After the host has read, the RISC waits for it again.
+        // After the host has read, the RISC waits for the host again.
         let third = session.launch(&[zones(1000)], 3)?[0].saturating_sub(without);
         session.check()?;
         if third < (1 << BOUND_LOG2) - 400 { Err(format!("{third} cycles")) } else { Ok(()) }
@@ -708,7 +708,7 @@ fn a_host_may_zero_the_control_vector() {
             session.prepare();
         }
         // The host zeroes the control vector during a launch, with different ring contents. Records
-        // drained afterwards must have been recorded after that.
+        // drained afterwards must have been recorded after the zeroing.
         let mut turns = 0;
         for at in (300..9000).step_by(797) {
             let mut session = Session::new(built, Policy::DropNewest, Attendance::Never);
@@ -803,7 +803,7 @@ fn a_launch_can_be_left() {
         session.drain()?;
         let entries = &session.lanes[0].entries;
         let records = entries.iter().filter(|(_, entry)| matches!(entry, Entry::Record(_))).count();
-        // Four zones and the kernel's own are lost; the firmware's is not recorded.
+        // Four zones and the zone of the kernel are lost; the zone of the firmware is not recorded.
         let words = [words::IDLE_LAUNCHES, words::TOLD].map(|word| session.core.control(word));
         if (records, session.lost(0), words) != (20, [5, 0, 0], [1, 0x1_8007]) {
             return Err(format!("{records} records, {:?}, {words:?}", session.lost(0)));

@@ -648,7 +648,7 @@ pub(crate) const fn lane_bytes(has_sums: bool) -> u32 {
     DEFAULT_PROGRAM_SUPPORT_COUNT * bytes_per_program(has_sums)
 }
 
-/// tt-metal's warning flags, and the one for attributes of Tenstorrent's compiler, unknown here.
+/// tt-metal's warning flags, and the flag for attributes that only Tenstorrent's compiler knows.
 const WARNINGS: [&str; 9] = [
     "-Wall",
     "-Wno-unknown-pragmas",

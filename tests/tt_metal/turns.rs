@@ -12,7 +12,8 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// First control words of the host's progress, and of the runs and markers that DRAM refused.
+/// Indices of the first control words for the host's progress, and for the runs and markers that
+/// DRAM refused.
 ///
 /// # Compatibility
 /// `docs/wire-extensions.md`.
@@ -21,7 +22,7 @@ const REFUSED: [usize; 2] = [9, 14];
 
 /// Number of launches after which the device sees the words that the host has written.
 const LATE_LAUNCHES: usize = 6;
-/// Launches without a read, too many for a lane.
+/// Launches without a read; their records do not fit into a lane.
 const PAUSE: std::ops::Range<u32> = 100..240;
 /// Turns that each lane makes before the launches end, and the maximum number of launches.
 ///

@@ -1,4 +1,4 @@
-//! Capture files.
+//! Checks of the capture reader.
 
 use super::{check_anomalies, check_columns};
 use host_reader::capture::{Capture, FILE_HEADER_BYTES};

@@ -1,4 +1,4 @@
-//! The lane decoder.
+//! Checks of the lane decoder.
 
 use super::{check_anomalies, check_columns};
 use host_reader::{

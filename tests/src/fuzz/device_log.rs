@@ -1,4 +1,4 @@
-//! Device logs.
+//! Checks of the device log reader and writer.
 
 use super::{check_anomalies, check_columns};
 use host_reader::{

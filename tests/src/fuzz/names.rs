@@ -1,4 +1,4 @@
-//! Zone names, from logs and from ELFs.
+//! Checks of the readers of zone names, in logs and in ELF files.
 
 use super::check_anomalies;
 use host_reader::{

@@ -75,7 +75,8 @@ impl TracyProtocol {
         Self { number, program, releases, context_type, kinds, codes }
     }
 
-    /// Returns all known versions: Tracy's versions, then the fork's, each ordered by number.
+    /// Returns all known versions: those of Tracy, then those of Tenstorrent's fork, each ordered
+    /// by number.
     ///
     /// ```
     /// use tracy::protocol::TracyProtocol;
