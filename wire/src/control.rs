@@ -5,7 +5,7 @@
 //! resets a core, it writes the whole vector: its own words, and zeros elsewhere.
 //!
 //! # Compatibility
-//! `ControlBuffer` of `profiler_common.h`. All end indices count words.
+//! `ControlBuffer` of `profiler_common.h`. Positions of lane ends and vector ends are in words.
 
 use crate::risc::RISCS_PER_CORE;
 
@@ -14,13 +14,13 @@ use crate::risc::RISCS_PER_CORE;
 pub struct ControlLayout {
     /// Number of words in the vector.
     pub word_count: usize,
-    /// One word per RISC from this index on: number of filled words in the RISC's DRAM lane.
+    /// First of five words, one per RISC: number of filled words in the RISC's DRAM lane.
     pub host_end: usize,
-    /// One word per RISC from this index on: number of filled words in the RISC's L1 vector.
+    /// First of five words, one per RISC: number of filled words in the RISC's L1 vector.
     pub device_end: usize,
-    /// High word of the clock-sync exchange.
+    /// High word for the synchronization of the device's clock with the host's.
     pub fw_reset_high: usize,
-    /// Low word of the clock-sync exchange; the host writes its time here.
+    /// Low word for the synchronization of the two clocks; the host writes its time here.
     pub fw_reset_low: usize,
     /// DRAM address of the profiler region, equal in all banks; 0 means "do not push".
     pub dram_address: usize,
@@ -36,9 +36,10 @@ pub struct ControlLayout {
     pub cores_per_bank: usize,
     /// Bit r: RISC r lost markers because its DRAM lane was full.
     pub dropped_zones: usize,
-    /// 1 once the last launch has been pushed, or has been declared to have run no kernel.
+    /// 1 once the most recent launch has been pushed to DRAM, or was declared to have run no
+    /// kernel.
     pub profiler_done: usize,
-    /// State of trace-only mode; `None` for vectors older than this mode.
+    /// State of trace-only mode; `None` for control vectors that are older than this mode.
     pub trace_replay_status: Option<usize>,
     /// Flag that the host sets on dispatch cores in accumulate mode.
     pub dispatch_core: Option<usize>,
@@ -120,7 +121,7 @@ impl ControlLayout {
 /// | 34..39 | RISC r | timestamped data that found no room in L1 |
 /// | 39..44 | RISC r | events that found no room in L1 |
 /// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
-/// | 58 | device | debug dump only: the host's progress at RISC 0's last wait that timed out, plus 1 |
+/// | 58 | device | debug dump only: 1 plus the sum of words 59..64 at the time of RISC 0's last wait that timed out |
 /// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them when it resets the lanes |
 ///
 /// Words 9..19, 21, 22 and 29..48 are counters modulo 2^32 that count since the host zeroed the
@@ -137,7 +138,7 @@ impl ControlLayout {
 pub mod ext {
     use super::RISCS_PER_CORE;
 
-    /// Holds [`SIGNATURE_VALUE`] if the other words are in use.
+    /// Index of the word that holds [`SIGNATURE_VALUE`] if the other extension words are in use.
     pub const SIGNATURE: usize = 5;
     /// `KP` and the version of the extension words.
     pub const SIGNATURE_VALUE: u32 = 0x4B50_4000;
@@ -145,8 +146,8 @@ pub mod ext {
     pub const SIGNATURE_OF_VERSION_3: u32 = 0x4B50_3000;
     /// Signatures of the versions that this crate can read.
     pub const SIGNATURES: [u32; 2] = [SIGNATURE_VALUE, SIGNATURE_OF_VERSION_3];
-    /// DRAM words per lane, chosen by the host; used only if the device's program was compiled
-    /// without a size.
+    /// Number of DRAM words per lane, set by the host. The device uses it only if the device's
+    /// program was compiled without a size.
     pub const DRAM_LANE_WORDS: usize = 6;
     /// Generation of the core's lanes. Its low bits are in the ID words of every run
     /// ([`crate::run::IdPacking::generation`]).
@@ -172,14 +173,15 @@ pub mod ext {
     pub const IDLE_LAUNCHES: usize = TIMED_OUT_PUSHES + 1;
     /// Scratch word of the runtime; the host ignores it.
     pub const SCRATCH: usize = IDLE_LAUNCHES + 1;
-    /// Per RISC: number of zones that found no room in L1; start and end count once.
+    /// Per RISC: number of zones that found no room in L1. The start and the end of a zone count
+    /// once.
     pub const LOST_ZONES: usize = 29;
     /// Per RISC: number of data records, of either size, that found no room in L1.
     pub const LOST_DATA: usize = LOST_ZONES + RISCS_PER_CORE;
     /// Per RISC: number of events that found no room in L1.
     pub const LOST_EVENTS: usize = LOST_DATA + RISCS_PER_CORE;
-    /// Number of runs that were not published before the aggregating RISC stopped waiting; one word
-    /// for each of RISC 1 to 4, see [`late_runs`].
+    /// Number of runs that were not published before RISC 0 stopped waiting for them; one word for
+    /// each of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
     /// Debug dump only: 1 plus the sum of the words [`CONSUMED`], stored when a wait of RISC 0 for
@@ -220,7 +222,7 @@ pub mod ext {
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
-/// | 8 | kprof's host | the buffer that each RISC was given last |
+/// | 8 | kprof's host | which of its two buffers the host gave each RISC last |
 /// | 9..14 | kprof's host | words of each RISC's buffer that were read |
 /// | 60..65 | host; a RISC that waits | address of each RISC's buffer, or `STALLED` if it is full |
 ///
@@ -239,7 +241,7 @@ pub mod debug_dump {
     pub const STALLED: u32 = 0xFFFF_FFFF;
     /// Bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. While that
+    /// Bit of [`GIVEN_BUFFERS`] that the host sets when it gives the last RISC a buffer. While this
     /// buffer is full, no other word shows that the RISC has a buffer.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
     /// Per RISC: number of words of its buffer that the host has read.

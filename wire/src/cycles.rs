@@ -20,7 +20,7 @@ pub const TIMESTAMP_BITS: u32 = 44;
 pub struct Cycles(pub u64);
 
 impl Cycles {
-    /// Joins the high and the low word of a clock or of a marker.
+    /// Joins the high and the low word of a clock reading or of a marker's time.
     #[must_use]
     pub const fn from_words(high: u32, low: u32) -> Self {
         Self(((high as u64) << 32) | low as u64)
@@ -39,8 +39,8 @@ impl Cycles {
         self.0 as u32
     }
 
-    /// Returns the lowest `bits` bits: the part of the time that a marker with `bits` bits of time
-    /// can carry.
+    /// Returns the lowest `bits` bits, which is the part of the time in a marker with `bits` time
+    /// bits.
     ///
     /// ```
     /// use wire::Cycles;

@@ -1,4 +1,5 @@
-//! Location of markers in DRAM, computed from the program support count.
+//! Location of markers in DRAM, computed from the program support count, which is the number of
+//! programs that a lane must hold.
 //!
 //! A chip's cores are numbered (flat id) and assigned to DRAM banks in blocks. A core owns one lane
 //! per RISC in its bank:
@@ -17,7 +18,7 @@ use crate::{risc::RISCS_PER_CORE, vector};
 /// Default number of programs that a lane holds.
 pub const DEFAULT_PROGRAM_SUPPORT_COUNT: u32 = 1000;
 
-/// Number of sum zones per RISC and launch.
+/// Maximum number of sum zones per RISC and launch.
 pub const SUM_COUNT: usize = 2;
 
 /// Returns the bytes of DRAM that a program without optional markers takes per RISC.

@@ -7,11 +7,12 @@
 //!      +---------+----------------------------------+------------------------------+----------+
 //! ```
 //!
-//! The control vector is the producer's, but its words [`stream::words::READ`] hold the number of
-//! each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`] is 1 plus the
-//! number of its last cell. The NoC moves 16 bytes (two cells) at a time between cores' memories,
-//! so a frame holds whole pairs of cells. It holds the whole ring ([`CellSpan`]) if the cells would
-//! take two requests and more than half of the ring is new.
+//! The control vector is a copy of the producer's, except that its words [`stream::words::READ`]
+//! hold the number of each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`]
+//! is 1 plus the number of its last cell in the frame. The NoC moves 16 bytes (two cells) at a time
+//! between cores' memories, so a frame holds whole pairs of cells. Cells that continue at the start
+//! of the ring take two requests. If such cells also fill more than half of the ring, the frame
+//! holds the whole ring instead ([`CellSpan`]).
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
 //! ring. If the next frame does not fit, a filler takes the rest of the ring. A filler ([`FILLER`])
@@ -54,27 +55,28 @@ pub const FRAME_BYTES_MAX: u32 = {
 
 /// Indices of the words of a header.
 pub mod header {
-    /// [`MAGIC`](super::MAGIC).
+    /// The constant [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
     /// Sequence number of the frame, counted from 1.
     pub const SEQUENCE: usize = 1;
     /// Length of the frame in bytes.
     pub const BYTES: usize = 2;
-    /// Label of the producer from the relay's setup: NoC-0 column, and row from bit 16 on; or
-    /// [`FILLER`](super::FILLER).
+    /// Label of the producer from the relay's setup: NoC-0 column in bits 0 to 15, row in bits 16
+    /// to 31. For a filler, it is [`FILLER`](super::FILLER).
     pub const PRODUCER: usize = 3;
     /// Bits 0 to 31 of the relay's clock, read after the control vector.
     pub const TIME_LOW: usize = 4;
     /// Bits 32 to 63 of the same clock reading.
     pub const TIME_HIGH: usize = 5;
-    /// [`sum`](super::sum) of the header's words from [`PRODUCER`] to [`TIME_HIGH`], and of the control
-    /// words.
+    /// [`sum`](super::sum) of the header's words from [`PRODUCER`] to [`TIME_HIGH`], and of the
+    /// control words.
     pub const SUM: usize = 6;
     /// [`crc32`](super::crc32) of the words [`SEQUENCE`], [`BYTES`] and [`SUM`].
     pub const CRC: usize = 7;
 }
 
-/// Control words in the sum of a header: all words that are used to attribute cells.
+/// Control words that the sum in a header includes: all words from which the host attributes cells
+/// to RISCs and launches.
 pub const SUMMED: [Range<usize>; 3] =
     [TOLD..TRACE_COUNT + 1, LAUNCHES..LAUNCHES + 1, READ..READ + RISCS_PER_CORE];
 
@@ -100,7 +102,7 @@ pub struct CellSpan {
 }
 
 impl CellSpan {
-    /// Returns the number of cells in the whole pairs that contain the span.
+    /// Returns the size of the span in cells, after both ends are extended to whole pairs of cells.
     #[inline(always)]
     const fn paired_count(self) -> u32 {
         if self.count == 0 {
@@ -122,8 +124,8 @@ impl CellSpan {
         self.paired_count() > self.slots_to_end() && self.paired_count() > RING / 2
     }
 
-    /// Returns the cell number of the frame's first slot: the first cell of the span, or a cell
-    /// before the span.
+    /// Returns the number of the first cell in the frame. It can be less than the number of the
+    /// span's first cell.
     #[must_use]
     #[inline(always)]
     pub const fn first_in_frame(self) -> u32 {
@@ -137,7 +139,9 @@ impl CellSpan {
         if self.is_whole_ring() { RING } else { self.paired_count() }
     }
 
-    /// Returns first slot and cell count of the span's two parts; the second part begins at slot 0.
+    /// Returns the parts of the ring that the frame copies, as first slot and number of cells. The
+    /// second part begins at slot 0, and has no cells if the span does not pass the end of the
+    /// ring.
     #[must_use]
     #[inline(always)]
     pub const fn parts(self) -> [(u32, u32); 2] {
@@ -155,8 +159,8 @@ impl CellSpan {
 #[expect(clippy::cast_possible_truncation, reason = "256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Returns the sum, modulo 2^32, of a header's words from its producer to its time, plus the sum of
-/// the control words in [`SUMMED`]. Missing words count as 0.
+/// Returns the sum, modulo 2^32, of the header words from [`header::PRODUCER`] to
+/// [`header::TIME_HIGH`] and of the control words in [`SUMMED`]. Missing words count as 0.
 ///
 /// ```
 /// let mut words = [0; 64];
@@ -189,7 +193,8 @@ pub fn crc32(words: &[u32]) -> u32 {
 /// contribution of one value of that byte to the CRC.
 pub const CRC_ENTRIES: usize = 4 * 256;
 
-/// Returns the CRC after one more word, before the final inversion; `entry` looks up the table.
+/// Returns the CRC after one more word, before the final inversion. `entry` returns an entry of the
+/// CRC table.
 #[inline(always)]
 pub fn crc_step(crc: u32, word: u32, mut entry: impl FnMut(usize) -> u32) -> u32 {
     let [a, b, c, d] = (crc ^ word).to_le_bytes();
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_documentation() {
         assert_eq!((HEADER_WORDS, FIRST_CELL_WORD), (8, 72));
-        // 72 words, five rings, the sequence number.
+        // The 72 words of header and control vector, five rings, and the sequence number.
         assert_eq!(FRAME_BYTES_MAX, 10_560);
         assert_eq!(SUMMED, [14..46, 51..52, 59..64]);
     }

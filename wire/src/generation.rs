@@ -1,14 +1,14 @@
-//! Parameters of each generation of the format.
+//! Parameters of each version of the format, called a generation.
 //!
-//! The memory itself does not show which generation wrote it, except for the signature of kprof's
-//! own runtime. The reader chooses the generation, not this module.
+//! Device memory does not show which version of the format it is in, except for the signature of
+//! kprof's own runtime. The reader chooses the generation, not this module.
 
 use crate::{control::ControlLayout, marker::HeaderLayout, run::IdPacking};
 
 /// Everything that differs between upstream's released formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// Name in messages and options.
+    /// Name of the generation in messages and options.
     pub name: &'static str,
     /// Layout of the control vector.
     pub control: ControlLayout,
@@ -18,7 +18,7 @@ pub struct Generation {
     pub header: HeaderLayout,
 }
 
-/// Generation that our runtime and upstream's main branch of 2026 write.
+/// Generation that kprof's runtime and upstream's main branch of 2026 write.
 pub const CURRENT: Generation = Generation {
     name: "current",
     control: ControlLayout::WORDS64,

@@ -38,7 +38,7 @@ use crate::vector::VECTOR_WORDS;
 pub struct LaneEnd {
     /// Index of the word after the newest run.
     pub end: u32,
-    /// Index of the word after the last run before the lane turned, if it has turned.
+    /// End of the lane before it turned (wrapped around); `None` if the lane has not turned.
     pub turned_at: Option<u32>,
 }
 

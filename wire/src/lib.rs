@@ -39,8 +39,8 @@
 //!      +---+---+--------+---------+---------+---------+------------+-----------+---------
 //! ```
 //!
-//! Every run is a multiple of four words long. It has no length field: the next run
-//! begins at the next pair of zero words in marker position.
+//! Every run is a multiple of four words long. It has no length field: the next run begins where a
+//! reader finds two zero words instead of a marker.
 //!
 //! # Compatibility
 //!

@@ -235,7 +235,8 @@ impl NocEventKind {
         )
     }
 
-    /// Returns the NoC counter whose value a [`NocTrailer`] holds; `None` if it holds 0 instead.
+    /// Returns the NoC counter whose value is in the event's [`NocTrailer`]; `None` if the value is
+    /// 0.
     ///
     /// # Compatibility
     /// `createNocEventDstTrailer`.
@@ -268,12 +269,12 @@ impl NocEventKind {
     }
 }
 
-/// Target of an event, in coordinates of its NoC.
+/// Target tile or rectangle of an event, in coordinates of the NoC that the event uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocTarget {
-    /// Column and row of the tile, or of a rectangle's first corner.
+    /// Column and row of the tile, or of the first corner of a rectangle.
     pub first: [i8; 2],
-    /// Column and row of a rectangle's last corner.
+    /// Column and row of the last corner of a rectangle; zeros for a single tile.
     pub last: [i8; 2],
 }
 
@@ -319,9 +320,9 @@ const fn pair(coordinates: u64) -> [i8; 2] {
 /// An event of the tile's own NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalNocEvent {
-    /// Kind; not a kind of fabric packet.
+    /// Kind of the event; never a kind of fabric packet.
     pub kind: NocEventKind,
-    /// Target.
+    /// Target tile or rectangle.
     pub target: NocTarget,
     /// Payload in bytes; recorded in units of 32 bytes, rounded up, at most 131,040.
     pub byte_count: u32,
@@ -329,7 +330,7 @@ pub struct LocalNocEvent {
     pub virtual_channel: i8,
     /// True for a posted transfer, which is not acknowledged.
     pub is_posted: bool,
-    /// Number of the NoC; every value but 1 counts as 0.
+    /// Number of the NoC, 0 or 1; every value except 1 is treated as 0.
     pub noc: u8,
 }
 
@@ -389,7 +390,7 @@ pub enum NocCounter {
     PostedWritesSent = 11,
 }
 
-/// Second value of an event with 16 bytes of data: addresses within the tiles, and a NoC counter.
+/// Second value of an event with 16 bytes of data: two L1 or DRAM addresses and a NoC counter.
 ///
 /// ```
 /// use wire::noc_event::NocTrailer;
@@ -399,16 +400,18 @@ pub enum NocCounter {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NocTrailer {
-    /// Address in the tile itself; 24 bits are recorded.
+    /// Address in the memory of the recording tile; the lower 24 bits are recorded.
     pub local_address: u32,
-    /// Address in the other tiles; 24 bits are recorded, so a DRAM address is known modulo 16 MiB.
+    /// Address in the memory of the other tiles. The lower 24 bits are recorded, so a DRAM address
+    /// is known modulo 16 MiB.
     pub remote_address: u32,
-    /// Value of the kind's counter before the transfer; 12 bits are recorded.
+    /// Value of the counter [`NocEventKind::counter`] before the transfer; the lower 12 bits are
+    /// recorded.
     pub noc_counter: u32,
 }
 
 impl NocTrailer {
-    /// Packs the value.
+    /// Packs the trailer into 64 bits.
     #[must_use]
     #[inline(always)]
     pub const fn pack(self) -> u64 {
@@ -422,7 +425,7 @@ impl NocTrailer {
             | ((self.noc_counter & 0xFFF) as u64) << 52
     }
 
-    /// Unpacks the value.
+    /// Unpacks a trailer from 64 bits.
     #[must_use]
     pub const fn unpack(bits: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
@@ -447,7 +450,7 @@ pub enum FabricRoute {
     LowLatency = 1,
     /// Hops on a mesh.
     LowLatencyMesh = 2,
-    /// A route that routers choose.
+    /// A route that the routers of the mesh choose.
     DynamicMesh = 3,
 }
 
@@ -467,7 +470,7 @@ impl FabricRoute {
 
 /// Packs a fabric packet's target: the tile of a unicast, the rectangle of a multicast.
 ///
-/// For a unicast, the other corner is (-1, -1).
+/// For a unicast, the fields of the second corner are (-1, -1).
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric(
@@ -509,7 +512,7 @@ pub const fn pack_fabric_line(route: u32) -> u64 {
 /// Event that reports that the preceding fabric packet's route is not recorded.
 pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingFields2d.number() as u64;
 
-/// Returns the low word of an event with a target.
+/// Returns bits 0 to 31 of an event with a target.
 const fn places(kind: NocEventKind, target: NocTarget) -> u32 {
     let [x, y] = target.first;
     u32::from_le_bytes([

@@ -3,22 +3,23 @@
 //! # Compatibility
 //! `PROFILE_PERF_COUNTERS_*` and `union PerfCounter` of TT-Metal's `perf_counters.hpp`.
 
-/// FPU and SFPU.
+/// Enable bit of the counters of the FPU and SFPU (the matrix and vector units).
 pub const FPU: u32 = 1;
-/// Packers.
+/// Enable bit of the counters of the packers.
 pub const PACK: u32 = 1 << 1;
-/// Unpackers.
+/// Enable bit of the counters of the unpackers.
 pub const UNPACK: u32 = 1 << 2;
-/// Instructions and stalls of the threads.
+/// Enable bit of the counters of instructions and stalls of the threads.
 pub const INSTRUCTIONS: u32 = 1 << 5;
-/// Ports of L1, by bank; a Wormhole has two banks, a Blackhole six.
+/// Enable bits of the counters of L1 ports, one for each bank of counters. A Wormhole has two
+/// banks, a Blackhole six.
 pub const L1: [u32; 6] = [1 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8, 1 << 9];
 
-/// Bits of all banks of L1.
+/// All bits of [`L1`].
 const ALL_OF_L1: u32 = L1[0] | L1[1] | L1[2] | L1[3] | L1[4] | L1[5];
 
-/// Returns the groups that can be counted at the same time. Of several L1 banks, only the lowest is
-/// kept.
+/// Returns the groups of a request that can be counted at the same time: if several L1 banks are
+/// requested, only the lowest is kept.
 ///
 /// ```
 /// use wire::perf_counter::{FPU, L1, countable};
@@ -31,7 +32,7 @@ pub const fn countable(groups: u32) -> u32 {
     groups & !ALL_OF_L1 | banks & banks.wrapping_neg()
 }
 
-/// Packs one reading: events, the cycles over which they were counted, and the counter's number.
+/// Packs a counter record: number of events, cycles over which they were counted, counter number.
 ///
 /// ```
 /// assert_eq!(wire::perf_counter::pack(16, 4317, 21), [4317 << 32 | 16, 21]);

@@ -2,22 +2,24 @@
 //!
 //! A relay has up to two **gatherers**, one RISC for each NoC. While the kernels of its producers
 //! run, a gatherer reads their rings over its NoC and pushes the cells as frames ([`crate::frame`])
-//! into its own ring, which is in DRAM or in the host's memory. The host reads the frames. The firmware of a relay's core has no
-//! profiler, so the core's control vector belongs to the gatherers: [`words`].
+//! into its own ring, which is in DRAM or in the host's memory. The host reads the frames. The
+//! firmware of a relay's core has no profiler, so the core's control vector belongs to the
+//! gatherers: [`words`].
 //!
 //! # What can be lost
-//! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once their
-//! frame is in its ring and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
-//! has not reported are still in the producer's ring. Some of them may also be in a frame.
+//! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once
+//! their frame is in its ring and [`words::WRITTEN`] counts it. So a relay that dies loses nothing:
+//! cells that it has not reported are still in the producer's ring. Some of them may also be in a
+//! frame.
 //!
-//! If a gatherer's ring is full, only the gatherer waits. Producers whose own rings fill up meanwhile
-//! follow their policy.
+//! If a gatherer's ring is full, only the gatherer waits. If the rings of its producers fill up
+//! meanwhile, the producers follow their policies.
 //!
 //! # Rings in the host's memory
-//! The PCIe tile keeps no order between writes to the host's memory. So a gatherer counts a frame only
-//! when the tile has acknowledged all writes of the frame. The count is in L1. A host that reads the
-//! count over PCIe also finds the frame in its memory, because the answer to a read does not overtake
-//! earlier writes to the host.
+//! The PCIe tile keeps no order between writes to the host's memory. So a gatherer counts a frame
+//! only when the tile has acknowledged all writes of the frame. The count is in L1. A host that
+//! reads the count over PCIe also finds the frame in its memory, because the answer to a read does
+//! not overtake earlier writes to the host.
 
 use crate::{
     frame::{ALIGN_BYTES, CRC_ENTRIES, FRAME_BYTES_MAX},
@@ -31,7 +33,7 @@ pub const PRODUCERS_MAX: u32 = 256;
 /// Minimum size of a ring in bytes. It has room for two frames that the host may not read yet, a
 /// filler, and the next frame. All sizes are powers of two.
 pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
-/// Number of frames that a gatherer has in progress at a time.
+/// Number of frame buffers of a gatherer, which is also the maximum number of frames in progress.
 pub const BUFFER_COUNT: u32 = 4;
 /// Size of a buffer in bytes; a buffer holds one frame.
 pub const BUFFER_BYTES: u32 = FRAME_BYTES_MAX;
@@ -45,9 +47,10 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 
 /// Words of the control vector of a relay's core.
 ///
-/// The words are valid only if word [`crate::control::ext::SIGNATURE`] holds [`words::SIGNATURE_VALUE`].
-/// A host that zeroes the vector ends the relay. The constants are the words of gatherer 0; [`words::of`]
-/// returns the words of gatherer 1, which are 0 if there is no such gatherer.
+/// The words are valid only if word [`crate::control::ext::SIGNATURE`] holds
+/// [`words::SIGNATURE_VALUE`]. A host that zeroes the vector ends the relay. The constants are the
+/// words of gatherer 0; [`words::of`] returns the words of gatherer 1, which are 0 if there is no
+/// such gatherer.
 ///
 /// | words | writer | meaning |
 /// |---|---|---|
@@ -70,7 +73,7 @@ pub mod words {
 
     /// `KR` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
-    /// In place of a bank: the ring is in the host's memory.
+    /// Value of [`BANK`] if the ring is in the host's memory.
     pub const HOST_MEMORY: u32 = u32::MAX;
     /// A number that changes as long as the gatherer runs.
     pub const HEARTBEAT: usize = 14;
@@ -78,8 +81,8 @@ pub mod words {
     pub const STATE: usize = 15;
     /// DRAM bank of the ring, or [`HOST_MEMORY`].
     pub const BANK: usize = 16;
-    /// Address of the ring in its bank; in the host's memory, the offset from the first byte that the
-    /// chip can write.
+    /// Address of the ring in its bank. For a ring in the host's memory: its offset from the first
+    /// byte that the chip can write.
     pub const RING_ADDRESS: usize = 17;
     /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 18;
@@ -161,11 +164,13 @@ impl State {
 
 /// Setup of a gatherer: words in its L1, at an address that is a multiple of 16.
 ///
-/// The gatherer also keeps its planned read position in each producer here.
+/// The gatherer also stores here, for each RISC of each producer, the number of the next cell to
+/// read.
 ///
-/// A word for a tile is the register of a request with the tile's coordinates on the gatherer's NoC. On
-/// a Blackhole, the column is in bits 0 to 5 and the row in bits 6 to 11. On a Wormhole, the column is
-/// in bits 4 to 9 and the row in bits 10 to 15; bits 0 to 3 are bits 32 to 35 of the address.
+/// A word that names a tile has the format of the NoC request register for coordinates, on the
+/// gatherer's NoC. On a Blackhole, the column is in bits 0 to 5 and the row in bits 6 to 11. On a
+/// Wormhole, the column is in bits 4 to 9 and the row in bits 10 to 15; bits 0 to 3 are bits 32 to
+/// 35 of the address.
 pub mod setup {
     use super::RISCS_PER_CORE;
 
@@ -175,14 +180,16 @@ pub mod setup {
     pub const PRODUCER_CONTROL: usize = 1;
     /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes for frames, a multiple of 16.
     pub const BUFFERS: usize = 2;
-    /// Tile of the ring: of DRAM, or the tile that accesses the host's memory.
+    /// Tile that gives access to the ring: a DRAM tile, or the PCIe tile for a ring in the host's
+    /// memory.
     pub const SINK_TILE: usize = 3;
     /// Bits 0 to 31 of the ring's NoC address in that tile.
     pub const SINK_ADDRESS: usize = 4;
-    /// Bank of the ring, for the host; [`words::HOST_MEMORY`](super::words::HOST_MEMORY) for a ring in
-    /// the host's memory.
+    /// Bank of the ring, which the gatherer reports to the host;
+    /// [`words::HOST_MEMORY`](super::words::HOST_MEMORY) for a ring in the host's memory.
     pub const BANK: usize = 5;
-    /// Address of the ring in the bank or in the host's memory, for the host.
+    /// Address of the ring in the bank or in the host's memory, which the gatherer reports to the
+    /// host.
     pub const RING_ADDRESS: usize = 6;
     /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 7;
@@ -207,8 +214,8 @@ pub mod setup {
     pub const LABEL: usize = 1;
     /// In an entry: 0 until the gatherer has read the producer's control vector.
     pub const IS_KNOWN: usize = 2;
-    /// In an entry: per RISC, the number of the next cell. The gatherer sends these words directly
-    /// to the producer, so source and target have the same offset from a multiple of 16 bytes.
+    /// In an entry: per RISC, the number of the next cell to read. The gatherer sends these words
+    /// directly to the producer, so their address and the target's address are equal modulo 16.
     pub const NEXT: usize = 3;
 
     const _: () = assert!(NEXT + RISCS_PER_CORE == PRODUCER_WORDS);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! word 0  ID_HH  0                                      31 bits clear: no marker looks so
-//! word 1  ID_HL  0
+//! word 0  ID_HH  0                                      bit 31 is clear, so this is no marker
 //! word 2  ID_LH  31 .. 29 generation | 28 .. 13 trace counter | 12 .. 5 flat core id | 4 .. 0 RISC
 //! word 3  ID_LL  program id as launched
 //! ```
@@ -25,7 +25,7 @@ pub const ID_LL: usize = 3;
 /// Positions of the fields in word 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IdPacking {
-    /// Bits of the RISC index, from bit 0.
+    /// Number of bits of the RISC index, which begins at bit 0.
     pub risc_bits: u32,
 }
 
@@ -76,7 +76,8 @@ impl IdPacking {
         }
     }
 
-    /// Returns the field of word 2 for a generation, modulo 8; 0 if the packing has no generation.
+    /// Returns the bits of word 2 that hold a generation, modulo 8; 0 if the packing has no
+    /// generation.
     #[must_use]
     pub const fn generation_field(self, generation: u32) -> u32 {
         match self {

@@ -14,7 +14,7 @@
 //! `noc_debugging_metadata.hpp` of tt-metal 0.81.
 
 crate::labelled! {
-    /// Kind of a lock event, with upstream's name, in the order of the numbers, which begin at 0.
+    /// Kind of a lock event, in the order of the kind numbers, from 0. Labels are upstream's names.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum LockEventKind {
@@ -32,7 +32,7 @@ crate::labelled! {
         DfbUnlock = "DFB_UNLOCK",
         /// A dataflow buffer begins to own a range of memory.
         DfbRegionStart = "DFB_REGION_START",
-        /// No dataflow buffer of the RISC owns memory any longer.
+        /// All memory ranges that dataflow buffers of the RISC own are released.
         DfbRegionClear = "DFB_REGION_CLEAR",
     }
 }
@@ -53,7 +53,7 @@ impl LockEventKind {
 /// A lock event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockEvent {
-    /// Kind.
+    /// Kind of the event.
     pub kind: LockEventKind,
     /// First address in L1.
     pub address: u32,

@@ -1,9 +1,9 @@
 //! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
 //!
 //! In place of its vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a zone
-//! ends, and reports in the control vector how many cells it has written. The reader of the ring,
-//! called its drain, reports there how many cells it has read. Nothing else is exchanged, so a
-//! drain may be a host, or a kernel on another core.
+//! ends, and stores in the control vector how many cells it has written. The reader of the ring,
+//! called its drain, stores in the same vector how many cells it has read. RISC and drain exchange
+//! nothing else, so a drain may be a host, or a kernel on another core.
 //!
 //! ```text
 //! cell   word 0: 31 .. 16    15 .. 0          word 1: 31 .. 0
@@ -13,13 +13,14 @@
 //! zone   | zone id         | cycles         | low time of its end  |
 //! ```
 //!
-//! A code below [`FIRST_ESCAPE`] is the id of a zone. Zones that are too long for the field, and
-//! zones whose ids are not such codes, are written as [`Code::LONG_ZONE`].
+//! A code below [`FIRST_ESCAPE`] is the id of a zone. A zone is written as [`Code::LONG_ZONE`] if
+//! it is too long for the field, or if its id is [`FIRST_ESCAPE`] or higher.
 //!
 //! # Chunks
-//! The cells of a lane are numbered from 0, and cell `n` is in slot `n % RING_CELLS`. Cells `8 k` to
-//! `8 k + 7` form a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end of its
-//! chunk. So reading may begin at any chunk, and damage is limited to the chunk that contains it.
+//! The cells of a lane are numbered from 0, and cell `n` is in slot `n % RING_CELLS`. Cells `8 k`
+//! to `8 k + 7` form a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end of
+//! its chunk. So reading may begin at any chunk, and damage is limited to the chunk that contains
+//! it.
 //!
 //! # Time
 //! Times are readings of the tile's wall clock, and a lane's cells are ordered by time. Cells carry
@@ -39,10 +40,11 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Number of cells in an overwriting ring that stay intact until the RISC reports more cells.
+/// Number of cells in an overwriting ring that cannot change before the RISC increases its count of
+/// written cells.
 ///
-/// These are the last cells before the chunk that the next cell belongs to. The RISC fills that
-/// chunk before it reports more cells.
+/// These are the last cells before the chunk that the next cell belongs to. The RISC fills this
+/// chunk before it increases the count.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
@@ -59,20 +61,20 @@ const _: () = assert!(
 pub struct Code(pub u16);
 
 impl Code {
-    /// A zone: the field is its id, the value the low word of its end time. The next cell holds the
-    /// zone's cycles, low word first.
+    /// A zone: the field is the zone's id, and the value is the low word of the end time. The next
+    /// cell holds the zone's cycles, low word first.
     pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
-    /// Timestamped data: the field is its id, the value the low word of the time. The next cell
-    /// holds 64 bits, low word first.
+    /// Timestamped data: the field is the id, and the value is the low word of the time. The next
+    /// cell holds 64 bits, low word first.
     pub const DATA: Self = Self(0xFFF1);
-    /// Timestamped data of 128 bits: like [`Self::DATA`], with a cell for each value.
+    /// Timestamped data of 128 bits: like [`Self::DATA`], but two cells follow, each with 64 bits.
     pub const DATA_16B: Self = Self(0xFFF2);
-    /// An event: the field is its number, the value the low word of the time.
+    /// An event: the field is the event's number, and the value is the low word of the time.
     pub const EVENT: Self = Self(0xFFF3);
-    /// Total of a sum zone: the field is its id, the value its cycles modulo 2^32.
+    /// Total of a sum zone: the field is the zone's id, and the value is the cycles modulo 2^32.
     pub const TOTAL: Self = Self(0xFFF4);
-    /// A launch: the field is the low half of its number ([`words::LAUNCHES`]), the value the low
-    /// word of the time. The next cell is a [`LaunchCell`].
+    /// A launch: the field is the low half of the launch's number ([`words::LAUNCHES`]), and the
+    /// value is the low word of the time. The next cell is a [`LaunchCell`].
     pub const LAUNCH: Self = Self(0xFFF5);
     /// Records were lost here because the ring was full: the value is the number of records that
     /// the RISC has lost so far, modulo 2^32.
@@ -80,7 +82,7 @@ impl Code {
     /// Chunks were skipped here by the lane's policy: the value is the number of cells that the
     /// RISC has skipped so far, modulo 2^32.
     pub const SKIPPED: Self = Self(0xFFF7);
-    /// Padding: nothing follows in this chunk.
+    /// Padding: the rest of this chunk holds no records.
     pub const PADDING: Self = Self(0xFFFF);
 
     /// Returns true for the code of a zone in a single cell.
@@ -156,13 +158,13 @@ impl Cell {
         self.head as u16
     }
 
-    /// Returns the 64 bits of a cell that continues a record.
+    /// Returns the 64 bits of a cell that is not the first cell of its record.
     #[must_use]
     pub const fn bits(self) -> u64 {
         (self.value as u64) << 32 | self.head as u64
     }
 
-    /// Returns a cell that continues a record.
+    /// Returns a cell that is not the first cell of its record.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
     pub const fn from_bits(bits: u64) -> Self {
@@ -217,7 +219,7 @@ impl LaunchCell {
 pub struct ToldLaunch {
     /// Low half of the launch's number. Launches are numbered from 1.
     pub number: u16,
-    /// True if the RISC has ended the launch.
+    /// True if the launch has ended on the RISC.
     pub has_ended: bool,
     /// Bits 32 to 46 of the time announced with the launch.
     pub time_high: u16,
@@ -249,7 +251,7 @@ impl ToldLaunch {
 /// Position of the code in a cell's first word.
 pub const CODE_SHIFT: u32 = 16;
 
-/// Determines what a RISC does when its ring is full, and how many chunks the RISC keeps.
+/// Policy for a full ring: what the RISC does, and how many chunks it keeps.
 ///
 /// The host sets the policy in [`words::POLICY`]; 0 is [`Policy::DropNewest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -257,8 +259,8 @@ pub enum Policy {
     /// Records are lost until there is room again.
     #[default]
     DropNewest,
-    /// The oldest cells are overwritten. The drain detects this: after reading cells, it reads
-    /// [`words::WRITTEN`] again, and keeps only cells at most [`STABLE_CELLS`] before that number.
+    /// The oldest cells are overwritten. The drain detects this: after it has read cells, it reads
+    /// [`words::WRITTEN`] again, and keeps only the last [`STABLE_CELLS`] cells before that number.
     OverwriteOldest,
     /// The RISC waits for room, up to a limit. After a time-out it loses records, and does not wait
     /// again until the drain has read cells.
@@ -337,9 +339,10 @@ impl Policy {
 ///
 /// All counters are modulo 2^32 and count since the host zeroed the vector.
 ///
-/// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC announces
-/// the launch in words 14 to 18. A drain reads the vector from its beginning to its end. If it finds the
-/// same launch in a RISC's word and in word 51, word 44 holds the program of that launch.
+/// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC
+/// announces the launch in words 14 to 18. A drain reads the vector from its beginning to its end.
+/// If it finds the same launch in a RISC's word and in word 51, word 44 holds the program of that
+/// launch.
 pub mod words {
     use super::RISCS_PER_CORE;
     use crate::control::{ControlLayout, ext};
@@ -363,7 +366,8 @@ pub mod words {
     pub const TOLD_ENDED: u32 = 1 << 15;
     /// Per RISC: number of cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
-    /// Per RISC, instead of [`SKIPPED`]: [`READ`] at the RISC's last wait that timed out, plus 1.
+    /// Per RISC, under [`super::Policy::Block`]: the value of [`READ`] at the RISC's last wait that
+    /// timed out, plus 1. This word is [`SKIPPED`] under other policies.
     pub const WAITED_IN_VAIN: usize = SKIPPED;
     /// Per RISC: number of cells written.
     pub const WRITTEN: usize = ControlLayout::WORDS64.device_end;

@@ -1,4 +1,5 @@
-//! Records of waits: objects, cycles, signals.
+//! Records of waits, with the object that a RISC waited for and the cycles, and records of signals,
+//! the actions that may end a wait.
 //!
 //! There are three kinds of records. All are timestamped data whose id is the hash of a name:
 //!
@@ -97,7 +98,7 @@ impl WaitKind {
         Self::NOC_WRITE_FLUSH,
     ];
 
-    /// Returns the kind's name; `None` for a number without a meaning.
+    /// Returns the kind's name; `None` if the kind is unknown.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -113,7 +114,7 @@ impl WaitKind {
         })
     }
 
-    /// Returns the kind of object that the key identifies; `None` for a number without a meaning.
+    /// Returns the kind of object that the key identifies; `None` if the kind of wait is unknown.
     #[must_use]
     pub const fn object(self) -> Option<WaitObject> {
         match self {
@@ -124,7 +125,7 @@ impl WaitKind {
         }
     }
 
-    /// Returns the name of one wait's zone or record; `None` for a number without a meaning.
+    /// Returns the name of the zone or record of a single wait; `None` if the kind is unknown.
     #[must_use]
     pub const fn zone_name(self) -> Option<&'static str> {
         match self {
@@ -150,11 +151,11 @@ impl WaitKind {
 pub struct WaitTotal {
     /// Kind of the wait.
     pub kind: WaitKind,
-    /// Index or address of the object.
+    /// Index or address of the object, depending on [`WaitKind::object`].
     pub key: u32,
-    /// Cycles blocked; `u32::MAX` stands for this many or more.
+    /// Blocked cycles; saturates at `u32::MAX`.
     pub cycles: u32,
-    /// Number of waits that blocked; `u32::MAX` stands for this many or more.
+    /// Number of waits that blocked; saturates at `u32::MAX`.
     pub waits: u32,
 }
 
@@ -184,9 +185,9 @@ impl WaitTotal {
 pub struct BlockedWait {
     /// Kind of the wait.
     pub kind: WaitKind,
-    /// Index or address of the object.
+    /// Index or address of the object, depending on [`WaitKind::object`].
     pub key: u32,
-    /// Cycles blocked; `u32::MAX` stands for this many or more.
+    /// Blocked cycles; saturates at `u32::MAX`.
     pub cycles: u32,
 }
 
@@ -222,7 +223,7 @@ impl BlockedWait {
 /// use wire::wait::SyncWindows;
 /// let windows = SyncWindows::new(4, 6).unwrap();
 /// assert!(windows.is_open(0x40) && windows.is_open(0x4F) && !windows.is_open(0x50));
-/// // From before a window to behind it; and from one window's end to before the next one.
+/// // A wait that spans a window is recorded; a wait between two windows is not.
 /// assert!(windows.has_wait(0x3F, 0x50) && !windows.has_wait(0x50, 0x7F));
 /// assert_eq!(SyncWindows::new(6, 6), None);
 /// ```
@@ -316,7 +317,8 @@ impl WindowedWait {
         [first, second | (upper as u64) << 32]
     }
 
-    /// Returns the wait in a record's data; `None` if it has no windows or sets reserved bits.
+    /// Returns the wait in a record's data; `None` if the data has no windows or has reserved bits
+    /// set.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "halves of the word, and 5 bits of one")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {
@@ -346,7 +348,8 @@ const fn split_first_word(word: u64) -> Option<(WaitKind, u32)> {
 }
 
 crate::labelled! {
-    /// Kind of a signal: an action that a RISC may be waiting for. Labels are the names of the records.
+    /// Kind of a signal: an action that may end a wait of a RISC. Labels are the names of the
+    /// records.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum SignalKind {
         /// Tiles were put into a circular buffer.
@@ -450,8 +453,8 @@ mod tests {
         }
     }
 
-    /// Compares a windowed wait with words assembled by hand from the same table, and checks that
-    /// words with invalid windows are refused.
+    /// Compares a windowed wait with words assembled by hand from the same page, and checks that
+    /// `from_data` refuses words with invalid windows.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];

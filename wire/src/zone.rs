@@ -11,7 +11,7 @@
 /// The last field of every zone text.
 pub const ZONE_TAG: &str = "KERNEL_PROFILER";
 
-/// A 16-bit marker id: the hash of a zone's text, or a number with a meaning of its own.
+/// A 16-bit marker id: the hash of a zone's text, or one of the reserved numbers below.
 ///
 /// ```
 /// use wire::ZoneId;
