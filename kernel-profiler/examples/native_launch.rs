@@ -78,7 +78,7 @@ fn kernel(tile_count: u64) {
     }
 }
 
-/// Returns the kinds of the markers that a launch leaves in the L1 vector, in their order there.
+/// Returns the kinds of the markers that a launch leaves in the L1 vector, in the vector's order.
 fn markers(tile_count: u64) -> Vec<PacketKind> {
     let core = Core { control: [0; 64], vector: [0; 512], cycle: 0 };
     let launch = || {

@@ -66,7 +66,7 @@ fn begin_of<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     if begin > LAST { 0 } else { begin }
 }
 
-/// Returns the place of this RISC's run.
+/// Returns the address of this RISC's run.
 #[inline(always)]
 pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     let vector = port.own_vector();
@@ -77,7 +77,7 @@ pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     vector + 4 * begin_of(port, core)
 }
 
-/// Returns the place of the run of one RISC of this core.
+/// Returns the address of the run of one RISC of this core.
 pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
     let core = port.control_place(risc_index);
     let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
@@ -107,11 +107,11 @@ pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
 }
 
 impl State {
-    /// Begins a launch on the aggregating RISC, in runs that were prepared at the end of the
-    /// previous one.
+    /// Begins a launch on the aggregating RISC, in the runs that were prepared at the end of the
+    /// previous launch.
     ///
-    /// Prepares the runs now in the first launch, if a host has read the vectors since, and if the
-    /// generation or the replay count has changed.
+    /// Prepares the runs now in three cases: in the first launch, if a host has read the vectors
+    /// since, and if the generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
         let run = own_run(port);
@@ -142,8 +142,8 @@ impl State {
 
 /// Ends a launch on the aggregating RISC, and prepares the runs of the next launch.
 ///
-/// Waits for the runs of the other RISCs. Pushes all runs if another launch of this length might
-/// not fit.
+/// Waits for the runs of the other RISCs. Pushes all runs if another launch of the same length
+/// might not fit.
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);
@@ -213,7 +213,7 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Numbers of runs and markers in a vector, by which losses are counted. A push zone is not a run.
+/// Numbers of runs and markers in a vector, for the counters of losses. A push zone is not a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,

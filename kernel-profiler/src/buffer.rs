@@ -122,7 +122,7 @@ impl State {
     /// Writes the marker of a data record with a given time; counts the record as lost if there is
     /// no room.
     ///
-    /// Returns the place of the words after the marker, unless the record is lost.
+    /// Returns the address of the words after the marker, unless the record is lost.
     #[inline(always)]
     fn append_at<P: Port + ?Sized>(
         &mut self,
@@ -156,7 +156,7 @@ impl State {
     /// Reserves room for a record and writes its marker; counts the record as lost if there is no
     /// room.
     ///
-    /// Returns the place of the words after the marker, unless the record is lost.
+    /// Returns the address of the words after the marker, unless the record is lost.
     #[inline(always)]
     fn reserve<P: Port + ?Sized>(
         &mut self,
@@ -200,7 +200,7 @@ impl State {
         port.is_streaming() || u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
-    /// Reserves `size` bytes if at least `headroom` bytes are free after that.
+    /// Reserves `size` bytes, if at least `headroom` bytes then stay free. Otherwise returns false.
     #[inline(always)]
     pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
         let left = self.room() - size;
@@ -256,8 +256,8 @@ struct Reservation {
     words: usize,
     /// Number of bytes that must stay free if the record is made in a dispatch kernel.
     headroom: i32,
-    /// True if an end marker will follow, so that the compiler keeps the values that both markers
-    /// need.
+    /// True if an end marker will follow. The compiler then keeps the values that both markers need
+    /// in registers.
     is_zone: bool,
 }
 

@@ -147,8 +147,8 @@ fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterR
 
 /// Registers of a bank, as offsets in the tile's block of debug registers.
 ///
-/// `setup` is the offset of the first of three registers that configure the bank, `readings` that
-/// of the first of two registers from which its counts are read.
+/// `setup` is the offset of the first of three registers that configure the bank. `readings` is the
+/// offset of the first of two registers from which the bank's counts are read.
 #[derive(Clone, Copy)]
 struct Bank {
     setup: u32,
@@ -319,7 +319,8 @@ mod tests {
 
     #[test]
     fn groups_have_as_many_counters_as_upstreams() {
-        // The expected number is the length N of `std::array<Entry, N>` in these two headers.
+        // The expected number is the length N of `std::array<Entry, N>` in TT-Metal's `wormhole.h`
+        // and `blackhole.h`.
         for (chip, expected) in [
             (CounterChip::Wormhole, [3, 14, 18, 16, 16, 59, 0, 0, 0, 0]),
             (CounterChip::Blackhole, [3, 5, 18, 16, 16, 59, 16, 16, 16, 4]),

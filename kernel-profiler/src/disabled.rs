@@ -1,7 +1,7 @@
 //! No-op probes, which the macros call when the profiler is switched off.
 //!
-//! These functions do not call their closures, so evaluating arguments costs nothing. `probe.rs`
-//! has the real functions, which have the same names.
+//! These functions never call their closures, so the arguments of the probes are not evaluated.
+//! `probe.rs` has the real functions, which have the same names.
 
 use core::marker::PhantomData;
 use wire::{

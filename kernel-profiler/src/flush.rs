@@ -21,8 +21,8 @@ pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
 /// Maximum number of times that the aggregating RISC polls for a run that is not published yet.
 ///
-/// A poll takes some ten cycles. A subordinate that signals that it is done before it publishes its
-/// run needs some hundred cycles more.
+/// A poll takes some ten cycles. Some RISCs signal that they are done before they publish their
+/// run; they publish it some hundred cycles later.
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
@@ -185,8 +185,8 @@ impl State {
 
 /// Returns the length of a run in words after padding.
 ///
-/// `words` may come from another RISC. Whatever it is, the result is less than the length of two
-/// vectors.
+/// `words` may come from another RISC. For any value of it, the result is less than the length of
+/// two vectors.
 #[inline(always)]
 pub(crate) const fn padded(words: u32) -> u32 {
     const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
@@ -258,7 +258,7 @@ pub(crate) struct Published {
 impl Published {
     /// Publishes the new end of the lane, and frees the RISC's vector.
     ///
-    /// `core` is the place of the control word whose index is the RISC's index.
+    /// `core` is the address of the control word whose index is the RISC's index.
     #[inline(always)]
     fn hand_over<P: Port + ?Sized>(self, port: &mut P, core: u32) {
         port.store(core + HOST_END, self.end);
@@ -294,7 +294,7 @@ fn published_runs<P: Port + ?Sized>(
         Published { words: fifth, end: ends[4] },
     ];
     let are_missing = second == 0 || third == 0 || fourth == 0 || fifth == 0;
-    // In accumulate mode, the caller has already waited for them.
+    // In accumulate mode, the caller has already waited for the missing runs.
     if are_missing && !port.is_accumulating() {
         await_publications(port, &mut runs);
     }
@@ -358,7 +358,7 @@ fn account<P: Port + ?Sized>(
             Runs { count: 1, markers, first: program, last: program }
         };
         if port.is_accumulating() && refused.count == 0 {
-            continue; // Only the zone of the previous push.
+            continue; // The vector has only the zone of the previous push.
         }
         lane::add(port, core + REFUSED_RUNS, refused.count);
         lane::add(port, core + REFUSED_MARKERS, refused.markers);

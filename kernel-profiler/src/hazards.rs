@@ -6,13 +6,13 @@
 //! | | hazard | here |
 //! |---|---|---|
 //! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
-//! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32, 3 seconds |
+//! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32 cycles, about 3 seconds |
 //! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
 //! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
 //! | H5 | stale markers are sent again | tested |
 //! | H6 | silent loss | tested: each record without room is counted |
-//! | H7 | the end of an open zone lies beyond the vector | tested: room for the end is reserved at the open |
-//! | H8 | a debug word lies after the control vector | no such word is used; indices are asserted in `wire` |
+//! | H7 | the end of an open zone is written beyond the vector | tested: room for the end is reserved at the open |
+//! | H8 | a debug word follows the control vector | no such word is used; indices are asserted in `wire` |
 //! | H9 | a quick push leaves no room for the end of the launch | tested |
 //! | H10 | records are dropped although a push would make room | tested: the record's true size decides whether to push |
 //! | H11 | the cost of a push is charged to the user's zone | tested: the push's zone ends after the transfer, at the start of the new run |
@@ -349,7 +349,7 @@ mod tests {
             rig.core.borrow_mut().trouble = Trouble::Nothing;
             rig.launch_brisc(8, body);
             assert_eq!(rig.runs(0).len(), 1);
-            // A run that DRAM would have taken in part is counted once, with all of its markers.
+            // A run that would have been stored in part is counted once, with all of its markers.
             rig.core.borrow_mut().trouble = trouble;
             rig.launch_brisc(9, body);
             assert_eq!(rig.refused(0), [2, 48]);
@@ -372,7 +372,7 @@ mod tests {
         }
     }
 
-    /// Each rig has a data cache that never evicts.
+    /// In every rig, each RISC has a data cache that never evicts a line.
     #[test]
     fn what_others_write_is_seen_behind_a_data_cache() {
         let mut rig = Rig::new(12_000);

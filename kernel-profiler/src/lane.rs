@@ -31,7 +31,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Reads the location of the lanes from the control vector at the place `control`.
+    /// Reads the location of the lanes from the control vector at the address `control`.
     ///
     /// The lanes have 0 words, so that they refuse all records, if the core has no DRAM address, if
     /// its flat id exceeds the eight bits of the format, or if its bank does not exist.
@@ -59,7 +59,7 @@ impl Lanes {
     }
 }
 
-/// Where in a lane the next push can go.
+/// Position in a lane for the next push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Index in the lane of the push's first word.
@@ -75,7 +75,7 @@ impl Lanes {
     ///
     /// The room is after the lane's end, or at the beginning of the lane if the host has already
     /// read more than `count` words there. After a wrap-around, the lane's end never reaches words
-    /// that the host has not read yet; see [`LaneEnd`]. `core` is the place of the control word
+    /// that the host has not read yet; see [`LaneEnd`]. `core` is the address of the control word
     /// whose index is the RISC's index.
     #[cold]
     #[inline(never)]
@@ -132,7 +132,7 @@ pub(crate) const fn index_word(risc_index: usize) -> u32 {
     risc_index as u32
 }
 
-/// Adds `count` to the word at the place `place`, modulo 2^32.
+/// Adds `count` to the word at the address `place`, modulo 2^32.
 #[inline(always)]
 pub(crate) fn add<P: Port + ?Sized>(port: &mut P, place: u32, count: u32) {
     let sum = port.load(place).wrapping_add(count);

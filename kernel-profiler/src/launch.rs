@@ -345,8 +345,8 @@ impl LaunchEnables for bool {
         self
     }
 
-    /// If true, adds this RISC to the launch's enable bits; if false, marks the whole launch as
-    /// idle.
+    /// Adds this RISC to the launch's enable bits if `self` is true. Otherwise marks the whole
+    /// launch as idle.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         if self {
@@ -377,7 +377,7 @@ pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: Zone
     mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 
-/// Writes a marker with the current time to the place `place`.
+/// Writes a marker with the current time to the address `place`.
 #[inline(always)]
 pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     let ClockWords { high, low } = port.now();
@@ -385,7 +385,7 @@ pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     port.store(place + 4, low);
 }
 
-/// Empties the fixed slots of all the core's vectors, which begin at the place `vector`.
+/// Empties the fixed slots of all the core's vectors, which begin at the address `vector`.
 #[inline(always)]
 fn empty_all_slots<P: Port + ?Sized>(port: &mut P, vector: u32) {
     const _: () = assert!(RISCS_PER_CORE == 5 && 2 * VECTOR_BYTES == 4096);

@@ -76,8 +76,8 @@
 //!
 //! Set `opt-level = "s"` for this crate in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
-//! kernel's own level, and the rest of the code runs only twice per launch.
-//!
+//! The bytes in a firmware are its difference in size to the same firmware with the profiler
+//! switched off. The stack is measured with full vectors, full lanes and late runs.
 //! With the profiler off, a probe costs nothing: its arguments are type-checked but not evaluated.
 //!
 //! # Markers as calls
@@ -120,8 +120,8 @@
 //! |---|---|---|
 //! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
 //! | the DRAM lane, except for a short run | the fixed markers are pushed, the optional markers are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
-//! | the DRAM lane | nothing is pushed | likewise |
-//! | room for all, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | likewise, and as a push that timed out |
+//! | the DRAM lane | nothing is pushed | in the same way |
+//! | room for all, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | in the same way, and as a push that timed out |
 //! | room for all, but a RISC publishes its run too late | the push leaves this run out | number of such runs of each RISC |
 //!
 //! The counters are words of the control vector ([`wire::control::ext`]) and are never reset. Every

@@ -47,7 +47,7 @@ macro_rules! device_zone_scoped {
 /// The cost of [`device_zone_scoped!`] and one branch.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedNIf`, which on the DRAM producer ignores the condition.
+/// `DeviceZoneScopedNIf`. Upstream's macro ignores the condition except in its streaming mode.
 #[macro_export]
 macro_rules! device_zone_scoped_if {
     ($name:expr, $active:expr $(,)?) => {
@@ -193,7 +193,8 @@ macro_rules! device_record_event {
     };
 }
 
-/// Polls until a condition holds, and adds the cycles to a total for what the kernel waits for.
+/// Polls until a condition holds, and adds the cycles to the total of the object that the kernel
+/// waits for.
 ///
 /// A wait that succeeds at its first poll adds nothing.
 ///
@@ -211,10 +212,10 @@ macro_rules! device_record_event {
 /// ```
 ///
 /// # Cost
-/// None if the first poll succeeds. Otherwise two readings of the clock, a search among what the
-/// kernel has already waited for, and, at the kernel's end, 6 words of L1 for each object that it
-/// waited for. Nothing without the feature `waits`; with `sync-events`, 6 more words for each wait
-/// that blocks.
+/// None if the first poll succeeds. Otherwise two readings of the clock, a search among the objects
+/// for which the kernel has already waited, and, at the kernel's end, 6 words of L1 for each such
+/// object. Nothing without the feature `waits`; with `sync-events`, 6 more words for each wait that
+/// blocks.
 ///
 /// # Compatibility
 /// `SYNC_WAIT`, which upstream records around each wait, whether it blocks or not.
@@ -231,8 +232,7 @@ macro_rules! device_wait {
 
 /// Begins a wait whose first poll was not successful; the returned value's method `end` ends it.
 ///
-/// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are those of that
-/// macro.
+/// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
 #[macro_export]
 macro_rules! device_blocked_wait {
     (CB_WAIT, $key:expr $(,)?) => {

@@ -33,7 +33,7 @@ use wire::ZoneId;
 /// The ELF section that contains the zone texts.
 pub const SECTION: &str = ".kprof_zones";
 
-/// Returns the id of the zone with a text.
+/// Returns the id of a zone, computed from the zone's text.
 ///
 /// # Panics
 /// If the id is 0, because the zone's start could then look like padding, or if the format reserves
@@ -46,8 +46,8 @@ pub const fn zone_id(text: &str) -> u16 {
     id.0
 }
 
-/// Returns true if `name` ends as the name of the firmware's zone ("BRISC-FW") does if `is_main` is
-/// true, or as the name of a kernel's zone ("BRISC-KERNEL") does if it is false.
+/// Returns true if `name` ends like the name of one of a launch's zones: in `FW` like "BRISC-FW" if
+/// `is_main` is true, otherwise in `KERNEL` like "BRISC-KERNEL".
 ///
 /// Only zones with such names use the fixed slots.
 #[must_use]
@@ -73,14 +73,16 @@ macro_rules! quick_push_text {
     };
 }
 
-/// Text of the zone that shows a wait for the host, constant for the same reason.
+/// Text of the zone that shows a wait for the host. It is constant, so that the id is the same in
+/// every build.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// Text of the zone that shows a push in accumulate mode, constant for the same reason.
+/// Text of the zone that shows a push in accumulate mode. It is constant, so that the id is the
+/// same in every build.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"

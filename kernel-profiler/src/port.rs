@@ -1,4 +1,4 @@
-//! Hardware interface of the runtime: a clock, L1 words of two kinds, and writes to DRAM.
+//! Hardware interface of the runtime: a clock, the words of a core in L1, and writes to DRAM.
 //!
 //! The traits separate the runtime from the chip, so that the same algorithms run on a Tensix core
 //! and natively in tests. They make no decisions.
@@ -21,8 +21,8 @@ pub trait Clock {
     /// notices the step in the lane's times and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Makes the program wait for the result of a reading at this point, but not before. Stores
-    /// that precede this call are thus issued while the clock's loads are in flight.
+    /// Waits for the result of a clock reading at this point, and not earlier. Stores before this
+    /// call are thus issued while the clock's loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
@@ -60,9 +60,9 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
-/// The runtime identifies a word by its *place*. In a port that accesses L1, places are memory
-/// addresses; it overrides `control_place` and `vector_place`. In other ports, a place is a byte
-/// offset in the control vector followed by the vectors, see [`word_at`].
+/// The runtime identifies a word by its address, called *place*. A port that accesses L1 uses
+/// memory addresses and overrides `control_place` and `vector_place`. In other ports, a place is a
+/// byte offset in the control vector followed by the vectors, see [`word_at`].
 pub trait Memory {
     /// Reads the word at a place.
     fn load(&mut self, place: u32) -> u32;
@@ -98,10 +98,10 @@ pub trait Memory {
     fn forget_cached(&mut self) {}
 }
 
-/// Returns the RISC in whose vector the word at a place is, and the word's index in that vector;
-/// for ports whose places are not addresses.
+/// Returns the vector of the word at a place and the word's index in that vector, for ports in
+/// which places are byte offsets.
 ///
-/// The RISC is `None` for a word of the control vector.
+/// A vector is given by its RISC; `None` is the control vector.
 ///
 /// ```
 /// use kernel_profiler::port::word_at;
@@ -154,21 +154,23 @@ pub trait Noc {
     /// Returns a value to pass to the other methods, which stays in a register between the calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
-    /// Starts a write, which is to be acknowledged, of the `word_count` words at `place` to the
-    /// byte `address` of the bank.
+    /// Starts an acknowledged write of the `word_count` words at `place` to the byte `address` of
+    /// the bank.
     ///
     /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns true if
     /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of this RISC's NoC. Returns 0 if there is none, as the format requires.
+    /// Reads a counter of this RISC's NoC. Returns 0, as the format requires, if there is no
+    /// counter.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
         0
     }
 
-    /// Adds `count` started writes to the counters that the kernel's barriers compare.
+    /// Adds `count` started writes to the counters that barriers of the kernel compare with the
+    /// NoC's counters.
     #[inline(always)]
     fn count_pushes(&mut self, count: u32) {
         let _ = count;
@@ -331,8 +333,8 @@ pub trait Port: Clock + Memory + Noc {
         value
     }
 
-    /// Returns the core's own coordinates on the NoC; if `None`, the control words keep their
-    /// values.
+    /// Returns the core's own coordinates on the NoC. If `None`, the runtime does not change the
+    /// coordinates in the control vector.
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         None
     }
@@ -342,7 +344,7 @@ pub trait Port: Clock + Memory + Noc {
 /// GHz. TT-Metal's host reads once every half a second, and a read takes time, too.
 pub const STALL_CYCLES: u32 = 1 << 30;
 
-/// Which records of waits a port makes.
+/// Kinds of wait records that a port makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitRecords {
     /// No records of waits.
@@ -350,7 +352,7 @@ pub enum WaitRecords {
     /// A total for each object that the kernel waited for, at the kernel's end.
     #[default]
     Totals,
-    /// These totals, and records of individual waits that blocked and of signals.
+    /// The same totals, and records of individual waits that blocked and of signals.
     Events,
 }
 

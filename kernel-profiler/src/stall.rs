@@ -66,7 +66,7 @@ impl Stall {
         port.forget_cached();
     }
 
-    /// Writes this wait's zone to the place `place`.
+    /// Writes this wait's zone to the address `place`.
     fn write<P: Port + ?Sized>(&self, port: &mut P, place: u32) {
         #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
         names::STALL_SITE.register();
@@ -116,7 +116,7 @@ impl State {
         None
     }
 
-    /// Appends the zone of a wait, for which the launch has reserved room.
+    /// Appends the zone of a wait. The launch has reserved room for this zone.
     pub(crate) fn record_stall<P: Port + ?Sized>(&mut self, port: &mut P, stall: &Stall) {
         if stall.has_waited {
             let place = self.next();

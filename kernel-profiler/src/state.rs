@@ -5,7 +5,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | next | place of the next free word of this RISC's vector, see [`crate::port::Memory`] |
+//! | next | address of the next free word of this RISC's vector, see [`crate::port::Memory`] |
 //! | room | bytes left for records, without the room reserved for ends of open zones and totals of sums |
 //! | sums | cycles of each accumulator, modulo 2^32 |
 //! | sum headers | first word of each total, 0 while the accumulator is unused |
@@ -114,7 +114,7 @@ pub(crate) const fn word_count(words: usize) -> u32 {
     words as u32
 }
 
-/// Returns the offset in bytes of a word within a vector, to be added to a place.
+/// Returns the offset in bytes of a word within a vector, to be added to an address.
 #[inline(always)]
 pub(crate) const fn offset(words: usize) -> u32 {
     word_count(words) * 4

@@ -6,8 +6,8 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | room | place of the end of the current chunk; 0 if the ring is full, and outside of a launch |
-//! | next | place of the next cell; if the ring is full, the chunk that must be read to make room; outside of a launch, bits that describe the end of the last launch |
+//! | room | address of the end of the current chunk; 0 if the ring is full, and outside of a launch |
+//! | next | address of the next cell; if the ring is full, the chunk that must be read to make room; outside of a launch, bits that describe the end of the last launch |
 //! | sum headers | first word of each total, 0 while the accumulator is unused |
 //!
 //! All zeros are a valid state: every record is counted as lost.
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// Takes consecutive cells of one chunk for a record; returns their place, or `None` if the
+    /// Takes consecutive cells of one chunk for a record. Returns their address, or `None` if the
     /// record is lost.
     ///
     /// `time` is the low word of the record's time.

@@ -39,7 +39,7 @@
 //! Only the values for BRISC and ERISC link the code that pushes. Until the host has written a DRAM
 //! address, every record is counted as refused, and nothing is pushed.
 //!
-//! # What kernels must keep to
+//! # Rules for kernels
 //!
 //! TT-Metal's loader makes kernels position-independent after they are linked. The loader supports
 //! few relocations, and would place constants in local RAM. Kernels must therefore have no tables
@@ -125,9 +125,10 @@ macro_rules! variables {
         $(
             #[inline(always)]
             pub(crate) fn $get(&self) -> $type {
-                // SAFETY: the firmware provides the variable, zeroed at boot. Only this RISC reaches
-                // it, in its one thread, and no reference to it exists. Volatile, so that the
-                // compiler keeps the order of loads and stores in the probes, which is the fast one.
+                // SAFETY: the firmware provides the variable, zeroed at boot. Only this RISC
+                // reaches it, in its one thread, and no reference to it exists. Volatile, so that
+                // the compiler keeps the order of loads and stores in the probes, which is the fast
+                // one.
                 unsafe { (&raw const variables::$symbol).read_volatile() }
             }
 

@@ -24,9 +24,9 @@ pub(crate) fn load(address: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn store(address: u32, value: u32) {
     let word = ptr::with_exposed_provenance_mut::<u32>(address as usize);
-    // SAFETY: as in `load`, and the program holds no reference to any of these words. The place of
-    // the next record stays within its vector: the used words, the free room, and the room reserved
-    // for ends of open zones and for totals of sums add up to the vector's size.
+    // SAFETY: as in `load`, and the program holds no reference to any of these words. The address
+    // of the next record stays within its vector: the used words, the free room, and the room
+    // reserved for ends of open zones and for totals of sums add up to the vector's size.
     unsafe { word.write_volatile(value) }
 }
 

@@ -1,5 +1,5 @@
-//! Blocked waits: their cycles by what the kernel waited for and, on request, a record of each
-//! wait.
+//! Blocked waits: total cycles per object that the kernel waited for and, on request, a record of
+//! each wait.
 //!
 //! A wait polls. If the first poll is not successful, the clock is read, and read again after the
 //! successful poll, so a wait that does not block costs nothing. The cycles are added up in the
@@ -50,14 +50,14 @@ pub struct WaitTotals {
 }
 
 impl WaitTotals {
-    /// Creates totals of no waits.
+    /// Creates empty totals.
     #[must_use]
     pub const fn new() -> Self {
         const NONE: WaitTotal = WaitTotal { kind: WaitKind(0), key: 0, cycles: 0, waits: 0 };
         Self { objects: [NONE; OBJECTS_MAX], count: 0, id: ZoneId(0) }
     }
 
-    /// Adds a wait; returns false if there is no room to store what the kernel waits for.
+    /// Adds a wait; returns false if there is no room for the total of another object.
     #[must_use]
     fn add(&mut self, id: ZoneId, wait: BlockedWait) -> bool {
         self.id = id;
@@ -95,7 +95,8 @@ impl State {
         }
     }
 
-    /// Records an individual wait; if there are windows, only if the wait overlaps a window.
+    /// Records an individual wait. If the port has windows, a wait outside of all windows is
+    /// skipped.
     fn record_wait<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, wait: BlockedWait) {
         let Some(windows) = port.sync_windows() else {
             return self.record_data_16b(port, id, wait.to_data());
@@ -107,7 +108,7 @@ impl State {
         }
     }
 
-    /// Records a signal; if there are windows, only within a window.
+    /// Records a signal. If the port has windows, a signal outside of all windows is skipped.
     #[inline(always)]
     pub fn record_signal<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         let Some(windows) = port.sync_windows() else { return self.record_data(port, id, data) };

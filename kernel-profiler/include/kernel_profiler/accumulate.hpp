@@ -36,8 +36,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Publishes this RISC's run, which ends at `place`, `words` words after the beginning of its
-/// vector.
+/// Publishes this RISC's run. `place` is the address of the run's end, and `words` is the number of
+/// words from the beginning of the vector to that end.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
     if ((words & 2) != 0) {
         write_word(place, EMPTY_SLOT);
@@ -82,7 +82,7 @@ inline __attribute__((noinline)) void begin_launch() {
     const uint32_t before = bytes_before_run(words);
     write_word(words + 4 * PROFILER_DONE, 0);
     // Runs that wait in L1 belong to the generation in which they were recorded. This RISC takes
-    // part in every launch, so no run waits if its vector is empty.
+    // part in every launch, so if its vector is empty, no run waits in any vector.
     if (runs == seen_runs && before <= 4 * CUSTOM_MARKERS) {
         take_lanes_back();
     }
@@ -126,8 +126,8 @@ KERNEL_PROFILER_ALWAYS_INLINE Filled await_runs(uint32_t words) {
     return filled;
 }
 
-/// Writes the zone of a push that began at `started` to the beginning of this RISC's vector, which
-/// has been pushed. The other ID words already have their values.
+/// Writes the zone of a push that began at `started` to the beginning of this RISC's vector, after
+/// the vector has been pushed. The other ID words already have their values.
 KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     const uint32_t vector = hidden(first_vector());
     write_word(vector + ID_LL_BYTES, 0);
@@ -136,10 +136,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     write_word(control_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, CUSTOM_MARKERS);
 }
 
-/// Counts the runs and markers in the first `count` words of a RISC's vector as refused: DRAM did
-/// not take them. Empty slots count as markers; padding does not. The zone of a push is not a run.
-/// `core` is the address of the RISC's first control word, `words` the address of the control
-/// vector.
+/// Counts the runs and markers in the first `count` words of a RISC's vector as refused, because
+/// they were not stored in DRAM. Empty slots count as markers; padding does not. The zone of a push
+/// does not count as a run. `core` is the address of the RISC's first control word, `words` the
+/// address of the control vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
     constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;

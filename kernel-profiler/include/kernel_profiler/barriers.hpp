@@ -37,7 +37,8 @@ template <WaitKind KIND, uint32_t ID>
 struct BarrierWait {
     const uint32_t noc;
 
-    /// Polls to the end. In dynamic mode, the NoCs' expected counts are in L1.
+    /// Polls until the barrier is reached. In dynamic NoC mode, the expected counts are in L1, so
+    /// the data cache must be emptied before each poll.
     template <bool IS_IN_L1, typename IsDone>
     KERNEL_PROFILER_ALWAYS_INLINE bool poll(IsDone is_done) const {
         if (__builtin_expect(is_done(), 1)) {
@@ -125,7 +126,8 @@ struct LongBarrierWait {
                 [=]() __attribute__((always_inline)) { return ::function(arguments...); });                    \
         }
 
-/// Declares the replacements of a barrier's two functions, for both modes of the NoCs.
+/// Declares the replacements of a barrier's two functions, one for each mode: dedicated and dynamic
+/// NoCs.
 #define KERNEL_PROFILER_BARRIER_POLLS(condition)                        \
     KERNEL_PROFILER_BARRIER_POLL(false, ncrisc_noc_##condition);        \
     KERNEL_PROFILER_BARRIER_POLL(true, ncrisc_dynamic_noc_##condition)

@@ -28,14 +28,13 @@ constexpr bool ends_in(const char* name, const char* ending) {
     return true;
 }
 
-/// Selects the type of a zone that requests fixed slots. The zones of the launch get the slots.
+/// Type of a zone that requests fixed slots. Only the zones of the launch get them.
 template <uint32_t timer_id, uint32_t index, bool is_of_launch>
 struct FixedZone {
     using Scope = profileScopeGuaranteed<timer_id, index>;
 };
 
-/// Any other zone is an ordinary zone, since in the fixed slots it would end the launch's zone
-/// early.
+/// An ordinary zone, for any other name: in the fixed slots, it would end the launch's zone early.
 template <uint32_t timer_id, uint32_t index>
 struct FixedZone<timer_id, index, false> {
     using Scope = profileScope<timer_id, DoingDispatch::NOT_DISPATCH>;
@@ -43,7 +42,7 @@ struct FixedZone<timer_id, index, false> {
 
 }  // namespace detail
 
-/// Upstream's name of this zone in accumulate mode; profileScopeGuaranteed itself handles the mode.
+/// Upstream's name of this zone in accumulate mode. profileScopeGuaranteed handles that mode, too.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
 

@@ -25,8 +25,8 @@
 ///
 /// # Differences from upstream's header
 /// - Probes take fewer cycles and fewer bytes.
-/// - A record without room is counted, per RISC and kind. Runs that DRAM does not take are counted,
-///   too. The host shows the losses. The end of an open zone always has room.
+/// - A record without room is counted, per RISC and kind. Runs that are not stored in DRAM are
+///   counted, too. The host shows the losses. The end of an open zone always has room.
 /// - A push waits only for its own writes, up to a limit.
 /// - A lane in DRAM restarts only after the host has reported that it has read the lane. Upstream's
 ///   host sends no such reports; with that host, lanes behave as with upstream's header.

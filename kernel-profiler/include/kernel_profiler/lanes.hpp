@@ -36,7 +36,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
     write_word(control_place() + 4 * index, value);
 }
 
-/// Waits, up to a limit, until the word at `place` is 0 or, if requested, not 0. Returns the word.
+/// Waits, up to a limit, until the word at `place` is 0, or not 0 if IS_ZERO_WANTED is false.
+/// Returns the word.
 template <bool IS_ZERO_WANTED, uint32_t POLLS>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
     uint32_t word = read_word(place);

@@ -61,7 +61,8 @@ constexpr NocPlace place_in(uint64_t address, unsigned first_bit = NOC_ADDRESS_B
         static_cast<int8_t>(address >> (first_bit + NOC_COORDINATE_BITS) & MASK)};
 }
 
-/// Returns the target of an address; a rectangle's end is in lower bits than the beginning.
+/// Returns the target of an address. In a multicast address, the last corner is in the lower bits
+/// and the first corner above it.
 constexpr NocTarget target_of(NocEventType type, uint64_t address) {
     const NocPlace low = place_in(address);
     return is_one_of(NOC_MULTICAST_EVENTS, type)

@@ -15,14 +15,15 @@
 namespace kernel_profiler {
 namespace detail {
 
-// These are defined by the mode, in plain.hpp or accumulate.hpp, and in stall.hpp or no_stall.hpp.
+// These functions are defined by the headers of the modes: plain.hpp or accumulate.hpp, and
+// stall.hpp or no_stall.hpp.
 
 /// Waits, up to a limit, for the run of a RISC that has not published it, if the RISC has a kernel
 /// in this launch. Sets `run` to the words of the RISC's vector. `core` is the address of the
 /// RISC's first control word, `words` the address of the control vector.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
 /// Counts the refused words in a RISC's vector: all of its `run` words except the first `stored`
-/// words, which DRAM took.
+/// words, which were stored in DRAM.
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored);
 /// Waits for a host that has stopped reading, in a mode that must not drop records.
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words);

@@ -62,7 +62,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     if (await_zero<NOC_POLLS>(buffer + CMD_CTRL) != 0) {
         return;
     }
-    // The kernel may have partly set up its own transaction.
+    // The registers are saved, because the kernel may have partly set up its own transaction.
     constexpr uint32_t REGISTERS = AT_LEN_BE / 4 + 1;
     const auto exists = [](uint32_t index) {
         return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);
@@ -97,7 +97,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     const int32_t stall_bytes = record_stall(stall, place, started);
     place += stall_bytes;
     room -= stall_bytes;
-    if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
+    if (room >= ZONE_BYTES) {  // Otherwise hundreds of open zones take the room.
         // Both macros must be on one line, because both use the current line number.
         KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-NOC-QUICK-PUSH");
         write_zone(place, ID, started, Clock::now(TILE_REGISTERS));

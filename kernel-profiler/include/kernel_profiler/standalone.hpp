@@ -48,7 +48,7 @@ namespace detail {
 /// Returns false for ids that the format reserves for other records, and for 0, the id of padding.
 constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != NOC_DEBUGGING_STATIC_ID && id != PERF_COUNTER_ID; }
 
-/// Returns true if the assembler accepts a text without escapes.
+/// Returns true if a text needs no escapes in the assembler's source.
 constexpr bool is_plain(const char* text) {
     for (; *text != '\0'; ++text) {
         if (*text == '"' || *text == '\\' || *text == '\n') {

@@ -38,7 +38,7 @@ constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
 constexpr int WALL_CLOCK_LOW_INDEX = 0;
 constexpr int WALL_CLOCK_HIGH_INDEX = 1;
 
-/// The room that a record of a dispatch kernel may use.
+/// How much free room a record must leave: records of dispatch kernels leave headroom.
 enum class DoingDispatch {
     /// Must leave the headroom free.
     DISPATCH,

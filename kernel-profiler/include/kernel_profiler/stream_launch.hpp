@@ -18,7 +18,7 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Begins a launch in this RISC's lane; handles all cases.
+/// Begins a launch in this RISC's lane, in all cases; `Opening::open` handles only the usual case.
 inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, uint32_t written) {
     const uint32_t time = clock_low();
     const First first = (wIndex & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;

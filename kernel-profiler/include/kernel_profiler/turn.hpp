@@ -20,8 +20,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Content of a chunk's first cell, in addition to the launch: the number of records lost in this
-/// launch or before it, or the number of skipped cells.
+/// Additional first cell of a chunk, next to the cells of the launch: the number of records lost in
+/// this launch or before it, or the number of skipped cells.
 enum class First { NOTHING, LOST, LOST_BEFORE, SKIPPED };
 
 constexpr uint32_t POLICY_KIND_MASK = (1u << STREAM_POLICY_KIND_BITS) - 1;
@@ -180,7 +180,7 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
     return place;
 }
 
-/// Takes cells after a full chunk; handles all cases.
+/// Takes cells after a full chunk, in all cases; `UsualTurn` handles only the usual case.
 inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());
     const uint32_t limit = stackSize;
@@ -211,7 +211,7 @@ inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, u
     return place;
 }
 
-/// Writes a zone after a full chunk; handles all cases.
+/// Writes a zone after a full chunk, in all cases; `UsualTurn` handles only the usual case.
 inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, uint32_t begun, uint32_t ended) {
     const uint32_t cycles = ended - begun;
     if (cycles > STREAM_ZONE_CYCLES_MAX) {

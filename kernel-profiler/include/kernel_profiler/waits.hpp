@@ -334,7 +334,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     }
 }
 
-/// A wait that replaces the function with which its loop polls. The replaced function reads a
+/// A wait that replaces the function that its loop polls. The replaced function either reads a
 /// register, or makes words written by others visible to the next load.
 template <WaitKind KIND, uint32_t ID>
 struct Wait {
@@ -380,7 +380,7 @@ struct Wait {
     Wait& operator=(const Wait&) = delete;
 };
 
-/// Replacement of a function that the loop calls, but that does not indicate polls.
+/// Replacement of a function that the loop calls, but whose calls are not counted as polls.
 struct NoWait {
     KERNEL_PROFILER_ALWAYS_INLINE explicit constexpr NoWait(uint32_t) {}
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) const { return read_word(address); }

@@ -77,7 +77,7 @@ macro_rules! record_noc_event_with_addresses {
     };
 }
 
-/// Records a transfer; whether with addresses depends on the arguments and the features.
+/// Records a transfer, with addresses if the arguments or the features request them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __noc_transfer {
@@ -132,8 +132,8 @@ macro_rules! record_scoped_lock_event {
     };
 }
 
-/// Records a transfer like [`record_noc_event_with_addr!`]. The address is that of page `id` of a
-/// value with a method `get_noc_addr(id, offset, noc)`.
+/// Records a transfer like [`record_noc_event_with_addr!`]. The address is the result of the method
+/// `get_noc_addr(id, offset, noc)`, called on the fourth argument.
 ///
 /// # Compatibility
 /// `RECORD_NOC_EVENT_WITH_ID`.

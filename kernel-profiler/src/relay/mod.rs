@@ -23,8 +23,8 @@
 //! reports a producer's cell as read only once the cell is in the gatherer's ring.
 //!
 //! Writes to the host's memory all have the same transaction id, because the hardware counts them
-//! so ([`HOST_ID`]). A frame there is known to be complete only when all later writes, which are at
-//! most one visit younger, are answered, too.
+//! under this id ([`HOST_ID`]). A frame in the host's memory is known to be complete only when all
+//! later writes are answered, too. These belong to at most one later visit.
 //!
 //! # Bounds
 //! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then stops and reports why. A
@@ -83,15 +83,15 @@ struct Gatherer<'a, P: ?Sized> {
     has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 addresses: of the producer list, of its end, and of the end of a rotation of visits. A
-    /// visit that is beyond the end of the list is empty.
+    /// L1 address of the producer list. The next two fields are the end of the list and the end of
+    /// a rotation of visits. A visit after the end of the list is empty.
     list: u32,
     list_end: u32,
     visits_end: u32,
     /// Number of bytes pushed to the ring so far, modulo 2^32.
     pushed: u32,
-    /// Number of bytes that the host may read, and number of bytes that it has read; both modulo
-    /// 2^32.
+    /// Number of bytes in the ring that the host may read, modulo 2^32. `read` is the number of
+    /// bytes that it has read.
     written: u32,
     read: u32,
     sequence: u32,
@@ -228,8 +228,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(self.slot(slot).frame_bytes != 0)
     }
 
-    /// Reads how far the host has read and whether it asks the relay to stop. Returns an error if
-    /// it does, or if it has zeroed the relay's control vector.
+    /// Reads the host's read position and stop word. Returns an error if the host requests a stop
+    /// or has zeroed the relay's control vector.
     #[inline(always)]
     fn check_host(&mut self) -> Result<(), State> {
         let read = self.word(words::READ);
@@ -317,7 +317,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         byte & self.ring_bytes.wrapping_sub(1)
     }
 
-    /// Waits until the host has read so much that the bytes fit into the ring.
+    /// Waits until the host has read enough for the bytes to fit into the ring.
     #[inline(always)]
     fn await_room(&mut self, byte_count: u32) -> Result<(), State> {
         if self.has_room(byte_count) { Ok(()) } else { self.await_host(byte_count) }
@@ -408,8 +408,8 @@ const fn id_of(slot: u32) -> u32 {
 /// Transaction id under which writes to the host's memory are counted.
 ///
 /// # Compatibility
-/// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the acknowledgement of a write to the PCIe tile
-/// is counted for id 0, whatever the id of the write.
+/// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the acknowledgement of a write to the PCIe
+/// tile is counted for id 0, whatever the id of the write.
 pub const HOST_ID: u32 = 0;
 
 /// Size in bytes of a producer's entry in the list.

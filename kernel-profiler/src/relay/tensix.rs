@@ -26,8 +26,8 @@ use wire::relay::{State, setup};
 /// Runs a gatherer whose setup words are at `setup_words`, see [`wire::relay::setup`].
 ///
 /// # Safety
-/// `setup_words` must be the address of such words in the core's L1. After the call, the program
-/// must neither refer to the words or to the memory that they name, nor use the gatherer's NoC.
+/// `setup_words` must be the address of valid setup words in the core's L1. After the call, the
+/// program must neither use these words, the memory that they name, nor the gatherer's NoC.
 #[inline]
 pub unsafe fn run(setup_words: u32) -> State {
     super::run(&mut TensixRelay::new(setup_words), setup_words)

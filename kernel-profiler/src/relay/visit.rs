@@ -206,8 +206,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.port.settle(checksum);
     }
 
-    /// Reports to a producer how far its rings have been read. The next visit to it comes after
-    /// that.
+    /// Reports to a producer how far its rings have been read. The next visit to the producer
+    /// begins only after this report.
     #[inline(always)]
     pub(super) fn tell_producer(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let tile = self.port.load(producer);

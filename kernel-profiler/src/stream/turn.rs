@@ -22,7 +22,7 @@ use wire::{
     },
 };
 
-/// While no launch is recorded, `next` is below this value.
+/// Minimum value of `next` while a launch is recorded. At other times, `next` is lower.
 pub(super) const OPEN: u32 = 4;
 /// Bit of `next`: records were lost, and no cell contains their number yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
@@ -34,7 +34,7 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Which cell a chunk begins with, in addition to those of the launch.
+/// Additional first cell of a chunk, next to the cells of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
@@ -55,7 +55,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// Reads the current launch from where the first RISC has announced it.
+    /// Reads the current launch from the control words in which the first RISC has announced it.
     pub(super) fn read<P: Port + ?Sized>(port: &mut P) -> Self {
         let words = port.control_place(0);
         let number = port.load(words + offset(LAUNCHES));
@@ -76,7 +76,7 @@ pub(super) fn set_own<P: Port + ?Sized>(port: &mut P, word: usize, value: u32) {
     port.store(place, value);
 }
 
-/// Returns the place of the cell with a number.
+/// Returns the address of the cell with a number.
 pub(super) fn place_of<P: Port + ?Sized>(port: &P, number: u32) -> u32 {
     port.own_vector() + number % RING * CELL_BYTES
 }
@@ -86,8 +86,8 @@ pub(super) const fn is_full(first: u32, read: u32) -> bool {
     first.wrapping_add(CHUNK).wrapping_sub(read) > RING
 }
 
-/// Returns a number for the chunk that must be read before there is room; no place has such a
-/// number.
+/// Returns a number for the chunk that must be read before there is room. It differs from every
+/// cell's address.
 const fn blocking_chunk(read: u32) -> u32 {
     read | (CHUNK - 1)
 }
@@ -103,7 +103,7 @@ fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
     now.high.wrapping_sub((now.low < time).into())
 }
 
-/// Writes the cells of the current launch, and publishes them; returns the place after them.
+/// Writes the cells of the current launch, and publishes them. Returns the address after them.
 ///
 /// The launch is marked as announced only after its cells are published, so that a reader that sees
 /// the mark also finds the cells.
@@ -135,7 +135,7 @@ fn write_lost<P: Port + ?Sized>(port: &mut P, place: u32) -> u32 {
     place + CELL_BYTES
 }
 
-/// Writes the first cells of a chunk or of a launch; returns the place after them.
+/// Writes the first cells of a chunk or of a launch. Returns the address after them.
 #[cold]
 #[inline(never)]
 pub(super) fn write_first_cells<P: Port + ?Sized>(
@@ -163,7 +163,7 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
     }
 }
 
-/// Publishes the cells before a place.
+/// Publishes the cells before the address `place`.
 ///
 /// Publishes nothing if these cells do not follow the cells that are published. In this case a host
 /// has zeroed the control vector, and would read cells that were never written.
@@ -176,8 +176,8 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     }
 }
 
-/// Skips the chunk that ends at a place, if the policy discards this chunk; returns true if so. A
-/// chunk that is already partly published, as at the beginning of a launch, is kept.
+/// Skips the chunk that ends at the address `end`, if the policy discards this chunk; returns true
+/// if so. A chunk that is already partly published, as at the beginning of a launch, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));
     let chunk = written.wrapping_add(skipped) / CHUNK;
@@ -218,7 +218,7 @@ fn await_room<P: Port + ?Sized>(
     read
 }
 
-/// Writes the zone of a wait, which ends now; returns the place after it.
+/// Writes the zone of a wait, which ends now. Returns the address after the zone.
 fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
     let ended = port.now_low();
     let cycles = ended.wrapping_sub(begun);
@@ -234,7 +234,7 @@ fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
 impl State {
     /// Begins the next chunk with its first cells, and takes the cells after them for a record.
     ///
-    /// Returns the place of the record's cells; `None` if the ring is full.
+    /// Returns the address of the record's cells; `None` if the ring is full.
     #[cold]
     #[inline(never)]
     pub(super) fn begin_chunk<P: Port + ?Sized>(

@@ -134,7 +134,7 @@ pub(crate) enum Trouble {
     Silent,
 }
 
-/// A write to DRAM: source place, number of words, target address.
+/// A write to DRAM: source address, number of words, target address.
 pub(crate) type Push = (u32, u32, u32);
 
 /// A RISC's view of the core.
@@ -497,8 +497,8 @@ impl Rig {
         [29, 34, 39].map(|word| self.control(word + risc_index))
     }
 
-    /// Returns how many of a RISC's runs DRAM did not take completely, and how many of their
-    /// markers were refused.
+    /// Returns the number of a RISC's runs that were not stored completely in DRAM, and the number
+    /// of their refused markers.
     pub(crate) fn refused(&self, risc_index: usize) -> [u32; 2] {
         [9, 14].map(|word| self.control(word + risc_index))
     }

@@ -1,6 +1,6 @@
 /// \file
 ///
-/// Upstream's path of this header until mid-2026; see kernel_profiler/header.hpp.
+/// Path of this header in tt-metal until mid-2026; see kernel_profiler/header.hpp.
 
 #pragma once
 
