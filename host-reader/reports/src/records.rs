@@ -29,8 +29,8 @@ pub(crate) struct PlainLines {
 }
 
 impl PlainLines {
-    /// Finds the lines from byte `start` on. `first_line` is the number of the line that begins
-    /// there.
+    /// Finds the lines from byte `start` on. `first_line` is the number of the line that begins at
+    /// `start`.
     pub(crate) fn from_text(text: &[u8], start: usize, first_line: u64) -> Self {
         let (mut end, mut next_line) = (start, first_line);
         let mut lines = Vec::new();

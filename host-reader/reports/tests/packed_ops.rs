@@ -127,7 +127,8 @@ fn reports_of_packed_logs_are_those_of_lanes_in_memory() {
     }
 }
 
-/// 50 launches of two chips each, the second core of one with the same ones.
+/// Each of the two chips has 50 launches. The second core of chip 0 took part in the launches of
+/// the first core, so it adds no rows.
 #[test]
 fn each_launch_has_a_row_with_its_figures() {
     let rows: Vec<_> = logs().iter().map(|log| packed_report(log).row_count).collect();

@@ -71,8 +71,10 @@ impl Change {
         (self.ratio - 1.0) * 100.0
     }
 
-    /// Returns true if B is slower than A by more than `percent` percent, and the change is larger
-    /// than the variation between repetitions.
+    /// Returns true if B is slower than A by more than `percent` percent, and the change is not
+    /// within the variation between repetitions.
+    ///
+    /// A change that was not tested also counts: A or B has only one repetition.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent
@@ -109,9 +111,9 @@ pub struct Diff {
     /// Changes of the ops and zones that both recordings contain. Significant changes come first,
     /// then changes with a single repetition. Within each group, larger changes come first.
     pub changes: Vec<Change>,
-    /// Items that exist only in recording A.
+    /// Recording A: its number of items, and the items that could not be compared.
     pub a: Side,
-    /// Items that exist only in recording B.
+    /// Recording B: its number of items, and the items that could not be compared.
     pub b: Side,
 }
 

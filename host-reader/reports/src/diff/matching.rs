@@ -2,16 +2,17 @@
 //!
 //! Kind, place and name must be equal. First, items with the same source are paired in order. Then
 //! the remaining items are paired if their source may have moved: zones on other lines of the same
-//! file, and items without a source in one recording. An op with different shapes is a different
-//! op.
+//! file, and items that have a source in only one recording. An op with different shapes is a
+//! different op.
 
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// An item with its index.
+/// An op or zone, with its index in the recording.
 type Item<'a> = (usize, &'a Measured);
 
-/// Returns the index pairs of matching items, sorted by the index in `first`.
+/// Returns the index pairs of matching items, as (index in `first`, index in `second`), sorted by
+/// the first index.
 pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
     let mut left: Vec<Item<'_>> = first.iter().enumerate().collect();
     let mut right: Vec<Item<'_>> = second.iter().enumerate().collect();
@@ -38,7 +39,7 @@ fn exact_source(item: &Measured) -> String {
     item.source.clone()
 }
 
-/// Returns the file of a zone without its folder and line; for an op, the whole source.
+/// Returns the file name of a zone's source, without folder and line; for an op, the whole source.
 fn moved_source(item: &Measured) -> String {
     match item.kind {
         MeasuredKind::Op => item.source.clone(),

@@ -11,8 +11,8 @@ reader::labelled! {
     pub enum MeasuredKind {
         /// Op. Its duration is the time from the first kernel start to the last kernel end.
         Op = "op",
-        /// Zone. Its duration is the mean over the launch's cores and over the zone's passes on
-        /// each core.
+        /// Zone. Its duration is the mean over all cores of the launch and over all passes of each
+        /// core through the zone.
         Zone = "zone",
     }
 }

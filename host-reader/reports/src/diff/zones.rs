@@ -20,9 +20,10 @@ type Launch = (u32, Option<TraceReplay>, u64);
 type Sum = (f64, f64);
 
 impl Measurements {
-    /// Adds the zones of a readout. Each launch is a repetition. The duration of a zone in a
-    /// repetition is the mean over the launch's cores and the zone's passes. Zones without an end
-    /// are left out and counted as skipped.
+    /// Adds the zones of a readout. Each launch is a repetition.
+    ///
+    /// The duration of a zone in a repetition is the mean over all cores of the launch and all
+    /// passes through the zone. Zones without an end are left out and counted as skipped.
     pub(super) fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
         for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
             self.add_device(readout, device, zones);

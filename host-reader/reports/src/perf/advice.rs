@@ -22,9 +22,9 @@ pub struct Advice {
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Time that traces could save in these gaps, in us.
+    /// Time that capturing traces could save in the gaps before these ops, in us.
     pub gap_saving_us: f64,
-    /// Time that traces could save, as a percentage of the time of all rows.
+    /// `gap_saving_us` as a percentage of the time of all rows.
     pub gap_saving_percent: Option<f64>,
 }
 

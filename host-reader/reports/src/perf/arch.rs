@@ -17,7 +17,7 @@ static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
 const COLUMN_COUNT: usize = 9;
 
 reader::labelled! {
-    /// Precision of the matrix engine, given by the number of passes over the bits of the mantissas.
+    /// Precision of the matrix engine, given by the number of passes over the mantissas' bits.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
     pub enum MathFidelity {
         /// One pass.
@@ -52,7 +52,8 @@ pub struct ArchLimits {
     pub dram_sharded_cores: u64,
     /// DRAM bandwidth in 10^9 bytes per second.
     pub dram_gb_per_s: f64,
-    /// Speed of one core in 10^12 floating-point operations per second: HiFi4, HiFi3, HiFi2, LoFi.
+    /// Speed of one core in 10^12 floating-point operations per second, at HiFi4, HiFi3, HiFi2 and
+    /// LoFi.
     pub tflops_per_core: [f64; 4],
 }
 

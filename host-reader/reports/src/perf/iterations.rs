@@ -205,8 +205,8 @@ fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     periods.into_iter().find(|&p| matches[p] == items.len() - p).unwrap_or(items.len())
 }
 
-/// Returns for each index the number of items from there on that match the beginning of the list
-/// (the Z function). The first number is 0.
+/// Returns for each index the number of items from that index on that match the beginning of the
+/// list (the Z function). The first number is 0.
 ///
 /// ```
 /// assert_eq!(reports::perf::prefix_matches(b"abcabx"), [0, 0, 0, 2, 0, 0]);

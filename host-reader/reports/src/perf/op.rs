@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Percentage of a limit at or above which an op is bound by that limit.
 const BOUND_PERCENT: f64 = 65.0;
 
-/// Length of a gap in ns. A longer gap is implausible if it is negative, or if the duration of its
-/// op or of the previous op is invalid.
+/// Length in ns above which a gap is checked. A longer gap is left out if its op or the previous op
+/// has an invalid duration. A longer negative gap makes the duration of its op invalid.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// Kind of a row.
@@ -71,7 +71,7 @@ pub struct OpReport {
     pub line: u64,
     /// Kind of the row.
     pub kind: RowKind,
-    /// Percentage of the time of all rows, including gaps.
+    /// Time of the row, including its gap, in percent of the time of all rows.
     pub total_percent: Option<f64>,
     /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
@@ -173,8 +173,8 @@ impl OpReport {
     }
 }
 
-/// Analyses a single row. `is_previous_invalid` is true if the previous row has an invalid duration,
-/// and `None` if there is no previous row.
+/// Analyses a single row. `is_previous_invalid` is true if the previous row has an invalid
+/// duration, and `None` if there is no previous row.
 pub(super) fn analyse(
     row: OpRow,
     is_previous_invalid: Option<bool>,

@@ -70,7 +70,8 @@ pub struct Totals {
     pub op_to_op_gap_us: f64,
     /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
-    /// DRAM bandwidth used, averaged over the sum of device times, in percent.
+    /// Mean of the ops' DRAM bandwidth in percent, weighted by device time. Ops without modelled
+    /// bytes count as 0 %.
     pub dram_percent: Option<f64>,
     /// Number of device ops with a missing or impossible duration. They are not included in any
     /// sum.

@@ -128,7 +128,8 @@ impl Group<'_> {
         sum
     }
 
-    /// Computes the figures of the group. `total_us` is the time of all groups of its device.
+    /// Computes the figures of the group. `total_us` is the time of all groups of the same device,
+    /// or of all groups if devices are not separate.
     fn stacked(self, total_us: f64, weighted: Option<f64>) -> StackedOps {
         let device_time_us = self.time_us();
         let percents: Vec<f64> = self.rows.iter().filter_map(|row| row.flops_percent).collect();

@@ -25,7 +25,7 @@ pub struct TableOptions {
     pub min_percentage: f64,
     /// True to include optimisation advice.
     pub has_advice: bool,
-    /// Grouping of ops in the summary; `None` for no summary.
+    /// Grouping of ops in the summary; `None` to leave out the summary.
     pub summary: Option<StackBy>,
     /// True to include the statistics of each op over repeated iterations.
     pub has_iterations: bool,

@@ -90,7 +90,7 @@ impl Titles {
         Column { title: title.to_owned(), at: self.index(title) }
     }
 
-    /// Returns the header of one side of a tensor.
+    /// Returns the header of the column with one side of a tensor.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
         match self.format {
             OpsCsvFormat::Streaming | OpsCsvFormat::V1 => format!("{tensor}_{side}"),

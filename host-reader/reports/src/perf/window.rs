@@ -25,7 +25,7 @@ pub struct WindowOptions {
 ///
 /// # Compatibility
 /// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, a window that is empty
-/// there is also empty here.
+/// in tt-perf-report is also empty here.
 pub(super) fn cut_window(
     rows: Vec<OpRow>,
     options: &WindowOptions,

@@ -17,7 +17,8 @@ pub(super) struct LatencySpan {
 /// Formula that converts the cycles between two ops to nanoseconds. TT-Metal's scripts use several
 /// formulas.
 ///
-/// Their results can differ in the last digit of the float, and are then rounded differently.
+/// The results of these formulas can differ in the last digit of the float, and are then rounded
+/// differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
     /// The rate is unknown, so latencies are 0.

@@ -40,7 +40,7 @@ pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
     risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
 
-/// One row of a dispatch core.
+/// One zone start, zone end or data record of a dispatch core, as a row of the device log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DispatchRow {
     pub(super) time: u64,
@@ -84,7 +84,7 @@ pub(super) struct DispatchOp {
     pub(super) spans: [Option<Span>; 2],
 }
 
-/// Work of the dispatch cores for one chip's ops, by id.
+/// Work of the dispatch cores for the ops of one chip, by op id.
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
 /// Adds the ops of a core to the ops of its chip. If two ops have the same id, the later op is

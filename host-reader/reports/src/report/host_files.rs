@@ -35,7 +35,7 @@ struct Message {
 }
 
 impl HostFiles {
-    /// Collects the host's records.
+    /// Collects the ops, traces and signposts of the recording's host.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         // The report itself lists zones of unknown ops as problems.

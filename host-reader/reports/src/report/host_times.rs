@@ -1,8 +1,8 @@
 //! Host times of each op, from the host's Tracy zones.
 //!
 //! # Compatibility
-//! [`OP_TIMES`](recording::host_ops::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones inside an op's
-//! zone contain this text in `special_parent_text`.
+//! [`OP_TIMES`](recording::host_ops::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones
+//! inside an op's zone contain this text in `special_parent_text`.
 
 use super::csv_records::CsvRecords;
 use crate::problem::ProblemLog;

@@ -1,7 +1,7 @@
 //! Joining of launches on the device to ops of the host.
 //!
 //! Ops are joined by their encoded ids. An op without a counterpart is shown alone and reported as
-//! a problem. TT-Metal's script fails in this case.
+//! a problem. TT-Metal's script fails on such an op.
 
 use super::device_op::{DeviceOp, DeviceOps};
 use crate::problem::{ProblemLog, counted};
@@ -184,8 +184,8 @@ impl Joiner<'_> {
         self.problems.add_to_file(self.device_file, detail);
     }
 
-    /// Reports ops that should have run on the device but have no records there. The ops of a trace
-    /// that was captured but never replayed did not run.
+    /// Reports ops that should have run on the device but have no records from the device. The ops
+    /// of a trace that was captured but never replayed did not run.
     fn note_missing(
         &mut self,
         device_id: u64,

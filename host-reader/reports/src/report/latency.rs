@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// End of the previous row's spans, by chip.
+/// End of the kernel spans of each chip's previous row.
 #[derive(Default)]
 pub(super) struct RowLatencies {
     kernel_ends: BTreeMap<u64, u64>,

@@ -164,8 +164,8 @@ fn key_of(op: &DeviceOp) -> Key {
     (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
 }
 
-/// Reads the file that names the board. It is next to the traces. Returns an empty text if there is
-/// no such file.
+/// Reads the file, next to the traces, that names the board. Returns an empty text if the file is
+/// missing.
 fn topology_of(logs: &Path) -> Vec<u8> {
     std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).unwrap_or_default()
 }

@@ -120,7 +120,7 @@ pub struct OpsReport {
     pub hidden: HiddenLaunches,
     /// Records missing in the device data.
     pub losses: LossLedger,
-    /// Sentence about the source of the NoC figures; `None` without such figures.
+    /// Sentence about the source of the NoC figures; `None` if there are no such figures.
     pub noc_events: Option<String>,
     /// Contents of `per_core_op_to_op_times.csv`. Only reports without a host have this file.
     pub per_core_csv: Option<String>,

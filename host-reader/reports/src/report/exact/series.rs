@@ -68,8 +68,8 @@ impl ExactCounters {
         }
     }
 
-    /// Adds the cells for the counters of a launch. Reports without a host lack the means over the
-    /// grid, and only they show Quasar's L1 clients.
+    /// Adds the cells for the counters of a launch. Reports without a host have no means over the
+    /// grid, and are the only reports that show Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -171,7 +171,7 @@ impl DeviceLog {
         }
     }
 
-    /// Sorts the rows, and adds the facts about the chip that the log's first line states.
+    /// Sorts the rows, and adds the data about the chip from the first line of the log.
     fn finish(&mut self, chip: &LogChip) {
         for CoreSeries { rows, .. } in self.chips.values_mut().flatten() {
             sort_rows(rows, |row| (row.time, row.risc));

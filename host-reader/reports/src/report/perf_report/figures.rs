@@ -147,7 +147,8 @@ struct PartOfFigures {
 }
 
 impl PartOfFigures {
-    /// Adds the records of a lane. `places` contains the index of each run's launch.
+    /// Adds the records of a lane. `places` contains, for each run of the lane, the index of its
+    /// launch.
     fn add_lane(
         &mut self,
         lane: &Lane,

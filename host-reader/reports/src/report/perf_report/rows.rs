@@ -195,8 +195,9 @@ impl DevicePerfReport {
         cells
     }
 
-    /// Adds latencies from one analysis like TT-Metal: 0 for a chip's first row, and none if ops
-    /// overlap. The latencies are scaled by the row's own rounded nanoseconds per cycle.
+    /// Adds latencies from one analysis, as TT-Metal computes them: 0 for a chip's first row, and
+    /// no latency if ops overlap. The latencies are scaled by the row's own rounded nanoseconds per
+    /// cycle.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
     fn add_latencies(&mut self, which: usize, position: Option<usize>) {
         let Some(position) = position else { return };
