@@ -14,7 +14,7 @@ pub struct CoreTime {
     /// Number of steps of the core's work.
     ///
     /// A step is one of the kernel's own zones, on the RISC with most of these zones. For kernels
-    /// without zones, a step is a wait for one object.
+    /// without zones, a step is a wait for the object with most waits.
     pub step_count: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct Balance {
     pub ratio: f64,
     /// Steps of work; `None` if kernels have neither zones nor waits.
     pub steps: Option<Steps>,
-    /// All cores by column and row, for the drawing of the grid.
+    /// All cores by column and row, for drawing the grid of cores.
     #[serde(skip)]
     pub cores: Vec<CoreTime>,
 }

@@ -81,7 +81,7 @@ fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
 pub(crate) struct ZoneSum {
     pub(crate) count: u32,
     pub(crate) cycles: u64,
-    /// Index of one of these zones; `None` if there are none.
+    /// Index of the name of one of these zones; `None` if there are none.
     pub(crate) zone: Option<ZoneIndex>,
 }
 
@@ -154,7 +154,8 @@ impl RunEvidence {
         self.rare.as_ref()?.known_until
     }
 
-    /// Returns the evidence about the kernel and its waits between two cycles.
+    /// Returns the kernel and the waits between two cycles. The number of zones stays that of the
+    /// whole run; other evidence is left out.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
         let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
@@ -241,7 +242,7 @@ impl Evidence {
     }
 
     /// Returns the times of the first and last record of a chip's ops. For a chip without ops,
-    /// returns those of its dispatch cores.
+    /// returns the times of the first and last record of its dispatch cores.
     pub(crate) fn bounds_of(&self, chip_id: u32) -> Option<(u64, u64)> {
         self.bounds.get(&chip_id).or_else(|| self.dispatch_bounds.get(&chip_id)).copied()
     }
@@ -260,8 +261,10 @@ impl Evidence {
         self
     }
 
-    /// Returns the evidence of a run, and sets `at` to the index of its lane. Before the call, `at`
-    /// is the index of the previous result's lane, which is usually just before the next one.
+    /// Returns the evidence of a run, and sets `at` to the index of the run's lane.
+    ///
+    /// If `at` is the index of the lane of the previous call, the search tries the next lane first,
+    /// which is usually the right one.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
         let is_at = |at: usize| self.runs.get(at).is_some_and(|(id, _)| *id == lane);
         let next = at.saturating_add(1);
@@ -382,8 +385,8 @@ impl LaneScan<'_, '_> {
     }
 }
 
-/// Returns the cycle up to which all waits of a run with lost data are known. If no record of a
-/// wait is left, this is the start of the kernel.
+/// Returns the cycle up to which all waits of a run with lost data are known. This cycle is the
+/// start of the kernel if no record of a wait is left.
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),

@@ -59,18 +59,18 @@ pub struct Explanation {
     pub no_cause: Option<NoCause>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
-    /// Steady part of the recording, to which the findings, `groups` and `devices` are restricted;
-    /// `None` if they cover the whole recording.
+    /// Steady part of the recording, which the findings, `groups` and `devices` cover; `None` if
+    /// they cover the whole recording.
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
     /// Sentences that divide each chip's time into kernels, waiting for the host, and other time;
     /// empty if no op has a known duration.
     pub time_sums: Vec<String>,
-    /// Sentence about the ops CSV in the recording's folder that describes the launches; `None`
-    /// without such a CSV.
+    /// Sentence about the ops CSV in the recording's folder that describes the launches; `None` if
+    /// there is no such CSV.
     pub described_by: Option<String>,
-    /// Sentences about the NoC traces next to the log; `None` without such files.
+    /// Sentences about the NoC traces next to the log; `None` if there are no such files.
     pub noc_events: Option<String>,
     /// Device ops grouped by op code, sorted by descending time; empty if nothing describes the
     /// tensors.
@@ -100,7 +100,7 @@ impl Explanation {
     }
 
     /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
-    /// lanes at once. Only in that case does the returned recording contain its lanes.
+    /// lanes at once. The returned recording contains its lanes only in the second case.
     ///
     /// # Errors
     /// Returns an error if records beyond the memory limit cannot be written to the temporary file
@@ -257,8 +257,8 @@ impl Explanation {
 
     /// Returns the length of the explained time in nanoseconds; 0 if unknown.
     ///
-    /// It is the length of the steady part. Without a steady part, it is the longest time of any
-    /// chip.
+    /// The length is that of the steady part or, if there is no steady part, the longest time of
+    /// any chip.
     #[must_use]
     pub fn all_time(&self) -> (f64, GainOf) {
         if let Some(steady) = &self.steady {

@@ -33,8 +33,8 @@ reader::labelled! {
         Noc = "NoC",
         /// Cores wait for a semaphore that another core signals.
         Semaphore = "semaphore",
-        /// The matrix engine sets the pace. It may also be another engine of the core, if the recording
-        /// cannot distinguish the two.
+        /// The matrix engine sets the pace, or another engine of the core that the recording cannot
+        /// distinguish from the matrix engine.
         Compute = "compute",
         /// The unpacker sets the pace.
         Unpack = "unpack",
@@ -134,7 +134,8 @@ pub struct Finding {
     pub place: Place,
     /// Facts that support the sentence, one per element.
     pub why: Vec<String>,
-    /// Rows of the ops CSV that the finding covers, sorted by descending time; empty without a CSV.
+    /// Rows of the ops CSV that the finding covers, sorted by descending time; empty if there is no
+    /// CSV.
     pub rows: Vec<u64>,
     /// `place` and `rows` as text.
     #[serde(rename = "where")]
@@ -145,8 +146,8 @@ pub struct Finding {
     pub gain_at_most_percent: Option<f64>,
     /// Time to which the gain is compared.
     pub gain_of: GainOf,
-    /// Upper bound of the gain in percent of all explained time, which is the steady part or
-    /// otherwise the whole time. `None` if unknown, or if `gain_of` is already that time.
+    /// Upper bound of the gain in percent of all explained time, which is the steady part or, if
+    /// there is none, the whole time. `None` if unknown, or if `gain_of` is already this time.
     pub gain_at_most_percent_of_all: Option<f64>,
     /// Number, counted from 1, of the finding whose gain includes this gain completely; `None` if
     /// there is no such finding.

@@ -8,11 +8,12 @@ use reports::perf::prefix_matches;
 pub enum SteadyRule {
     /// The last replay of a trace.
     TraceReplay,
-    /// The ops after the last signpost whose name marks the start of each iteration.
+    /// The ops after the last of the signposts that mark the starts of iterations.
     Signpost,
-    /// A sequence of ops that repeats until the end. Ops are compared including their tensors.
+    /// A sequence of ops that repeats until the end of the recording. Ops are compared including
+    /// their tensors.
     RepeatedOps,
-    /// A single op that repeats until the end. Its first run is left out.
+    /// A single op that repeats until the end of the recording. Its first run is left out.
     RepeatedOp,
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
 }
 
 /// Returns the indices of the first steps of all equal passes through a sequence of ops, in time
-/// order. The passes follow each other up to the end, and the last one starts at `first`.
+/// order. The passes are consecutive and extend to the end, and the last pass starts at `first`.
 fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     let ops = programs(steps);
     let period = ops.iter().filter(|(index, _)| *index >= first).count();
@@ -150,10 +151,11 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
     steps.iter().filter_map(Step::op).map(|op| op.name).collect()
 }
 
-/// Finds the last pass of the op sequence whose repetitions cover most steps up to the end.
+/// Finds the sequence of ops that covers most steps if it is repeated up to the end, and returns
+/// the last pass through it.
 ///
-/// If a single op repeats, the result contains all its runs except the first. These must be at
-/// least two runs, because a single run has no gaps.
+/// If a single op repeats, the result contains all its runs except the first. At least two runs
+/// must remain, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let (indices, programs): (Vec<usize>, Vec<Program<'_>>) =
         programs(steps).into_iter().rev().unzip();

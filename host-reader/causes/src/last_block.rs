@@ -17,8 +17,9 @@ const FEWEST_POPS: u64 = 4;
 /// Times of the last block on its way through the engines of one core.
 ///
 /// The RISC of each engine ends its kernel when its engine ends. If the math has waited for the
-/// last block, it ends later than the unpacker by the time that one block takes. If the math sets
-/// the pace, it still has the previous block to process, so it ends almost two such times later.
+/// last block, its end follows the unpacker's end by the time that one block takes. If the math
+/// sets the pace, it still has the previous block to process, so its end follows by almost twice
+/// that time.
 ///
 /// If the packer is held up, both halves of the math's destination are full. The packer then ends
 /// two steps after the math has started its last block. So the math's work for one block is at most

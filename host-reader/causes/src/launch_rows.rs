@@ -39,8 +39,8 @@ pub(crate) struct LaunchRows {
 }
 
 impl LaunchRows {
-    /// Returns the rows of the ops that the host described. Without such ops, returns the rows of
-    /// the ops CSV in the recording's folder.
+    /// Returns the rows of the ops that the host described. If there are no such ops, returns the
+    /// rows of the ops CSV in the recording's folder.
     pub(crate) fn from_recording(recording: &Recording, launches: &[Launch]) -> Self {
         if are_described(&recording.ops) {
             let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };

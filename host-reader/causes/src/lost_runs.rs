@@ -27,9 +27,8 @@ struct LaneLosses {
 impl LostRuns {
     /// Collects the losses of a ledger.
     ///
-    /// A loss without a known launch affects the loss windows of its lane. A loss that consists
-    /// only of whole zones is left out, because the loss of a complete launch does not affect the
-    /// records of other launches.
+    /// A loss of whole launches without a known program affects the loss windows of its lane.
+    /// Losses without data records are left out, because waits and signals are recorded as data.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {

@@ -26,19 +26,19 @@ pub(crate) struct LastBlocks {
     /// Stage that the other stages wait for at the end: the writer if the packer is held up, the
     /// reader if the math has waited for its last block, otherwise the math.
     pub(crate) slowest: Stage,
-    /// Time that the math waited for its last block, in percent of a step. Negative if the unpacker
-    /// waited for the math.
+    /// Time that the math waited for its last block, in percent of the time from one block to the
+    /// next. Negative if the unpacker waited for the math.
     pub(crate) starved_percent: f64,
-    /// Time that the packer was held up at the end, in percent of a step. Negative if the packer
-    /// waited for the math.
+    /// Time that the packer was held up at the end, in percent of the time from one block to the
+    /// next. Negative if the packer waited for the math.
     pub(crate) held_up_percent: f64,
 }
 
 /// Returns the range of the math's use, measured by the last blocks if possible.
 ///
 /// Otherwise the lower bound is the time in which neither the unpacker nor the packer waits, or the
-/// use shown by the engine's counter if that is higher. If no other stage sets the pace, the math
-/// works all the time.
+/// use shown by the engine's counter if that is higher, and the upper bound is 100 %. If only the
+/// math can set the pace, both bounds are 100 %.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,

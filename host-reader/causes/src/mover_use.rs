@@ -42,8 +42,8 @@ pub(crate) fn mover_use(
     (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
 }
 
-/// Returns the time that the data-moving stage that sets the pace spent writing records, in
-/// percent; 0 if no such stage sets the pace.
+/// Returns the share of time that the stage that sets the pace spent writing records, in percent; 0
+/// if neither reader nor writer sets the pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();
     let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
@@ -93,7 +93,7 @@ struct CoreSums {
     barriers: u64,
     /// Cycles in which the RISC was blocked by RISCs of other cores.
     other_cores: u64,
-    /// Like `peers`, without the first wait, in which the pipeline fills.
+    /// Like `peers`, but without the first wait, during which the pipeline fills.
     in_turn: u64,
     /// Cycles spent on records of individual waits and signals.
     records: u64,

@@ -65,7 +65,7 @@ pub(crate) struct OpView<'a> {
 
 impl<'a> OpView<'a> {
     /// Returns the part of the op in which all waits of all RISCs are known, with its evidence;
-    /// `None` if that is the whole op.
+    /// `None` if all waits of the whole op are known, or if no waits were recorded.
     ///
     /// Once a RISC's record buffer is full, its records of waits are lost.
     fn known_part(&self) -> Option<(Span, Vec<RunEvidence>)> {
@@ -211,16 +211,16 @@ pub struct OpCauses {
     pub gap_ns: Option<u64>,
     /// Time by class, including firmware.
     pub time: TimeSplit,
-    /// Balance of the cores; `None` for a single core, or if the times of the cores are not
-    /// comparable.
+    /// Balance of the cores; `None` if only one core ran the op, or if the times of the cores are
+    /// not comparable.
     pub balance: Option<Balance>,
-    /// Share of the kernel time in which all waits are known, counted from the start of the
-    /// kernels; `None` if that is all of the time.
+    /// Share of the kernel time in which all waits are known, in percent, counted from the start of
+    /// the kernels; `None` if all waits are known.
     ///
     /// The figures for waits, pace and critical path cover that part.
     pub known_percent: Option<f64>,
     /// Share of the kernel time inside the windows in which individual waits and signals were
-    /// recorded; `None` if they were recorded all the time or never.
+    /// recorded, in percent; `None` if they were recorded all the time or never.
     ///
     /// The critical path covers these windows. Other figures are computed from sums.
     pub windows_percent: Option<f64>,
@@ -260,14 +260,14 @@ pub struct SetupShare {
     pub risc: wire::Risc,
     /// Core of that RISC.
     pub core: (u16, u16),
-    /// Index of one of these zones.
+    /// Index of the name of one of the setup zones.
     #[serde(skip)]
     pub(crate) zone: Option<reader::lane::ZoneIndex>,
     /// Number of setup zones on that RISC.
     pub count: u32,
-    /// Cycles of these zones.
+    /// Cycles of the setup zones on that RISC.
     pub cycles: u64,
-    /// Cycles of these zones in percent of the op's kernel time.
+    /// Cycles of the setup zones on that RISC, in percent of the op's kernel time.
     pub percent: f64,
 }
 

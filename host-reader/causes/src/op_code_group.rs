@@ -52,7 +52,7 @@ pub struct OpCodeGroup {
     pub noc_percent: Option<f64>,
     /// True if `noc_percent` is a lower bound because some bytes are unknown.
     pub is_noc_lower_bound: bool,
-    /// Limit that the ops reach; `None` without a model.
+    /// Limit that the ops reach; `None` if the limits of the ops are not modelled.
     pub bound: Option<GroupBound>,
     /// Time saved if the ops that run on few cores used all cores, at the same speed per core.
     pub idle_cores_ns: f64,

@@ -187,7 +187,7 @@ fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
 }
 
-/// Returns the chip with the longest time in a class of waiting, with its gaps.
+/// Returns the chip with the longest time in a class of waiting, with the gaps of this chip.
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],

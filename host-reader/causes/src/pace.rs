@@ -35,9 +35,11 @@ pub struct Pace {
     pub margin_at_most: f64,
     /// Upper bound of the gain from speeding up the pacer, in percent of the op's time.
     pub gain_at_most_percent: f64,
-    /// Percentage of the unpacker's time in which it waits for tiles; `None` without an unpacker.
+    /// Percentage of the unpacker's time in which it waits for tiles; `None` if the unpacker has no
+    /// kernel.
     pub unpack_wait_percent: Option<f64>,
-    /// Percentage of the packer's time in which it waits for space; `None` without a packer.
+    /// Percentage of the packer's time in which it waits for space; `None` if the packer has no
+    /// kernel.
     pub pack_wait_percent: Option<f64>,
     /// True if the use of the math was measured by its last block or a counter, instead of derived
     /// from waits alone.
@@ -60,8 +62,10 @@ impl Pace {
         self.stages.iter().find(|of| of.stage == stage)
     }
 
-    /// Returns true if the pacer is certain: no other stage may have the same use. If only waits
-    /// are known, the pacer's lead must also reach the margin above which no pacer was wrong.
+    /// Returns true if the pacer is certain: no other stage may have the same use.
+    ///
+    /// If only waits are known, the pacer's lead must also reach the threshold `pace-margin`, at
+    /// which the pacer was right in all pipelines of the event model.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;
@@ -112,7 +116,7 @@ impl Pace {
     }
 
     /// Returns true if the other stages wait for the pacer at the last blocks, and the upper bound
-    /// of its margin allows a lead.
+    /// of the pacer's lead is large enough to distinguish it from the next stage.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
@@ -137,7 +141,7 @@ impl Pace {
     }
 
     /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
-    /// the time. The next engine is the math, whose work the last block shows.
+    /// the time. The next slowest engine is the math; its work is known from the last blocks.
     pub(crate) fn gain_at_engine_percent(&self) -> f64 {
         let lead = self.last_blocks.and_then(|last| match self.engine? {
             Engine::Unpacker => Some(last.starved_percent),
@@ -192,7 +196,8 @@ fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<
     }
     let LastBlocks { starved_percent, held_up_percent, .. } = last_blocks?;
     let margin = KNOWN_MARGIN.value;
-    // An engine whose RISC waits for a mover is held up by that mover, so it does not set the pace.
+    // An engine whose RISC waits for a data-movement RISC is held up by it, so the engine does not
+    // set the pace.
     let is_busy = |risc, kind| {
         kind_percent(view, risc, kind).is_none_or(|percent| percent <= 100.0 - PACING.value)
     };
@@ -224,9 +229,9 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
 /// Returns the share of the time that could be gained at the pacer: its lead over the next stage,
 /// but at most its use.
 ///
-/// If the pacer and its neighbour take turns, for example because their buffer holds only one
-/// block, the neighbour's part of each turn is added. With a fast pacer, that part overlaps the
-/// following work.
+/// The pacer and its neighbour may take turns, for example because their buffer holds only one
+/// block. Then the neighbour's part of each turn is added, because with a fast pacer this part
+/// overlaps the following work.
 fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
     let of_pacer = stages.iter().find(|of| of.stage == pacer);
     of_pacer.map_or(margin, |of| {

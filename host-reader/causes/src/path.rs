@@ -72,9 +72,9 @@ pub struct CriticalPath {
     pub cycles: u64,
     /// Shares by core, RISC and kind, sorted by descending size.
     pub shares: Vec<PathShare>,
-    /// Number of waits on the path whose ending RISC was determined.
+    /// Number of waits on the path for which the RISC that ended the wait was determined.
     pub joined_count: u64,
-    /// Number of waits on the path whose ending RISC cannot be determined.
+    /// Number of waits on the path for which the RISC that ended the wait cannot be determined.
     pub unknown_count: u64,
     /// Steps in time order. Consecutive steps are adjacent, except between windows.
     #[serde(skip)]
@@ -93,7 +93,8 @@ impl CriticalPath {
         self
     }
 
-    /// Returns the share of the path in waits whose ending RISC cannot be determined, in percent.
+    /// Returns the share of the path in waits for which the RISC that ended the wait cannot be
+    /// determined, in percent.
     #[must_use]
     pub fn unknown_percent(&self) -> f64 {
         let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
@@ -114,7 +115,7 @@ pub(crate) fn critical_path(
     if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
 }
 
-/// The path is walked but not counted in the last 1/n of each window, where n is this number.
+/// Divisor n: the path is walked but not counted in the last 1/n of each window.
 ///
 /// It is unknown which RISC determines the end of a window. Some blocks earlier, the paths from all
 /// RISCs are the same.
@@ -206,7 +207,8 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// Returns the latest unused wait that ended at or before `by`, with its index.
+    /// Returns the latest unused wait that ended at or before `by`, with its index. Waits for which
+    /// `is_ahead` returns true are skipped.
     fn latest(&self, by: u64, is_ahead: impl Fn(&Wait) -> bool) -> Option<(usize, Wait)> {
         let left = self.waits.get(..self.used)?;
         let ended = left.get(..left.partition_point(|wait| wait.end <= by))?;

@@ -52,7 +52,8 @@ pub struct PhaseTime {
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 
-/// Suffixes of names of signposts that open a phase; [`CLOSING`] has those that close it.
+/// Suffixes of the names of signposts that open a phase. [`CLOSING`] has the suffixes of signposts
+/// that close a phase.
 const OPENING: [&str; 2] = ["start", "begin"];
 const CLOSING: [&str; 4] = ["end", "stop", "finish", "done"];
 

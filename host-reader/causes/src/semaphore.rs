@@ -36,8 +36,8 @@ pub struct SemaphoreWait {
     pub kernel_percent: f64,
 }
 
-/// Returns the cycles that one run waited at semaphores: those of waits for RISCs of other cores, and
-/// those of waits whose signaling RISC cannot be decided.
+/// Returns the cycles that one run waited at semaphores: for RISCs of other cores, and for RISCs
+/// that cannot be determined.
 pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> (u64, u64) {
     let (mut other_core, mut unknown) = (0_u64, 0_u64);
     for (_, by, (cycles, _)) in run_waits(run, signals) {

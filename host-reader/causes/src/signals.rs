@@ -34,8 +34,8 @@ pub(crate) struct Given {
     arrives: u64,
 }
 
-/// Maximum delay in cycles between an event and its record: a signal and its record, or the last
-/// poll and the record of its wait.
+/// Maximum difference in cycles between the time of an event and the time in its record. The event
+/// is a signal, or the last poll of a wait.
 const RECORD_CYCLES: u64 = 64;
 
 /// Signals by object, with their lanes and times.

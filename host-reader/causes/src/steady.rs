@@ -25,9 +25,9 @@ pub enum Window {
 pub struct SteadyPart {
     /// Rule that found the part.
     pub rule: SteadyRule,
-    /// First row of an ops CSV, numbered as in a spreadsheet; `None` for launches.
+    /// First row of the part in the ops CSV, numbered as in a spreadsheet; `None` for launches.
     pub first_row: Option<u64>,
-    /// Last row of the ops CSV.
+    /// Last row of the part in the ops CSV.
     pub last_row: Option<u64>,
     /// First launch of the part on the chip with the most time, counted from 1 in time order;
     /// `None` for rows.
@@ -206,7 +206,7 @@ mod tests {
         let told = times_of_iterations;
         assert_eq!(told(0, &[]), "");
         assert_eq!(told(1, &[5e6]), "");
-        // The first iteration compiles.
+        // The host compiles kernels in the first iteration.
         assert_eq!(told(2, &[9e9, 5e6]), " The 2 iterations take 9.00 s and 5.0 ms.");
         assert_eq!(
             told(3, &[9e9, 5.9e6, 5e6]),

@@ -19,7 +19,8 @@ pub struct DeviceTime {
     pub op_count: u64,
     /// Time by class. Ops that overlap, for example on sub-devices, count once.
     pub time: TimeSplit,
-    /// Time in which at least one kernel ran, in nanoseconds; `None` if no kernel's length is known.
+    /// Time in which at least one kernel ran, in nanoseconds; `None` if no length of a kernel is
+    /// known.
     pub busy_ns: Option<u64>,
     /// Sum of all kernel lengths in nanoseconds. It is larger than `busy_ns` if ops overlap.
     pub kernel_sum_ns: Option<u64>,

@@ -1,7 +1,7 @@
 //! Time windows in which individual waits and signals of an op were recorded.
 //!
 //! Each tile opens its windows by its own clock. Individual waits are known in the parts of the op
-//! in which the windows of all its tiles are open, unless records were lost there.
+//! in which the windows of all its tiles are open, unless records were lost in these parts.
 
 use crate::op::{CoreRun, OpView};
 use analysis::{Span, WindowsAt};
@@ -15,8 +15,10 @@ const WINDOWS_MAX: usize = 512;
 const EDGE_CYCLES: u64 = 32;
 
 /// Returns the parts of an op in which its individual waits are known, in time order; empty if the
-/// windows of any tile are unknown. Returns `None` without windows: waits were recorded either at all
-/// times or not at all.
+/// windows of any tile are unknown.
+///
+/// Returns `None` if no windows were recorded: waits were then recorded either at all times or not
+/// at all.
 pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
     let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
     if syncs.all(|sync| sync.windows.is_none()) {
@@ -27,8 +29,10 @@ pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
     Some(windows.and_then(|windows| common_parts(view, &windows)).unwrap_or_default())
 }
 
-/// Returns the windows of a core's runs: `Some(None)` if all waits and signals of the core were
-/// recorded or the core has none, and `None` if it has waits or signals but no record of its windows.
+/// Returns the windows of a core's runs.
+///
+/// `Some(None)` means that all waits and signals of the core were recorded, or that the core has
+/// none. `None` means that the core has waits or signals but no record of its windows.
 fn tile_windows(core: &[CoreRun<'_>]) -> Option<Option<WindowsAt>> {
     let syncs = || core.iter().filter_map(|run| run.evidence.sync());
     let windows = syncs().find_map(|sync| sync.windows);
@@ -38,7 +42,7 @@ fn tile_windows(core: &[CoreRun<'_>]) -> Option<Option<WindowsAt>> {
 }
 
 /// Returns the parts of an op in which the windows of all its tiles are open; `None` if there are
-/// no such parts.
+/// no such parts, or if tiles have windows of different length or period.
 fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
     let kernel = view.kernel?;
     let windows: BTreeSet<(u32, u32)> =

@@ -131,7 +131,7 @@ fn a_csv_that_cannot_be_read_is_said() {
     assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");
 }
 
-/// Computed by hand from TT-Metal's trace of the same run.
+/// The expected figures were computed by hand from TT-Metal's trace of the same run.
 ///
 /// The trace has 8 reads of 4,096 bytes from tile (0,11) to (1,1) over NoC 0, and as many writes
 /// back over NoC 1, in kernels of 10,422 cycles. A link carries 32 bytes per cycle.
@@ -173,7 +173,8 @@ fn write_trace(folder: &Path, program: u32, bytes: u64) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// By hand: a matmul takes 100,000 cycles, in which a link of 32 bytes carries 3,200,000 bytes.
+/// The expected figures were computed by hand: a matmul takes 100,000 cycles, in which a link of 32
+/// bytes per cycle carries 3,200,000 bytes.
 #[test]
 fn traces_next_to_a_log_give_the_use_of_the_noc() {
     let ops = model();

@@ -35,7 +35,7 @@ fn explain_csv(path: &str) -> Explanation {
 }
 
 /// Sentences whose percentages match the stacked report of tt-perf-report 1.4.1 for the same rows.
-/// For the second file, the rows are those of `--id-range 332-661`.
+/// For the second file, these rows are selected by `--id-range 332-661`.
 const LARGEST_GROUPS: [(&str, &str); 5] = [
     ("tt-perf-report/bh20_oft_integral_image_trace.csv", "PermuteDeviceOperation 80.7 %"),
     (

@@ -1,7 +1,7 @@
 //! Ops CSVs of healthy models in which one thing is made worse.
 //!
-//! That thing must be the first or second finding, with the time that undoing it gains. The healthy
-//! model must not have this finding.
+//! The first or second finding must be about this change, and its gain must be the time that
+//! undoing the change saves. The healthy model must not have this finding.
 //!
 //! Half of the seeds are new in each run. To repeat a failing seed alone, run
 //!
@@ -90,7 +90,7 @@ fn mover(code: &'static str, numbers: &mut Numbers) -> Op {
 const MOVERS: [&str; 3] =
     ["LayerNormDeviceOperation", "BinaryNgDeviceOperation", "SoftmaxDeviceOperation"];
 
-/// Iterations of one model. The first one compiles.
+/// Iterations of one model. In the first iteration, the host compiles kernels.
 #[derive(Clone, Debug)]
 struct Model {
     /// First op of an iteration, which occurs in no layer.
@@ -250,7 +250,7 @@ fn check(seed: u64) {
     let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let model = Model::healthy(&mut numbers);
     let mut iterations = vec![model.iteration(); model.iterations];
-    // The first iteration compiles.
+    // In the first iteration, the host compiles kernels before each op.
     for op in &mut iterations[0] {
         op.gap_ns = numbers.fraction(5e6, 500e6);
     }

@@ -382,8 +382,8 @@ fn ops_on_sub_devices_count_once() {
 
 #[test]
 fn lost_waits_leave_the_answer_and_its_gain() {
-    // The waits and signals that fit into 250 markers of 2 words together with the kernel's own
-    // markers.
+    // The lane keeps the waits and signals that fit into 250 markers of 2 words together with the
+    // kernel's own markers.
     for (work, cause) in [
         (Work { reader: 1620, writer: 700, ..Work::EVEN }, Cause::Reader),
         (Work { reader: 1620, writer: 700, barrier_percent: 61, ..Work::EVEN }, Cause::Latency),
@@ -413,7 +413,7 @@ fn lost_waits_leave_the_answer_and_its_gain() {
     }
 }
 
-/// Losses that name several launches keep the other launches' waits, paths and finding.
+/// If losses name several launches, the waits, paths and findings of the other launches are kept.
 #[test]
 fn launches_before_and_after_a_loss_keep_their_waits() {
     let work = Work { reader: 1620, writer: 700, blocks: 20, ..Work::EVEN };
@@ -512,8 +512,8 @@ fn multicast(start: (u64, u64), end: (u64, u64)) -> u64 {
 
 /// Explains a core's waits for a semaphore that ended at 10,000 and 20,000.
 ///
-/// `signals` are those of other cores, by core, time and NoC address. Returns the signaling core of
-/// each group of waits, with the number of waits.
+/// `signals` are signals from other cores, each as core, time and NoC address. Returns the
+/// signaling core of each group of waits, with the number of waits.
 fn waited_for(signals: &[((u16, u16), u64, u64)]) -> Vec<(Option<(u16, u16)>, u64)> {
     let mut recorder = Recorder::new();
     let kernel = |more: Vec<(u64, PacketKind, &'static str, Vec<u64>)>| {

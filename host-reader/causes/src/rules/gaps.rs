@@ -123,7 +123,7 @@ impl Waiting {
             .collect()
     }
 
-    /// Returns facts that support the sentence.
+    /// Returns the facts that support the finding's sentence.
     fn why(&self) -> Vec<String> {
         let [before, after] = self.firmware.around_ns;
         let mut facts = Vec::new();

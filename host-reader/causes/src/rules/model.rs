@@ -177,8 +177,8 @@ pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
     moves_data && of_noc.iter().any(|of| op(of) == op(finding))
 }
 
-/// Returns the finding about the ops at one limit of the chip, if they take a large part of the device
-/// time. `of` returns the use of the limit in percent.
+/// Returns the finding about the ops at one limit of the chip, if they take a large part of the
+/// device time. `of` returns the use of the limit in percent.
 fn at_limit(
     ops: &[ModelFacts],
     device_ns: f64,
