@@ -12,7 +12,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 /// seed, the count of the runtime arguments, and the runtime arguments.
 ///
 /// # Safety
-/// `launch` must point to that many words.
+/// `launch` must point to all of these words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kernel_main(launch: *const u32, _risc: u32) {
     // SAFETY: the caller promises these words.

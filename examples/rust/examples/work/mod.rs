@@ -6,7 +6,7 @@ use core::panic::PanicInfo;
 #[allow(dead_code, reason = "not every example has it")]
 pub fn work(cycles: u32) {
     for _ in 0..cycles {
-        // SAFETY: does nothing.
+        // SAFETY: the instruction does nothing.
         unsafe { core::arch::asm!("nop") };
     }
 }
