@@ -1,6 +1,6 @@
 //! Known hazards of device profilers, and why they do not occur here.
 //!
-//! The numbers come from a review of the DRAM producer in upstream's profiler. If a row does not
+//! The numbers come from a review of the DRAM producer in TT-Metal's profiler. If a row does not
 //! say "tested", the hazard is impossible by construction or outside of this crate.
 //!
 //! | | hazard | here |
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(rig.lost(0), [1, 0, 0]);
     }
 
-    /// One event leaves half a zone of free words at the end of the vector: under upstream's rule,
+    /// One event leaves half a zone of free words at the end of the vector: under TT-Metal's rule,
     /// the last end would then be written into the next RISC's vector.
     #[test]
     fn h07_end_of_open_zone_never_overflows() {

@@ -16,8 +16,7 @@
 //! The firmware does the rest. It opens the main zone ([`device_zone_scoped_main!`]) around every
 //! launch, and sets the program id and which RISCs run a kernel. When the main zone closes, the
 //! markers of all RISCs of the core are pushed to DRAM, from where the host reads them. The words
-//! have the format of tt-metal's own profiler ("upstream", see [`wire`]), so tt-metal's host can
-//! also read them.
+//! have the format of tt-metal's own profiler, see [`wire`], so tt-metal's host can also read them.
 //!
 //! # Map
 //!
@@ -45,7 +44,7 @@
 //! zones and data in a loop. Cycles are those of the modelled pipelines of Wormhole and Blackhole,
 //! without the time of the NoC.
 //!
-//! Upstream's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
+//! TT-Metal's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
 //! zone, 17 for data, 71 for the beginning of a launch and 690 for its end. These instructions take
 //! 52, 28, 212 and 1054 cycles on Wormhole, and 49, 28, 83 and 1017 on Blackhole.
 //!
@@ -71,13 +70,13 @@
 //! | bytes in BRISC's firmware | 2840 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
-//! The bytes in a firmware are by how much it is larger than the same firmware with the profiler
+//! The bytes in a firmware are its difference in size to the same firmware with the profiler
 //! switched off. The stack is measured with full vectors, full lanes and late runs.
 //!
 //! Set `opt-level = "s"` for this crate in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
-//! The bytes in a firmware are its difference in size to the same firmware with the profiler
-//! switched off. The stack is measured with full vectors, full lanes and late runs.
+//! kernel's own level, and the rest of the code runs only twice per launch.
+//!
 //! With the profiler off, a probe costs nothing: its arguments are type-checked but not evaluated.
 //!
 //! # Markers as calls

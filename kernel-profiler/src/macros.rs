@@ -47,7 +47,7 @@ macro_rules! device_zone_scoped {
 /// The cost of [`device_zone_scoped!`] and one branch.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedNIf`. Upstream's macro ignores the condition except in its streaming mode.
+/// `DeviceZoneScopedNIf`. TT-Metal's macro ignores the condition except in its streaming mode.
 #[macro_export]
 macro_rules! device_zone_scoped_if {
     ($name:expr, $active:expr $(,)?) => {
@@ -218,7 +218,7 @@ macro_rules! device_record_event {
 /// blocks.
 ///
 /// # Compatibility
-/// `SYNC_WAIT`, which upstream records around each wait, whether it blocks or not.
+/// `SYNC_WAIT`, which TT-Metal records around each wait, whether it blocks or not.
 #[macro_export]
 macro_rules! device_wait {
     ($kind:ident, $key:expr, $is_ready:expr $(,)?) => {

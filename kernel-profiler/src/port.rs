@@ -352,7 +352,8 @@ pub enum WaitRecords {
     /// A total for each object that the kernel waited for, at the kernel's end.
     #[default]
     Totals,
-    /// The same totals, and records of individual waits that blocked and of signals.
+    /// The records of [`Self::Totals`], and records of individual waits that blocked and of
+    /// signals.
     Events,
 }
 

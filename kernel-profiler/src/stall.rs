@@ -10,7 +10,7 @@
 //!
 //! # Compatibility
 //! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, in which waits have no limit and are not recorded.
-//! Upstream's host switches to another buffer instead of reporting what it has read.
+//! TT-Metal's host switches to another buffer instead of reporting what it has read.
 
 use crate::{
     flush::{self, Published},

@@ -1,6 +1,6 @@
 //! The runtime's state on one RISC: its write position, its free room, and its sums.
 //!
-//! The runtime keeps no other state. On a Tensix core, the state is in upstream's variables, which
+//! The runtime keeps no other state. On a Tensix core, the state is in TT-Metal's variables, which
 //! Rust and C++ share (`tensix`); in native builds, it is in fields.
 //!
 //! | variable | meaning |

@@ -1,5 +1,5 @@
 //! Tests of the C++ header outside of tt-metal: which source it accepts and rejects, which ids it
-//! computes, and which definitions it leaves to upstream's header if there is one.
+//! computes, and which definitions it leaves to TT-Metal's header if there is one.
 //!
 //! The header's probes are tested where they run: in `sim`, in `benches/device`, and, inside
 //! tt-metal, in `tests/tt_metal`.
@@ -55,7 +55,7 @@ fn refuses(statements: &str, flags: &[&str], expected: &str) {
     }
 }
 
-/// Every macro that upstream's kernels may use.
+/// Every macro that TT-Metal's kernels may use.
 const EVERY_NAME: &str = r#"
     DeviceProfilerInit();
     DeviceTraceOnlyProfilerInit();
@@ -199,7 +199,7 @@ fn ids_are_those_of_the_format() {
     accepts(&statements, &["-DPROFILE_KERNEL=1"]);
 }
 
-/// A host that reads upstream's log of zones finds the text in the compiler's output.
+/// A host that reads TT-Metal's log of zones finds the text in the compiler's output.
 #[test]
 fn names_are_printed_on_request() {
     let zone = "\n#line 4 \"k.cpp\"\nDeviceZoneScopedN(\"Copy\");";
@@ -223,7 +223,7 @@ const UPSTREAMS_TREE: [(&str, &str); 2] = [
     ("api/debug/kernel_profiler.hpp", "#pragma once\n#define IS_UPSTREAMS 1\n"),
 ];
 
-/// Builds that our header does not support get upstream's header, under both paths and from both
+/// Builds that our header does not support get TT-Metal's header, under both paths and from both
 /// folders.
 #[test]
 fn what_is_not_served_is_left_to_upstreams_header() {

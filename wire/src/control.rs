@@ -99,11 +99,11 @@ impl ControlLayout {
 
 /// Extension words of kprof, version 4 of the protocol.
 ///
-/// The extension words are in the part of the 64-word vector that upstream reserves for
+/// The extension words are in the part of the 64-word vector that TT-Metal reserves for
 /// architectures with more than five RISCs per core.
 ///
-/// The words are valid only if the word [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An
-/// upstream host ignores them.
+/// The words are valid only if the word [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`].
+/// TT-Metal's host ignores them.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
@@ -190,15 +190,15 @@ pub mod ext {
     /// The word is 0 if no wait of RISC 0 has timed out since the lanes were reset.
     ///
     /// # Compatibility
-    /// Upstream's runtime writes this word in trace-only mode.
+    /// TT-Metal's runtime writes this word in trace-only mode.
     pub const STALLED_IN_VAIN: usize = 58;
 
     /// Per RISC: the position in its lane up to which the host has read. The device zeroes the word
     /// when it resets the lanes, and reads the word when the lane is full.
     ///
     /// # Compatibility
-    /// Upstream's host writes these words in accumulate mode and in its debug dump, which needs
-    /// upstream's own runtime.
+    /// TT-Metal's host writes these words in accumulate mode and in its debug dump, which needs
+    /// TT-Metal's own runtime.
     pub const CONSUMED: usize = 59;
 
     /// Returns the index of the word that counts a RISC's late runs; `None` for RISC 0, which waits
@@ -215,7 +215,7 @@ pub mod ext {
     const _: () = assert!(CONSUMED + RISCS_PER_CORE == 64);
 }
 
-/// Words of upstream's debug dump in the 64-word vector.
+/// Words of TT-Metal's debug dump in the 64-word vector.
 ///
 /// Each RISC fills one of two buffers. When the buffer is full, the RISC waits until the host gives
 /// it the other buffer.

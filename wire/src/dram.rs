@@ -34,7 +34,7 @@ pub const fn bytes_per_program(sums_enabled: bool) -> u32 {
     RUN_BYTES + sums * MARKER_BYTES
 }
 
-/// Returns the program support count that upstream uses for a requested `count`.
+/// Returns the program support count that TT-Metal uses for a requested `count`.
 ///
 /// A lane must hold more than one full L1 vector, so small counts are raised.
 ///
@@ -95,7 +95,7 @@ impl DramGeometry {
     ///
     /// ```
     /// use wire::dram::DramGeometry;
-    /// // Upstream's default on a Blackhole with 140 worker and 14 Ethernet cores.
+    /// // TT-Metal's default on a Blackhole with 140 worker and 14 Ethernet cores.
     /// let geometry = DramGeometry::new(1000, false, 154, 8)?;
     /// assert_eq!(geometry.lane_bytes(), 48_000);
     /// assert_eq!(geometry.cores_per_bank(), 20);

@@ -5,7 +5,7 @@
 
 use crate::{control::ControlLayout, marker::HeaderLayout, run::IdPacking};
 
-/// Everything that differs between upstream's released formats.
+/// Everything that differs between TT-Metal's released formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
     /// Name of the generation in messages and options.
@@ -18,7 +18,7 @@ pub struct Generation {
     pub header: HeaderLayout,
 }
 
-/// Generation that kprof's runtime and upstream's main branch of 2026 write.
+/// Generation that kprof's runtime and TT-Metal's main branch of 2026 write.
 pub const CURRENT: Generation = Generation {
     name: "current",
     control: ControlLayout::WORDS64,
@@ -26,7 +26,7 @@ pub const CURRENT: Generation = Generation {
     header: HeaderLayout::ID16_TIME12,
 };
 
-/// Generation that upstream wrote before the 64-word control vector.
+/// Generation that TT-Metal wrote before the 64-word control vector.
 pub const LEGACY: Generation = Generation {
     name: "legacy",
     control: ControlLayout::WORDS32,

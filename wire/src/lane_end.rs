@@ -17,7 +17,7 @@
 //! A lane that no host reads while it is filled never turns. Its control word holds only the end.
 //!
 //! # Compatibility
-//! Upstream's `HOST_BUFFER_END_INDEX`, which counts words. Upstream's host can read a lane that has
+//! TT-Metal's `HOST_BUFFER_END_INDEX`, which counts words. TT-Metal's host can read a lane that has
 //! not turned.
 
 use crate::vector::VECTOR_WORDS;

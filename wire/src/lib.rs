@@ -2,7 +2,7 @@
 //!
 //! All data that a RISC writes into L1 and DRAM for a host is defined here and nowhere else: no
 //! other crate knows a bit position. The crate has no dependencies, needs no allocator and cannot
-//! fail: unknown values are kept as they are. "Upstream" is TT-Metal's own profiler.
+//! fail: unknown values are kept as they are.
 //!
 //! # Map
 //!
@@ -24,7 +24,7 @@
 //! | Which core gathers these records on the chip, and in which format? | [`relay`], [`frame`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |
-//! | What differs between upstream's versions? | [`generation`] |
+//! | What differs between TT-Metal's versions? | [`generation`] |
 //! | How does each variant of an enum get a label? | [`labelled!`] |
 //!
 //! # One run in a lane

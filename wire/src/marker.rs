@@ -23,7 +23,7 @@ pub const MARKER_WORDS: usize = 2;
 /// The header of an empty marker: a guaranteed slot not yet used, or padding.
 ///
 /// # Compatibility
-/// Upstream's reader ignores a pair whose header is this word, whatever its low word
+/// TT-Metal's reader ignores a pair whose header is this word, whatever its low word
 /// holds.
 pub const EMPTY_HEADER: u32 = 0x8000_0000;
 
@@ -37,7 +37,7 @@ pub struct HeaderLayout {
 impl HeaderLayout {
     /// 16 bits of id and 12 of time: what every released producer writes.
     pub const ID16_TIME12: Self = Self { time_high_bits: 12 };
-    /// 18 bits of id and 10 of time: proposed upstream.
+    /// 18 bits of id and 10 of time: proposed for TT-Metal, not released.
     pub const ID18_TIME10: Self = Self { time_high_bits: 10 };
 
     /// Returns the number of bits of a whole time stamp.

@@ -235,8 +235,8 @@ impl NocEventKind {
         )
     }
 
-    /// Returns the NoC counter whose value is in the event's [`NocTrailer`]; `None` if the value is
-    /// 0.
+    /// Returns the NoC counter whose value is in the event's [`NocTrailer`]; `None` if the trailer
+    /// has 0 in place of a counter.
     ///
     /// # Compatibility
     /// `createNocEventDstTrailer`.
@@ -566,7 +566,7 @@ mod tests {
     #[test]
     fn a_wait_has_no_target_and_a_strange_network_is_the_first() {
         let wait = |noc| LocalNocEvent::without_address(NocEventKind::SemaphoreWait, false, noc);
-        // From a capture of a Blackhole; upstream passes -1 as the number of the NoC.
+        // From a capture of a Blackhole; TT-Metal passes -1 as the number of the NoC.
         assert_eq!(wait(255).pack(), 264_982_319_071_004);
         assert_eq!(wait(1).pack() - wait(0).pack(), 1 << 40);
     }

@@ -22,7 +22,7 @@ impl PacketType {
 }
 
 crate::labelled! {
-    /// The packet types that upstream's producers write, in the order of their numbers. Labels are
+    /// The packet types that TT-Metal's producers write, in the order of their numbers. Labels are
     /// the names in the `type` column of a device log.
     ///
     /// Both sizes of data have the same name: a log line holds at most 64 bits of data.

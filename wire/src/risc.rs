@@ -1,12 +1,12 @@
 //! The processors of a core, their indices and the names that reports give them.
 //!
 //! # Compatibility
-//! Labels as in column 4 of upstream's `profile_log_device.csv`.
+//! Labels as in column 4 of TT-Metal's `profile_log_device.csv`.
 
 /// Number of RISCs of a Tensix core, and number of DRAM lanes that every core owns.
 ///
 /// # Compatibility
-/// Upstream's HAL: the largest processor count of any core kind on Wormhole and Blackhole.
+/// TT-Metal's HAL: the largest processor count of any core kind on Wormhole and Blackhole.
 pub const RISCS_PER_CORE: usize = 5;
 
 /// A kind of core that can be profiled.
@@ -53,7 +53,7 @@ impl CoreKind {
 }
 
 crate::labelled! {
-    /// A processor that writes markers, in the order of upstream's reports.
+    /// A processor that writes markers, in the order of TT-Metal's reports.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Risc {
         /// The data-movement core that starts the other RISCs and pushes their markers.

@@ -1,8 +1,8 @@
 //! Run headers: the four words at the start of a run, with core, RISC and program of its markers.
 //!
 //! ```text
-//! word 0  ID_HH  0                                      31 bits clear: no marker looks so
 //! word 0  ID_HH  0                                      bit 31 is clear, so this is no marker
+//! word 1  ID_HL  0
 //! word 2  ID_LH  31 .. 29 generation | 28 .. 13 trace counter | 12 .. 5 flat core id | 4 .. 0 RISC
 //! word 3  ID_LL  program id as launched
 //! ```
@@ -12,7 +12,7 @@
 //! earlier lanes.
 //!
 //! # Compatibility
-//! Upstream leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
+//! TT-Metal leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
 
 /// Size of a run header in words.
 pub const RUN_HEADER_WORDS: usize = 4;
@@ -35,7 +35,7 @@ impl IdPacking {
     /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs upstream's three fields; bits that do not fit their field are truncated.
+    /// Packs TT-Metal's three fields; bits that do not fit their field are truncated.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())
@@ -112,7 +112,7 @@ pub struct RunHeader {
     pub flat_id: u32,
     /// Number of trace replays that the core had seen; 0 outside of replays.
     pub trace_counter: u32,
-    /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if upstream's runtime wrote the
+    /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if TT-Metal's runtime wrote the
     /// run.
     pub generation: u32,
     /// Program id that the launch carried.

@@ -14,7 +14,7 @@
 //! `noc_debugging_metadata.hpp` of tt-metal 0.81.
 
 crate::labelled! {
-    /// Kind of a lock event, in the order of the kind numbers, from 0. Labels are upstream's names.
+    /// Kind of a lock event, in the order of the kind numbers, from 0. Labels are TT-Metal's names.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum LockEventKind {

@@ -49,7 +49,7 @@ pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
 pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
 /// Name of records of changes to a semaphore of other tiles.
 pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
-/// Suffix of the name under which upstream records a wait's key, inside the wait's zone.
+/// Suffix of the name under which TT-Metal records a wait's key, inside the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";
 
 /// Kind of a wait, by its number in this format. Unknown numbers are kept.

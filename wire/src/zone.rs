@@ -5,7 +5,7 @@
 //!
 //! # Compatibility
 //! `kernel_profiler.hpp` and `profiler.cpp`: 32-bit FNV-1a, folded by XOR of its halves. Bytes are
-//! unsigned, as on the device. Upstream's x86 host treats bytes as signed, so it does not find
+//! unsigned, as on the device. TT-Metal's x86 host treats bytes as signed, so it does not find
 //! names that contain bytes above 0x7F.
 
 /// The last field of every zone text.

@@ -18,14 +18,14 @@
 /// The runs of the next launch are prepared at the end of a launch, when no RISC waits. DEVICE_END
 /// holds the number of words in a RISC's vector, which is the index at which its next run begins.
 /// From the publication of a run until its launch ends, the high half of DEVICE_END holds the words
-/// of that run. Upstream's host reads L1 between launches, and so finds the same there as with
-/// upstream's firmware: a number of words.
+/// of that run. TT-Metal's host reads L1 between launches, and so finds the same there as with
+/// TT-Metal's firmware: a number of words.
 ///
 /// Nothing is pushed while a kernel runs. At a push, a lane takes either all accumulated runs or
 /// none of them.
 ///
 /// # Compatibility
-/// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, which writes one run header for
+/// PROFILER_OPT_DO_ACCUMULATE of TT-Metal's `kernel_profiler.hpp`, which writes one run header for
 /// all launches, stores the zones of firmware and kernels as records, and omits the ids, data and
 /// sums of programs, and the count of launches without kernels.
 

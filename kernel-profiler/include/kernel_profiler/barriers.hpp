@@ -1,6 +1,6 @@
 /// \file
 ///
-/// Waits at NoC barriers, measured through upstream's hook `RECORD_NOC_EVENT`.
+/// Waits at NoC barriers, measured through TT-Metal's hook `RECORD_NOC_EVENT`.
 ///
 /// A barrier's function calls the hook before the polling loop. As in waits.hpp, the hook declares
 /// objects with the names of the functions that the loop calls, so that each poll calls the object.
@@ -15,8 +15,8 @@
 /// A wait for posted writes counts as `NOC_WRITE_FLUSH`. Barriers for one transaction id count as
 /// barriers for all ids.
 ///
-/// Barriers are not measured in builds that record NoC events and include upstream's
-/// `noc_event_profiler.hpp` before this header, since upstream's hook then stays in effect.
+/// Barriers are not measured in builds that record NoC events and include TT-Metal's
+/// `noc_event_profiler.hpp` before this header, since TT-Metal's hook then stays in effect.
 ///
 /// # Compatibility
 /// `dataflow_api.h` of tt-metal 0.81: each barrier calls the hook once, before its loop and in the
@@ -163,7 +163,7 @@ struct LongBarrierWait {
     KERNEL_PROFILER_BARRIER_POLL(false, ncrisc_noc_nonposted_write_with_transaction_id_sent);
 #define KERNEL_PROFILER_NO_BARRIER(noc)
 
-// Function-like macros under upstream's names of the events that begin barriers. They expand only
+// Function-like macros under TT-Metal's names of the events that begin barriers. They expand only
 // before a parenthesis.
 #define READ_BARRIER_START(_) ~, KERNEL_PROFILER_READ_BARRIER
 #define WRITE_BARRIER_START(_) ~, KERNEL_PROFILER_WRITE_BARRIER
@@ -178,7 +178,7 @@ struct LongBarrierWait {
 #define KERNEL_PROFILER_SECOND_OF(...) KERNEL_PROFILER_SECOND(__VA_ARGS__)
 
 #if defined(RECORD_NOC_EVENT_IMPL_)
-/// Records an event as upstream does.
+/// Records an event as TT-Metal does.
 #define KERNEL_PROFILER_RECORD_NOC_EVENT(type, posted, noc)                     \
     {                                                                           \
         using NocEventType = KernelProfilerNocEventMetadata::NocEventType;      \
@@ -191,7 +191,7 @@ struct LongBarrierWait {
 #endif
 
 /// If `type` is the event of a barrier, measures the wait of the loop that follows in the block.
-/// Always records the event as upstream does.
+/// Always records the event as TT-Metal does.
 #undef RECORD_NOC_EVENT
 #define RECORD_NOC_EVENT(type, posted, noc)                                                 \
     KERNEL_PROFILER_SECOND_OF(type(~), KERNEL_PROFILER_NO_BARRIER, ~)(noc)                  \

@@ -1,15 +1,15 @@
 /// \file
 ///
-/// The choice between this header and upstream's header, depending on location and build options.
+/// The choice between this header and TT-Metal's header, depending on location and build options.
 ///
 /// - `KERNEL_PROFILER_IN_TT_METAL` is 1 if tt-metal's headers are on the include path.
-/// - `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that use upstream's header, which comes later
+/// - `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that use TT-Metal's header, which comes later
 ///   on the include path: profiler off, streaming, Quasar, the DRAM processor, trace-only,
-///   accumulate on dispatch cores, and the debug dump with upstream's host.
+///   accumulate on dispatch cores, and the debug dump with TT-Metal's host.
 /// - `KERNEL_PROFILER_IS_ACCUMULATING` is 1 if launches share pushes: see accumulate.hpp. In that
-///   mode, Ethernet cores push each launch separately, as with upstream's header.
+///   mode, Ethernet cores push each launch separately, as with TT-Metal's header.
 /// - `KERNEL_PROFILER_IS_STREAMING` is 1 if KERNEL_PROFILER_STREAM is defined: records leave the
-///   core while kernels run, and no launch is pushed. See stream.hpp; upstream's PROFILE_STREAMING
+///   core while kernels run, and no launch is pushed. See stream.hpp; TT-Metal's PROFILE_STREAMING
 ///   is a different mode.
 /// - `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC
 ///   waits for the host instead of dropping records: see stall.hpp.

@@ -1,11 +1,11 @@
 /// \file
 ///
-/// Words of the control vector and fields of markers and run headers, from upstream and from this
+/// Words of the control vector and fields of markers and run headers, from TT-Metal and from this
 /// project, with checks that they do not overlap.
 ///
-/// Names in upstream's `profiler_common.h` come from that file or, outside of tt-metal, from
+/// Names in TT-Metal's `profiler_common.h` come from that file or, outside of tt-metal, from
 /// profiler_common.hpp. This project's own words and bits are in constants.hpp. Compilation fails
-/// if upstream's list uses one of these words or has an unexpected structure.
+/// if TT-Metal's list uses one of these words or has an unexpected structure.
 ///
 /// # Compatibility
 /// `ControlBuffer`, `BufferIndex` and `PROFILER_ID_*` of `profiler_common.h`.
@@ -18,7 +18,7 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Returns true if upstream's list has a name for a word. The compiler prints a value without a
+/// Returns true if TT-Metal's list has a name for a word. The compiler prints a value without a
 /// name as a cast.
 template <ControlBuffer WORD>
 constexpr bool is_named() {
@@ -32,7 +32,7 @@ constexpr bool is_named() {
     return *value != '(' && !(*value >= '0' && *value <= '9');
 }
 
-/// Returns true if upstream's list names none of `COUNT` consecutive words.
+/// Returns true if TT-Metal's list names none of `COUNT` consecutive words.
 template <uint32_t FIRST, uint32_t COUNT = 1>
 constexpr bool are_free() {
     if constexpr (COUNT == 0) {
@@ -54,7 +54,7 @@ static_assert(
         are_free<LOST_EVENTS, RISCS_PER_CORE>() && are_free<LATE_RUNS, RISCS_PER_CORE - 1>(),
     "upstream's ControlBuffer names a word from 29 to 47, which this header uses");
 
-// Words that upstream's runtime and host use in modes that this header does not support.
+// Words that TT-Metal's runtime and host use in modes that this header does not support.
 static_assert(
     STALLED_IN_VAIN == TRACE_REPLAY_STATUS && CONSUMED == PROFILER_DISPATCH_CORE &&
         CONSUMED + 1 == DRAM_PROFILER_ADDRESS_BR_ER_0 && CONSUMED + 4 == DRAM_PROFILER_ADDRESS_T1_0 &&

@@ -42,7 +42,7 @@ struct FixedZone<timer_id, index, false> {
 
 }  // namespace detail
 
-/// Upstream's name of this zone in accumulate mode. profileScopeGuaranteed handles that mode, too.
+/// TT-Metal's name of this zone in accumulate mode. profileScopeGuaranteed handles that mode, too.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
 

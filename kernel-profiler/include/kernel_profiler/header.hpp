@@ -15,34 +15,34 @@
 /// # How to use it
 /// Put the folder `include` first on the include path, for both firmware and kernels, and build as
 /// before: the link line and all other files stay the same. The header needs C++17 with gcc 12 or
-/// newer, or clang. All names of upstream's header exist, and its options (`PROFILE_KERNEL` and
+/// newer, or clang. All names of TT-Metal's header exist, and its options (`PROFILE_KERNEL` and
 /// others) have the same meaning. Firmware and kernels of a chip must be built with the same
 /// header, since they share the variables described in ring.hpp and stream.hpp.
 ///
-/// Builds that this header does not support get upstream's own header, which comes later on the
+/// Builds that this header does not support get TT-Metal's own header, which comes later on the
 /// include path: see choice.hpp. Outside of tt-metal, see standalone.hpp, and define ARCH_WORMHOLE
 /// or ARCH_BLACKHOLE.
 ///
-/// # Differences from upstream's header
+/// # Differences from TT-Metal's header
 /// - Probes take fewer cycles and fewer bytes.
 /// - A record without room is counted, per RISC and kind. Runs that are not stored in DRAM are
 ///   counted, too. The host shows the losses. The end of an open zone always has room.
 /// - A push waits only for its own writes, up to a limit.
-/// - A lane in DRAM restarts only after the host has reported that it has read the lane. Upstream's
-///   host sends no such reports; with that host, lanes behave as with upstream's header.
+/// - A lane in DRAM restarts only after the host has reported that it has read the lane. TT-Metal's
+///   host sends no such reports; with that host, lanes behave as with TT-Metal's header.
 /// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel does not use the
 ///   fixed slots, which are reserved for names that end in FW and KERNEL.
 ///   `DeviceValidateProfiler(true)` keeps the other RISCs of the launch valid.
-/// - `DeviceZoneScopedNIf` honours its condition, as upstream's header does when it streams.
+/// - `DeviceZoneScopedNIf` honours its condition, as TT-Metal's header does when it streams.
 /// - A block may contain several zones.
-/// - Sums keep 32 bits, as with upstream's header. A total is written for each accumulator that was
+/// - Sums keep 32 bits, as with TT-Metal's header. A total is written for each accumulator that was
 ///   used, and its room is reserved at the first use. A total without room counts as a lost zone.
 /// - A quick push records its own zone, with its duration, at the beginning of the next run.
 /// - Waits for circular buffers and semaphores and at NoC barriers can be added up
 ///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and
 ///   without streaming: see waits.hpp and barriers.hpp.
 ///
-/// As in upstream's header, BRISC, idle Ethernet RISCs and a Blackhole's active Ethernet RISCs
+/// As in TT-Metal's header, BRISC, idle Ethernet RISCs and a Blackhole's active Ethernet RISCs
 /// push. A Wormhole's active Ethernet RISC only fills its ring.
 ///
 /// - In accumulate mode each launch keeps its program id, its data and its sums. A launch without
@@ -51,13 +51,13 @@
 ///   RISC waits, up to a time limit, for a host that reads meanwhile. The wait is recorded as a
 ///   zone: see stall.hpp.
 ///
-/// - With KERNEL_PROFILER_STREAM, which upstream does not have, records leave the core while its
+/// - With KERNEL_PROFILER_STREAM, which TT-Metal does not have, records leave the core while its
 ///   kernels run, on both chips: see stream.hpp.
 ///
-/// # Unsupported without upstream's header
-/// Without upstream's header on the include path there is no trace-only mode, no accumulate mode on
-/// dispatch cores or in the debug dump, no upstream streaming, and no support for headers of fabric
-/// packets.
+/// # Unsupported without TT-Metal's header
+/// Without TT-Metal's header on the include path there is no trace-only mode, no accumulate mode on
+/// dispatch cores or in the debug dump, no TT-Metal-style streaming, and no support for headers of
+/// fabric packets.
 ///
 /// # Zone names
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`. Its id is computed from the text at
@@ -177,7 +177,7 @@
         ::kernel_profiler::timeStampedData<KERNEL_PROFILER_ID(name), KERNEL_PROFILER_METADATA>(data);         \
     }
 
-/// Records 128 bits of data and the time; not in upstream's header.
+/// Records 128 bits of data and the time; not in TT-Metal's header.
 #define DeviceTimestampedData16B(name, first, second)                                                         \
     {                                                                                                         \
         KERNEL_PROFILER_SITE(name)                                                                            \
@@ -202,7 +202,7 @@
 #define DeviceProfilerInit()
 #endif
 
-/// Begins the envelope of a trace replay in trace-only mode, which only upstream's header has.
+/// Begins the envelope of a trace replay in trace-only mode, which only TT-Metal's header has.
 #define DeviceTraceOnlyProfilerInit() ::kernel_profiler::trace_only_init();
 
 /// Counts a trace replay.

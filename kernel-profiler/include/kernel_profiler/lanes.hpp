@@ -213,7 +213,7 @@ struct Place {
 KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
     const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
     const uint32_t position = can_turn ? end & TURN_MASK : end;
-    // In accumulate mode, upstream's host writes a 1 to the first CONSUMED word of dispatch cores.
+    // In accumulate mode, TT-Metal's host writes a 1 to the first CONSUMED word of dispatch cores.
     const uint32_t consumed = read_word(core + 4 * CONSUMED) & (DO_ACCUMULATE ? ~3u : ~0u);
     if (consumed > capacity) {
         return {position, 0, 0};

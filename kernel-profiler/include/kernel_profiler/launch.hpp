@@ -99,7 +99,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() {
     }
 }
 
-/// Does nothing: only upstream's header has trace-only mode.
+/// Does nothing: only TT-Metal's header has trace-only mode.
 KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
 
 namespace detail {

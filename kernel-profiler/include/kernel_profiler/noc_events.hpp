@@ -1,6 +1,6 @@
 /// \file
 ///
-/// NoC events, under the names of upstream's `noc_event_profiler.hpp`.
+/// NoC events, under the names of TT-Metal's `noc_event_profiler.hpp`.
 ///
 /// header.hpp includes this file outside of tt-metal, which has its own file. An event is
 /// timestamped data of 64 bits under the id 12345, which the format reserves for events. If a
@@ -13,15 +13,15 @@
 /// tiles and a counter of the NoC. Memory locks are then recorded under the id 23456.
 ///
 /// A kernel describes its fabric packets with RECORD_FABRIC_EVENT and the macros that follow it,
-/// which upstream does not have. RECORD_FABRIC_HEADER counts a packet as lost data, as this file
+/// which TT-Metal does not have. RECORD_FABRIC_HEADER counts a packet as lost data, as this file
 /// cannot parse the packet's header. tt-metal's own file can.
 ///
-/// The file also defines upstream names that record nothing here, because kernels may contain them.
+/// The file also defines TT-Metal names that record nothing here, because kernels may contain them.
 /// If an option requests their records, header.hpp stops the build.
 ///
 /// # Compatibility
 /// `event_metadata.hpp` of tt-metal 0.81: the numbers and the layout, with 12 bits for a payload.
-/// Older versions of upstream's reader give other meanings to the numbers from 30 on, read payloads
+/// Older versions of TT-Metal's reader give other meanings to the numbers from 30 on, read payloads
 /// of 8,192 bytes and more as posted events, and read posted events as non-posted.
 
 #pragma once
@@ -210,7 +210,7 @@ constexpr uint64_t lock_event(NocDebugEventType type, uint32_t address, uint32_t
 }  // namespace detail
 }  // namespace kernel_profiler
 
-/// Upstream's struct for the types of locks.
+/// TT-Metal's struct for the types of locks.
 struct NocDebuggingEventMetadata {
     using NocDebugEventType = ::kernel_profiler::NocDebugEventType;
 };

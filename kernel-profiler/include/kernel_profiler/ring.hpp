@@ -3,7 +3,7 @@
 /// A RISC's own ring of markers: its state, and the hot paths that fill it.
 ///
 /// # State
-/// The state is kept in upstream's variables only. The firmware of each RISC defines them in its
+/// The state is kept in TT-Metal's variables only. The firmware of each RISC defines them in its
 /// local RAM, and kernels are linked against them. C++ and Rust share them.
 ///
 /// | variable | symbol | meaning |

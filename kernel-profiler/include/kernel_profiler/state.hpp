@@ -21,12 +21,12 @@ constexpr bool DO_SUM = true;
 constexpr bool DO_SUM = false;
 #endif
 
-// Names with which upstream's other headers query the mode; this header supports only the first
+// Names with which TT-Metal's other headers query the mode; this header supports only the first
 // mode.
 constexpr bool TRACE_ON_TENSIX = false;
 constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
 
-/// True if NoC events have addresses, under the name that upstream's `noc_event_profiler.hpp` uses.
+/// True if NoC events have addresses, under the name that TT-Metal's `noc_event_profiler.hpp` uses.
 /// Events have addresses in the debug dump, and if PROFILE_NOC_EVENTS is 3.
 #if defined(PROFILE_NOC_EVENTS)
 constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 2;
@@ -34,11 +34,11 @@ constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_N
 constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
 #endif
 
-/// Word indices from the clock's base, under upstream's names.
+/// Word indices from the clock's base, under TT-Metal's names.
 constexpr int WALL_CLOCK_LOW_INDEX = 0;
 constexpr int WALL_CLOCK_HIGH_INDEX = 1;
 
-/// How much free room a record must leave: records of dispatch kernels leave headroom.
+/// Free room that a record must leave: records of dispatch kernels leave headroom.
 enum class DoingDispatch {
     /// Must leave the headroom free.
     DISPATCH,

@@ -208,7 +208,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() {
 /// Counts a trace replay.
 KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() { traceCount = traceCount + 1; }
 
-/// Does nothing: only upstream's header has trace-only mode.
+/// Does nothing: only TT-Metal's header has trace-only mode.
 KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
 
 /// Ends a launch on this RISC.

@@ -4,7 +4,7 @@
 
 #pragma once
 
-// Upstream's header includes these files, and files that include that header rely on this.
+// TT-Metal's header includes these files, and files that include that header rely on this.
 #if defined(COMPILE_FOR_NCRISC) || defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_ERISC) || \
     defined(COMPILE_FOR_IDLE_ERISC) || defined(COMPILE_FOR_AERISC)
 #define KERNEL_PROFILER_HAS_NOC 1
@@ -31,7 +31,7 @@ constexpr uint32_t PROFILER_FULL_HOST_VECTOR_SIZE_PER_RISC = PROFILER_FULL_HOST_
 namespace detail {
 
 /// Returns true on the RISC that collects the records of all RISCs of its core and pushes them. As
-/// in upstream's header, a Wormhole's active Ethernet RISC, which is built without
+/// in TT-Metal's header, a Wormhole's active Ethernet RISC, which is built without
 /// COMPILE_FOR_AERISC, publishes its ring and pushes nothing.
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_aggregator() {
 #if defined(COMPILE_FOR_BRISC)

@@ -1,6 +1,6 @@
 /// \file
 ///
-/// Waits of kernels, measured through upstream's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and
+/// Waits of kernels, measured through TT-Metal's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and
 /// `SYNC_SIGNAL_NOC_ADDR`.
 ///
 /// NoC barriers have a separate hook: see barriers.hpp.

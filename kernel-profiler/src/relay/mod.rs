@@ -91,7 +91,7 @@ struct Gatherer<'a, P: ?Sized> {
     /// Number of bytes pushed to the ring so far, modulo 2^32.
     pushed: u32,
     /// Number of bytes in the ring that the host may read, modulo 2^32. `read` is the number of
-    /// bytes that it has read.
+    /// bytes that the host has read.
     written: u32,
     read: u32,
     sequence: u32,
