@@ -13,8 +13,7 @@ use kernel_profiler::device_timestamped_data;
 /// `launch` must point to the launch's words: see `work::word`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kernel_main(launch: *const u32, _risc: u32) {
-    // SAFETY: `launch` points to the launch's words, which contain the argument count and the
-    // arguments.
+    // SAFETY: the words of a launch contain the argument count and the arguments.
     let word = |index| unsafe { work::word(launch, index) };
     let iterations = if word(3) > 0 { word(4) } else { 3 };
     for i in 0..iterations {

@@ -100,7 +100,8 @@ impl Explanation {
     }
 
     /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
-    /// lanes at once. The returned recording contains its lanes only in the second case.
+    /// lanes at once. The returned recording contains its lanes only if all of them were needed at
+    /// once.
     ///
     /// # Errors
     /// Returns an error if records beyond the memory limit cannot be written to the temporary file

@@ -28,7 +28,8 @@ impl LostRuns {
     /// Collects the losses of a ledger.
     ///
     /// A loss of whole launches without a known program affects the loss windows of its lane.
-    /// Losses without data records are left out, because waits and signals are recorded as data.
+    /// Losses that cannot contain data records are left out, because waits and signals are recorded
+    /// as data.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {

@@ -74,7 +74,7 @@ impl Change {
     /// Returns true if B is slower than A by more than `percent` percent, and the change is not
     /// within the variation between repetitions.
     ///
-    /// A change that was not tested also counts: A or B has only one repetition.
+    /// A change that was not tested, because A or B has only one repetition, also counts.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent

@@ -22,7 +22,7 @@ pub struct Advice {
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Time that capturing traces could save in the gaps before these ops, in us.
+    /// Time that capturing traces could save in the gaps before the ops in `high_gap_ids`, in us.
     pub gap_saving_us: f64,
     /// `gap_saving_us` as a percentage of the time of all rows.
     pub gap_saving_percent: Option<f64>,

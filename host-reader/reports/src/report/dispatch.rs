@@ -40,7 +40,7 @@ pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
     risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
 
-/// One zone start, zone end or data record of a dispatch core, as a row of the device log.
+/// One record of a dispatch core, as a row of a device log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DispatchRow {
     pub(super) time: u64,
