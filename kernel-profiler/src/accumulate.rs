@@ -25,9 +25,9 @@
 //! RISC's runs or none of them.
 //!
 //! # Compatibility
-//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`. Unlike this mode, it writes one run
-//! header for all launches, stores the zones of firmware and kernels as records, and omits program
-//! ids.
+//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`. TT-Metal's mode differs: it writes one
+//! run header for all launches, stores the zones of firmware and kernels as records, and omits
+//! program ids.
 
 use crate::{
     flush::{GUARANTEED_WORDS, PUBLICATION_POLLS},

@@ -61,8 +61,8 @@ macro_rules! device_zone_scoped_if {
 /// Records the firmware's zone around a whole launch: begins the launch here; at the end of the
 /// enclosing block, ends the launch and pushes its records.
 ///
-/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`; with
-/// any other name, the macro records an ordinary zone, as kernels need.
+/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`. With
+/// any other name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.

@@ -9,10 +9,10 @@
 //!
 //! A lane is filled from its first word on. If a run does not fit after the end, and the host has
 //! read more words at the beginning of the lane than the run needs, the run is written at the
-//! beginning: the lane has turned (wrapped around). The field `turned at` keeps the end that the
-//! lane had before. From then on, the new end stays below the first word that the host has not
-//! read. So a read position beyond the end belongs to a host that has not wrapped around yet; any
-//! other read position belongs to a host that has.
+//! beginning: the lane has turned (wrapped around). The field `turned at` keeps the lane's end from
+//! before the turn. After the turn, the end stays below the first word that the host has not read.
+//! So a read position beyond the end means that the host has not wrapped around yet; any other read
+//! position means that it has.
 //!
 //! A lane that no host reads while it is filled never turns. Its control word holds only the end.
 //!

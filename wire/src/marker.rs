@@ -23,8 +23,7 @@ pub const MARKER_WORDS: usize = 2;
 /// The header of an empty marker: a guaranteed slot not yet used, or padding.
 ///
 /// # Compatibility
-/// TT-Metal's reader ignores a pair whose header is this word, whatever its low word
-/// holds.
+/// TT-Metal's reader ignores a pair whose header is this word, whatever the low word is.
 pub const EMPTY_HEADER: u32 = 0x8000_0000;
 
 /// Division of a header word into id and time.

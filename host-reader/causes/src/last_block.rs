@@ -21,15 +21,17 @@ const FEWEST_POPS: u64 = 4;
 /// sets the pace, it still has the previous block to process, so its end follows by almost twice
 /// that time.
 ///
-/// If the packer is held up, both halves of the math's destination are full. The packer then ends
-/// two steps after the math has started its last block. So the math's work for one block is at most
-/// `to_math`, and at most two steps minus `to_packer`.
+/// A step is the time from one block to the next. If the packer is held up, both halves of the
+/// math's destination register are full. The packer then ends two steps after the math has started
+/// its last block. So the math's work for one block is at most `to_math`, and at most two steps
+/// minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
     /// Cycles from the core's first start to its last end.
     window: f64,
-    /// Length of a step at the end of the kernel, relative to a step in the known part. It is below
-    /// 1 after lost records, because a record for a full ring takes no time to write.
+    /// Length of a step at the end of the kernel, divided by the length of a step in the known
+    /// part. It is below 1 if records were lost: once the ring is full, no time is spent on
+    /// records.
     late_part: f64,
     /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,

@@ -70,8 +70,9 @@ const fn may_hold_waits(totals: &LossTotals) -> bool {
 
 /// Returns the runs from the first to the last launch of a span.
 ///
-/// If the lane has no run of the first or last program, that program may have been launched before
-/// or after all runs of the lane.
+/// If the lane has no run of the first program, the range starts at the lane's first run. If the
+/// lane has no run of the last program, the range ends at the lane's last run. The missing program
+/// may have been launched before or after all runs of the lane.
 fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     let first = lane.runs.iter().position(|run| run.program == span.first);
     let last = lane.runs.iter().rposition(|run| run.program == span.last);

@@ -52,8 +52,8 @@ pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
 
 /// Returns the use of the stages without the cost of records of individual waits.
 ///
-/// The other stages waited while the busiest stage wrote its records, so the op took longer by that
-/// time.
+/// The other stages waited while the busiest stage wrote its records. Without records, the op would
+/// have been shorter by that time.
 pub(crate) fn without_records(
     movers: [Option<MoverUse>; 2],
     math: Option<StageUse>,
@@ -127,7 +127,7 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
 /// Returns the cycles that a run spent writing records of individual waits and signals. The
 /// measured cost of the RISC's probes is used; the result is 0 if that cost was not measured.
 ///
-/// [`has_unmeasured_records`] reports costs that were not measured.
+/// [`has_unmeasured_records`] returns true if a cost was not measured.
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     let measured = view.costs.cost(run.lane.chip_id, run.lane.risc);
     let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };

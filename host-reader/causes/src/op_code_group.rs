@@ -114,7 +114,7 @@ impl OpCodeGroup {
             noc_percent: None,
             is_noc_lower_bound: false,
             bound: None,
-            // The sum of no floats is -0.0.
+            // `Iterator::sum` would return -0.0 for no items, which would be printed.
             idle_cores_ns: idle.fold(0.0, |sum, ns| sum + ns),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),

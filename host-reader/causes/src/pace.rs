@@ -1,14 +1,15 @@
 //! Pace of an op: the use of reader, math and writer, and the stage that sets the pace (the pacer).
 //!
-//! A RISC that moves data is idle while it waits for others. The unpacking TRISC runs ahead of the
-//! math, so its waits are only an upper bound of the time in which the math starves: with a reader
-//! exactly as fast as the math, the unpacker waits 69 % of the time, but the math never starves.
-//! The last block shows how long the math takes for one block: from the end of the unpacker to the
-//! end of the math.
+//! A RISC that moves data is idle while it waits for others, so its waits show the use of its
+//! stage. The unpacking TRISC runs ahead of the math. Its waits are therefore only an upper bound
+//! of the time in which the math has no input: with a reader exactly as fast as the math, the
+//! unpacker waits 69 % of the time, but the math always has input. The use of the math is measured
+//! at the last block instead: the time from the end of the unpacker to the end of the math is the
+//! time that the math takes for one block.
 //!
 //! A RISC that waits for another core's semaphore passes on data from that core, so its stage does
-//! not wait for a stage of its own core. If only sums were recorded, the RISC that signals a
-//! semaphore is unknown. The use then has a lower and an upper bound.
+//! not wait for a stage of its own core. If only sums of waits were recorded, it is unknown which
+//! RISC signals a semaphore. The use of the stage then has a lower and an upper bound.
 
 use crate::{
     math_use::{LastBlocks, kind_percent, math_use},
@@ -85,19 +86,20 @@ impl Pace {
         movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
     }
 
-    /// Returns true if no stage is known to work long enough to set the pace.
+    /// Returns true if the lower bound of each stage's use is below the use of a stage that sets
+    /// the pace.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
     }
 
-    /// Returns true if no stage leads and no stage waits for another one at each block.
+    /// Returns true if no stage leads, and the stages do not take turns.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         self.is_level() && self.turns_percent() < TURNS.value
     }
 
-    /// Returns true if two stages take turns and overlapping them would gain more than a faster
+    /// Returns true if two stages take turns, and overlapping the two would gain more than a faster
     /// stage.
     #[must_use]
     pub fn takes_turns(&self) -> bool {
@@ -107,8 +109,10 @@ impl Pace {
         !is_open && turns >= TURNS.value && is_most
     }
 
-    /// Returns the share of the time in which every stage waits for another one, except while the
-    /// pipeline fills and drains; 0 if unknown.
+    /// Returns the share of the time in which every stage waits for another one, in percent; 0 if
+    /// unknown.
+    ///
+    /// The time in which the pipeline fills and drains does not count.
     #[must_use]
     pub fn turns_percent(&self) -> f64 {
         let used = self.stage(self.pacer).map_or(100.0, |of| of.at_most_percent);
@@ -186,10 +190,11 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 
 /// Returns the slowest of a core's engines.
 ///
-/// If the math waits for the unpacker at the end of an op, it ends later than the unpacker by the
-/// time that it needs for one block, which is shorter than a step. A packer that lags behind the
-/// math ends later than the math by more than a step. If the counter shows that the math works all
-/// the time, the math itself is the slowest engine.
+/// If the math waits for the unpacker at the end of an op, the math ends later than the unpacker by
+/// the time that the math needs for one block. This time is shorter than a step, which is the time
+/// from one block to the next. A packer that lags behind the math ends later than the math by more
+/// than a step. If the counter shows that the math works all the time, the math itself is the
+/// slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);

@@ -117,8 +117,8 @@ pub(crate) fn critical_path(
 
 /// Divisor n: the path is walked but not counted in the last 1/n of each window.
 ///
-/// It is unknown which RISC determines the end of a window. Some blocks earlier, the paths from all
-/// RISCs are the same.
+/// It is unknown which RISC determines the end of a window. Some blocks before that end, the paths
+/// from all RISCs coincide.
 const SETTLING_PART: u64 = 4;
 
 /// Finds the critical path of an op whose individual waits are known only in some parts. The result

@@ -172,7 +172,7 @@ fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
         let ns = limit_ns(*row)? * 100.0 / speed_percent;
         Some((row.1 - ns).max(0.0))
     });
-    // The sum of no floats is -0.0.
+    // `Iterator::sum` would return -0.0 for no items, which would be printed.
     saved.fold(0.0, |sum, ns| sum + ns)
 }
 

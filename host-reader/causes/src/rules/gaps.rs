@@ -195,8 +195,8 @@ impl Waiting {
         }
     }
 
-    /// Returns a text about the cost of launches: gaps before them, and firmware around their
-    /// kernels.
+    /// Returns a text about the cost of launches: the gaps before launches, and the firmware time
+    /// around kernels.
     fn launches(&self) -> String {
         let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
         let gaps = match (gaps.len(), median(gaps)) {

@@ -86,8 +86,9 @@ fn launches_of(ops: &mut DeviceOps, chip_id: u64) -> Vec<&mut DeviceOp> {
 }
 
 /// Adds the dispatch durations of each op in `work` to the launch at the index returned by
-/// `position_of`. Returns the number of ops for which no launch was found. A later op with the same
-/// id replaces the durations of an earlier one.
+/// `position_of`. Returns the number of ops for which no launch was found.
+///
+/// A later op with the same id replaces the durations of an earlier one.
 fn set_durations(
     launches: &mut [&mut DeviceOp],
     work: Vec<DispatchOp>,
@@ -167,9 +168,10 @@ impl Programs {
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the index of an op's launch. If several programs have the same low bits, the op
-    /// belongs to the next of these programs to begin, unless too many other programs begin before
-    /// it.
+    /// Returns the index of an op's launch; `None` if it is unknown.
+    ///
+    /// If several programs have the same low bits, the op belongs to the one that begins next. If
+    /// half as many launches as there are short ids begin before it, the launch is unknown.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();
