@@ -64,19 +64,19 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 /// memory addresses and overrides `control_place` and `vector_place`. In other ports, a place is a
 /// byte offset in the control vector followed by the vectors, see [`word_at`].
 pub trait Memory {
-    /// Reads the word at a place.
+    /// Reads the word at the address `place`.
     fn load(&mut self, place: u32) -> u32;
 
-    /// Writes the word at a place.
+    /// Writes the word at the address `place`.
     fn store(&mut self, place: u32, value: u32);
 
-    /// Returns the place of word `index` of the control vector.
+    /// Returns the address of word `index` of the control vector.
     fn control_place(&self, index: usize) -> u32 {
         word_count(index) * 4
     }
 
-    /// Returns the place of word 0 of the L1 vector of the RISC `risc_index`. The places of the
-    /// other words follow in steps of 4.
+    /// Returns the address of word 0 of the L1 vector of the RISC `risc_index`. The addresses of
+    /// the other words follow in steps of 4.
     fn vector_place(&self, risc_index: usize) -> u32 {
         self.control_place(CONTROL.word_count) + word_count(risc_index * VECTOR_WORDS) * 4
     }
@@ -198,16 +198,16 @@ pub trait Port: Clock + Memory + Noc {
     /// any other.
     fn risc_count(&self) -> usize;
 
-    /// Returns the place of the control word whose index is this RISC's index.
+    /// Returns the address of the control word whose index is this RISC's index.
     ///
     /// In a block of control words with one word per RISC that begins at index `first`, this RISC's
-    /// word is at this place plus `4 * first`.
+    /// word is at this address plus `4 * first`.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
     }
 
-    /// Returns the place of word 0 of this RISC's own vector.
+    /// Returns the address of word 0 of this RISC's own vector.
     #[inline(always)]
     fn own_vector(&self) -> u32 {
         self.vector_place(self.risc_index())

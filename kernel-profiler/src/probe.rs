@@ -187,7 +187,7 @@ pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool))
     }
 }
 
-/// See [`State::validate`].
+/// Sets which RISCs run a kernel in this launch; see [`State::validate`].
 #[inline(always)]
 pub fn validate<E: LaunchEnables>(enables: impl FnOnce() -> E) {
     let enables = enables();
@@ -200,7 +200,7 @@ pub fn validate<E: LaunchEnables>(enables: impl FnOnce() -> E) {
     });
 }
 
-/// See [`State::set_counter`].
+/// Sets the program id of this launch; see [`State::set_counter`].
 #[inline(always)]
 pub fn set_counter(program_id: impl FnOnce() -> u32) {
     let program_id = program_id();
@@ -213,19 +213,19 @@ pub fn set_counter(program_id: impl FnOnce() -> u32) {
     });
 }
 
-/// See [`State::init_profiler`].
+/// Initialises the profiler when the firmware boots; see [`State::init_profiler`].
 #[inline(always)]
 pub fn init_profiler() {
     with(|state, port| state.init_profiler(port));
 }
 
-/// See [`State::increment_trace_count`].
+/// Counts a trace replay; see [`State::increment_trace_count`].
 #[inline(always)]
 pub fn increment_trace_count() {
     with(|state, port| state.increment_trace_count(port));
 }
 
-/// See [`State::init_trace_only`].
+/// Begins the envelope of a trace replay; see [`State::init_trace_only`].
 #[inline(never)]
 pub fn init_trace_only() {
     with(|state, port| state.init_trace_only(port));

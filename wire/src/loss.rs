@@ -39,11 +39,11 @@ impl LossKind {
 /// as one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LossCounts {
-    /// Lost zones.
+    /// Number of lost zones.
     pub zones: u32,
-    /// Lost timestamped data of both sizes.
+    /// Number of lost timestamped data records, of either size.
     pub data: u32,
-    /// Lost events.
+    /// Number of lost events.
     pub events: u32,
 }
 

@@ -56,9 +56,9 @@ crate::labelled! {
     /// A processor that writes markers, in the order of TT-Metal's reports.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Risc {
-        /// The data-movement core that starts the other RISCs and pushes their markers.
+        /// The data-movement processor that starts the other RISCs and pushes their markers.
         Brisc = "BRISC",
-        /// The second data-movement core.
+        /// The second data-movement processor.
         Ncrisc = "NCRISC",
         /// The compute processor for unpacking.
         Trisc0 = "TRISC_0",
@@ -66,7 +66,7 @@ crate::labelled! {
         Trisc1 = "TRISC_1",
         /// The compute processor for packing.
         Trisc2 = "TRISC_2",
-        /// The core of an Ethernet tile.
+        /// The processor of an Ethernet tile.
         Erisc = "ERISC",
         /// All RISCs of a Tensix core as one lane (trace-only mode).
         TensixAggregate = "TENSIX_RISC_AGG",

@@ -114,9 +114,9 @@ impl Code {
 /// A cell: two words of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// Code and field.
+    /// First word: the code in the upper half and the field in the lower half.
     pub head: u32,
-    /// Value.
+    /// Second word: the value.
     pub value: u32,
 }
 
@@ -186,7 +186,7 @@ pub struct LaunchCell {
     pub program: u32,
     /// Number of trace replays that the core has seen, modulo 2^16.
     pub trace_counter: u16,
-    /// Bits 32 to 47 of the time.
+    /// Bits 32 to 47 of the time of the launch's record.
     pub time_high: u16,
 }
 

@@ -160,7 +160,7 @@ pub struct WaitTotal {
 }
 
 impl WaitTotal {
-    /// Returns the record's data.
+    /// Encodes the total as the data of a record.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         [first_word(self.kind, self.key), self.cycles as u64 | (self.waits as u64) << 32]
@@ -192,7 +192,7 @@ pub struct BlockedWait {
 }
 
 impl BlockedWait {
-    /// Returns the record's data.
+    /// Encodes the wait as the data of a record.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         [first_word(self.kind, self.key), self.cycles as u64]
@@ -306,7 +306,7 @@ const PERIOD_SHIFT: u32 = 25;
 const LOG2_MASK: u32 = 31;
 
 impl WindowedWait {
-    /// Returns the record's data.
+    /// Encodes the wait as the data of a record.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         let SyncWindows { length_log2, period_log2 } = self.windows;
@@ -398,7 +398,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Returns the record's data.
+    /// Encodes the signal as the data of a record.
     #[must_use]
     pub const fn to_data(self) -> u64 {
         match self {

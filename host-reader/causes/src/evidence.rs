@@ -96,7 +96,7 @@ impl ZoneSum {
 /// Evidence of one run of one lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunEvidence {
-    /// First start and last end of the kernel zones; `None` if either is missing.
+    /// First start and last end of the kernel zones, in cycles; `None` if either is missing.
     pub(crate) kernel: Option<(u64, u64)>,
     /// Number of zones that began in the run, without the zones of firmware, kernel and waits.
     pub(crate) zone_count: u32,

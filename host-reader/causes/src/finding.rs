@@ -128,7 +128,7 @@ pub struct Finding {
     pub sentence: String,
     /// Figure that has reached the threshold, in the threshold's unit.
     pub figure: f64,
-    /// Name of the threshold.
+    /// Name of the threshold that the figure has reached.
     pub threshold: &'static str,
     /// Location of the cause.
     pub place: Place,

@@ -89,7 +89,7 @@ struct CoreSums {
     /// Cycles in which the RISC was blocked by RISCs that may belong to its own core or to another
     /// one.
     undecided: u64,
-    /// Cycles at barriers.
+    /// Cycles in which the RISC waited at NoC barriers.
     barriers: u64,
     /// Cycles in which the RISC was blocked by RISCs of other cores.
     other_cores: u64,

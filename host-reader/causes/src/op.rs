@@ -26,7 +26,7 @@ use wire::Risc;
 pub(crate) struct CoreRun<'a> {
     pub(crate) lane: LaneId,
     pub(crate) evidence: &'a RunEvidence,
-    /// End of the run's kernel, even if the evidence ends earlier.
+    /// Cycle at which the run's kernel ended, even if the evidence ends earlier.
     pub(crate) kernel_end: Option<u64>,
 }
 
@@ -258,7 +258,7 @@ pub struct SetupShare {
     /// RISC with the largest share.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: wire::Risc,
-    /// Core of that RISC.
+    /// Core of this RISC, as column and row on the NoC-0 grid.
     pub core: (u16, u16),
     /// Index of the name of one of the setup zones.
     #[serde(skip)]

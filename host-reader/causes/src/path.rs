@@ -38,7 +38,7 @@ pub struct PathStep {
     /// RISC of the core.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Kind of work or wait.
+    /// Kind of the step.
     pub kind: StepKind,
     /// Start, in cycles of the chip's reference clock.
     pub start_cycle: u64,
@@ -56,7 +56,7 @@ pub struct PathShare {
     /// RISC of the core.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Kind of work or wait.
+    /// Kind of the steps.
     pub kind: StepKind,
     /// Cycles of these steps on the path.
     pub cycles: u64,

@@ -27,7 +27,7 @@ pub struct Phase {
     pub path: Vec<String>,
     /// Origin of the phase.
     pub origin: PhaseOrigin,
-    /// Number of intervals.
+    /// Number of intervals that form the phase.
     pub count: u64,
     /// Total length of the intervals on the host in nanoseconds.
     pub host_ns: u64,

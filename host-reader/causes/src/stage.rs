@@ -24,9 +24,9 @@ pub struct StageUse {
     /// RISC of the stage. For the math, it is the RISC that controls the arithmetic.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Lower bound of the use.
+    /// Lower bound of the use, in percent of the time.
     pub at_least_percent: f64,
-    /// Upper bound of the use.
+    /// Upper bound of the use, in percent of the time.
     pub at_most_percent: f64,
     /// Share of the stage's kernel time at NoC barriers.
     pub barrier_percent: f64,

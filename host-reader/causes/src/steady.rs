@@ -84,9 +84,9 @@ pub(crate) struct Apart {
     pub(crate) part: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
-    /// Gaps before the part's first op.
+    /// Gaps before the first op of the steady part.
     pub(crate) gaps_before_ns: Vec<f64>,
-    /// Sum of all gaps.
+    /// Sum of all gaps of the recording.
     pub(crate) gaps_ns: f64,
     /// Number of iterations; 0 if unknown.
     pub(crate) iteration_count: usize,

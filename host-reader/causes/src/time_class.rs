@@ -46,16 +46,17 @@ pub struct ClassShare {
     pub cycles: f64,
     /// Nanoseconds; `None` if the clock's frequency is unknown.
     pub ns: Option<f64>,
-    /// Percentage of the whole with one decimal. All percentages add up to 100.0.
+    /// Share of the class in percent of the period, with one decimal. The shares of all classes add
+    /// up to 100.0.
     pub percent: f64,
 }
 
 /// Time in which compute and data movement overlapped, in percent of the kernel time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Overlap {
-    /// Lower bound of the share.
+    /// Lower bound of the overlap.
     pub at_least_percent: f64,
-    /// Upper bound of the share.
+    /// Upper bound of the overlap.
     pub at_most_percent: f64,
 }
 

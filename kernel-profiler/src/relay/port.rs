@@ -48,9 +48,9 @@ pub enum Outlet {
 /// A request to a NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The other tile, in the form that [`wire::relay::setup`] uses.
+    /// Coordinates of the other tile, in the format of [`wire::relay::setup`].
     pub tile: u32,
-    /// Address in the other tile.
+    /// Address in the memory of the other tile.
     pub remote: u32,
     /// Address in the L1 of the gatherer's core.
     pub local: u32,

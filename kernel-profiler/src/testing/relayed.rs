@@ -88,9 +88,9 @@ struct World {
     ends_at: u32,
     /// True if the relay dies without ending properly.
     dies: bool,
-    /// The host reads once in this many steps; 0 for never.
+    /// Mean number of steps between two reads of the host; 0 if the host never reads.
     host_period: u32,
-    /// Step in which a host zeroes the named control vector; 0 for never.
+    /// Steps in which a host zeroes the control vector of the relay and of a producer; 0 for never.
     zeroes_own_at: u32,
     zeroes_producer_at: u32,
     found: Found,

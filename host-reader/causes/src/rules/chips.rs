@@ -54,7 +54,7 @@ pub(super) const COMPARE_CHIPS: &str = "compare its clock, its harvested cores, 
 /// Slowest chip in one launch.
 struct Slow<'a> {
     op: &'a OpCauses,
-    /// Length on that chip, divided by the mean over the other chips.
+    /// Length of the op on this chip, divided by the mean length on the other chips.
     ratio: f64,
     chip_count: usize,
 }

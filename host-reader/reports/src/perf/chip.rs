@@ -25,9 +25,9 @@ pub struct ChipFacts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no architecture `{name}`; choose from {known}")]
 pub struct UnknownArch {
-    /// Requested name.
+    /// Name that was requested.
     pub name: String,
-    /// Known names.
+    /// Names of the architectures in the table, as text.
     pub known: String,
 }
 

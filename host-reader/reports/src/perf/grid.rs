@@ -24,7 +24,7 @@ impl Cell {
 pub(super) struct Grid {
     titles: Vec<&'static str>,
     pub(super) rows: Vec<Vec<Cell>>,
-    /// Row after the last separator.
+    /// Row of totals, after the last separator.
     total: Option<Vec<Cell>>,
     widths: Vec<usize>,
     is_coloured: bool,

@@ -33,7 +33,7 @@ pub enum RepetitionRule {
 pub struct OpStatistics {
     /// Id of the op's first row.
     pub first_id: u64,
-    /// Position in an iteration, from 0; `None` if the rows do not repeat.
+    /// Position of the op in an iteration, from 0; `None` if the rows do not repeat.
     pub position: Option<usize>,
     /// Op code as in the file.
     pub op_code: String,

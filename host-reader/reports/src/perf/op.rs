@@ -89,7 +89,7 @@ pub struct OpReport {
     pub device_time_us: Option<f64>,
     /// Time since the end of the previous op.
     pub op_to_op_gap_us: Option<f64>,
-    /// Number of cores used.
+    /// Number of cores that the op used.
     pub core_count: Option<u64>,
     /// Number of cores available to the op.
     pub available_core_count: Option<u64>,
@@ -113,7 +113,7 @@ pub struct OpReport {
     pub input_datatypes: [Option<Arc<str>>; 2],
     /// True if the weights are sharded over DRAM banks.
     pub is_dram_sharded: bool,
-    /// Memory of the first input.
+    /// Memory and layout of the first input.
     pub input_0_memory: Option<Arc<str>>,
     /// Block sizes with which a matmul was configured.
     pub blocks: ProgramBlocks,

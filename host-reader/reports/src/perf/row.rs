@@ -18,7 +18,7 @@ pub struct Tensor {
     pub sides: [Option<u64>; 4],
     /// Element type; `None` if there is no tensor.
     pub datatype: Option<Arc<str>>,
-    /// Memory and layout.
+    /// Memory and layout of the tensor.
     pub memory: Option<Arc<str>>,
 }
 
@@ -57,7 +57,7 @@ pub struct OpRow {
     pub attributes: Arc<str>,
     /// Math fidelity as text.
     pub math_fidelity: Arc<str>,
-    /// Number of cores used.
+    /// Number of cores that the op used.
     pub core_count: Option<u64>,
     /// Number of cores available to the op.
     pub available_cores: Option<u64>,

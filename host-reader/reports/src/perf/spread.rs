@@ -5,15 +5,15 @@
 pub struct Spread {
     /// Number of measurements.
     pub count: usize,
-    /// Mean.
+    /// Mean of the measurements.
     pub mean: f64,
     /// Sample standard deviation; `None` for a single measurement.
     pub std: Option<f64>,
-    /// Minimum.
+    /// Smallest measurement.
     pub min: f64,
-    /// Median.
+    /// Median of the measurements.
     pub median: f64,
-    /// Maximum.
+    /// Largest measurement.
     pub max: f64,
 }
 

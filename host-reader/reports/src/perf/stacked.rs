@@ -18,24 +18,24 @@ pub enum StackBy {
 /// Ops of one kind.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct StackedOps {
-    /// Key of the group.
+    /// Key of the group, as chosen by [`StackBy`].
     pub op_code: String,
     /// Device number, if devices are separate.
     pub device: Option<u64>,
     /// Percentage of the device time without gaps. If devices are separate, it is the percentage of
     /// the time of `device`.
     pub total_percent: f64,
-    /// Sum of device times.
+    /// Sum of the ops' device times.
     pub device_time_us: f64,
     /// Number of ops.
     pub op_count: u64,
     /// Category of the first op.
     pub category: &'static str,
-    /// Minimum FLOPs %.
+    /// Minimum of the ops' FLOPs %.
     pub min_flops_percent: Option<f64>,
-    /// Maximum FLOPs %.
+    /// Maximum of the ops' FLOPs %.
     pub max_flops_percent: Option<f64>,
-    /// Mean FLOPs %.
+    /// Mean of the ops' FLOPs %.
     pub mean_flops_percent: Option<f64>,
     /// Sample standard deviation of FLOPs %; `None` for a single op.
     pub std_flops_percent: Option<f64>,

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 pub struct TableOptions {
     /// True to colour the output.
     pub is_coloured: bool,
-    /// Percentage of the time below which a row is grey.
+    /// Share of the time of all rows, in percent, below which a row is grey.
     pub min_percentage: f64,
     /// True to include optimisation advice.
     pub has_advice: bool,

@@ -65,7 +65,7 @@ pub struct DeviceAnalyses(BTreeSet<String>);
     WITH_COLUMNS.into_iter().chain(WITHOUT_COLUMNS).collect::<Vec<_>>().join(", ")
 )]
 pub struct UnknownAnalysis {
-    /// Unknown name.
+    /// Name that TT-Metal's script does not define.
     pub name: String,
 }
 

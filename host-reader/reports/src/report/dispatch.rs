@@ -104,7 +104,7 @@ type Rows = Vec<usize>;
 /// State of a RISC while its rows are read.
 #[derive(Default)]
 struct Progress {
-    /// Rows since the last zone end.
+    /// Rows since the last end of a zone.
     open: Rows,
     id: u64,
     command: String,

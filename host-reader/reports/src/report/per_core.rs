@@ -37,7 +37,7 @@ impl CoreMarks {
 struct Gap {
     start_cycle: u64,
     ops: (u64, u64),
-    /// Length of the gap; `None` if a launch may be missing inside it.
+    /// Length of the gap in cycles; `None` if a launch may be missing inside it.
     cycles: Option<u64>,
     core: Noc0Coord,
 }

@@ -50,7 +50,7 @@ pub(super) struct Modelled {
     pub(super) analysis: BoundAnalysis,
     /// Floating-point operations; `None` if they are not modelled or the op has no duration.
     pub(super) flops: Option<f64>,
-    /// Speed in 10^12 operations per second.
+    /// Speed in 10^12 floating-point operations per second.
     pub(super) tflops: Option<f64>,
     pub(super) flops_percent: Option<f64>,
     pub(super) dram_bytes: Option<f64>,
