@@ -7,6 +7,7 @@ mod program;
 
 use program::kprof;
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Output,
@@ -64,14 +65,23 @@ fn the_log_of_a_run_reports_as_the_run_did() {
 fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
     let run = |ops: &str, extra: &[&str]| {
-        let workload = ["--workload", "cycle-count", "--ops", ops, "--op-support-count", "43"];
+        let workload = [
+            "--grid",
+            "8x2",
+            "--workload",
+            "cycle-count",
+            "--ops",
+            ops,
+            "--op-support-count",
+            "43",
+        ];
         let args = [&["run", "-o", "out"], &workload[..], extra].concat();
         kprof(folder.path(), &args)
     };
     let often: serde_json::Value =
         serde_json::from_slice(&run("50", &["--read-every", "200us", "--json"]).stdout).unwrap();
-    // A firmware zone, a kernel zone and a zone inside the kernel, on 320 RISCs.
-    assert_eq!(often["kept"]["zones"], 50 * 3 * 320);
+    // A firmware zone, a kernel zone and a zone inside the kernel, on 80 RISCs.
+    assert_eq!(often["kept"]["zones"], 50 * 3 * 80);
     assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
     assert_eq!(often["reads"]["pause_ns"], 200_000);
     let count = often["reads"]["count"].as_u64().unwrap();
@@ -83,6 +93,38 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let few = stdout(&run("4", &["--read-every", "100us", "--rows", "1"]));
     assert!(few.contains("Lost: nothing"), "{few}");
     assert!(few.contains(" times, 100,000 ns of simulated time after each read"), "{few}");
+}
+
+#[test]
+fn kernels_run_on_the_grid_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &str| {
+        let args: Vec<_> = args.split_whitespace().collect();
+        kprof(folder.path(), &[&["run", "--ops", "2", "-o", "out"], &args[..]].concat())
+    };
+    let tables: serde_json::Value =
+        serde_json::from_slice(&run("--grid 3x2 --json").stdout).unwrap();
+    assert_eq!((&tables["worker_cores"], &tables["ops"][1]["core_count"]), (&64.into(), &6.into()));
+    // The six cores are those of the first two rows and the first three columns with worker cores.
+    // All workers have records in the log of a run without a grid.
+    let cores = || {
+        let log =
+            fs::read_to_string(folder.path().join("out/.logs/profile_log_device.csv")).unwrap();
+        let cells = |row: &str| -> (u16, u16) {
+            let cells: Vec<_> = row.split(',').map(str::trim).collect();
+            (cells[1].parse().unwrap(), cells[2].parse().unwrap())
+        };
+        log.lines().skip(2).map(cells).collect::<BTreeSet<_>>()
+    };
+    let on_grid = cores();
+    run("");
+    let all = cores();
+    let columns: BTreeSet<_> = all.iter().map(|core| core.0).collect();
+    let rows: BTreeSet<_> = all.iter().map(|core| core.1).collect();
+    let corner = (*columns.iter().nth(2).unwrap(), *rows.iter().nth(1).unwrap());
+    let expected = all.iter().filter(|core| core.0 <= corner.0 && core.1 <= corner.1);
+    assert_eq!((on_grid, all.len()), (expected.copied().collect(), 64));
+    assert_refused(&run("--grid 9x1"), "a grid of 8x8 cores that run kernels, and 9x1 were asked");
 }
 
 #[test]

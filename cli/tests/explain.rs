@@ -23,8 +23,9 @@ fn json_of(folder: &Path, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Captures a pipeline on eight cores: cores that share no reader run independently of each other.
 fn pipeline(folder: &Path, shape: &str) {
-    let fixed = ["--workload", "pipeline", "--ops", "1", "--pipeline"];
+    let fixed = ["--grid", "4x2", "--workload", "pipeline", "--ops", "1", "--pipeline"];
     capture(folder, &[&fixed[..], &[shape]].concat());
 }
 
@@ -298,7 +299,8 @@ fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
 #[test]
 fn a_core_with_more_tiles_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    pipeline(folder.path(), "tiles=100,straggler=10,reader=1000,writer=700");
+    let shape = "tiles=100,straggler=10,reader=1000,writer=700";
+    capture(folder.path(), &["--workload", "pipeline", "--ops", "1", "--pipeline", shape]);
     let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
     let first = &explained["findings"][0];
     assert_eq!(first["cause"], "uneven_work", "{first}");

@@ -251,7 +251,7 @@ fn check_pipeline(seed: u64) {
     let ops = draw(1, 4).to_string();
     println!("KPROF_EXPLAINED_SEED={seed} {shape} {waits} {ops}");
     let folder = tempfile::tempdir().unwrap();
-    let fixed = ["capture", "--workload", "pipeline", "-o", "device-1.kprof"];
+    let fixed = ["capture", "--grid", "8x2", "--workload", "pipeline", "-o", "device-1.kprof"];
     let drawn = ["--ops", &ops, "--pipeline", &shape, "--waits", waits];
     said(folder.path(), &[&fixed[..], &drawn].concat());
     assert_explained(&folder.path().join("device-1.kprof"), Kind::Recording);

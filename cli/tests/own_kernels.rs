@@ -234,10 +234,13 @@ struct Row {
 /// Records by lane (core and RISC) and name, in recorded order.
 type Rows = BTreeMap<(String, String), BTreeMap<String, Vec<Row>>>;
 
+/// Number of cores in the grid on which `rows` runs kernels.
+const CORES: usize = 8;
+
 /// Runs kernels, each with the option that names its processor. Returns the log's records by core,
 /// RISC and name, without the firmware's own zones.
 fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str]) -> Rows {
-    let mut args = vec!["run", "--arch", arch, "-o", "out"];
+    let mut args = vec!["run", "--arch", arch, "--grid", "4x2", "-o", "out"];
     args.extend(more);
     args.extend(kernels.iter().flat_map(|(option, path)| [option, path.to_str().unwrap()]));
     let output = kprof(folder, &args);
@@ -372,8 +375,7 @@ fn run_probe(
         more.extend(["--kernel-args", args]);
     }
     let rows = rows(folder, arch, kernels, &more);
-    let cores = if arch == "blackhole" { 140 } else { 64 };
-    assert_rows(&rows, cores * kernels.len(), example, expected);
+    assert_rows(&rows, CORES * kernels.len(), example, expected);
     assert_figures(&rows, example);
 }
 
@@ -412,8 +414,7 @@ fn every_probe_in_cpp_records_what_its_example_says() {
             for tiles in [2, 8] {
                 let args = format!("0x10000000,0x10800000,{tiles}");
                 let rows = rows(&folder, arch, &kernels, &["--kernel-args", &args]);
-                let cores = if arch == "blackhole" { 140 } else { 64 };
-                assert_rows(&rows, cores, "dataflow", expected);
+                assert_rows(&rows, CORES, "dataflow", expected);
                 let least = |name: &str| {
                     rows.values().map(|lane| lane[name][1].time - lane[name][0].time).min().unwrap()
                 };
@@ -496,6 +497,7 @@ fn sums_of_compute_waits_are_in_every_row_that_dram_had_room_for() {
         let pack = build("trisc2").unwrap();
         let [unpack, pack] = [&unpack, &pack].map(|path| path.to_str().unwrap());
         let args = ["run", "--arch", arch, "-o", arch, "--ops", "300", "--enable-sum-profiling"];
+        let args = [&args[..], &["--grid", "4x2"]].concat();
         let args = [&args[..], &["--op-support-count", "200"]].concat();
         let args = [&args[..], &["--kernel-trisc0", unpack, "--kernel-trisc2", pack]].concat();
         for args in [args, vec!["ops", arch]] {

@@ -71,7 +71,7 @@ impl Left {
     }
 }
 
-const MATMUL: &str = "run --workload matmul --ops 2 --json";
+const MATMUL: &str = "run --grid 4x4 --workload matmul --ops 2 --json";
 const DEVICE_LOG: &str = "profile_log_device.csv";
 
 /// Variables, the run, and the options with the same effect.
@@ -82,28 +82,32 @@ const SAME_AS_OPTIONS: [(&str, &str, &str); 10] = [
     ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", MATMUL, "--collect-noc-traces"),
     (
         "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
-        "run --workload multi-op --ops 60 --json",
+        "run --grid 4x4 --workload multi-op --ops 60 --json",
         "--op-support-count 43",
     ),
-    ("TT_METAL_TRACE_PROFILER=1", "run --workload trace-replay --json", "--device-trace-profiler"),
+    (
+        "TT_METAL_TRACE_PROFILER=1",
+        "run --grid 4x4 --workload trace-replay --json",
+        "--device-trace-profiler",
+    ),
     (
         "TT_METAL_PROFILER_MID_RUN_DUMP=1",
-        "run --workload cycle-count --ops 5 --json",
+        "run --grid 4x4 --workload cycle-count --ops 5 --json",
         "--read-every 200us",
     ),
     (
         "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS=1",
-        "run --workload matmul --ops 2 --json",
+        "run --grid 4x4 --workload matmul --ops 2 --json",
         "--noc-debug-dump --read-every 1ms",
     ),
     (
         "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED=1",
-        "run --workload matmul --ops 2 --json",
+        "run --grid 4x4 --workload matmul --ops 2 --json",
         "--collect-noc-traces --noc-debug-dump --op-support-count 500 --read-every 500ms",
     ),
     (
         "TT_METAL_MEM_PROFILER=1",
-        "capture -o a.kprof --workload matmul --ops 2 --json",
+        "capture -o a.kprof --grid 4x4 --workload matmul --ops 2 --json",
         "--device-memory-profiler",
     ),
 ];
@@ -128,16 +132,16 @@ fn each_switch_does_what_its_option_does() {
 #[test]
 fn sums_losses_dispatch_cores_and_reads_are_seen_in_the_tables() {
     let sums = run(&format!("{ON} TT_METAL_PROFILER_SUM=1"), MATMUL).tables;
-    // Two launches on 64 cores. Each core records one sum on each of three RISCs, and two sums on
+    // Two launches on 16 cores. Each core records one sum on each of three RISCs, and two sums on
     // TRISC 1.
-    assert_eq!(sums["kept"]["sums"], 2 * 64 * 5);
-    let multi_op = "run --workload multi-op --ops 60 --json";
+    assert_eq!(sums["kept"]["sums"], 2 * 16 * 5);
+    let multi_op = "run --grid 4x4 --workload multi-op --ops 60 --json";
     let cut = run("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43", multi_op).tables;
     assert!(cut["lost"]["dram_full"].as_u64().unwrap() > 0, "{}", cut["lost"]);
     assert_eq!(run("", multi_op).tables["lost"]["dram_full"], 0);
     let dispatch = run(&format!("{ON} TT_METAL_DEVICE_PROFILER_DISPATCH=1"), MATMUL);
     assert!(dispatch.log(DEVICE_LOG).unwrap().contains("CQ-"), "zones of dispatch kernels");
-    let cycle_count = "run --workload cycle-count --ops 5 --json";
+    let cycle_count = "run --grid 4x4 --workload cycle-count --ops 5 --json";
     let meanwhile = run(&format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), cycle_count).tables;
     assert!(meanwhile["reads"]["count"].as_u64().unwrap() > 1, "{}", meanwhile["reads"]);
 }
@@ -277,7 +281,7 @@ fn times_of_the_noc_checker_change_no_run_and_their_mistakes_are_said() {
 
 #[test]
 fn an_option_wins_over_its_variable() {
-    let multi_op = "run --workload multi-op --ops 60 --json";
+    let multi_op = "run --grid 4x4 --workload multi-op --ops 60 --json";
     let won = run(
         "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
         &format!("{multi_op} --op-support-count 1200"),
@@ -321,7 +325,7 @@ fn a_mode_by_option_switches_modes_by_variables_off_and_says_so() {
 
 #[test]
 fn times_and_groups_of_options_win_over_those_of_variables() {
-    let args = "run --workload cycle-count --ops 5 --json --read-every 300us";
+    let args = "run --grid 4x4 --workload cycle-count --ops 5 --json --read-every 300us";
     let alone = run("", args);
     let dump = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=1000";
     for variable in [format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), dump.to_owned()] {

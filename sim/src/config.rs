@@ -14,7 +14,7 @@ use crate::{
     tt_metal::firmware::FirmwareSet,
 };
 pub use kernel_profiler::port::WaitRecords;
-use std::sync::Arc;
+use std::{str::FromStr, sync::Arc};
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 
 /// Maximum number of chips in a mesh: a [`wire::RunHostId`] has 10 bits for the chip number.
@@ -91,6 +91,22 @@ pub enum ConfigError {
     RelayRing {
         /// The requested size in bytes.
         ring_bytes: u32,
+    },
+    /// The chip does not have the grid of cores that was requested for kernels.
+    #[error(
+        "chip {chip_id} has a grid of {columns}x{rows} cores that run kernels, and {}x{} were asked \
+         for; choose 1x1 to {columns}x{rows}",
+        grid.columns, grid.rows
+    )]
+    KernelGrid {
+        /// Number of the chip.
+        chip_id: usize,
+        /// The requested grid.
+        grid: KernelGrid,
+        /// Number of columns of the chip that have such cores.
+        columns: usize,
+        /// Number of rows of the chip that have such cores.
+        rows: usize,
     },
     /// The rings of the relays do not fit into the host's memory.
     #[error(
@@ -286,6 +302,8 @@ pub struct MeshConfig {
     pub relays: u32,
     /// True if each relay has a successor: a second core that can take over from the relay later.
     pub has_relay_successors: bool,
+    /// Grid of worker cores that run the kernels of programs; `None` for all worker cores.
+    pub kernel_grid: Option<KernelGrid>,
     /// Memory that relays write to.
     pub relay_sink: RelaySink,
     /// Size in bytes of the ring buffer of each gatherer: BRISC and NCRISC of a relay.
@@ -294,6 +312,35 @@ pub struct MeshConfig {
     pub modes: KernelModes,
     /// Durations of the host's accesses.
     pub host: HostTiming,
+}
+
+/// Grid of worker cores that run the kernels of programs: the first columns and rows of those
+/// worker cores that run neither dispatch kernels nor relays.
+///
+/// Its text form is `COLUMNSxROWS`:
+///
+/// ```
+/// use sim::config::KernelGrid;
+/// assert_eq!("8x2".parse(), Ok(KernelGrid { columns: 8, rows: 2 }));
+/// assert!("8 by 2".parse::<KernelGrid>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelGrid {
+    /// Number of columns.
+    pub columns: u16,
+    /// Number of rows.
+    pub rows: u16,
+}
+
+impl FromStr for KernelGrid {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = text.split_once('x').and_then(|(columns, rows)| {
+            Some(Self { columns: columns.parse().ok()?, rows: rows.parse().ok()? })
+        });
+        parsed.ok_or("expected columns and rows of cores, such as 8x2")
+    }
 }
 
 /// Memory that relays write their frames to.
@@ -318,6 +365,7 @@ impl MeshConfig {
             profiles_dispatch_cores: false,
             relays: 0,
             has_relay_successors: false,
+            kernel_grid: None,
             relay_sink: RelaySink::Dram,
             relay_ring_bytes: 1 << 24,
             modes: KernelModes::PLAIN,
@@ -403,6 +451,22 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_relays(mut self, count: u32) -> Self {
         self.relays = count;
+        self
+    }
+
+    /// Runs the kernels of programs only on a grid of worker cores.
+    ///
+    /// ```
+    /// use sim::{config::{KernelGrid, MeshConfig}, mesh::SimulatedMesh};
+    /// let config = MeshConfig::wormhole(0).with_kernel_grid(KernelGrid { columns: 4, rows: 2 });
+    /// let mesh = SimulatedMesh::new(&config)?;
+    /// let chip = mesh.chip(0).unwrap();
+    /// assert_eq!((chip.workers().count(), chip.compute_core_count()), (8, 64));
+    /// # Ok::<(), sim::config::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub const fn with_kernel_grid(mut self, grid: KernelGrid) -> Self {
+        self.kernel_grid = Some(grid);
         self
     }
 

@@ -279,6 +279,9 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     if config.relays > 0 {
         chip.keep_relays(config)?;
     }
+    if let Some(grid) = config.kernel_grid {
+        chip.keep_grid(grid)?;
+    }
     Ok(chip)
 }
 

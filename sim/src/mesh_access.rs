@@ -144,7 +144,7 @@ fn describe(chip: &Chip) -> DeviceDescription {
         arch: arch.name.to_owned(),
         aiclk_mhz: arch.aiclk_mhz,
         // Cores reserved for dispatch do not run ops.
-        max_compute_cores: u32::try_from(chip.workers().count()).unwrap_or(u32::MAX),
+        max_compute_cores: u32::try_from(chip.compute_core_count()).unwrap_or(u32::MAX),
         cores: chip.plan().cores().iter().map(|place| describe_core(chip, place)).collect(),
         dram: DramDescription {
             bank_count: arch.bank_count,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::folders::simulations;
 use clap::{Args, ValueEnum};
-use sim::workload::PipelineShape;
+use sim::{config::KernelGrid, workload::PipelineShape};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use wire::stream::Policy;
@@ -102,6 +102,10 @@ pub(crate) struct WorkloadArgs {
     /// Blackhole. Default: 64 or 140.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) cores: Option<u32>,
+    /// Run kernels only on a grid of worker cores, counted from the upper left, such as 4x2.
+    /// Default: all worker cores.
+    #[arg(help_heading = CHIPS, long, value_name = "COLUMNSxROWS")]
+    pub(crate) grid: Option<KernelGrid>,
     /// Chips in the mesh.
     #[arg(help_heading = CHIPS, long, value_name = "N", default_value_t = 1)]
     pub(crate) devices: u32,

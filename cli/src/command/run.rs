@@ -18,7 +18,7 @@ use crate::{
     tracy_view::wait_for_viewers,
 };
 use host_reader::{counters::describe_counters, noc_events::describe_addresses};
-use sim::{mesh::SimulatedMesh, workload::WorkloadOptions};
+use sim::{config::MeshConfig, mesh::SimulatedMesh, workload::WorkloadOptions};
 use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
 
 /// Runs the workload, reads the mesh, writes the log and prints the tables.
@@ -62,7 +62,7 @@ pub(super) fn carry_out(
     files.make_folders()?;
     let is_timed = args.backend == Backend::Sim;
     if !is_timed {
-        check_untimed(is_foreign, show)?;
+        check_untimed(&config, show)?;
     }
     // The kernels that measure the cost of probes need kprof's own firmware.
     let is_calibrated = is_timed
@@ -109,11 +109,14 @@ pub(super) fn carry_out(
 }
 
 /// Refuses options that ttsim does not support because it has no timing.
-fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
-    if is_foreign {
+fn check_untimed(config: &MeshConfig, show: ShowArgs) -> Result<(), Failure> {
+    if config.modes.firmware.is_some() {
         return Err(failure!(
             "--firmware is for this program's own simulator; choose --backend sim"
         ));
+    }
+    if config.kernel_grid.is_some() {
+        return Err(failure!("--grid is for this program's own simulator; choose --backend sim"));
     }
     if show.subtract_probe_cost {
         return Err(failure!(
@@ -128,8 +131,10 @@ fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'
         0 => String::new(),
         count => format!(" and {count} for dispatch"),
     };
+    let grid = args.grid.map(|grid| format!(", kernels on {}x{}", grid.columns, grid.rows));
+    let grid = grid.unwrap_or_default();
     format!(
-        "{} on {}{}: {} of {}{reserved}, {}, seed {}",
+        "{} on {}{}: {} of {}{reserved}{grid}, {}, seed {}",
         name,
         source.arch,
         if args.backend == Backend::Ttsim { " of ttsim" } else { "" },

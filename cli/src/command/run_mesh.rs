@@ -32,6 +32,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     let mut config = MeshConfig::new(args.seed)
         .with_program_support_count(count)
         .with_sums(args.enable_sum_profiling);
+    config.kernel_grid = args.grid;
     if records_waits(args, work) {
         config = match args.waits {
             Waits::Off => config,
@@ -134,7 +135,7 @@ fn unknown_arch(name: &str) -> Failure {
 /// Returns the number of worker cores of a chip, and the number of Tensix cores that are used for
 /// dispatch.
 pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
-    let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
+    let workers = mesh.chip(0).map_or(0, |chip| chip.compute_core_count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);
     let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
     (workers, all.saturating_sub(workers).saturating_sub(config.relays))

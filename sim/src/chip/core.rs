@@ -320,7 +320,7 @@ impl Core {
             program_id: job.launch.program_id,
             args: match job.launch.core_use {
                 CoreUse::Dispatch => Arc::from([clock_low(&tile, job.go_cycle)]),
-                CoreUse::Programs | CoreUse::Relay => Arc::clone(&job.launch.args),
+                CoreUse::Programs | CoreUse::Relay | CoreUse::Spare => Arc::clone(&job.launch.args),
             },
             replays_begun: std::mem::take(&mut self.replays_begun),
             sums_enabled: job.chip.modes.sums_enabled,

@@ -18,6 +18,7 @@ use crate::{
         floorplan::{CorePlace, Floorplan},
     },
     clock::{ChipClock, PS_PER_NS, Picoseconds},
+    config::{ConfigError, KernelGrid},
     dispatch::{CommandQueue, Dispatched, HostTraffic},
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
@@ -277,6 +278,33 @@ impl Chip {
         self.commands = Some(commands);
     }
 
+    /// Leaves only the worker cores in the first columns and rows to launches of programs.
+    ///
+    /// # Errors
+    /// If the chip has fewer columns or rows of worker cores, or if the grid is empty.
+    pub(crate) fn keep_grid(&mut self, grid: KernelGrid) -> Result<(), ConfigError> {
+        let [columns, rows] = [|at: TileCoord| at.x, |at: TileCoord| at.y]
+            .map(|axis| self.workers().map(|place| axis(place.coord)).collect::<BTreeSet<_>>());
+        let last = |lines: &BTreeSet<u16>, count: u16| {
+            lines.iter().nth(usize::from(count).checked_sub(1)?).copied()
+        };
+        let corner = last(&columns, grid.columns).zip(last(&rows, grid.rows));
+        let (x, y) = corner.ok_or(ConfigError::KernelGrid {
+            chip_id: self.facts.chip_id as usize,
+            grid,
+            columns: columns.len(),
+            rows: rows.len(),
+        })?;
+        for core in &mut self.cores {
+            let TileCoord { x: column, y: row } = core.coord();
+            let is_worker = core.tile().place.kind == CoreKind::Tensix;
+            if core.core_use() == CoreUse::Programs && is_worker && (column > x || row > y) {
+                core.keep_for(CoreUse::Spare);
+            }
+        }
+        Ok(())
+    }
+
     /// Returns true if dispatch kernels are built with probes.
     pub(crate) fn profiles_dispatch(&self) -> bool {
         self.commands.as_ref().is_some_and(CommandQueue::is_profiled)
@@ -286,6 +314,14 @@ impl Chip {
     pub fn workers(&self) -> impl DoubleEndedIterator<Item = &CorePlace> {
         let cores = self.cores.iter().filter(|core| core.core_use() == CoreUse::Programs);
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
+    }
+
+    /// Returns the number of Tensix cores that programs can use, inside the grid of cores that run
+    /// kernels and outside it.
+    #[must_use]
+    pub fn compute_core_count(&self) -> usize {
+        let is_spare = |core: &&Core| core.core_use() == CoreUse::Spare;
+        self.workers().count() + self.cores.iter().filter(is_spare).count()
     }
 
     /// Closes the command queue and runs the dispatch kernels over all its commands; returns the

@@ -71,7 +71,7 @@ impl CoreCode {
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);
         let (selection, kernels) = match core_use {
-            CoreUse::Programs => (selection(chip), chip.modes.kernels),
+            CoreUse::Programs | CoreUse::Spare => (selection(chip), chip.modes.kernels),
             CoreUse::Dispatch => (Selection { mode: Mode::Dispatch, ..plain }, KernelKind::Riscv),
             CoreUse::Relay => (Selection { mode: Mode::Relay, ..plain }, KernelKind::Riscv),
         };

@@ -65,7 +65,9 @@ impl Progress {
             // them.
             budget_end: match stage.launch.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
-                CoreUse::Programs => arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
+                CoreUse::Programs | CoreUse::Spare => {
+                    arrival_cycle.saturating_add(stage.chip.modes.cycle_budget)
+                }
             },
             failures: Vec::new(),
         }

@@ -275,6 +275,8 @@ pub enum CoreUse {
     Dispatch,
     /// A relay, which runs in parallel with all launches.
     Relay,
+    /// No launch: the core is outside the grid of cores that run kernels.
+    Spare,
 }
 
 /// One run of a program on one chip.
