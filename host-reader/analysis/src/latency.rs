@@ -20,6 +20,7 @@ pub(super) struct Timing {
     kernel: Option<Bounds>,
     data_movement_kernel: Option<Bounds>,
     duration_doubt: Option<Doubt>,
+    sub_device_id: Option<u8>,
     is_spread_implausible: bool,
 }
 
@@ -38,6 +39,7 @@ impl Timing {
             kernel: op.kernel.map(bounds),
             data_movement_kernel: op.data_movement_kernel.map(bounds),
             duration_doubt: op.duration_doubt,
+            sub_device_id: op.sub_device_id,
             is_spread_implausible: op.is_spread_implausible,
         }
     }
@@ -144,23 +146,25 @@ impl<'readout> Before<'readout> {
     }
 }
 
-/// Latest end of all previous ops.
-#[derive(Clone, Copy)]
-enum End {
-    /// No previous op.
-    NoOp,
-    At(u64),
-    Unknown,
+/// Ends of all previous ops of a chip.
+#[derive(Default)]
+struct Ends {
+    /// Latest known end.
+    latest: Option<u64>,
+    /// Sub-devices of previous ops that may still run, because their end is unknown; `None` for an
+    /// op on the whole chip.
+    unknown: Vec<Option<u8>>,
 }
 
-impl End {
-    /// Returns the latest end after one more op, whose kernels span `kernel`. An op on a sub-device
-    /// may end after ops that begin later.
-    fn joined(self, kernel: Option<Bounds>) -> Self {
-        match (self, kernel) {
-            (_, None) => Self::Unknown,
-            (Self::At(before), Some((_, end))) => Self::At(before.max(end)),
-            (Self::NoOp | Self::Unknown, Some((_, end))) => Self::At(end),
+impl Ends {
+    /// Adds one more op. An op on a sub-device may end after ops that begin later on other
+    /// sub-devices; ops that share cores run one after the other.
+    fn add(&mut self, timing: &Timing) {
+        let id = timing.sub_device_id;
+        self.unknown.retain(|other| other.is_some() && id.is_some() && *other != id);
+        match timing.kernel {
+            Some((_, end)) => self.latest = self.latest.max(Some(end)),
+            None => self.unknown.push(id),
         }
     }
 }
@@ -193,22 +197,22 @@ fn latencies(
         span(timing).map_or(timing.first_cycle, |(start, _)| start)
     });
     let mut latencies = vec![Latency::Absent; timings.len()];
-    let mut end = End::NoOp;
+    let mut ends = Ends::default();
     for i in order {
         let timing = timing(i);
         latencies[i as usize] = match (span(timing), timing.duration_doubt) {
-            (Some(span), _) => latency(span, end, before),
+            (Some(span), _) => latency(span, &ends, before),
             (None, Some(doubt)) => Latency::Doubted(doubt),
             (None, None) => Latency::Absent,
         };
-        end = end.joined(timing.kernel);
+        ends.add(timing);
     }
     latencies
 }
 
 fn latency(
     (start, last): Bounds,
-    end: End,
+    ends: &Ends,
     (before, clocks_disagree): (&Before<'_>, bool),
 ) -> Latency {
     if start == last {
@@ -217,15 +221,51 @@ fn latency(
     if clocks_disagree {
         return Latency::Doubted(Doubt::ClocksDisagree);
     }
-    let previous_end = match end {
-        End::Unknown => return Latency::Doubted(Doubt::UnknownEndBefore),
-        End::At(cycle) => cycle,
-        End::NoOp => {
-            let doubt = before.doubt(0, start);
-            return doubt.map_or(Latency::First, Latency::Doubted);
-        }
+    if !ends.unknown.is_empty() {
+        return Latency::Doubted(Doubt::UnknownEndBefore);
+    }
+    let Some(previous_end) = ends.latest else {
+        return before.doubt(0, start).map_or(Latency::First, Latency::Doubted);
     };
     let Some(cycles) = start.checked_sub(previous_end) else { return Latency::Absent };
     let doubt = before.doubt(previous_end, start);
     doubt.map_or(Latency::Known(cycles), Latency::Doubted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the latencies of ops that start 100 cycles apart: each has a sub-device, and the
+    /// end of its kernel if it is known.
+    fn latencies_of(ops: &[(Option<u8>, Option<u64>)]) -> Vec<Latency> {
+        let starts = (1_u64..).map(|number| number * 100);
+        let timings: Vec<_> = starts
+            .zip(ops)
+            .map(|(start, &(sub_device_id, end))| Timing {
+                first_cycle: start,
+                kernel: end.map(|end| (start, end)),
+                data_movement_kernel: None,
+                duration_doubt: end.is_none().then_some(Doubt::Unfinished),
+                sub_device_id,
+                is_spread_implausible: false,
+            })
+            .collect();
+        let before = Before { holes: Holes::default(), hidden: Vec::new() };
+        latencies(&timings, (&before, false), |timing| timing.kernel)
+    }
+
+    #[test]
+    fn an_op_of_unknown_end_may_still_run_until_its_cores_run_another_op() {
+        let unfinished = Latency::Doubted(Doubt::Unfinished);
+        let unknown = Latency::Doubted(Doubt::UnknownEndBefore);
+        let two = [(Some(0), None), (Some(1), Some(210)), (Some(1), Some(310))];
+        assert_eq!(latencies_of(&two), [unfinished, unknown, unknown]);
+        for next in [Some(0), None] {
+            let ops = [&two[..], &[(next, Some(410)), (Some(1), Some(510))]].concat();
+            assert_eq!(latencies_of(&ops)[3..], [unknown, Latency::Known(90)], "{next:?}");
+        }
+        let whole = [(None, None), (Some(1), Some(210)), (Some(0), Some(310))];
+        assert_eq!(latencies_of(&whole), [unfinished, unknown, Latency::Known(90)]);
+    }
 }
