@@ -45,9 +45,8 @@ fn a_name_means_one_type_in_all_tables() {
         assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         for column in table.columns {
             // `value` is an integer in `markers` and `counters`, and a real number in
-            // `host_events`. `duration_ns` may differ too: a table may store it signed, like times,
-            // or unsigned.
-            if column.name == "value" || column.name == "duration_ns" {
+            // `host_events`.
+            if column.name == "value" {
                 continue;
             }
             let first = *kinds.entry(column.name).or_insert((table.name, column.kind));
