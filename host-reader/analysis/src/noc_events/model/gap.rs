@@ -16,7 +16,7 @@ pub enum NocGap {
     Fabric(u64),
     /// The time from the first record to the end of the kernels is too short.
     NoTime,
-    /// All transfers begin after the end of the kernels.
+    /// All transfers begin after the assumed end of the kernels, shortly before the last record.
     AllAtEnd,
     /// The model would need too many steps.
     TooLong,
