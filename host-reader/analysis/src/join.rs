@@ -61,11 +61,12 @@ fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
         return Vec::new();
     };
     let mut launches: Vec<_> = (0..).zip(*reference).map(|(n, run)| core_launch(n, run)).collect();
-    let windows: Vec<_> = reference.iter().map(|run| run.bounds).collect();
     for lane in lanes.iter().filter(|lane| lane[0].lane != reference[0].lane) {
         let is_complete = lane.len() == reference.len();
         for (ordinal, run) in lane.iter().enumerate() {
-            let ordinal = if is_complete { ordinal } else { nearest_window(&windows, run.bounds) };
+            let middle = u64::midpoint(run.bounds.0, run.bounds.1);
+            let ordinal =
+                if is_complete { ordinal } else { nearest(reference, |run| run.bounds, middle) };
             add_run(&mut launches[ordinal], run);
         }
     }
@@ -99,15 +100,13 @@ fn add_run(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.runs.push(run.place());
 }
 
-/// Returns the index of the window that contains the middle of `bounds`, or else the index of the
-/// window nearest to the middle.
-fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
-    let middle = u64::midpoint(bounds.0, bounds.1);
-    let after = windows.partition_point(|window| window.0 <= middle);
+/// Returns the index of the item whose window contains `time`, or else the index of the item whose
+/// window is nearest to it. Items are sorted by the start of their windows.
+fn nearest<T>(items: &[T], window: impl Fn(&T) -> (u64, u64), time: u64) -> usize {
+    let after = items.partition_point(|item| window(item).0 <= time);
     let Some(before) = after.checked_sub(1) else { return 0 };
-    let is_next_nearer = windows.get(after).is_some_and(|next| {
-        let since_end = middle.saturating_sub(windows[before].1);
-        next.0.abs_diff(middle) < since_end
+    let is_next_nearer = items.get(after).is_some_and(|next| {
+        window(next).0.abs_diff(time) < time.saturating_sub(window(&items[before]).1)
     });
     if is_next_nearer { after } else { before }
 }
@@ -125,7 +124,8 @@ fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
     for (index, launch) in core.iter_mut().enumerate() {
         let highest = reference.len() - (count - index);
         let candidates = &reference[lowest..=highest];
-        launch.ordinal = lowest + nearest_start(candidates, launch.bounds.0);
+        let start = launch.bounds.0;
+        launch.ordinal = lowest + nearest(candidates, |of| (of.bounds.0, of.bounds.0), start);
         launch.is_matched_by_time = true;
         lowest = launch.ordinal + 1;
     }
@@ -138,13 +138,4 @@ fn is_same_epoch(core: &[CoreLaunch], reference: &[CoreLaunch]) -> bool {
     let from = first.bounds.0.saturating_sub(slack);
     let until = last.bounds.1.saturating_add(slack);
     core.iter().all(|launch| (from..=until).contains(&launch.bounds.0))
-}
-
-fn nearest_start(candidates: &[CoreLaunch], start: u64) -> usize {
-    let after = candidates.partition_point(|candidate| candidate.bounds.0 <= start);
-    let Some(before) = after.checked_sub(1) else { return 0 };
-    let is_next_nearer = candidates.get(after).is_some_and(|next| {
-        next.bounds.0.abs_diff(start) < start.abs_diff(candidates[before].bounds.0)
-    });
-    if is_next_nearer { after } else { before }
 }
