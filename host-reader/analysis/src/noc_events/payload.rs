@@ -57,7 +57,7 @@ pub struct LocalEvent {
 
 impl LocalEvent {
     /// Bytes of one unit of the payload.
-    const CHUNK_BYTES: u32 = 32;
+    pub(super) const CHUNK_BYTES: u32 = 32;
 
     /// Returns the payload in bytes, rounded up to 32. The maximum is 8,160 or 131,040, depending
     /// on the width of the size field.

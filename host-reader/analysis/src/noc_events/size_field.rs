@@ -1,6 +1,6 @@
 //! Width of an event's size field, which differs between versions of TT-Metal.
 
-use crate::noc_events::numbering::Numbering;
+use crate::noc_events::{numbering::Numbering, payload::LocalEvent};
 use wire::noc_event::NocEventKind;
 
 /// Width of the size field of a local event. The size is in units of 32 bytes. The bit above the
@@ -26,6 +26,11 @@ impl SizeField {
             Self::Bits8 => 0xFF,
             Self::Bits12 => 0xFFF,
         }
+    }
+
+    /// Returns the maximum size in bytes.
+    pub(crate) const fn most_bytes(self) -> u64 {
+        (self.most_chunks() as u64).saturating_mul(LocalEvent::CHUNK_BYTES as u64)
     }
 
     /// Splits an event's upper two bytes into the size in units of 32 bytes and the flag for a

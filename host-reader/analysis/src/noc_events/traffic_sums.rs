@@ -6,6 +6,7 @@ use crate::noc_events::{
     object::TraceObject,
     payload::{Noc, RawCoord},
     route::route,
+    size_field::SizeField,
     trace::ProgramTrace,
     traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair},
     transfer::{Target, TrafficEvent, TransferState},
@@ -22,7 +23,7 @@ type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, NocEvent
 
 /// Sums of the events of one kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct EventCounts {
     events: u64,
     bytes: u64,
     /// Number of events with exactly the size of each element of [`SATURATED_BYTES`].
@@ -30,7 +31,7 @@ struct Counts {
     wait_cycles: u64,
 }
 
-impl Counts {
+impl EventCounts {
     /// Adds an event.
     fn add(&mut self, bytes: u64) {
         let saturated = SATURATED_BYTES.map(|most| u64::from(bytes == most));
@@ -57,7 +58,7 @@ type Moved = (u64, u64);
 /// Sums over programs.
 #[derive(Default)]
 pub(super) struct Sums {
-    activities: Vec<(ActivityKey, Counts)>,
+    activities: Vec<(ActivityKey, EventCounts)>,
     pairs: HashMap<PairKey, Moved>,
     unplaced: HashMap<UnplacedKey, Moved>,
     traffic: Traffic,
@@ -68,7 +69,7 @@ pub(super) struct Sums {
 }
 
 /// Largest payloads in bytes that the narrow and the wide size field can hold.
-const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
+const SATURATED_BYTES: [u64; 2] = [SizeField::Bits8.most_bytes(), SizeField::Bits12.most_bytes()];
 
 /// Returns the maximum size that the events of these traces can hold.
 pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
@@ -103,7 +104,7 @@ impl Sums {
         (core, risc): (Noc0Coord, &str),
         events: impl Iterator<Item = (&'text str, TrafficEvent)>,
     ) {
-        let mut sums: BTreeMap<(&str, Noc, NocEventKind), Counts> = BTreeMap::new();
+        let mut sums: BTreeMap<(&str, Noc, NocEventKind), EventCounts> = BTreeMap::new();
         let mut states: [RiscState<'_>; 3] = Default::default();
         for (op, event) in events {
             let TrafficEvent { kind, noc, time, byte_count, .. } = event;
@@ -157,12 +158,12 @@ impl Sums {
         self.has_wide_sizes |= has_wide_sizes(std::slice::from_ref(trace));
         // The sort is stable, so the events of a RISC stay in order.
         events.sort_by_key(|&(risc, (_, event))| (event.core, risc));
-        for of_risc in events.chunk_by(|(one_risc, (_, one)), (other_risc, (_, other))| {
+        for risc_events in events.chunk_by(|(one_risc, (_, one)), (other_risc, (_, other))| {
             (one.core, one_risc) == (other.core, other_risc)
         }) {
-            let Some((risc, (_, first))) = of_risc.first() else { continue };
+            let Some((risc, (_, first))) = risc_events.first() else { continue };
             let place = (first.core, *risc);
-            let events = of_risc.iter().map(|(_, event)| *event);
+            let events = risc_events.iter().map(|(_, event)| *event);
             self.add_risc((trace.chip_id, trace.program), place, events);
         }
     }
@@ -226,7 +227,7 @@ impl Sums {
 }
 
 /// Merges sums with the same key, and returns them in the order of the keys.
-fn activities(mut sums: Vec<(ActivityKey, Counts)>, has_wide_sizes: bool) -> Vec<Activity> {
+fn activities(mut sums: Vec<(ActivityKey, EventCounts)>, has_wide_sizes: bool) -> Vec<Activity> {
     sums.sort_by(|(one, _), (other, _)| one.cmp(other));
     sums.dedup_by(|(key, counts), (kept, sum)| {
         let is_same = key == kept;
@@ -238,7 +239,7 @@ fn activities(mut sums: Vec<(ActivityKey, Counts)>, has_wide_sizes: bool) -> Vec
     sums.into_iter().map(|(key, counts)| activity(key, &counts, has_wide_sizes)).collect()
 }
 
-fn activity(key: ActivityKey, counts: &Counts, has_wide_sizes: bool) -> Activity {
+fn activity(key: ActivityKey, counts: &EventCounts, has_wide_sizes: bool) -> Activity {
     let (chip_id, program, op_name, core, risc, noc, kind) = key;
     let [narrow, wide] = counts.saturated;
     Activity {
