@@ -78,10 +78,10 @@ pub struct DataStatistics {
 
 /// Accumulator of [`DataStatistics`], to which lanes are added one by one.
 #[derive(Debug, Default)]
-pub(super) struct DataGroups(BTreeMap<(u32, Risc, ZoneIndex), Group>);
+pub(super) struct DataGroups(BTreeMap<(u32, Risc, ZoneIndex), DataGroup>);
 
 #[derive(Debug, Default)]
-struct Group {
+struct DataGroup {
     count: u64,
     cores: BTreeSet<reader::mesh::Noc0Coord>,
     texts: BTreeSet<Box<str>>,

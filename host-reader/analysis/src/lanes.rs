@@ -19,7 +19,7 @@ use reader::{
     lane::Lane,
     names::ZoneTable,
     packed_bytes::PackedMemory,
-    readout::{DeviceReadout, Readout},
+    readout::Readout,
     role::RoleTable,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -228,11 +228,11 @@ impl LaneRuns {
     #[must_use]
     pub fn launches(self, readout: &Readout) -> Vec<Launch> {
         let mut runs_by_chip = self.0;
-        let of_device = |device: &DeviceReadout| {
+        let launches = readout.devices.iter().flat_map(|device| {
             let runs = runs_by_chip.remove(&device.chip.chip_id).unwrap_or_default();
             chip_launches(runs, &device.chip, readout)
-        };
-        readout.devices.iter().flat_map(of_device).collect()
+        });
+        launches.collect()
     }
 
     /// Joins the runs into launches, and stores for each run the index of its launch. The launches
@@ -273,11 +273,11 @@ impl LaneRuns {
         readout: &Readout,
         (memory, mut numbers): (&Arc<PackedMemory>, Option<&mut RunNumbers>),
     ) -> PackedLaunches {
-        let of_device = |device: &DeviceReadout| {
+        let chips = readout.devices.iter().map(|device| {
             let runs = self.0.remove(&device.chip.chip_id).unwrap_or_default();
             let kept = (memory, numbers.as_deref_mut());
             packed_chip_launches(runs, &device.chip, readout, kept)
-        };
-        PackedLaunches::new(readout.devices.iter().map(of_device).collect(), memory)
+        });
+        PackedLaunches::new(chips.collect(), memory)
     }
 }

@@ -5,7 +5,7 @@
 use super::{
     doubt::{Doubt, Holes},
     op::{Launch, Op},
-    span::{Span, cycles_to_ns},
+    span::cycles_to_ns,
 };
 use reader::{mesh::Noc0Coord, readout::Readout};
 use std::collections::BTreeSet;
@@ -33,11 +33,12 @@ impl AsRef<Self> for Timing {
 impl Timing {
     pub(super) fn new(launch: &Launch) -> Self {
         let op = &launch.op;
-        let bounds = |span: Span| (span.start_cycle, span.end_cycle);
+        let [kernel, data_movement_kernel] = [op.kernel, op.data_movement_kernel]
+            .map(|span| span.map(|span| (span.start_cycle, span.end_cycle)));
         Self {
             first_cycle: launch.first_cycle,
-            kernel: op.kernel.map(bounds),
-            data_movement_kernel: op.data_movement_kernel.map(bounds),
+            kernel,
+            data_movement_kernel,
             duration_doubt: op.duration_doubt,
             sub_device_id: op.sub_device_id,
             is_spread_implausible: op.is_spread_implausible,
@@ -56,12 +57,11 @@ impl LatencyPair {
     /// Sets the latencies of an op.
     pub(super) fn add_to(self, op: &mut Op, aiclk_mhz: u32) {
         let Self { kernel, data_movement_kernel } = self;
-        let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
         op.is_first_of_chip = kernel == Latency::First;
-        op.op_to_op_latency_cycles = kernel.cycles();
-        op.op_to_op_latency_ns = ns(kernel.cycles());
-        op.data_movement_op_to_op_latency_cycles = data_movement_kernel.cycles();
-        op.data_movement_op_to_op_latency_ns = ns(data_movement_kernel.cycles());
+        [op.op_to_op_latency_cycles, op.data_movement_op_to_op_latency_cycles] =
+            [kernel, data_movement_kernel].map(Latency::cycles);
+        [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns] =
+            [kernel, data_movement_kernel].map(|of| cycles_to_ns(of.cycles()?, aiclk_mhz));
         op.latency_doubt = kernel.doubt().or(data_movement_kernel.doubt());
     }
 }
@@ -69,13 +69,12 @@ impl LatencyPair {
 /// Returns the latencies of one chip's launches, which must be sorted by first cycle.
 pub(super) fn latency_pairs(
     timings: &[impl AsRef<Timing>],
-    before: &Before<'_>,
+    before: &MissingLaunches<'_>,
 ) -> Vec<LatencyPair> {
     let clocks_disagree = timings.iter().any(|timing| timing.as_ref().is_spread_implausible);
-    let of =
-        |span: fn(&Timing) -> Option<Bounds>| latencies(timings, (before, clocks_disagree), span);
-    let kernel = of(|timing| timing.kernel);
-    let data_movement = of(|timing| timing.data_movement_kernel);
+    let before = (before, clocks_disagree);
+    let kernel = latencies(timings, before, |timing| timing.kernel);
+    let data_movement = latencies(timings, before, |timing| timing.data_movement_kernel);
     let pairs = kernel.into_iter().zip(data_movement);
     pairs
         .map(|(kernel, data_movement_kernel)| LatencyPair { kernel, data_movement_kernel })
@@ -115,13 +114,13 @@ impl Latency {
 
 /// Launches of a chip that are missing or hidden. A latency is unknown if such a launch is between
 /// the two ops.
-pub(super) struct Before<'readout> {
+pub(super) struct MissingLaunches<'readout> {
     pub(super) holes: Holes<'readout>,
     /// First and last cycles of launches that a selection has removed.
     pub(super) hidden: Vec<(u64, u64)>,
 }
 
-impl<'readout> Before<'readout> {
+impl<'readout> MissingLaunches<'readout> {
     pub(super) fn new(
         chip_id: u32,
         readout: &'readout Readout,
@@ -181,7 +180,7 @@ impl Ends {
 /// rounded nanoseconds per cycle, which causes an error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
-    before: (&Before<'_>, bool),
+    before: (&MissingLaunches<'_>, bool),
     span: impl Fn(&Timing) -> Option<Bounds>,
 ) -> Vec<Latency> {
     let timing = |i: u32| timings[i as usize].as_ref();
@@ -213,7 +212,7 @@ fn latencies(
 fn latency(
     (start, last): Bounds,
     ends: &Ends,
-    (before, clocks_disagree): (&Before<'_>, bool),
+    (before, clocks_disagree): (&MissingLaunches<'_>, bool),
 ) -> Latency {
     if start == last {
         return Latency::Absent;
@@ -251,7 +250,7 @@ mod tests {
                 is_spread_implausible: false,
             })
             .collect();
-        let before = Before { holes: Holes::default(), hidden: Vec::new() };
+        let before = MissingLaunches { holes: Holes::default(), hidden: Vec::new() };
         latencies(&timings, (&before, false), |timing| timing.kernel)
     }
 

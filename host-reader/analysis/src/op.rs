@@ -10,7 +10,7 @@ use super::{
     doubt::{Doubt, Holes, RunBounds, open_kernels},
     figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group},
     join::{CoreLaunch, join_runs},
-    latency::{Before, Timing, latency_pairs},
+    latency::{MissingLaunches, Timing, latency_pairs},
     own_zones::OwnTime,
     packed_launches::{ChipLaunches, JoinedLaunches},
     packed_runs::ChipRuns,
@@ -240,7 +240,7 @@ pub(super) fn chip_launches(
     chip: &ChipSummary,
     readout: &Readout,
 ) -> Vec<Launch> {
-    let before = Before::new(chip.chip_id, readout, runs.dispatch_cores());
+    let before = MissingLaunches::new(chip.chip_id, readout, runs.dispatch_cores());
     let mut launches = Vec::new();
     join_chip(&mut runs, (chip, &before.holes), true, |joined| launches.extend(joined));
     launches.sort_by_key(|launch| launch.first_cycle);
@@ -259,7 +259,7 @@ pub(super) fn packed_chip_launches(
     readout: &Readout,
     (memory, mut numbers): (&Arc<PackedMemory>, Option<&mut RunNumbers>),
 ) -> ChipLaunches {
-    let before = Before::new(chip.chip_id, readout, runs.dispatch_cores());
+    let before = MissingLaunches::new(chip.chip_id, readout, runs.dispatch_cores());
     let mut launches = JoinedLaunches::new(chip.chip_id, chip.aiclk_mhz, memory);
     join_chip(&mut runs, (chip, &before.holes), numbers.is_some(), |mut joined| {
         if let Some(numbers) = &mut numbers {
@@ -282,7 +282,7 @@ fn join_chip(
     keeps_runs: bool,
     mut take: impl FnMut(Vec<Launch>) + Send,
 ) {
-    let of_program = |runs: &[LaneRun]| {
+    let join_program = |runs: &[LaneRun]| {
         let mut launches = program_launches(runs, chip.aiclk_mhz);
         if !holes.is_empty() {
             let bounds = runs.iter().map(|run| ((run.lane, run.index), run.bounds));
@@ -296,15 +296,15 @@ fn join_chip(
         }
         launches
     };
-    let of_piece = |piece: &[LaneRun]| -> Vec<Launch> {
+    let join_piece = |piece: &[LaneRun]| -> Vec<Launch> {
         let programs: Vec<_> = piece.chunk_by(|one, other| one.key == other.key).collect();
-        programs.into_par_iter().flat_map_iter(of_program).collect()
+        programs.into_par_iter().flat_map_iter(join_program).collect()
     };
     let mut pieces = runs.pieces();
     let mut next = pieces.next();
     while let Some(piece) = next {
         // One thread unpacks the next runs while the other threads join the current runs.
-        let (after, joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
+        let (after, joined) = rayon::join(|| pieces.next(), || join_piece(&piece));
         take(joined);
         next = after;
     }
@@ -336,14 +336,14 @@ fn program_launches(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<Launch> {
     let Some(first) = runs.first() else { return Vec::new() };
     let sub_device_id = runs.iter().find_map(|run| run.sub_device_id);
     let launches = join_runs(runs);
-    let of_launches = launches.chunk_by(|one, other| one.ordinal == other.ordinal);
-    let launch = |cores: &[CoreLaunch]| Launch {
+    let cores_by_launch = launches.chunk_by(|one, other| one.ordinal == other.ordinal);
+    let launches = cores_by_launch.map(|cores| Launch {
         op: Op { sub_device_id, ..op_of(first.lane.chip_id, first.key, cores, aiclk_mhz) },
         first_cycle: cores.iter().map(|core| core.bounds.0).min().unwrap_or(0),
         last_cycle: cores.iter().map(|core| core.bounds.1).max().unwrap_or(0),
         runs: cores.iter().flat_map(|core| core.runs.iter().copied()).collect(),
-    };
-    of_launches.map(launch).collect()
+    });
+    launches.collect()
 }
 
 fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
@@ -419,8 +419,8 @@ fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {
 }
 
 fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
-    let starts = || cores.iter().map(|core| core.bounds.0);
+    let starts = cores.iter().map(|core| core.bounds.0);
     let lengths = cores.iter().map(|core| core.bounds.1.saturating_sub(core.bounds.0));
-    let skew = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
+    let skew = starts.clone().max().unwrap_or(0) - starts.min().unwrap_or(0);
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
 }

@@ -6,7 +6,7 @@ use super::{
     codec::Codec,
     distribution::CycleStatistics,
     doubt::Doubt,
-    latency::{Before, Timing, latency_pairs},
+    latency::{MissingLaunches, Timing, latency_pairs},
     op::{Launch, Op},
     span::{Span, cycles_to_ns},
 };
@@ -151,7 +151,7 @@ impl JoinedLaunches {
     }
 
     /// Returns the launches sorted by first cycle, with latencies.
-    pub(super) fn sorted(self, before: &Before<'_>) -> ChipLaunches {
+    pub(super) fn sorted(self, before: &MissingLaunches<'_>) -> ChipLaunches {
         let Self { packed, mut launches } = self;
         // Sorting in place needs no memory. Launches with the same first cycle stay in the order of
         // joining, since `place` increases in this order.
@@ -161,9 +161,9 @@ impl JoinedLaunches {
         let mut sorted = ChipLaunches::new(packed.chip_id, packed.aiclk_mhz, memory);
         let (mut number, mut part) = (u32::MAX, Cow::Borrowed(&[][..]));
         for (launch, latency) in launches.iter().zip(latencies) {
-            let (of_part, offset) = launch.place;
-            if number != of_part {
-                (number, part) = (of_part, packed.packed.part(of_part));
+            let (part_number, offset) = launch.place;
+            if number != part_number {
+                (number, part) = (part_number, packed.packed.part(part_number));
             }
             let bytes = part.get(offset as usize..).filter(|bytes| !bytes.is_empty());
             let Some(bytes) = bytes else { continue };
@@ -404,7 +404,8 @@ mod tests {
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
             (0..count).for_each(|number| joined.push(&mut kernel_at(number, time(number))));
-            let sorted = joined.sorted(&Before { holes: Holes::default(), hidden: Vec::new() });
+            let sorted =
+                joined.sorted(&MissingLaunches { holes: Holes::default(), hidden: Vec::new() });
             let packed = PackedLaunches::new(vec![sorted], &memory);
             let found: Vec<_> = packed
                 .iter()

@@ -29,13 +29,13 @@ impl ChipRuns {
         memory: &Arc<PackedMemory>,
     ) {
         let dispatch_cores = &mut self.dispatch_cores;
-        let of_ops = runs.filter(|run| {
+        let op_runs = runs.filter(|run| {
             if run.is_dispatch {
                 dispatch_cores.insert(run.lane.core);
             }
             !run.is_dispatch
         });
-        let (bytes, run_count) = packed_runs(lane, of_ops);
+        let (bytes, run_count) = packed_runs(lane, op_runs);
         if run_count > 0 {
             self.lanes.push(PackedRuns { lane, bytes: memory.keep(bytes), run_count });
         }
@@ -132,13 +132,13 @@ impl Shape {
 
 /// Previous run of the lane. The next run's program, index and times are stored relative to it.
 #[derive(Clone, Copy, Default)]
-struct Before {
+struct PreviousRun {
     program: u32,
     index: u64,
     start: u64,
 }
 
-impl Before {
+impl PreviousRun {
     const fn from_run(run: &LaneRun) -> Self {
         Self { program: run.key.program, index: run.index as u64, start: run.bounds.0 }
     }
@@ -148,7 +148,7 @@ impl Before {
 /// already sorted by program.
 fn packed_runs(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> (Vec<u8>, usize) {
     let (mut bytes, mut run_count) = (Vec::new(), 0_usize);
-    let (mut before, mut last_key) = (Before::default(), None);
+    let (mut before, mut last_key) = (PreviousRun::default(), None);
     while let Some(mut run) = runs.next() {
         if last_key > Some(run.key) {
             let packed = Runs::new(lane, run_count, PackedWindow::new(&bytes));
@@ -158,7 +158,7 @@ fn packed_runs(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> (Vec<u8
         }
         code_run(&mut bytes, &mut run, before);
         run_count = run_count.saturating_add(1);
-        before = Before::from_run(&run);
+        before = PreviousRun::from_run(&run);
         last_key = Some(run.key);
     }
     bytes.shrink_to_fit();
@@ -166,7 +166,7 @@ fn packed_runs(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> (Vec<u8
 }
 
 /// Packs `run`, or unpacks the next run into it.
-fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: Before) {
+fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: PreviousRun) {
     let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
     let near = near_extents(extents, (*start, *end));
     let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
@@ -266,7 +266,7 @@ struct Runs<'runs> {
     lane: LaneId,
     window: PackedWindow<'runs>,
     left: usize,
-    before: Before,
+    before: PreviousRun,
 }
 
 /// Upper bound for the bytes of a packed run.
@@ -274,7 +274,7 @@ const RUN_BYTES: usize = 256;
 
 impl<'runs> Runs<'runs> {
     fn new(lane: LaneId, run_count: usize, window: PackedWindow<'runs>) -> Self {
-        Self { lane, window, left: run_count, before: Before::default() }
+        Self { lane, window, left: run_count, before: PreviousRun::default() }
     }
 }
 
@@ -297,7 +297,7 @@ impl Iterator for Runs<'_> {
         code_run(&mut bytes, &mut run, self.before);
         let taken = ahead.len().saturating_sub(bytes.len());
         self.window.advance(taken);
-        self.before = Before::from_run(&run);
+        self.before = PreviousRun::from_run(&run);
         Some(run)
     }
 }
@@ -384,8 +384,8 @@ mod tests {
             // Lanes are added in reverse order, to test that pieces do not depend on this order.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
-                let of_lane = runs.iter().copied().filter(|run| run.lane == lane);
-                other.add(lane, of_lane, &memory);
+                let lane_runs = runs.iter().copied().filter(|run| run.lane == lane);
+                other.add(lane, lane_runs, &memory);
                 chip.merge(other);
             }
             let dispatch = runs.iter().filter(|run| run.is_dispatch).map(|run| run.lane.core);

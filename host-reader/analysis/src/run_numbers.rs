@@ -89,7 +89,7 @@ impl RunNumbers {
         mut visit: impl FnMut(usize, u32),
     ) -> Result<(), PackedError> {
         let indices = self.indices.get(&lane.chip_id);
-        let (Some(of_lane), Some(indices)) = (self.lanes.get(&lane), indices) else {
+        let (Some(lane_numbers), Some(indices)) = (self.lanes.get(&lane), indices) else {
             return Ok(());
         };
         let mut before = (0, 0);
@@ -104,10 +104,10 @@ impl RunNumbers {
                 }
             }
         };
-        for part in &of_lane.kept {
+        for part in &lane_numbers.kept {
             visit_part(&part.read()?);
         }
-        visit_part(&of_lane.bytes);
+        visit_part(&lane_numbers.bytes);
         Ok(())
     }
 }
@@ -124,6 +124,7 @@ impl LaneNumbers {
 }
 
 fn next_pair(bytes: &mut std::slice::Iter<'_, u8>, (run, launch): (u64, u64)) -> (u64, u64) {
-    let mut next = |before: u64| before.wrapping_add_signed(unfold_sign(take(bytes)));
-    (next(run), next(launch))
+    let [run, launch] =
+        [run, launch].map(|before| before.wrapping_add_signed(unfold_sign(take(bytes))));
+    (run, launch)
 }

@@ -84,10 +84,10 @@ type Key = (Risc, WaitKind, u32);
 
 /// Waits by chip, RISC and object, collected lane by lane.
 #[derive(Debug, Default)]
-pub(super) struct WaitTotals(BTreeMap<u32, BTreeMap<Key, Group>>);
+pub(super) struct WaitTotals(BTreeMap<u32, BTreeMap<Key, WaitGroup>>);
 
 #[derive(Debug, Default)]
-struct Group {
+struct WaitGroup {
     cores: BTreeSet<Noc0Coord>,
     count: u64,
     cycles: u64,
@@ -145,7 +145,7 @@ impl WaitTotals {
     }
 }
 
-fn add_run(groups: &mut BTreeMap<Key, Group>, lane: &Lane, run: &RunSync) {
+fn add_run(groups: &mut BTreeMap<Key, WaitGroup>, lane: &Lane, run: &RunSync) {
     for ((kind, key), blocked) in run.sums() {
         let group = groups.entry((lane.id.risc, kind, key)).or_default();
         group.cores.insert(lane.id.core);
@@ -170,7 +170,7 @@ fn losing_riscs(readout: &Readout) -> BTreeSet<(u32, Risc)> {
 fn statistics_of(
     (chip_id, aiclk_mhz): (u32, u32),
     (risc, kind, key): Key,
-    group: &Group,
+    group: &WaitGroup,
     has_lost: bool,
 ) -> WaitStatistics {
     let is_known = group.singles.len() as u64 == group.count;

@@ -80,9 +80,10 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
 /// Returns the first counter record of each launch and core.
 fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     let mut anchors = HashMap::new();
-    for (device, of_device) in readout.devices.iter().enumerate() {
-        for (lane, of_lane) in of_device.lanes.iter().enumerate() {
-            for (key, Annotated { index, record, .. }) in counters_of_lane(of_lane, &readout.zones)
+    for (device, device_readout) in readout.devices.iter().enumerate() {
+        for (lane, lane_records) in device_readout.lanes.iter().enumerate() {
+            for (key, Annotated { index, record, .. }) in
+                counters_of_lane(lane_records, &readout.zones)
             {
                 let Record { time, zone, .. } = record;
                 anchors.entry(key).or_insert(Anchor { device, lane, record: index, time, zone });

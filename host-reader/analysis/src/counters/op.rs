@@ -178,11 +178,9 @@ impl OpCounters {
     /// # Compatibility
     /// `ops_perf_results.csv`.
     pub fn titles() -> impl Iterator<Item = String> {
-        let metric_titles =
-            |metric: &'static Metric| MetricSummary::STATISTICS.map(|name| metric.title(name));
         metrics()
             .iter()
-            .flat_map(metric_titles)
+            .flat_map(|metric| MetricSummary::STATISTICS.map(|name| metric.title(name)))
             .chain(GRID_COUNTERS.map(|(_, title)| title.to_owned()))
     }
 }

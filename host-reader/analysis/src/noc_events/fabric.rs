@@ -143,9 +143,9 @@ fn with_mux(
 
 /// Returns the writes that a core recorded.
 fn writes_of(events: &[Event], core: Noc0Coord) -> VecDeque<Event> {
-    let is_write =
-        |event: &&Event| event.local().is_some_and(|event| event.kind == NocEventKind::Write);
-    events.iter().filter(|event| event.lane.core == core).filter(is_write).cloned().collect()
+    let own = events.iter().filter(|event| event.lane.core == core);
+    let writes = own.filter(|of| of.local().is_some_and(|event| event.kind == NocEventKind::Write));
+    writes.cloned().collect()
 }
 
 #[cfg(test)]

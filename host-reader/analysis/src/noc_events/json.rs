@@ -74,7 +74,7 @@ pub fn read_json(text: &[u8]) -> ReadTrace {
     let mut read = ReadTrace::default();
     let mut count = 0;
     let mut json = serde_json::Deserializer::from_slice(text);
-    let objects = Objects { read: &mut read, count: &mut count };
+    let objects = ObjectList { read: &mut read, count: &mut count };
     if let Err(error) = json.deserialize_seq(objects).and_then(|()| json.end()) {
         let reason = error.to_string();
         read.problems.push(TraceProblem::Text { kept_count: count, reason });
@@ -82,12 +82,12 @@ pub fn read_json(text: &[u8]) -> ReadTrace {
     read
 }
 
-struct Objects<'a> {
+struct ObjectList<'a> {
     read: &'a mut ReadTrace,
     count: &'a mut usize,
 }
 
-impl<'de> Visitor<'de> for Objects<'_> {
+impl<'de> Visitor<'de> for ObjectList<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

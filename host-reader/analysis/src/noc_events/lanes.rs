@@ -172,8 +172,8 @@ impl NocLane {
                 _ if is_event(&record, zones) => {
                     let bits = record.data.first().copied();
                     evidence.get_or_insert_default().add(lane.id, record.time, bits);
-                    let trailer = || trailer_of(record.data, text);
-                    let event = bits.map(|bits| Marker::Event { bits, trailer: trailer() });
+                    let event = bits
+                        .map(|bits| Marker::Event { bits, trailer: trailer_of(record.data, text) });
                     markers.extend(event.map(|event| (record.time, event)));
                 }
                 _ => has_locks |= is_lock(&record, zones),

@@ -199,11 +199,11 @@ impl Chip<'_> {
     ) {
         events.sort_by_key(|event| (event.lane, event.time));
         let joined = fabric::join(events, &self.tiles, notes);
-        for of_lane in joined.chunk_by(|one, other| one.place().0 == other.place().0) {
-            let Some((LaneId { core, risc, .. }, _)) = of_lane.first().map(Joined::place) else {
+        for lane_items in joined.chunk_by(|one, other| one.place().0 == other.place().0) {
+            let Some((LaneId { core, risc, .. }, _)) = lane_items.first().map(Joined::place) else {
                 continue;
             };
-            let events = of_lane.iter().filter_map(|joined| {
+            let events = lane_items.iter().filter_map(|joined| {
                 let event = match joined {
                     Joined::Plain(event) => self.tiles.local_event(event, notes),
                     Joined::Packet(packet) => {

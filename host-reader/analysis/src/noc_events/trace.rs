@@ -281,7 +281,7 @@ pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
 const ROUTE_ALONE: &str = "route of a fabric packet without its packet";
 
 /// Target of an event: the kernel's coordinates and the corresponding tiles.
-struct Place {
+struct EventTarget {
     target: RawCoord,
     first: Option<Noc0Coord>,
     /// Tile of the corner at which the rectangle of a multicast ends.
@@ -316,7 +316,12 @@ impl Tiles {
     }
 
     /// Returns the target of an event; `None` if the event itself contains no target.
-    fn place(&self, local: &LocalEvent, event: &Event, notes: &mut TraceNotes) -> Option<Place> {
+    fn place(
+        &self,
+        local: &LocalEvent,
+        event: &Event,
+        notes: &mut TraceNotes,
+    ) -> Option<EventTarget> {
         let target = local.own_target()?;
         let first = self.noted_tile(target, local.noc, event, notes);
         let last = match local.kind {
@@ -325,7 +330,7 @@ impl Tiles {
             }
             _ => None,
         };
-        Some(Place { target, first, last })
+        Some(EventTarget { target, first, last })
     }
 
     /// Converts a local event to the form that the traffic sums use.
@@ -341,10 +346,10 @@ impl Tiles {
         let &LocalEvent { kind, noc, .. } = local;
         let target = match self.place(local, event, notes) {
             None => Target::Unknown,
-            Some(Place { first, last, .. }) if kind.is_multicast() => {
+            Some(EventTarget { first, last, .. }) if kind.is_multicast() => {
                 Target::rectangle(first, last)
             }
-            Some(Place { target, first, .. }) => {
+            Some(EventTarget { target, first, .. }) => {
                 first.map_or(Target::Unplaced(target), Target::Tile)
             }
         };
@@ -370,7 +375,7 @@ impl Tiles {
             return None;
         };
         let mut object = with_transfer(base, local, local.kind);
-        if let Some(Place { target, first, last }) = self.place(local, event, notes) {
+        if let Some(EventTarget { target, first, last }) = self.place(local, event, notes) {
             object.unplaced_target = first.is_none().then_some(target);
             if local.kind == NocEventKind::WriteMulticast {
                 object.mcast_start_x = first.map(|tile| tile.x.into());

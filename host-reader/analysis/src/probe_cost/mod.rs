@@ -58,7 +58,7 @@ pub fn measure_probe_costs(
     readout: &Readout,
     timeline: &Timeline,
 ) -> Result<ProbeCosts, NotCalibrated> {
-    let mut durations = BTreeMap::<(u32, Risc), Durations>::new();
+    let mut durations = BTreeMap::<(u32, Risc), ProbeDurations>::new();
     for lane in timeline.lanes() {
         let risc_durations = durations.entry((lane.id.chip_id, lane.id.risc)).or_default();
         risc_durations.add(lane, readout);
@@ -76,11 +76,11 @@ pub fn measure_probe_costs(
 
 /// Durations of the calibration kernel's zones, in the order of [`NAMES`].
 #[derive(Default)]
-struct Durations([Vec<u64>; NAMES.len()]);
+struct ProbeDurations([Vec<u64>; NAMES.len()]);
 
 const NAMES: [&str; 5] = [EMPTY, NESTED, DATA, WIDE_DATA, EVENT];
 
-impl Durations {
+impl ProbeDurations {
     fn add(&mut self, lane: &LaneTimeline, readout: &Readout) {
         for zone in lane.zones.iter().filter(|zone| !zone.flags.is_open()) {
             let name = readout.zones.name(zone.zone);
@@ -92,7 +92,7 @@ impl Durations {
 
     /// Returns the costs; `None` if a zone has no durations.
     fn cost(self) -> Option<ProbeCost> {
-        let medians: Option<Vec<u64>> = self.0.into_iter().map(median).collect();
+        let medians: Option<Vec<u64>> = self.0.into_iter().map(upper_median).collect();
         let [empty, nested, data, wide_data, event] =
             <[u64; NAMES.len()]>::try_from(medians?).ok()?;
         Some(ProbeCost {
@@ -106,7 +106,7 @@ impl Durations {
 }
 
 /// Returns the median; for an even number of values, the larger of the two middle values.
-fn median(mut durations: Vec<u64>) -> Option<u64> {
+fn upper_median(mut durations: Vec<u64>) -> Option<u64> {
     durations.sort_unstable();
     durations.get(durations.len() / 2).copied()
 }

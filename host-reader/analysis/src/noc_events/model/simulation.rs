@@ -121,8 +121,8 @@ impl Simulation<'_> {
             begun.push(*ready);
             self.ready.pop();
         }
-        let start = |ready: &Ready| self.workload.flows.get(ready.index).map(|flow| flow.start);
-        begun.sort_by_key(|ready| (start(ready), ready.index));
+        let flows = &self.workload.flows;
+        begun.sort_by_key(|of| (flows.get(of.index).map(|flow| flow.start), of.index));
         for ready in begun {
             if let Some(flow) = self.workload.flows.get(ready.index) {
                 self.live.push(Live {

@@ -83,7 +83,7 @@ impl Workload {
             chip,
             first,
             saturated_bytes: saturated_bytes(std::slice::from_ref(trace)),
-            counts: Counts::default(),
+            counts: GapCounts::default(),
             workload: Self::default(),
         };
         let mut states: BTreeMap<(Noc0Coord, &str, Option<&str>), TransferState> = BTreeMap::new();
@@ -134,14 +134,14 @@ const VIRTUAL_CHANNELS: usize = 2;
 
 /// Numbers of transfers that cannot be modelled, by reason.
 #[derive(Default)]
-struct Counts {
+struct GapCounts {
     unknown_way: u64,
     unknown_size: u64,
     around_edge: u64,
     fabric: u64,
 }
 
-impl Counts {
+impl GapCounts {
     fn gaps(&self) -> Vec<NocGap> {
         let gaps = [
             (self.unknown_way, NocGap::UnknownWay as fn(u64) -> NocGap),
@@ -160,7 +160,7 @@ struct Found<'trace> {
     first: u64,
     /// Maximum size that an event can hold. A transfer of this size may be larger.
     saturated_bytes: u64,
-    counts: Counts,
+    counts: GapCounts,
     workload: Workload,
 }
 
