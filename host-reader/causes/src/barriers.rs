@@ -1,6 +1,6 @@
 //! Time that cores spend at NoC barriers, derived from NoC events.
 
-use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
+use crate::{finding::percent, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
 use recording::problem::counted;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl BarrierUse {
             let waited = waits.fold(0, u64::saturating_add) as f64;
             Self {
                 core,
-                percent: share(waited, cycles),
+                percent: percent(waited, cycles),
                 barrier_count,
                 transfer_count: of.transfer_count,
                 byte_count: of.byte_count,

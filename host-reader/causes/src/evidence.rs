@@ -65,15 +65,18 @@ impl EvidenceContext<'_> {
 }
 
 fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
-    let special = |name: &str| {
+    let zones = zones.named_indices();
+    zones.filter_map(|(zone, name)| Some((zone, Special::from_name(name)?))).collect()
+}
+
+impl Special {
+    fn from_name(name: &str) -> Option<Self> {
         if name.starts_with(PROFILER_PREFIX) {
-            return Some(Special::Profiler);
+            return Some(Self::Profiler);
         }
         let name = name.to_ascii_lowercase();
-        let is_setup = SETUP_PARTS.iter().any(|part| name.contains(part));
-        is_setup.then_some(Special::Setup)
-    };
-    zones.named_indices().filter_map(|(zone, name)| Some((zone, special(name)?))).collect()
+        SETUP_PARTS.iter().any(|part| name.contains(part)).then_some(Self::Setup)
+    }
 }
 
 /// Number and cycles of the zones of one kind in one run.
@@ -170,11 +173,11 @@ impl RunEvidence {
 
     /// Returns the evidence with the sums of waits but without individual waits.
     pub(crate) fn sums_alone(&self) -> Self {
-        let mut of_sums = self.clone();
-        if let Some(sync) = of_sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {
+        let mut sums = self.clone();
+        if let Some(sync) = sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {
             *sync = sync.sums_alone();
         }
-        of_sums
+        sums
     }
 
     pub(crate) fn setup(&self) -> ZoneSum {
@@ -266,13 +269,12 @@ impl Evidence {
     /// If `at` is the index of the lane of the previous call, the search tries the next lane first,
     /// which is usually the right one.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
-        let is_at = |at: usize| self.runs.get(at).is_some_and(|(id, _)| *id == lane);
         let next = at.saturating_add(1);
-        if is_at(next) {
-            *at = next;
-        } else if !is_at(*at) {
-            *at = self.runs.binary_search_by_key(&lane, |(id, _)| *id).ok()?;
-        }
+        let is_near = |at: &usize| self.runs.get(*at).is_some_and(|(id, _)| *id == lane);
+        *at = match [next, *at].into_iter().find(is_near) {
+            Some(at) => at,
+            None => self.runs.binary_search_by_key(&lane, |(id, _)| *id).ok()?,
+        };
         self.runs.get(*at)?.1.get(run)
     }
 }

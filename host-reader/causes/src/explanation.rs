@@ -2,7 +2,7 @@
 
 use crate::{
     evidence::Evidence,
-    finding::{Cause, Finding, GainOf, Untold, share},
+    finding::{Cause, Finding, GainOf, Untold, percent},
     launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
     noc_use::{NocUses, noc_uses},
@@ -10,7 +10,7 @@ use crate::{
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
     phase::{Phase, phases_of},
-    rules::{self, Iterations, OpFacts},
+    rules::{self, IterationScope, OpFacts},
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
@@ -153,9 +153,9 @@ impl Explanation {
         };
         let part = found.as_ref().and_then(|steady| steady.part(&pairs, [&all, &devices]));
         let iterations = match (&part, window) {
-            (Some(_), _) => Iterations::Last,
-            (None, Window::Steady) => Iterations::None,
-            (None, Window::All) => Iterations::All,
+            (Some(_), _) => IterationScope::Last,
+            (None, Window::Steady) => IterationScope::None,
+            (None, Window::All) => IterationScope::All,
         };
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
@@ -189,8 +189,8 @@ impl Explanation {
             sync: evidence.counts,
         };
         explanation.add_rows(&described, &rows, &uses);
-        let no_cause = || NoCause::from_launches(&explanation, &uses);
-        explanation.no_cause = explanation.findings.is_empty().then(no_cause);
+        explanation.no_cause =
+            explanation.findings.is_empty().then(|| NoCause::from_launches(&explanation, &uses));
         explanation
     }
 
@@ -240,11 +240,11 @@ impl Explanation {
     /// as a reason.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
-        let of_waits = self.findings.iter_mut().find(|told| {
+        let wait_finding = self.findings.iter_mut().find(|told| {
             let gains = told.gain_at_most_percent.is_some_and(|of| of >= LEAST_GAIN.value);
             told.cause.is_of_stage() && gains && told.place.op == finding.place.op
         });
-        match of_waits.filter(|_| is_outranked) {
+        match wait_finding.filter(|_| is_outranked) {
             Some(told) => {
                 told.why.push(finding.sentence);
                 told.why.extend(finding.why);
@@ -283,8 +283,10 @@ impl Explanation {
             finding.cause == Cause::Balanced
                 || finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
         });
-        let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
-        self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
+        self.findings.sort_by(|one, other| {
+            let [one, other] = [one, other].map(|of| of.gain_at_most_ns.unwrap_or(0.0));
+            other.total_cmp(&one)
+        });
         self.findings.truncate(MAX_FINDINGS);
         let layout = self.findings.iter().position(|of| of.cause == Cause::Layout);
         let number = layout.map(|index| index.saturating_add(1));
@@ -295,7 +297,7 @@ impl Explanation {
         for finding in &mut self.findings {
             finding.location = finding.place.text(&finding.rows);
             let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
-            finding.gain_at_most_percent_of_all = ns.map(|ns| share(ns, all_ns));
+            finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
     }
 }
@@ -370,29 +372,32 @@ fn op_causes(
         bounds.collect::<BTreeMap<_, _>>()
     });
     let counted = counters_of(readout, launches);
-    let cause = |(number, launch): (usize, &Launch)| {
-        let op = &launch.op;
-        // The op code of a row takes precedence, because it also names the op's group.
-        let of_row = described.row(number).map(|row| &*row.raw_op_code);
-        let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
-        let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);
-        let counters = counted.binary_search_by_key(&number, |of| of.launch).ok();
-        let counters = counters.and_then(|at| counted.get(at));
-        let fpu_percent = counters.and_then(|of| {
-            let mut summaries = of.counters.summaries(false);
-            summaries.find(|summary| summary.metric.label() == "FPU Util").map(|fpu| fpu.mean)
-        });
-        OpCauses::new(&OpView {
-            launch,
-            name,
-            aiclk_mhz: clocks.get(&op.chip_id).copied().unwrap_or(0),
-            costs: &readout.probe_costs,
-            tiles: tiles.get(&op.chip_id),
-            clock_bounds: clock_bounds.as_ref(),
-            fpu_percent,
-            kernel: op.kernel,
-            runs: CoreRun::of_launch(launch, evidence),
+    let launches = launches.par_iter().enumerate();
+    launches
+        .map(|(number, launch)| {
+            let op = &launch.op;
+            // The op code of a row takes precedence, because it also names the op's group.
+            let op_code = described.row(number).map(|row| &*row.raw_op_code);
+            let name = op_code
+                .filter(|name| !name.is_empty())
+                .or_else(|| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied());
+            let counters = counted.binary_search_by_key(&number, |of| of.launch).ok();
+            let counters = counters.and_then(|at| counted.get(at));
+            let fpu_percent = counters.and_then(|of| {
+                let mut summaries = of.counters.summaries(false);
+                summaries.find(|summary| summary.metric.label() == "FPU Util").map(|fpu| fpu.mean)
+            });
+            OpCauses::new(&OpView {
+                launch,
+                name,
+                aiclk_mhz: clocks.get(&op.chip_id).copied().unwrap_or(0),
+                costs: &readout.probe_costs,
+                tiles: tiles.get(&op.chip_id),
+                clock_bounds: clock_bounds.as_ref(),
+                fpu_percent,
+                kernel: op.kernel,
+                runs: CoreRun::from_launch(launch, evidence),
+            })
         })
-    };
-    launches.par_iter().enumerate().map(cause).collect()
+        .collect()
 }

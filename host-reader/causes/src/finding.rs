@@ -219,7 +219,7 @@ impl Finding {
                 _ => "not known".to_owned(),
             };
         };
-        let of_all = self.gain_at_most_percent_of_all.map_or_else(String::new, |percent| {
+        let all_percent = self.gain_at_most_percent_of_all.map_or_else(String::new, |percent| {
             let percent = match percent {
                 0.0 => "0.0".to_owned(),
                 small if small < 0.1 => "less than 0.1".to_owned(),
@@ -229,7 +229,7 @@ impl Finding {
         });
         let part = self.part_of.map_or_else(String::new, |number| format!(" (part of {number})"));
         format!(
-            "at most {}{part}, {percent:.1} % of {}{of_all}",
+            "at most {}{part}, {percent:.1} % of {}{all_percent}",
             duration(ns),
             self.gain_of.label()
         )
@@ -237,7 +237,7 @@ impl Finding {
 
     /// Changes the time to which the gain is compared.
     pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
-        self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| share(ns, whole_ns));
+        self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| percent(ns, whole_ns));
         self.gain_of = of;
     }
 }
@@ -258,7 +258,7 @@ impl Place {
     /// ```
     pub(crate) fn text(&self, rows: &[u64]) -> String {
         let op = self.op.as_ref().map(|op| format!("op {op}"));
-        let program = |id| format!("program {}", wire::RunHostId(id).base());
+        let program = self.run_host_id.map(|id| format!("program {}", wire::RunHostId(id).base()));
         let row = match rows {
             [first, _, ..] if self.row == Some(*first) => {
                 let numbers: Vec<String> = rows.iter().map(u64::to_string).collect();
@@ -268,7 +268,7 @@ impl Place {
         };
         let parts = [
             self.chip_id.map(|chip| format!("chip {chip}")),
-            op.or_else(|| self.run_host_id.map(program)),
+            op.or(program),
             self.launch.map(|launch| format!("launch {launch}")),
             self.core.map(|(x, y)| format!("core ({x},{y})")),
             self.risc.map(str::to_owned),
@@ -286,6 +286,6 @@ impl std::fmt::Display for Place {
 }
 
 /// Returns `part` in percent of `whole`; 0 if the whole is 0.
-pub(crate) fn share(part: f64, whole: f64) -> f64 {
+pub(crate) fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }

@@ -69,10 +69,9 @@ pub(crate) struct LastIteration {
 
 /// Finds the last iteration of the steps; `None` if nothing repeats.
 pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
-    let of_rule = |rule| move |first| LastIteration { rule, first };
-    let replay = last_replay(steps).map(of_rule(SteadyRule::TraceReplay));
-    let signpost = || last_signpost(steps).map(of_rule(SteadyRule::Signpost));
-    replay.or_else(signpost).or_else(|| last_repetition(steps))
+    let replay = last_replay(steps).map(|first| (SteadyRule::TraceReplay, first));
+    let marked = replay.or_else(|| Some((SteadyRule::Signpost, last_signpost(steps)?)));
+    marked.map(|(rule, first)| LastIteration { rule, first }).or_else(|| last_repetition(steps))
 }
 
 /// Returns the indices of the first steps of all iterations that equal the last one, in time order.
@@ -104,11 +103,10 @@ fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     let ops = programs(steps);
     let period = ops.iter().filter(|(index, _)| *index >= first).count();
     let mut passes = ops.rchunks(period.max(1));
-    let Some(of_last) = passes.next() else { return Vec::new() };
-    let is_equal = |pass: &&[(usize, Program<'_>)]| {
-        pass.iter().map(|(_, program)| program).eq(of_last.iter().map(|(_, program)| program))
-    };
-    let equal = std::iter::once(of_last).chain(passes.take_while(is_equal));
+    let Some(last_pass) = passes.next() else { return Vec::new() };
+    let equal = std::iter::once(last_pass).chain(passes.take_while(|pass| {
+        pass.iter().map(|(_, program)| program).eq(last_pass.iter().map(|(_, program)| program))
+    }));
     let starts = equal.filter_map(|pass| pass.first().map(|(index, _)| *index));
     let mut starts: Vec<usize> = starts.collect();
     starts.reverse();
@@ -118,18 +116,16 @@ fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
 /// Returns the index of the first step of the last replay, if there are several replays and no
 /// other ops follow the last one.
 fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
-    let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
     let last = steps.iter().rev().find_map(Step::op)?.replay?;
-    let others = steps.iter().filter_map(replay).any(|of| of != last);
-    let first = steps.iter().position(|step| replay(step) == Some(last))?;
-    others.then_some(first)
+    let replays = steps.iter().map(|step| step.op().and_then(|op| op.replay));
+    let has_others = replays.clone().flatten().any(|replay| replay != last);
+    replays.clone().position(|replay| replay == Some(last)).filter(|_| has_others)
 }
 
 /// Returns the index of the last signpost with the same name as the first signpost. The ops after
 /// it must equal the ops after the previous signpost with that name.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
-    let is_signpost = |step: &&Step<'_>| matches!(step, Step::Signpost(_));
-    let mark = steps.iter().find(is_signpost)?;
+    let mark = steps.iter().find(|step| matches!(step, Step::Signpost(_)))?;
     let last = steps.iter().rposition(|step| step == mark)?;
     let (before, iteration) = steps.split_at_checked(last)?;
     let (_, previous) = before.split_at_checked(before.iter().rposition(|step| step == mark)?)?;
@@ -216,10 +212,10 @@ mod tests {
         assert_eq!(starts("xab.abab"), Some(vec![1, 4, 6]), "without the op before them");
         assert_eq!(starts("|abb|abb|abb"), Some(vec![0, 4, 8]));
         assert_eq!(starts("xaaa"), Some(Vec::new()), "single ops");
-        let of_replay = |replay: &u64| {
+        let step = |replay: &u64| {
             Step::Op(OpStep { device: None, name: "a", form: "", replay: Some((7, *replay)) })
         };
-        let steps: Vec<_> = [1, 1, 2, 2, 3].iter().map(of_replay).collect();
+        let steps: Vec<_> = [1, 1, 2, 2, 3].iter().map(step).collect();
         let last = last_iteration(&steps).unwrap();
         assert_eq!((last.rule, last.first), (SteadyRule::TraceReplay, 4));
         assert_eq!(iteration_starts(&steps, last), [0, 2, 4]);

@@ -41,13 +41,13 @@ pub(crate) struct LastBlock {
 
 impl LastBlock {
     pub(crate) fn from_core(core: &[CoreRun<'_>], records_percent: f64) -> Option<Self> {
-        let run = |risc| core.iter().find(|run| run.lane.risc == risc);
-        let end = |risc| run(risc)?.kernel_end;
-        let unpacker = run(Risc::Trisc0)?;
-        let (unpacked, computed) = (unpacker.kernel_end?, end(Risc::Trisc1)?);
+        let [unpacker, math, packer] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2]
+            .map(|risc| core.iter().find(|run| run.lane.risc == risc));
+        let unpacker = unpacker?;
+        let (unpacked, computed) = (unpacker.kernel_end?, math?.kernel_end?);
         let to_math = computed.checked_sub(unpacked)?;
-        let packed = end(Risc::Trisc2).unwrap_or(computed);
-        let (first, last) = window_of(core)?;
+        let packed = packer.and_then(|run| run.kernel_end).unwrap_or(computed);
+        let (first, last) = kernel_window(core)?;
         let window = last.checked_sub(first).filter(|&cycles| cycles > 0)?;
         let is_whole = unpacker.evidence.kernel.is_some_and(|(_, end)| end == unpacked);
         Some(Self {
@@ -84,7 +84,7 @@ impl LastBlock {
 }
 
 /// Returns the first start and the last end of a core's kernels, including parts without evidence.
-pub(crate) fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
+pub(crate) fn kernel_window(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
@@ -108,16 +108,14 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
         let whole = whole_kernel_cycles(unpacker, kernel_cycles(unpacker.evidence));
         return Some(whole as f64 / cycles);
     }
-    let syncs = || core.iter().filter_map(|run| run.evidence.sync());
-    let waits = |of_barriers: bool| {
-        let of_kind = syncs().flat_map(RunSync::sums);
-        let of_kind = of_kind.filter(move |((kind, _), _)| is_barrier(*kind) == of_barriers);
-        of_kind.map(|(_, blocked)| blocked.waits)
-    };
-    let blocked = waits(false).max().unwrap_or(0);
+    let syncs = core.iter().filter_map(|run| run.evidence.sync());
+    let (barriers, others): (Vec<_>, Vec<_>) =
+        syncs.flat_map(RunSync::sums).partition(|((kind, _), _)| is_barrier(*kind));
+    let blocked = others.iter().map(|(_, blocked)| blocked.waits).max().unwrap_or(0);
     // A core with two barriers per block has twice as many waits at barriers.
-    let as_many = waits(true).filter(|&count| count <= blocked.saturating_add(blocked / 2));
-    let blocks = as_many.fold(blocked, u64::max);
+    let most = blocked.saturating_add(blocked / 2);
+    let barriers = barriers.iter().map(|(_, blocked)| blocked.waits);
+    let blocks = barriers.filter(|&count| count <= most).fold(blocked, u64::max);
     (blocks >= FEWEST_BLOCKS).then(|| whole_kernel_cycles(unpacker, blocks) as f64)
 }
 

@@ -77,8 +77,7 @@ impl LaunchRows {
             let reason = format!("no op of {name} begins when a launch does: it is of another run");
             return Self::without_file(reason);
         }
-        let is_op = |row: &&OpReport| row.kind == RowKind::Device;
-        let row_count = joined.rows.iter().filter(is_op).count();
+        let row_count = joined.rows.iter().filter(|row| row.kind == RowKind::Device).count();
         let rest = match row_count.saturating_sub(described) {
             0 => String::new(),
             count => {

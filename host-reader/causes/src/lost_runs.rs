@@ -54,13 +54,13 @@ impl LostRuns {
         let Some(losses) = self.0.get(&lane.id) else { return Vec::new() };
         let spans: Vec<Range<usize>> =
             losses.spans.iter().map(|span| runs_of_span(lane, *span)).collect();
-        let has_lost = |(number, run): (usize, &reader::lane::Run)| {
+        let has_lost = lane.runs.iter().enumerate().map(|(number, run)| {
             losses.is_anywhere
                 || losses.programs.contains(&run.program)
                 || spans.iter().any(|span| span.contains(&number))
                 || losses.windows.iter().any(|window| touches(window, lane, number))
-        };
-        lane.runs.iter().enumerate().map(has_lost).collect()
+        });
+        has_lost.collect()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     last_block::LastBlock,
     middle::{median, middle_half},
     op::OpView,
-    risc_wait::{kernel_cycles, percent},
+    risc_wait::{cycle_percent, kernel_cycles},
     stage::{Stage, StageUse},
     threshold::KNOWN_MARGIN,
 };
@@ -53,22 +53,25 @@ pub(crate) fn math_use(
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
     let last = view.cores().filter_map(|core| LastBlock::from_core(core, records_percent));
     let last: Vec<LastBlock> = last.collect();
-    let of_cores = |value: fn(&LastBlock) -> f64| median(last.iter().map(value).collect());
     let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());
     let (least, most) = match measured {
         Some(range) => range.map(|percent| percent.clamp(floor, 100.0)).into(),
         None if is_only_pacer => (100.0, 100.0),
         None => (floor, 100.0),
     };
-    let held_up = of_cores(|last| (last.to_packer / last.step() - 1.0) * 100.0);
-    let starved = of_cores(|last| (1.0 - last.to_math / last.step()) * 100.0);
+    let [steady, held_up, starved] = [
+        LastBlock::steady_percent,
+        |last: &LastBlock| (last.to_packer / last.step() - 1.0) * 100.0,
+        |last: &LastBlock| (1.0 - last.to_math / last.step()) * 100.0,
+    ]
+    .map(|percent| median(last.iter().map(percent).collect()));
     let slowest = match (held_up, starved) {
         (Some(0.0..), _) => Stage::Writer,
         (_, Some(0.0..)) => Stage::Reader,
         _ => Stage::Math,
     };
-    let of_ends = of_cores(LastBlock::steady_percent).zip(starved.zip(held_up));
-    let last_blocks = of_ends.map(|(steady_percent, (starved_percent, held_up_percent))| {
+    let medians = steady.zip(starved.zip(held_up));
+    let last_blocks = medians.map(|(steady_percent, (starved_percent, held_up_percent))| {
         LastBlocks { steady_percent, slowest, starved_percent, held_up_percent }
     });
     let used = StageUse {
@@ -92,8 +95,8 @@ pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Opt
     for run in view.runs.iter().filter(|run| run.lane.risc == risc) {
         kernel = kernel.saturating_add(kernel_cycles(run.evidence));
         let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
-        let of_kind = sums.into_iter().filter(|((of, _), _)| *of == kind);
-        blocked = of_kind.fold(blocked, |sum, (_, more)| sum.saturating_add(more.cycles));
+        let waits = sums.into_iter().filter(|((of, _), _)| *of == kind);
+        blocked = waits.fold(blocked, |sum, (_, more)| sum.saturating_add(more.cycles));
     }
-    (kernel > 0).then(|| percent(blocked, kernel))
+    (kernel > 0).then(|| cycle_percent(blocked, kernel))
 }

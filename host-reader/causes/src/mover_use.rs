@@ -1,9 +1,9 @@
 //! Use of the stages that move data, without the time spent writing records.
 
 use crate::{
-    last_block::{whole_kernel_cycles, window_of},
+    last_block::{kernel_window, whole_kernel_cycles},
     op::{CoreRun, OpView},
-    risc_wait::{blocked_cycles, kernel_cycles, percent},
+    risc_wait::{blocked_cycles, cycle_percent, kernel_cycles},
     semaphore::semaphore_cycles,
     signals::Signals,
     stage::{Stage, StageUse},
@@ -33,13 +33,14 @@ pub(crate) fn mover_use(
     let used = StageUse {
         stage,
         risc,
-        at_least_percent: percent(used.saturating_sub(undecided), window),
-        at_most_percent: percent(used, window),
-        barrier_percent: percent(barriers, kernel),
-        other_cores_percent: percent(other_cores, kernel),
-        in_turn_percent: percent(in_turn, window),
+        at_least_percent: cycle_percent(used.saturating_sub(undecided), window),
+        at_most_percent: cycle_percent(used, window),
+        barrier_percent: cycle_percent(barriers, kernel),
+        other_cores_percent: cycle_percent(other_cores, kernel),
+        in_turn_percent: cycle_percent(in_turn, window),
     };
-    (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
+    (kernel > 0)
+        .then(|| MoverUse { used, records_percent: cycle_percent(records.min(kernel), window) })
 }
 
 /// Returns the share of time that the stage that sets the pace spent writing records, in percent; 0
@@ -65,16 +66,21 @@ pub(crate) fn without_records(
     let math_percent = math.map_or(0.0, |math| math.at_least_percent);
     let pacing = most.filter(|most| most.used.at_most_percent > math_percent);
     let rest = 100.0 - pacing.map_or(0.0, |of| of.records_percent);
-    let scaled = |percent: f64| (percent * 100.0 / rest.max(1.0)).clamp(0.0, 100.0);
-    let stage = |used: StageUse, records_percent: f64| StageUse {
-        at_least_percent: scaled(used.at_least_percent - records_percent),
-        at_most_percent: scaled(used.at_most_percent - records_percent),
-        in_turn_percent: scaled(used.in_turn_percent),
-        ..used
-    };
-    let [reader, writer] = movers.map(|of| of.map(|of| stage(of.used, of.records_percent)));
-    let math = math.map(|math| stage(math, 0.0));
-    [reader, math, writer].into_iter().flatten().collect()
+    let [reader, writer] = movers;
+    let math = math.map(|used| MoverUse { used, records_percent: 0.0 });
+    let stages = [reader, math, writer].into_iter().flatten();
+    stages
+        .map(|MoverUse { mut used, records_percent }| {
+            used.at_least_percent -= records_percent;
+            used.at_most_percent -= records_percent;
+            for percent in
+                [&mut used.at_least_percent, &mut used.at_most_percent, &mut used.in_turn_percent]
+            {
+                *percent = (*percent * 100.0 / rest.max(1.0)).clamp(0.0, 100.0);
+            }
+            used
+        })
+        .collect()
 }
 
 /// Cycles of one RISC type, summed over all cores.
@@ -102,7 +108,7 @@ struct CoreSums {
 fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> CoreSums {
     let mut sums = CoreSums::default();
     for core in view.cores() {
-        let window = window_of(core).map_or(0, |(start, end)| end.saturating_sub(start));
+        let window = kernel_window(core).map_or(0, |(start, end)| end.saturating_sub(start));
         for run in core.iter().filter(|run| run.lane.risc == risc) {
             let (by_peers, by_noc) = blocked_cycles(run.evidence);
             let (other_cores, undecided) = semaphore_cycles(run, signals);
@@ -131,9 +137,8 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     let measured = view.costs.cost(run.lane.chip_id, run.lane.risc);
     let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
-    let of = |count: usize, cycles: u64| (count as u64).saturating_mul(cycles);
-    let waits = of(sync.waits.len(), cost.wide_data_cycles);
-    waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
+    let waits = cost.wide_data_cycles.saturating_mul(sync.waits.len() as u64);
+    waits.saturating_add(cost.data_cycles.saturating_mul(sync.signals.len() as u64))
 }
 
 /// Returns true if individual waits were recorded but the cost of a record is unknown.
@@ -148,8 +153,8 @@ pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
 /// have the mean length of all waits.
 fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
-    let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;
-    let waits = sums.iter().filter(|((kind, _), _)| is_buffer(*kind)).map(|(_, of)| of.waits);
-    let waits = waits.fold(0, u64::saturating_add);
+    let buffers = [WaitKind::CB_WAIT, WaitKind::CB_RESERVE];
+    let waits = sums.iter().filter(|((kind, _), _)| buffers.contains(kind));
+    let waits = waits.map(|(_, blocked)| blocked.waits).fold(0, u64::saturating_add);
     cycles.saturating_sub(cycles.checked_div(waits).unwrap_or(cycles))
 }

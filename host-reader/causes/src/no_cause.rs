@@ -3,7 +3,7 @@
 
 use crate::{
     explanation::Explanation,
-    finding::{Place, share},
+    finding::{Place, percent},
     noc_use::NocUses,
     op::OpCauses,
     rules::{duration, kernel_ns, label_of, launch_place, rounded},
@@ -203,7 +203,7 @@ fn host_fact(rows: &[&OpReport]) -> Option<String> {
     let mut ops: Vec<_> = by_op.into_iter().collect();
     ops.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let names =
-        ops.iter().take(NAMED_OPS).map(|(op, ns)| format!("{op} {:.1} %", share(*ns, whole)));
+        ops.iter().take(NAMED_OPS).map(|(op, ns)| format!("{op} {:.1} %", percent(*ns, whole)));
     let names: Vec<String> = names.collect();
     (whole > 0.0).then(|| {
         let calls = counted(count as u64, "call", "calls");
@@ -218,7 +218,10 @@ fn compile_fact(rows: &[&OpReport]) -> Option<String> {
     let (ns, whole) = compiled.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     let host: f64 = rows.iter().map(|row| host_ns(row)).sum();
     (ns > 0.0 && whole > 0.0).then(|| {
-        format!("{:.1} % of that is the compilation of kernels, as in a first run", share(ns, host))
+        format!(
+            "{:.1} % of that is the compilation of kernels, as in a first run",
+            percent(ns, host)
+        )
     })
 }
 
@@ -274,7 +277,7 @@ fn longest_launch(explanation: &Explanation) -> Option<String> {
         format!(
             "the longest launch is of {name}: kernels of {}, {:.1} % of the kernels' time",
             duration(kernel_ns(op)),
-            share(kernel_ns(op), whole)
+            percent(kernel_ns(op), whole)
         )
     })
 }

@@ -1,6 +1,6 @@
 //! Use of the NoC's links by programs whose NoC events were recorded.
 
-use crate::{barriers::BarrierUse, finding::share, threshold::NOC};
+use crate::{barriers::BarrierUse, finding::percent, threshold::NOC};
 use analysis::{
     Launch,
     noc_events::{
@@ -156,17 +156,16 @@ fn uses_of(
     chips: &BTreeMap<u32, Chip>,
     cycles: &BTreeMap<(u32, u32), u64>,
 ) -> NocUses {
-    let key = |trace: &ProgramTrace| (trace.chip_id, trace.program.0);
-    let mut traces = traces.into_iter().peekable();
+    let keyed = traces.into_iter().map(|trace| ((trace.chip_id, trace.program.0), trace));
+    let mut traces = keyed.peekable();
     let mut uses = NocUses::new();
-    while let Some(first) = traces.next() {
-        let program = key(&first);
-        let mut of_program = vec![first];
-        while let Some(trace) = traces.next_if(|trace| key(trace) == program) {
-            of_program.push(trace);
+    while let Some((program, first)) = traces.next() {
+        let mut program_traces = vec![first];
+        while let Some((_, trace)) = traces.next_if(|(other, _)| *other == program) {
+            program_traces.push(trace);
         }
         let chip = chips.get(&program.0).zip(cycles.get(&program));
-        let noc_use = chip.and_then(|(chip, &cycles)| noc_use(&of_program, chip, cycles));
+        let noc_use = chip.and_then(|(chip, &cycles)| noc_use(&program_traces, chip, cycles));
         match (noc_use, uses.entry(program)) {
             (Some(noc_use), Entry::Vacant(unknown)) => {
                 unknown.insert(noc_use);
@@ -190,7 +189,7 @@ fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> 
     let [bytes, cycles] = [busiest.byte_count, cycles].map(|of| of as f64);
     let noc_use = NocUse {
         link: busiest.link,
-        percent: share(bytes, cycles * chip.link_bytes),
+        percent: percent(bytes, cycles * chip.link_bytes),
         is_lower_bound: is_lower_bound(&traffic),
         barriers: BarrierUse::from_traces(traces, cycles),
     };

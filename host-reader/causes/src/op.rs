@@ -6,7 +6,7 @@ use crate::{
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
-    risc_wait::{RiscWait, risc_waits},
+    risc_wait::{RiscWait, cycle_percent, risc_waits},
     semaphore::{SemaphoreWait, semaphore_waits},
     signals::Signals,
     stage::Stage,
@@ -32,14 +32,14 @@ pub(crate) struct CoreRun<'a> {
 
 impl<'a> CoreRun<'a> {
     /// Returns the runs of a launch that have evidence, sorted by core and RISC.
-    pub(crate) fn of_launch(launch: &Launch, evidence: &'a Evidence) -> Vec<Self> {
-        let mut at = 0;
-        let run = |run: &analysis::LaunchRun| {
-            let evidence = evidence.run(&mut at, run.lane, run.run)?;
-            let kernel_end = evidence.kernel.map(|(_, end)| end);
-            Some(Self { lane: run.lane, evidence, kernel_end })
-        };
-        let mut runs: Vec<_> = launch.runs.iter().filter_map(run).collect();
+    pub(crate) fn from_launch(launch: &Launch, evidence: &'a Evidence) -> Vec<Self> {
+        let (mut at, mut runs) = (0, Vec::new());
+        for run in &launch.runs {
+            if let Some(evidence) = evidence.run(&mut at, run.lane, run.run) {
+                let kernel_end = evidence.kernel.map(|(_, end)| end);
+                runs.push(Self { lane: run.lane, evidence, kernel_end });
+            }
+        }
         runs.sort_by_key(|run| run.lane);
         runs
     }
@@ -87,8 +87,8 @@ impl<'a> OpView<'a> {
             let sums = self.runs.iter().map(|run| run.evidence.sums_alone());
             return Some((kernel, sums.collect()));
         }
-        let none = || Span::new(kernel.start_cycle, kernel.start_cycle, self.aiclk_mhz);
-        let part = parts.last().copied().or_else(none)?;
+        let start = kernel.start_cycle;
+        let part = parts.last().copied().or_else(|| Span::new(start, start, self.aiclk_mhz))?;
         Some((part, self.within(&part)))
     }
 
@@ -113,12 +113,8 @@ impl<'a> OpView<'a> {
         (kernel, evidence): &'b (Span, Vec<RunEvidence>),
     ) -> OpView<'b> {
         let runs = self.runs.iter().zip(evidence);
-        let run = |(run, evidence): (&CoreRun<'_>, &'b RunEvidence)| CoreRun {
-            lane: run.lane,
-            evidence,
-            kernel_end: run.kernel_end,
-        };
-        OpView { kernel: Some(*kernel), runs: runs.map(run).collect(), ..*self }
+        let runs = runs.map(|(run, evidence)| CoreRun { evidence, ..*run });
+        OpView { kernel: Some(*kernel), runs: runs.collect(), ..*self }
     }
 
     /// Returns the runs grouped by core.
@@ -148,20 +144,17 @@ impl<'a> OpView<'a> {
     pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Vec<Noc0Coord>, u64)> {
         let tiles = self.tiles?;
         let (noc, local) = (noc_of(noc), address & 0xF_FFFF_FFFF);
-        let bits = |from: u32| i8::try_from(address >> from & 0x3F).ok();
-        let end = (bits(36)?, bits(42)?);
+        let end = coord_in(address >> 36)?;
         if address >> 48 == 0 {
-            let coord = RawCoord { x: end.0, y: end.1 };
-            return Some((vec![tiles.noc0(coord, noc)?], local));
+            return Some((vec![tiles.noc0(end, noc)?], local));
         }
-        let start = (bits(48)?, bits(54)?);
+        let start = coord_in(address >> 48)?;
         if address >> 60 != 0 {
             return None;
         }
-        let columns = start.0.min(end.0)..=start.0.max(end.0);
         let mut cores = Vec::new();
-        for x in columns {
-            for y in start.1.min(end.1)..=start.1.max(end.1) {
+        for x in start.x.min(end.x)..=start.x.max(end.x) {
+            for y in start.y.min(end.y)..=start.y.max(end.y) {
                 let tile = tiles.noc0(RawCoord { x, y }, noc)?;
                 cores.extend(tiles.is_tensix(tile).then_some(tile));
             }
@@ -185,6 +178,12 @@ impl<'a> OpView<'a> {
     pub(crate) fn is_collective(&self) -> bool {
         self.name.is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
     }
+}
+
+/// Decodes x and y of 6 bits each, in the low bits of part of a NoC address.
+fn coord_in(bits: u64) -> Option<RawCoord> {
+    let [x, y] = [bits, bits >> 6].map(|bits| i8::try_from(bits & 0x3F).ok());
+    Some(RawCoord { x: x?, y: y? })
 }
 
 fn noc_of(number: u8) -> Noc {
@@ -274,7 +273,7 @@ pub struct SetupShare {
 impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
-        let window = window_of(view.launch);
+        let window = op_window(view.launch);
         let windows = window_parts(view);
         let part = match &windows {
             None => view.known_part(),
@@ -299,14 +298,12 @@ impl OpCauses {
             pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
         let times = op_times(known, window, math);
         let kernel = op.kernel.or(op.trace_kernel);
-        let share = |cycles| {
-            let whole = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
-            crate::risc_wait::percent(cycles, whole)
-        };
-        let known_percent = part.as_ref().map(|(span, _)| share(span.duration_cycles));
+        let kernel_cycles = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
+        let known_percent =
+            part.as_ref().map(|(span, _)| cycle_percent(span.duration_cycles, kernel_cycles));
         let windows_percent = windows.as_ref().map(|parts| {
             let cycles = parts.iter().map(|span| span.duration_cycles);
-            share(cycles.fold(0, u64::saturating_add))
+            cycle_percent(cycles.fold(0, u64::saturating_add), kernel_cycles)
         });
         // A short op can be completely inside one window.
         let windows_percent = windows_percent.filter(|&percent| percent < 100.0);
@@ -349,12 +346,11 @@ fn counter_count(view: &OpView<'_>) -> u64 {
 
 /// Returns the first start and last end of an op, or the times of its first and last record if a
 /// start or end is unknown or in doubt.
-fn window_of(launch: &Launch) -> (u64, u64) {
+fn op_window(launch: &Launch) -> (u64, u64) {
     let op: &Op = &launch.op;
     let spans = [op.firmware, op.trace_firmware, op.kernel, op.trace_kernel];
-    let known = || spans.iter().flatten();
-    let start = known().map(|span| span.start_cycle).min();
-    let end = known().map(|span| span.end_cycle).max();
+    let start = spans.iter().flatten().map(|span| span.start_cycle).min();
+    let end = spans.iter().flatten().map(|span| span.end_cycle).max();
     match start.zip(end).filter(|_| op.duration_doubt.is_none()) {
         Some(window) => window,
         None => (launch.first_cycle, launch.last_cycle),
@@ -370,6 +366,6 @@ fn setup_share(view: &OpView<'_>, kernel: Span) -> Option<SetupShare> {
         zone: setup.zone,
         count: setup.count,
         cycles: setup.cycles,
-        percent: crate::risc_wait::percent(setup.cycles, kernel.duration_cycles),
+        percent: cycle_percent(setup.cycles, kernel.duration_cycles),
     })
 }

@@ -2,7 +2,7 @@
 //! the difference between the two.
 
 use crate::{
-    finding::share,
+    finding::percent,
     noc_use::{NocUse, NocUses},
     reason::{Reason, reasons},
     threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
@@ -79,16 +79,18 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
         let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
         groups.entry(&row.raw_op_code).or_default().push((row, us * 1000.0));
     }
-    let time = |rows: &[TimedRow<'_>]| rows.iter().map(|(_, ns)| ns).sum::<f64>();
-    let kernels_ns: f64 = groups.values().map(|rows| time(rows)).sum();
-    let group = |(op, rows): (&str, Vec<TimedRow<'_>>)| {
-        let use_of = |row: &OpReport| uses.get(&row.program()?).copied();
-        let uses: Vec<_> = rows.iter().map(|(row, ns)| (use_of(row), *ns)).collect();
+    let times = groups.values().map(|rows| rows.iter().map(|(_, ns)| ns).sum::<f64>());
+    let kernels_ns: f64 = times.sum();
+    let groups = groups.into_iter().map(|(op, rows)| {
+        let uses = rows
+            .iter()
+            .map(|(row, ns)| (row.program().and_then(|program| uses.get(&program).copied()), *ns));
+        let uses: Vec<_> = uses.collect();
         let mut group = OpCodeGroup::new(op, rows, kernels_ns);
         group.add_noc(&uses);
         group
-    };
-    let mut groups: Vec<_> = groups.into_iter().map(group).collect();
+    });
+    let mut groups: Vec<_> = groups.collect();
     groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
     groups
 }
@@ -106,7 +108,7 @@ impl OpCodeGroup {
             op: op.to_owned(),
             op_count: rows.len(),
             duration_ns,
-            percent: share(duration_ns, kernels_ns),
+            percent: percent(duration_ns, kernels_ns),
             is_layout: rows.iter().all(|(row, _)| rearranges(row)),
             limit_ns: rows.iter().map(|row| limit_ns(*row)).sum(),
             flops_percent: flops_percent(&rows, duration_ns),
@@ -127,14 +129,14 @@ impl OpCodeGroup {
 
     /// Adds the NoC use of the group's ops. Each use is paired with the op's time.
     fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
-        let known = |(of, ns): &(Option<NocUse>, f64)| Some((((*of)?).percent * ns, *ns));
-        let Some(known) = uses.iter().map(known).collect::<Option<Vec<_>>>() else { return };
+        let known = uses.iter().map(|(of, ns)| Some(((*of)?.percent * ns, *ns)));
+        let Some(known) = known.collect::<Option<Vec<_>>>() else { return };
         let whole_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
         let weighted: f64 = known.iter().map(|(weighted, _)| weighted).sum();
         if whole_ns > 0.0 {
             self.noc_percent = Some(weighted / whole_ns);
-            let is_lower = |of: &NocUse| of.is_lower_bound;
-            self.is_noc_lower_bound = uses.iter().filter_map(|(of, _)| of.as_ref()).any(is_lower);
+            self.is_noc_lower_bound =
+                uses.iter().filter_map(|(of, _)| of.as_ref()).any(|of| of.is_lower_bound);
             self.bound = self.bound();
         }
     }
@@ -144,13 +146,13 @@ impl OpCodeGroup {
         if self.limit_ns.is_none() {
             return is_noc.then_some(GroupBound::Noc);
         }
-        let reaches = |percent: Option<f64>| percent.is_some_and(|of| of >= FLOPS.value);
-        Some(match (reaches(self.flops_percent), reaches(self.dram_percent)) {
-            (true, true) => GroupBound::Both,
-            (true, false) => GroupBound::Compute,
-            (false, true) => GroupBound::Dram,
-            (false, false) if is_noc => GroupBound::Noc,
-            (false, false) => GroupBound::Neither,
+        let limits = [self.flops_percent, self.dram_percent];
+        Some(match limits.map(|percent| percent.is_some_and(|of| of >= FLOPS.value)) {
+            [true, true] => GroupBound::Both,
+            [true, false] => GroupBound::Compute,
+            [false, true] => GroupBound::Dram,
+            [false, false] if is_noc => GroupBound::Noc,
+            [false, false] => GroupBound::Neither,
         })
     }
 
@@ -181,8 +183,8 @@ fn flops_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
 }
 
 pub(crate) fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
-    let dram = |(row, _): &TimedRow<'_>| Some(row.limit?.dram_us? * 1000.0);
-    let known: Vec<f64> = rows.iter().filter_map(dram).collect();
+    let known: Vec<f64> =
+        rows.iter().filter_map(|(row, _)| Some(row.limit?.dram_us? * 1000.0)).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / whole_ns * 100.0)
 }
 
@@ -198,7 +200,7 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
 /// available cores is used.
 pub(crate) fn few_cores(used: Option<u64>, available: Option<u64>) -> Option<(u64, u64)> {
     let (cores, available) = used.zip(available)?;
-    let is_few = cores > 0 && share(cores as f64, available as f64) < FEW_CORES.value;
+    let is_few = cores > 0 && percent(cores as f64, available as f64) < FEW_CORES.value;
     is_few.then_some((cores, available))
 }
 

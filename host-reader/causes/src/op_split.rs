@@ -52,8 +52,8 @@ pub(crate) fn op_times(
 /// compute. If only other kernels run, the time is data movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let riscs = view.launch.op.risc_kernels;
-    let compute = union(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
-    let movement = union(&[riscs.brisc, riscs.ncrisc, riscs.erisc]);
+    let compute = merged_spans(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
+    let movement = merged_spans(&[riscs.brisc, riscs.ncrisc, riscs.erisc]);
     let both = intersection_length(&compute, &movement);
     let (compute, movement) = (total(&compute), total(&movement));
     let mut times = ClassTimes::default();
@@ -70,7 +70,7 @@ fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
 }
 
 /// Merges spans into sorted, disjoint intervals.
-fn union(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
+fn merged_spans(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
     let spans = spans.iter().flatten().map(|span| (span.start_cycle, span.end_cycle));
     merged(spans.collect())
 }
@@ -93,11 +93,10 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
     cores.iter().for_each(|times| mean.add_all(times, 1.0 / count));
     let overlaps: Vec<Overlap> = cores.iter().filter_map(|times| times.overlap).collect();
     if !overlaps.is_empty() && overlaps.len() == cores.len() {
-        let sum = |of: fn(&Overlap) -> f64| overlaps.iter().map(of).sum::<f64>() / count;
-        mean.overlap = Some(Overlap {
-            at_least_percent: sum(|overlap| overlap.at_least_percent),
-            at_most_percent: sum(|overlap| overlap.at_most_percent),
-        });
+        let at_least: f64 = overlaps.iter().map(|overlap| overlap.at_least_percent).sum();
+        let at_most: f64 = overlaps.iter().map(|overlap| overlap.at_most_percent).sum();
+        mean.overlap =
+            Some(Overlap { at_least_percent: at_least / count, at_most_percent: at_most / count });
     }
     mean
 }
@@ -153,14 +152,11 @@ pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
 /// Returns the cycles that probes take in the op: the measured cost of its zones plus the
 /// profiler's own zones, on the lane where this sum is largest.
 fn profiler_cycles(view: &OpView<'_>) -> f64 {
-    let of_run = |run: &CoreRun<'_>| {
-        let cost = view
-            .costs
-            .cost(run.lane.chip_id, run.lane.risc)
-            .map_or(0, |cost| cost.nested_zone_cycles);
-        let probes = cost.saturating_mul(run.evidence.zone_count.into());
+    let runs = view.runs.iter().map(|run| {
+        let cost = view.costs.cost(run.lane.chip_id, run.lane.risc);
+        let zone_cycles = cost.map_or(0, |cost| cost.nested_zone_cycles);
+        let probes = zone_cycles.saturating_mul(run.evidence.zone_count.into());
         probes.saturating_add(run.evidence.profiler_cycles())
-    };
-    let most = view.runs.iter().map(of_run).max().unwrap_or(0);
-    length((0, most))
+    });
+    length((0, runs.max().unwrap_or(0)))
 }

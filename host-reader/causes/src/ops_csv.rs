@@ -7,7 +7,7 @@ use crate::{
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::op_code_groups,
-    rules::{self, Compilation, Iterations, ModelFacts, Waiting},
+    rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
     steady::{HostWait, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
@@ -76,8 +76,8 @@ impl Explanation {
             ..Self::default()
         };
         explanation.add_row_findings(rows);
-        let no_cause = || NoCause::from_csv(&explanation, report);
-        explanation.no_cause = explanation.findings.is_empty().then(no_cause);
+        explanation.no_cause =
+            explanation.findings.is_empty().then(|| NoCause::from_csv(&explanation, report));
         explanation
     }
 
@@ -106,7 +106,8 @@ impl Explanation {
         for finding in &mut kernels {
             finding.measure_against(whole);
         }
-        let iterations = if self.steady.is_some() { Iterations::Last } else { Iterations::None };
+        let iterations =
+            if self.steady.is_some() { IterationScope::Last } else { IterationScope::None };
         let waits = WAITING_CLASSES
             .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
@@ -135,11 +136,11 @@ const WAITING_CLASSES: [TimeClass; 3] =
 
 /// Returns the ops that are shorter than the limit for short ops, sorted by descending length.
 fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
-    let us = |row: &OpReport| row.device_time_us.unwrap_or(f64::INFINITY);
-    let is_small = |row: &&OpReport| row.kind == RowKind::Device && us(row) < SMALL_OP.value;
-    let mut small: Vec<_> = rows.iter().filter(is_small).collect();
-    small.sort_by(|one, other| us(other).total_cmp(&us(one)));
-    small
+    let ops = rows.iter().filter(|row| row.kind == RowKind::Device);
+    let timed = ops.filter_map(|row| Some((row.device_time_us?, row)));
+    let mut small: Vec<_> = timed.filter(|(us, _)| *us < SMALL_OP.value).collect();
+    small.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    small.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Returns the finding about ops on the host, located at their rows.
@@ -175,11 +176,11 @@ fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
     let ends = starts.iter().skip(1).copied().chain([rows.len()]);
     let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();
     let named = ranges.iter().skip(ranges.len().saturating_sub(NAMED_ITERATIONS));
-    let time = |range: &std::ops::Range<usize>| {
+    let times = named.map(|range| {
         let rows = without_first_gaps(rows.get(range.clone()).unwrap_or(&[]));
         HostWait::from_devices(&devices(&rows)).total_ns
-    };
-    (ranges.len(), named.map(time).collect())
+    });
+    (ranges.len(), times.collect())
 }
 
 /// Divides a sum over chips that run in parallel by the number of chips.
@@ -191,42 +192,44 @@ fn chips_mean(ns: f64, chip_count: usize) -> f64 {
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
-    (class, iterations): (TimeClass, Iterations),
+    (class, iterations): (TimeClass, IterationScope),
 ) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(devices, class, iterations)?;
-    let is_own = |row: &&OpReport| row.kind == RowKind::Device && row.chip_id() == most.chip_id;
-    let own = || rows.iter().filter(is_own);
+    let own =
+        rows.iter().filter(|row| row.kind == RowKind::Device && row.chip_id() == most.chip_id);
     let launch_gap_ns = LAUNCH_GAP.value * 1000.0;
-    let part = |row: &OpReport| {
-        let gap_ns = || Some(row.op_to_op_gap_us? * 1000.0);
+    let parts = own.clone().filter_map(|row| {
+        let gap_ns = row.op_to_op_gap_us.map(|us| us * 1000.0);
         let ns = match class {
             // For collectives, the parts are the ops themselves.
             TimeClass::Collective => {
                 row.device_time_us.filter(|_| class_of(row.category) == class)? * 1000.0
             }
-            TimeClass::Dispatch => gap_ns().filter(|gap| *gap > 0.0)?,
-            _ => gap_ns().filter(|gap| *gap > launch_gap_ns)?,
+            TimeClass::Dispatch => gap_ns.filter(|gap| *gap > 0.0)?,
+            _ => gap_ns.filter(|gap| *gap > launch_gap_ns)?,
         };
         Some((ns, Place { row: Some(row.id), ..Place::default() }))
-    };
-    let after_gaps = own().filter_map(|row| {
+    });
+    let after_gaps = own.clone().filter_map(|row| {
         let gap_ns = row.op_to_op_gap_us? * 1000.0;
         (gap_ns > launch_gap_ns).then_some((gap_ns, row.compile_duration_ns))
     });
     Some(Waiting {
-        parts: own().filter_map(part).collect(),
-        between: between_rows(own()),
+        parts: parts.collect(),
+        between: between_rows(own.clone()),
         compilation: Compilation::in_gaps(after_gaps),
-        is_replayed: own().all(|row| row.trace_session.is_some()),
+        is_replayed: own.clone().all(|row| row.trace_session.is_some()),
         ..waiting
     })
 }
 
 /// Returns texts about the rows before and after the longest gap of a chip.
 fn between_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Option<[String; 2]> {
-    let gap = |row: &OpReport| row.op_to_op_gap_us.unwrap_or(0.0);
     let pairs = rows.clone().zip(rows.skip(1));
-    let (before, after) = pairs.max_by(|one, other| gap(one.1).total_cmp(&gap(other.1)))?;
+    let (before, after) = pairs.max_by(|one, other| {
+        let [one, other] = [one, other].map(|(_, row)| row.op_to_op_gap_us.unwrap_or(0.0));
+        one.total_cmp(&other)
+    })?;
     Some([before, after].map(|row| format!("row {} ({})", row.id, row.raw_op_code)))
 }
 
@@ -265,10 +268,9 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             times.add(TimeClass::HostLate, gap - TRACED_GAP.value * 1000.0);
         }
     }
-    let device = |(chip_id, (times, op_count, kernels)): (Option<u32>, (ClassTimes, u64, f64))| {
+    let devices = by_device.into_iter().map(|(chip_id, (times, op_count, kernels))| {
         #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-        let whole = |ns: f64| ns.round() as u64;
-        let total = whole(times.total());
+        let [total, kernel_sum] = [times.total(), kernels].map(|ns| ns.round() as u64);
         DeviceTime {
             chip_id,
             window: (0, total),
@@ -276,10 +278,10 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             // At 1000 MHz, one cycle is one nanosecond.
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: None,
-            kernel_sum_ns: Some(whole(kernels)),
+            kernel_sum_ns: Some(kernel_sum),
         }
-    };
-    by_device.into_iter().map(device).collect()
+    });
+    devices.collect()
 }
 
 const fn class_of(category: Option<OpCategory>) -> TimeClass {
@@ -297,8 +299,8 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         reason: "an ops CSV has one figure for each op".to_owned(),
         record_with: "the device log or capture that it was made of",
     }];
-    let is_unknown = |row: &&OpReport| row.kind == RowKind::Device && row.chip_id().is_none();
-    let unknown = report.rows.iter().filter(is_unknown).count() as u64;
+    let ops = report.rows.iter().filter(|row| row.kind == RowKind::Device);
+    let unknown = ops.filter(|row| row.chip_id().is_none()).count() as u64;
     if unknown > 0 {
         untold.push(Untold {
             question: "which chip ran an op",

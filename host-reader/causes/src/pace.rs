@@ -13,7 +13,7 @@
 
 use crate::{
     math_use::{LastBlocks, kind_percent, math_use},
-    mover_use::{MoverUse, has_unmeasured_records, mover_use, records_percent, without_records},
+    mover_use::{has_unmeasured_records, mover_use, records_percent, without_records},
     op::OpView,
     roles::Roles,
     signals::Signals,
@@ -81,9 +81,9 @@ impl Pace {
     /// Returns true if the pacer is undecided because the RISCs that signal semaphores are unknown.
     #[must_use]
     pub fn is_open_by_semaphores(&self) -> bool {
-        let range = |of: &StageUse| of.at_most_percent - of.at_least_percent;
         let movers = self.stages.iter().filter(|of| of.stage != Stage::Math);
-        movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
+        movers.map(|of| of.at_most_percent - of.at_least_percent).fold(0.0, f64::max)
+            >= KNOWN_MARGIN.value
     }
 
     /// Returns true if the lower bound of each stage's use is below the use of a stage that sets
@@ -164,8 +164,8 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
     let roles = Roles::from_view(view);
     let movers = [(Stage::Reader, roles.reader), (Stage::Writer, roles.writer)];
     let movers = movers.map(|(stage, risc)| mover_use(view, signals, stage, risc?));
-    let used = |of: Option<MoverUse>| of.map_or(0.0, |of| of.used.at_most_percent);
-    let is_only_pacer = used(movers[0]).max(used(movers[1])) < PACING.value;
+    let is_only_pacer =
+        movers.iter().flatten().all(|mover| mover.used.at_most_percent < PACING.value);
     let math = math_use(view, is_only_pacer, records_percent(movers));
     let is_math_known = math.is_some_and(|math| math.is_known);
     let stages = without_records(movers, math.map(|math| math.used));
@@ -223,11 +223,13 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     if stages.len() < 2 {
         return None;
     }
-    let middle = |of: &StageUse| (of.at_least_percent + of.at_most_percent) / 2.0;
-    let first = stages.iter().max_by(|one, other| middle(one).total_cmp(&middle(other)))?;
-    let others = || stages.iter().filter(|of| of.stage != first.stage);
-    let most = others().map(|of| of.at_most_percent).fold(0.0, f64::max);
-    let least = others().map(|of| of.at_least_percent).fold(0.0, f64::max);
+    let first = stages.iter().max_by(|one, other| {
+        let [one, other] = [one, other].map(|of| (of.at_least_percent + of.at_most_percent) / 2.0);
+        one.total_cmp(&other)
+    })?;
+    let others = stages.iter().filter(|of| of.stage != first.stage);
+    let most = others.clone().map(|of| of.at_most_percent).fold(0.0, f64::max);
+    let least = others.map(|of| of.at_least_percent).fold(0.0, f64::max);
     Some((first.stage, first.at_least_percent - most, first.at_most_percent - least))
 }
 
@@ -238,8 +240,8 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
 /// block. Then the neighbour's part of each turn is added, because with a fast pacer this part
 /// overlaps the following work.
 fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
-    let of_pacer = stages.iter().find(|of| of.stage == pacer);
-    of_pacer.map_or(margin, |of| {
+    let pacer_use = stages.iter().find(|of| of.stage == pacer);
+    pacer_use.map_or(margin, |of| {
         let in_turn = of.in_turn_percent.max(steady_percent - of.at_most_percent);
         (margin + in_turn).min(of.at_most_percent)
     })

@@ -6,7 +6,7 @@
 
 use crate::{
     op::OpView,
-    risc_wait::{is_barrier, percent},
+    risc_wait::{cycle_percent, is_barrier},
     signals::{Object, Signals},
 };
 use analysis::{Span, Wait};
@@ -185,14 +185,14 @@ fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
         let sum = sums.entry((step.core, step.risc, step.kind)).or_default();
         *sum = sum.saturating_add(step.end_cycle.saturating_sub(step.start_cycle));
     }
-    let share = |((core, risc, kind), cycles): (((u16, u16), Risc, StepKind), u64)| PathShare {
+    let shares = sums.into_iter().map(|((core, risc, kind), cycles)| PathShare {
         core,
         risc,
         kind,
         cycles,
-        percent: percent(cycles, whole),
-    };
-    let mut shares: Vec<_> = sums.into_iter().map(share).collect();
+        percent: cycle_percent(cycles, whole),
+    });
+    let mut shares: Vec<_> = shares.collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.cycles));
     shares
 }
@@ -272,8 +272,8 @@ impl Walk<'_> {
         let riscs = if TRISCS.contains(&lane.risc) { &TRISCS[..] } else { &own[..] };
         let lanes = riscs.iter().map(|&risc| LaneId { risc, ..lane });
         let latest = lanes.filter_map(|lane| {
-            let is_ahead = |wait: &Wait| self.is_ahead(lane, wait);
-            let (at, wait) = self.tracks.get(&lane)?.latest(by, is_ahead)?;
+            let (at, wait) =
+                self.tracks.get(&lane)?.latest(by, |wait| self.is_ahead(lane, wait))?;
             Some((lane, at, wait))
         });
         let (waiter, at, wait) = latest.max_by_key(|(lane, _, wait)| (wait.end, *lane))?;

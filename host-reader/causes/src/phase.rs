@@ -150,9 +150,8 @@ fn half_of(name: &str) -> Option<(String, bool)> {
         let stem = name.get(..length)?.trim_end_matches(['-', '_', ' ', ':', '.', '/']);
         Some(if stem.is_empty() { "phase".to_owned() } else { stem.to_owned() })
     };
-    let opens = OPENING.into_iter().find_map(stem);
-    let closes = || CLOSING.into_iter().find_map(stem);
-    opens.map(|name| (name, true)).or_else(|| closes().map(|name| (name, false)))
+    let opens = OPENING.into_iter().find_map(|end| Some((stem(end)?, true)));
+    opens.or_else(|| CLOSING.into_iter().find_map(|end| Some((stem(end)?, false))))
 }
 
 /// Launches of one chip, sorted by their start on the trace's clock.
@@ -207,22 +206,20 @@ impl Sum {
             let kernels = ops.iter().filter_map(|(op, _)| op.kernel?.duration_ns);
             self.kernel_ns = kernels.fold(self.kernel_ns, u64::saturating_add);
             let (times, cycles) = self.times.entry(chip.chip_id).or_default();
-            let of_window = window_times(&ops, window, chip.aiclk_mhz);
-            times.add_all(&of_window, 1.0);
-            times.waits = times.waits.max(of_window.waits);
+            let inside = window_times(&ops, window, chip.aiclk_mhz);
+            times.add_all(&inside, 1.0);
+            times.waits = times.waits.max(inside.waits);
             *cycles = cycles.saturating_add(window.1.saturating_sub(window.0));
         }
     }
 
     fn phase(self, path: Vec<String>, chips: &[Chip<'_>]) -> Phase {
-        let clock = |chip_id| {
-            chips.iter().find(|chip| chip.chip_id == chip_id).map_or(0, |chip| chip.aiclk_mhz)
-        };
         let count = self.host.len() as u64;
         let host = merged(self.host).into_iter().map(|(start, end)| end.saturating_sub(start));
-        let devices = self.times.into_iter().map(|(chip_id, (times, cycles))| PhaseTime {
-            chip_id,
-            time: TimeSplit::new(&times, cycles, clock(chip_id)),
+        let devices = self.times.into_iter().map(|(chip_id, (times, cycles))| {
+            let chip = chips.iter().find(|chip| chip.chip_id == chip_id);
+            let aiclk_mhz = chip.map_or(0, |chip| chip.aiclk_mhz);
+            PhaseTime { chip_id, time: TimeSplit::new(&times, cycles, aiclk_mhz) }
         });
         Phase {
             path,

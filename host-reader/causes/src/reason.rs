@@ -1,7 +1,7 @@
 //! Reasons, found in the rows of ops, why ops are slower than the limit of their shapes.
 
 use crate::{
-    finding::share,
+    finding::percent,
     op_code_group::{TimedRow, dram_percent, few_cores, limit_ns},
     threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME},
 };
@@ -49,12 +49,11 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
 /// Returns a text with the number of ops that have a property; `None` if these ops do not take a
 /// large part of the time.
 fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String> {
-    let own = || rows.iter().filter(|(row, _)| of(row));
-    let time = |rows: &mut dyn Iterator<Item = &TimedRow<'_>>| rows.map(|(_, ns)| ns).sum::<f64>();
-    let of_time = share(time(&mut own()), time(&mut rows.iter()));
-    (of_time >= REASON_TIME.value).then(|| match rows.len() {
+    let own: Vec<f64> = rows.iter().filter(|(row, _)| of(row)).map(|(_, ns)| *ns).collect();
+    let time_percent = percent(own.iter().sum(), rows.iter().map(|(_, ns)| ns).sum());
+    (time_percent >= REASON_TIME.value).then(|| match rows.len() {
         1 => String::new(),
-        all => format!(" in {} of {all} ops", own().count()),
+        all => format!(" in {} of {all} ops", own.len()),
     })
 }
 
@@ -123,25 +122,23 @@ fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
 }
 
 fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let is_bare = |row: &OpReport| takes_blocks(row) && row.blocks == ProgramBlocks::default();
-    let count = holds(rows, is_bare)?;
+    let count = holds(rows, |row| takes_blocks(row) && row.blocks == ProgramBlocks::default())?;
     let advice = "give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
     Some(Reason::new(format!("no program_config{count}"), advice))
 }
 
 fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let is_single = |row: &OpReport| {
+    let count = holds(rows, |row| {
         let blocks = row.blocks;
         [blocks.output_subblock_height_tiles, blocks.output_subblock_width_tiles] == [Some(1); 2]
-    };
-    let count = holds(rows, is_single)?;
+    })?;
     Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
 }
 
 /// Finds an op of the group that is much closer to its limit than the longest op, and lists the
 /// differences between the two ops.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let speed = |row: &TimedRow<'_>| Some(share(limit_ns(*row)?, row.1));
+    let speed = |row: &TimedRow<'_>| Some(percent(limit_ns(*row)?, row.1));
     let longest = rows.first()?;
     let own = speed(longest)?;
     let others = rows.iter().filter_map(|row| Some((row.0, speed(row)?)));
@@ -150,11 +147,8 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     if most < own * BETTER_ROW.value || facts.is_empty() {
         return None;
     }
-    let (better, worse) = (facts.iter().map(|fact| &fact[0]), facts.iter().map(|fact| &fact[1]));
-    let listed = |facts: &mut dyn Iterator<Item = &String>| {
-        facts.map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
-    let [better, worse] = [listed(&mut { better }), listed(&mut { worse })];
+    let (better, worse): (Vec<_>, Vec<_>) = facts.into_iter().map(Into::into).unzip();
+    let [better, worse] = [better, worse].map(|facts: Vec<String>| facts.join(", "));
     let fact = format!(
         "row {} reaches {most:.0} % of the speed that its shape allows, the longest, row {}, only \
          {own:.0} %. Row {} has {better}; row {} has {worse}",
@@ -178,32 +172,24 @@ fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
 
 /// Lists the facts that differ between two rows, each as a pair of texts.
 fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
-    let known = |text: String, of: &str| match text.as_str() {
-        "" => format!("unknown {of}"),
-        _ => text,
-    };
-    let cores =
-        |row: &OpReport| row.core_count.map_or_else(String::new, |of| format!("{of} cores"));
-    let blocks = |row: &OpReport| {
-        let blocks = row.blocks;
-        let sides = [blocks.output_subblock_height_tiles, blocks.output_subblock_width_tiles];
-        match sides {
-            [Some(height), Some(width)] => format!("output subblocks of {height} x {width} tiles"),
-            _ => String::new(),
-        }
-    };
-    let input =
-        |row: &OpReport| memory(row).map_or_else(String::new, |of| format!("input 0 in {of}"));
-    let types = |row: &OpReport| match row.math_fidelity.to_string() {
-        types if types.is_empty() => types,
-        types => format!("types {types}"),
-    };
-    let facts: [(&str, [String; 2]); 4] = [
-        ("memory of input 0", [one, other].map(input)),
-        ("cores", [one, other].map(cores)),
-        ("output subblocks", [one, other].map(blocks)),
-        ("types", [one, other].map(types)),
-    ];
-    let differing = facts.into_iter().filter(|(_, [one, other])| one != other && !one.is_empty());
-    differing.map(|(name, [one, other])| [one, known(other, name)]).collect()
+    let names = ["memory of input 0", "cores", "output subblocks", "types"];
+    let facts = row_facts(one).into_iter().zip(row_facts(other)).zip(names);
+    let differing = facts.filter_map(|((one, other), name)| {
+        let one = one.filter(|one| other.as_ref() != Some(one))?;
+        Some([one, other.unwrap_or_else(|| format!("unknown {name}"))])
+    });
+    differing.collect()
+}
+
+/// Describes the memory of input 0, the cores, the output subblocks and the element types of a row.
+fn row_facts(row: &OpReport) -> [Option<String>; 4] {
+    let blocks = row.blocks;
+    let sides = blocks.output_subblock_height_tiles.zip(blocks.output_subblock_width_tiles);
+    let types = row.math_fidelity.to_string();
+    [
+        memory(row).map(|of| format!("input 0 in {of}")),
+        row.core_count.map(|count| format!("{count} cores")),
+        sides.map(|(height, width)| format!("output subblocks of {height} x {width} tiles")),
+        (!types.is_empty()).then(|| format!("types {types}")),
+    ]
 }

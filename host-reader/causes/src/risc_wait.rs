@@ -2,6 +2,7 @@
 
 use crate::{
     evidence::RunEvidence,
+    finding::percent,
     op::{CoreRun, OpView},
 };
 use analysis::{Blocked, RunSync};
@@ -99,22 +100,22 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
             sum.waits = sum.waits.saturating_add(blocked.waits);
         }
     }
-    let sum = |((kind, key), blocked): ((WaitKind, u32), Blocked)| {
-        Some(WaitSum { kind: kind.name()?, key, cycles: blocked.cycles, waits: blocked.waits })
-    };
-    let mut sums: Vec<_> = sums.into_iter().filter_map(sum).collect();
+    let sums = sums.into_iter().filter_map(|((kind, key), Blocked { cycles, waits, .. })| {
+        Some(WaitSum { kind: kind.name()?, key, cycles, waits })
+    });
+    let mut sums: Vec<_> = sums.collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.cycles));
     (core_count > 0).then(|| RiscWait {
         risc,
         core_count,
         kernel_cycles_sum: kernel,
-        blocked_percent: percent(peers, kernel),
-        barrier_percent: percent(barriers, kernel),
+        blocked_percent: cycle_percent(peers, kernel),
+        barrier_percent: cycle_percent(barriers, kernel),
         sums,
     })
 }
 
 /// Returns `part` in percent of `whole`, at most 100; 0 if the whole is 0.
-pub(crate) fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 100.0).min(100.0) }
+pub(crate) fn cycle_percent(part: u64, whole: u64) -> f64 {
+    percent(part as f64, whole as f64).min(100.0)
 }

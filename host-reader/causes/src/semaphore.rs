@@ -2,7 +2,7 @@
 
 use crate::{
     op::{CoreRun, OpView},
-    risc_wait::{kernel_cycles, percent},
+    risc_wait::{cycle_percent, kernel_cycles},
     signals::Signals,
 };
 use reader::lane::LaneId;
@@ -100,15 +100,15 @@ pub(crate) fn semaphore_waits(view: &OpView<'_>, signals: &Signals<'_>) -> Vec<S
             sum.kernels = sum.kernels.saturating_add(kernel_cycles(run.evidence));
         }
     }
-    let wait = |((key, by), sum): ((u32, Option<SignalingRisc>), Sum)| SemaphoreWait {
+    let waits = sums.into_iter().map(|((key, by), sum)| SemaphoreWait {
         key,
         by,
         core_count: sum.cores.len() as u64,
         waits: sum.waits,
         cycles: sum.cycles,
-        kernel_percent: percent(sum.cycles, sum.kernels),
-    };
-    let mut waits: Vec<_> = sums.into_iter().map(wait).collect();
+        kernel_percent: cycle_percent(sum.cycles, sum.kernels),
+    });
+    let mut waits: Vec<_> = waits.collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
     waits
 }

@@ -41,7 +41,7 @@ const RECORD_CYCLES: u64 = 64;
 /// Signals by object, with their lanes and times.
 pub(crate) struct Signals<'a> {
     /// For each object, the lanes that signal it, with their signals in time order.
-    of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
+    object_signals: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
     /// For each object, the lanes that must signal it according to their own waits.
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
     /// Objects for which a signal may have no record.
@@ -56,7 +56,7 @@ pub(crate) struct Signals<'a> {
 impl<'a> Signals<'a> {
     pub(crate) fn from_view(view: &'a OpView<'a>) -> Self {
         let mut signals = Self {
-            of_objects: HashMap::new(),
+            object_signals: HashMap::new(),
             by_waits: HashMap::new(),
             doubted: HashSet::new(),
             has_unknown_object: false,
@@ -121,12 +121,12 @@ impl<'a> Signals<'a> {
     }
 
     fn give(&mut self, target: (Noc0Coord, Object), lane: LaneId, given: Given) {
-        self.of_objects.entry(target).or_default().entry(lane).or_default().push(given);
+        self.object_signals.entry(target).or_default().entry(lane).or_default().push(given);
     }
 
     /// Returns one lane's signals for an object, in time order.
     pub(crate) fn times(&self, target: (Noc0Coord, Object), lane: LaneId) -> &[Given] {
-        let lanes = self.of_objects.get(&target);
+        let lanes = self.object_signals.get(&target);
         lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
     }
 
@@ -147,7 +147,7 @@ impl<'a> Signals<'a> {
         if self.has_unknown_object || self.doubted.contains(&target) {
             return None;
         }
-        let lanes = self.of_objects.get(&target)?;
+        let lanes = self.object_signals.get(&target)?;
         if let Some((by, given)) = only(lanes.iter())
             && by.core == lane.core
         {
@@ -173,7 +173,7 @@ impl<'a> Signals<'a> {
     }
 
     fn buffer(&self, lane: LaneId, wait: &Wait, object: Object) -> Option<(LaneId, u64)> {
-        if let Some(lanes) = self.of_objects.get(&(lane.core, object)) {
+        if let Some(lanes) = self.object_signals.get(&(lane.core, object)) {
             let (by, given) = only(lanes.iter())?;
             let agrees = self
                 .by_waits

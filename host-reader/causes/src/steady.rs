@@ -1,7 +1,7 @@
 //! The steady part of a recording: its last iteration, without warm-up and compilation.
 
 use crate::{
-    finding::share,
+    finding::percent,
     iteration::{LastIteration, OpStep, SteadyRule, Step},
     rules::duration,
     threshold::{LONG_GAP, STEADY},
@@ -122,13 +122,13 @@ impl Apart {
     pub(crate) fn sentence(&self) -> String {
         let long: Vec<f64> =
             self.gaps_before_ns.iter().copied().filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
-        let of_gaps = share(long.iter().sum(), self.gaps_ns);
-        let of_gaps = match long.len() {
+        let long_gaps = percent(long.iter().sum(), self.gaps_ns);
+        let long_gaps = match long.len() {
             0 => String::new(),
-            1 => format!("; 1 gap over 10 ms before the steady part is {of_gaps:.0} % of that"),
+            1 => format!("; 1 gap over 10 ms before the steady part is {long_gaps:.0} % of that"),
             count => {
                 format!(
-                    "; {count} gaps over 10 ms before the steady part are {of_gaps:.0} % of that"
+                    "; {count} gaps over 10 ms before the steady part are {long_gaps:.0} % of that"
                 )
             }
         };
@@ -140,7 +140,7 @@ impl Apart {
             chip(self.own.chip_id)
         };
         format!(
-            "{:.1} % of {} {} waited for the host{of_gaps}. In the steady part ({}: {}, {}) {it} waits \
+            "{:.1} % of {} {} waited for the host{long_gaps}. In the steady part ({}: {}, {}) {it} waits \
              {:.1} %; all below is about that part.{}",
             self.all.late_percent,
             duration(self.all.total_ns),
@@ -166,11 +166,11 @@ impl SteadyPart {
     ) -> Option<(Self, String)> {
         let LastIteration { rule, first } = iteration;
         let part = rows.get(first..)?;
-        let is_device = |row: &&OpReport| row.kind == RowKind::Device;
+        let ops = part.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
+        let (first_op, &OpReport { id: first_row, .. }) = ops.clone().next()?;
+        let (_, &OpReport { id: last_row, .. }) = ops.clone().next_back()?;
         // The gap before the iteration's first op is not part of the iteration.
-        let begin = first.saturating_add(part.iter().position(|row| is_device(&row))?);
-        let first_row = part.iter().find(is_device)?.id;
-        let last_row = part.iter().rfind(is_device)?.id;
+        let begin = first.saturating_add(first_op);
         let gaps = |rows: &[OpReport]| -> Vec<f64> {
             rows.iter().filter_map(|row| row.op_to_op_gap_us.map(|us| us * 1e3)).collect()
         };
@@ -190,7 +190,7 @@ impl SteadyPart {
             last_row: Some(last_row),
             first_launch: None,
             last_launch: None,
-            op_count: part.iter().filter(is_device).count() as u64,
+            op_count: ops.count() as u64,
             total_ns: own.total_ns,
         };
         Some((part, apart.sentence()))

@@ -41,11 +41,11 @@ impl SteadyLaunches {
             let end = begin.saturating_add(own.len());
             let chip_id = own.first()?.0.chip_id;
             let (steps, indices) = steps_of(own, forms.get(begin..end)?, &signposts, chip_id);
-            let LastIteration { rule: of_chip, first } = last_iteration(&steps)?;
+            let LastIteration { rule: chip_rule, first } = last_iteration(&steps)?;
             // First launch at or after the iteration's first step.
             let first = indices.get(first..)?.iter().flatten().next()?;
             chips.insert(chip_id, [begin..end, begin.saturating_add(*first)..end]);
-            rule.get_or_insert(of_chip);
+            rule.get_or_insert(chip_rule);
             begin = end;
         }
         Some(Self { rule: rule?, chips })
@@ -65,24 +65,24 @@ impl SteadyLaunches {
     ) -> Option<(SteadyPart, String)> {
         let [all_wait, own_wait] = [all, own].map(HostWait::from_devices);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
-        let [of_chip, steady] = self.chips.get(&longest.chip_id?)?;
+        let [whole, steady] = self.chips.get(&longest.chip_id?)?;
         let gaps = |range: Range<usize>| -> Vec<f64> {
             let own = launches.get(range).unwrap_or(&[]);
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
         };
-        let number = |index: usize| index.saturating_sub(of_chip.start) as u64;
+        let number = |index: usize| index.saturating_sub(whole.start) as u64;
         // Launch numbers are counted from 1.
         let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
         let apart = Apart {
             rule: self.rule,
             part: match last {
-                last if first == last => format!("launch {first} of {}", of_chip.len()),
-                last => format!("launches {first} to {last} of {}", of_chip.len()),
+                last if first == last => format!("launch {first} of {}", whole.len()),
+                last => format!("launches {first} to {last} of {}", whole.len()),
             },
             all: all_wait,
             own: own_wait,
-            gaps_before_ns: gaps(of_chip.start..steady.start.saturating_add(1)),
-            gaps_ns: gaps(of_chip.clone()).iter().sum(),
+            gaps_before_ns: gaps(whole.start..steady.start.saturating_add(1)),
+            gaps_ns: gaps(whole.clone()).iter().sum(),
             iteration_count: 0,
             iterations_ns: Vec::new(),
         };
@@ -113,15 +113,15 @@ fn forms_of<'a>(
             tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
         }
     }
-    let form = |(index, (op, _)): (usize, &Explained<'a>)| match op.name.as_deref() {
+    let forms = launches.iter().enumerate().map(|(index, (op, _))| match op.name.as_deref() {
         Some(name) => {
-            let key = (op.chip_id, RunHostId(op.run_host_id));
-            let of_row = || described.row(index).map(|row| &*row.source);
-            (name, tensors.get(&key).copied().or_else(of_row).unwrap_or_default().to_owned())
+            let form = tensors.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+            let form = form.or_else(|| described.row(index).map(|row| &*row.source));
+            (name, form.unwrap_or_default().to_owned())
         }
         None => ("", RunHostId(op.run_host_id).base().to_string()),
-    };
-    launches.iter().enumerate().map(form).collect()
+    });
+    forms.collect()
 }
 
 /// The host's signposts, and the chips' clocks, which convert cycles to the time of the signposts.

@@ -80,7 +80,6 @@ impl TimeSplit {
     pub(crate) fn new(times: &ClassTimes, total_cycles: u64, aiclk_mhz: u32) -> Self {
         let cycles = times.filled_to(total_cycles);
         let tenths = tenths_of(&cycles);
-        let ns = |cycles: f64| (aiclk_mhz != 0).then(|| cycles * 1000.0 / f64::from(aiclk_mhz));
         let shares = TimeClass::ALL.into_iter().zip(cycles).zip(tenths);
         Self {
             total_cycles,
@@ -90,7 +89,7 @@ impl TimeSplit {
                 .map(|((class, cycles), tenths)| ClassShare {
                     class,
                     cycles,
-                    ns: ns(cycles),
+                    ns: (aiclk_mhz != 0).then(|| cycles * 1000.0 / f64::from(aiclk_mhz)),
                     percent: f64::from(tenths) / 10.0,
                 })
                 .collect(),
@@ -159,7 +158,7 @@ impl ClassTimes {
         let total = self.total();
         let cycles = cycles.min(total);
         if total > 0.0 && cycles > 0.0 {
-            self.cycles = self.cycles.map(|of_class| of_class * (1.0 - cycles / total));
+            self.cycles = self.cycles.map(|part| part * (1.0 - cycles / total));
             self.add(class, cycles);
         }
     }
@@ -193,11 +192,10 @@ fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
     let exact = cycles.map(|cycles| cycles / total * 1000.0);
     #[expect(clippy::cast_possible_truncation, reason = "0 to 1000")]
     let mut tenths = exact.map(|exact| exact.floor() as u32);
-    let mut order: Vec<usize> = (0..tenths.len()).collect();
-    let remainder = |at: &usize| exact.get(*at).map_or(0.0, |exact| exact.fract());
-    order.sort_by(|one, other| remainder(other).total_cmp(&remainder(one)));
+    let mut order: Vec<(f64, usize)> = exact.map(f64::fract).into_iter().zip(0..).collect();
+    order.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let missing = 1000_u32.saturating_sub(tenths.iter().sum());
-    for at in order.into_iter().take(missing as usize) {
+    for (_, at) in order.into_iter().take(missing as usize) {
         if let Some(tenths) = tenths.get_mut(at) {
             *tenths = tenths.saturating_add(1);
         }

@@ -38,15 +38,15 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
     let whole = device.time.total_ns? as f64;
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
     // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
-    let of_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
+    let unknown_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
     let launches =
         format!("of launches (firmware, and up to {} us before each op)", TRACED_GAP.value);
     let parts = [
-        (OF_KERNELS.map(time).iter().sum::<f64>() + of_kernels, "of kernels"),
+        (OF_KERNELS.map(time).iter().sum::<f64>() + unknown_kernels, "of kernels"),
         (time(TimeClass::HostLate), "of waiting for the host"),
         (time(TimeClass::Dispatch), &launches),
         (time(TimeClass::Profiler), "of recording"),
-        (time(TimeClass::Unknown) - of_kernels, "unknown"),
+        (time(TimeClass::Unknown) - unknown_kernels, "unknown"),
     ];
     let parts = parts.into_iter().filter(|(ns, _)| *ns >= 0.5);
     let parts: Vec<String> = parts.map(|(ns, name)| format!("{} {name}", duration(ns))).collect();

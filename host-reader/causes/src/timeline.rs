@@ -151,11 +151,11 @@ fn add_gap(
         return;
     };
     let is_replay = next.replay.is_some() && next.replay == previous.replay;
-    let cycles_of_us = |us: f64| us * f64::from(aiclk_mhz);
-    if is_replay || cycles <= cycles_of_us(LAUNCH_GAP.value) {
+    let [launch_gap, dispatch] =
+        [LAUNCH_GAP, TRACED_GAP].map(|gap| gap.value * f64::from(aiclk_mhz));
+    if is_replay || cycles <= launch_gap {
         times.add(TimeClass::Dispatch, cycles);
     } else {
-        let dispatch = cycles_of_us(TRACED_GAP.value);
         times.add(TimeClass::Dispatch, dispatch);
         times.add(TimeClass::HostLate, cycles - dispatch);
     }
@@ -169,9 +169,8 @@ pub(crate) fn length((start, end): (u64, u64)) -> f64 {
 /// Adds launches that overlap each other. Launches that run at the same time share the time
 /// equally.
 fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
-    let clipped = |slot: &Slot<'_>| (slot.start.max(window.0), slot.end.min(window.1));
-    let mut cuts: Vec<u64> =
-        group.iter().map(clipped).flat_map(|(start, end)| [start, end]).collect();
+    let cuts = group.iter().flat_map(|slot| [slot.start.max(window.0), slot.end.min(window.1)]);
+    let mut cuts: Vec<u64> = cuts.collect();
     cuts.sort_unstable();
     cuts.dedup();
     // Slots are sorted by start. Only slots from `first` on can still be active.

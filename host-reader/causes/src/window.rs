@@ -34,10 +34,10 @@ pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
 /// `Some(None)` means that all waits and signals of the core were recorded, or that the core has
 /// none. `None` means that the core has waits or signals but no record of its windows.
 fn tile_windows(core: &[CoreRun<'_>]) -> Option<Option<WindowsAt>> {
-    let syncs = || core.iter().filter_map(|run| run.evidence.sync());
-    let windows = syncs().find_map(|sync| sync.windows);
-    let has_single = syncs().any(|sync| !sync.waits.is_empty());
-    let is_silent = syncs().all(|sync| sync.totals.is_empty() && sync.signals.is_empty());
+    let mut syncs = core.iter().filter_map(|run| run.evidence.sync());
+    let windows = syncs.clone().find_map(|sync| sync.windows);
+    let has_single = syncs.clone().any(|sync| !sync.waits.is_empty());
+    let is_silent = syncs.all(|sync| sync.totals.is_empty() && sync.signals.is_empty());
     (windows.is_some() || has_single || is_silent).then_some(windows)
 }
 

@@ -11,10 +11,9 @@ use std::collections::BTreeMap;
 
 /// Finds a core that repeatedly ends later than the others.
 pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
-    let late = |op: &&&OpCauses| op.balance.as_ref().is_some_and(|of| of.ratio >= STRAGGLER.value);
     let mut by_core: BTreeMap<_, Vec<(&OpCauses, &Balance)>> = BTreeMap::new();
-    for op in group.ops.iter().filter(late) {
-        if let Some(balance) = &op.balance {
+    for op in &group.ops {
+        if let Some(balance) = op.balance.as_ref().filter(|of| of.ratio >= STRAGGLER.value) {
             by_core.entry((op.chip_id, balance.last.core)).or_default().push((op, balance));
         }
     }

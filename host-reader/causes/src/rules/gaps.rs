@@ -2,7 +2,7 @@
 
 use super::{duration, late_host::Compilation};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place, percent},
     middle::median,
     threshold::{
         HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
@@ -40,7 +40,7 @@ pub(crate) struct Waiting {
     pub(crate) place: Option<Place>,
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
-    pub(crate) iterations: Iterations,
+    pub(crate) iterations: IterationScope,
 }
 
 /// Firmware time of a chip's launches, and the number of counter records in the launches.
@@ -54,7 +54,7 @@ pub(crate) struct Firmware {
 
 /// Part of the recording that the time covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Iterations {
+pub(crate) enum IterationScope {
     /// The last of several iterations.
     Last,
     /// The whole recording, because nothing repeats.
@@ -69,13 +69,13 @@ impl Waiting {
     pub(crate) fn on_chip(
         devices: &[DeviceTime],
         class: TimeClass,
-        iterations: Iterations,
+        iterations: IterationScope,
     ) -> Option<(&DeviceTime, Self)> {
-        let percent = |device: &DeviceTime| device.time.percent(class);
-        let most = devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+        let percents = devices.iter().map(|device| (device.time.percent(class), device));
+        let (percent, most) = percents.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
         let waiting = Self {
             class,
-            percent: percent(most),
+            percent,
             class_ns: most.time.class_ns(class)?,
             total_ns: most.time.total_ns? as f64,
             parts: Vec::new(),
@@ -97,13 +97,11 @@ impl Waiting {
     /// Returns the location: the launch with the most time in the class if it is known, otherwise
     /// the longest part.
     fn place(&self) -> Place {
-        let gap = || {
-            let is_launch = |gap: f64| gap <= LAUNCH_GAP.value * 1000.0;
-            let launches = self.parts.iter().filter(|(gap, _)| is_launch(*gap));
-            let longest = launches.max_by(|one, other| one.0.total_cmp(&other.0));
-            longest.or_else(|| self.longest())
-        };
-        let part = if self.class == TimeClass::Dispatch { gap() } else { self.longest() };
+        let launches = self.parts.iter().filter(|(gap, _)| {
+            self.class == TimeClass::Dispatch && *gap <= LAUNCH_GAP.value * 1000.0
+        });
+        let longest = launches.max_by(|one, other| one.0.total_cmp(&other.0));
+        let part = longest.or_else(|| self.longest());
         let place = self.place.as_ref().or(part.map(|(_, place)| place));
         let place = place.cloned().unwrap_or_default();
         Place { chip_id: self.chip_id.or(place.chip_id), ..place }
@@ -205,12 +203,12 @@ impl Waiting {
             (_, None) => None,
         };
         let firmware_ns: f64 = self.firmware.around_ns.iter().sum();
-        let firmware = || format!("{} of firmware around kernels", duration(firmware_ns));
-        match gaps {
-            Some(gaps) if firmware_ns > 0.0 => format!("{gaps}, and {}", firmware()),
-            Some(gaps) => gaps,
-            None if firmware_ns > 0.0 => firmware(),
-            None => "firmware around kernels".to_owned(),
+        let firmware = (firmware_ns > 0.0)
+            .then(|| format!("{} of firmware around kernels", duration(firmware_ns)));
+        match (gaps, firmware) {
+            (Some(gaps), Some(firmware)) => format!("{gaps}, and {firmware}"),
+            (Some(known), None) | (None, Some(known)) => known,
+            (None, None) => "firmware around kernels".to_owned(),
         }
     }
 }
@@ -222,7 +220,7 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     }
     let (cause, sentence, advice) = of.told();
     let gain_of =
-        if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording };
+        if of.iterations == IterationScope::Last { GainOf::Steady } else { GainOf::Recording };
     // A cheaper recording would not make the program itself faster.
     let gain_ns = (of.class != TimeClass::Profiler).then_some(of.class_ns);
     let place = of.place();
@@ -240,21 +238,21 @@ pub(crate) fn small_ops(
 ) -> Option<Finding> {
     let all = durations_ns;
     let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
-    let of_ops = share(small.len() as f64, all.len() as f64);
-    let of_time = share(small.iter().sum(), all.iter().sum());
+    let count_percent = percent(small.len() as f64, all.len() as f64);
+    let time_percent = percent(small.iter().sum(), all.iter().sum());
     let fires = reaches(small.len(), SMALL_COUNT)
-        && of_ops >= SMALL_OPS.value
-        && of_time >= SMALL_TIME.value;
+        && count_percent >= SMALL_OPS.value
+        && time_percent >= SMALL_TIME.value;
     let gain_ns = small.iter().sum::<f64>() / chip_count.max(1) as f64;
     fires.then(|| {
         let sentence = format!(
-            "{} of {} ops are shorter than {:.0} us and take {of_time:.0} % of the kernels' time",
+            "{} of {} ops are shorter than {:.0} us and take {time_percent:.0} % of the kernels' time",
             small.len(),
             all.len(),
             SMALL_OP.value
         );
         let advice = "fuse neighbours; ops of few tiles cannot use the grid";
-        let figure = (SMALL_TIME, of_time);
+        let figure = (SMALL_TIME, time_percent);
         Finding::new(Cause::SmallOps, figure, sentence, Place::default(), advice)
             .with_gain(gain_ns, whole)
     })
@@ -303,7 +301,7 @@ pub(super) mod tests {
         class: TimeClass,
         percent: f64,
         gaps_ns: &[f64],
-        iterations: Iterations,
+        iterations: IterationScope,
     ) -> Waiting {
         let place = |row| Place { row: Some(row), ..Place::default() };
         Waiting {
@@ -324,7 +322,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_host_that_leaves_the_chip_idle_is_told_with_the_longest_gap() {
-        let mut late = wait(TimeClass::HostLate, 25.0, &[1e6, 1.4e6], Iterations::Last);
+        let mut late = wait(TimeClass::HostLate, 25.0, &[1e6, 1.4e6], IterationScope::Last);
         late.between = Some(["row 2 (Add)".to_owned(), "row 3 (Mul)".to_owned()]);
         let finding = waiting(&late).unwrap();
         assert_eq!(
@@ -342,7 +340,8 @@ pub(super) mod tests {
     #[test]
     fn each_class_of_waiting_has_its_sentence_from_a_fifth_of_the_time_on() {
         let told = |class, percent, gaps: &[f64]| {
-            waiting(&wait(class, percent, gaps, Iterations::All)).map(|of| (of.cause, of.sentence))
+            waiting(&wait(class, percent, gaps, IterationScope::All))
+                .map(|of| (of.cause, of.sentence))
         };
         let (cause, sentence) = told(TimeClass::Dispatch, 20.0, &[1e3, 2e3, 9e3]).unwrap();
         assert_eq!(cause, Cause::Dispatch);
@@ -361,7 +360,7 @@ pub(super) mod tests {
     #[test]
     fn launches_name_their_firmware_and_the_longest_gap_of_a_launch() {
         // A launch takes less than 7 us, so a part of that gap counts as late host.
-        let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], Iterations::All);
+        let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], IterationScope::All);
         let finding = waiting(&launches).unwrap();
         assert_eq!((finding.place.row, &*finding.rows), (Some(4), &[4, 3, 2][..]));
         launches.firmware.around_ns = [4e5, 6e5];
@@ -382,7 +381,7 @@ pub(super) mod tests {
 
     #[test]
     fn recording_that_takes_a_fifth_of_the_time_is_told() {
-        let mut recording = wait(TimeClass::Profiler, 37.0, &[], Iterations::All);
+        let mut recording = wait(TimeClass::Profiler, 37.0, &[], IterationScope::All);
         let told = |of: &Waiting| waiting(of).map(|of| (of.cause, of.why, of.advice));
         let finding = waiting(&recording).unwrap();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::duration;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place, percent},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     reason::Reason,
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
@@ -30,17 +30,17 @@ impl OpCodeGroup {
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
-            [Reason { gain_ns: Some(of_row), .. }] => of_row.min(to_limit),
+            [Reason { gain_ns: Some(row_gain), .. }] => row_gain.min(to_limit),
             _ => to_limit,
         }
     }
 
     /// Adds reasons, rows and advice to a finding.
     fn explain(&self, finding: &mut Finding) {
-        let reasons = || self.reasons.iter().take(NAMED_REASONS);
-        finding.why = reasons().map(|reason| reason.fact.clone()).collect();
+        let reasons = self.reasons.iter().take(NAMED_REASONS);
+        finding.why = reasons.clone().map(|reason| reason.fact.clone()).collect();
         finding.rows.clone_from(&self.rows);
-        let advice: Vec<String> = reasons().map(|reason| lower_first(&reason.advice)).collect();
+        let advice: Vec<String> = reasons.map(|reason| lower_first(&reason.advice)).collect();
         if finding.advice.is_empty() {
             finding.advice = match advice.as_slice() {
                 [] => "compare memory, sharding and cores of its rows in `kprof perf`".to_owned(),
@@ -134,8 +134,8 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
     let first = changes.first()?;
     let ns: f64 = changes.iter().map(|group| group.duration_ns).sum();
-    let of_time = share(ns, kernels_ns);
-    if of_time < LAYOUT_TIME.value {
+    let time_percent = percent(ns, kernels_ns);
+    if time_percent < LAYOUT_TIME.value {
         return None;
     }
     let count: usize = changes.iter().map(|group| group.op_count).sum();
@@ -146,12 +146,12 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         .collect();
     let ops = counted(count as u64, "op", "ops");
     let sentence = format!(
-        "Rearranging tensors takes {of_time:.1} % of the kernels' time ({ops}, {}): {}",
+        "Rearranging tensors takes {time_percent:.1} % of the kernels' time ({ops}, {}): {}",
         duration(ns),
         names.join(", ")
     );
     let advice = layout_advice(&changes);
-    let figure = (LAYOUT_TIME, of_time);
+    let figure = (LAYOUT_TIME, time_percent);
     let finding = Finding::new(Cause::Layout, figure, sentence, first.place(), advice);
     let mut finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
     first.explain(&mut finding);
@@ -170,9 +170,7 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
 /// ttnn's `Op2dSliceConfig` has the field `num_slices` and the type `L1_FULL`, which does not
 /// slice.
 fn layout_advice(changes: &[&OpCodeGroup]) -> String {
-    let is = |group: &OpCodeGroup, names: &[&str]| names.iter().any(|of| group.op.starts_with(of));
-    let is_slice = |group: &OpCodeGroup| is(group, &["PaddedSlice", "SliceWrite"]);
-    let from_torch = if changes.iter().any(|group| is(group, &["Tilize"])) {
+    let from_torch = if changes.iter().any(|group| group.op.starts_with("Tilize")) {
         " (ttnn.from_torch with layout=ttnn.TILE_LAYOUT for inputs)"
     } else {
         ""
@@ -182,7 +180,8 @@ fn layout_advice(changes: &[&OpCodeGroup]) -> String {
     let slices = "let ttnn.conv2d cut its input into fewer slices (slice_config with a smaller \
                   num_slices), or into none if it fits into L1 (L1_FULL)";
     // The convolution itself makes these changes, so weights do not cause them.
-    if changes.iter().take(LAYOUT_NAMES).any(|group| is_slice(group)) {
+    let mut named = changes.iter().take(LAYOUT_NAMES);
+    if named.any(|of| of.op.starts_with("PaddedSlice") || of.op.starts_with("SliceWrite")) {
         format!("{slices}; {layouts}")
     } else {
         format!("{layouts}; {weights}")
@@ -203,10 +202,9 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
     let trips = trips(rows);
     let mut undone = round_trips(&trips, kernels_ns);
     if let Some(undone) = undone.as_mut().filter(|_| layout.is_some()) {
-        let is_layout = |row: &OpReport| {
+        match shared_with_layout(&trips, |row| {
             groups.iter().any(|group| group.is_layout && group.op == *row.raw_op_code)
-        };
-        match shared_with_layout(&trips, is_layout) {
+        }) {
             percent if percent >= 99.95 => undone.is_in_layout = true,
             percent if percent > 0.0 => undone.why.push(format!(
                 "{percent:.0} % of it is in the time of rearranging tensors, too: the two gains do \
@@ -220,21 +218,21 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
 
 /// Returns the part of the conversions' time that also is time of layout changes, in percent.
 fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> f64 {
-    let ops = || trips.iter().flat_map(|trip| trip.ops);
-    let shared: f64 = ops().filter(|row| is_layout(row)).map(row_ns).sum();
-    share(shared, ops().map(row_ns).sum())
+    let ops = trips.iter().flat_map(|trip| trip.ops);
+    let shared: f64 = ops.clone().filter(|row| is_layout(row)).map(row_ns).sum();
+    percent(shared, ops.map(row_ns).sum())
 }
 
-fn row_ns(row: &OpReport) -> f64 {
+pub(super) fn row_ns(row: &OpReport) -> f64 {
     row.device_time_us.unwrap_or(0.0) * 1000.0
 }
 
 /// Reports conversions that the next op undoes.
 fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
-    let of_time = share(ns, kernels_ns);
+    let time_percent = percent(ns, kernels_ns);
     let longest = trips.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
-    if of_time < ROUND_TRIP_TIME.value {
+    if time_percent < ROUND_TRIP_TIME.value {
         return None;
     }
     let around = trips.iter().filter(|trip| trip.is_around_host).count();
@@ -245,7 +243,7 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     };
     let pairs = counted(trips.len() as u64, "pair", "pairs");
     let sentence = format!(
-        "Conversions that the next op undoes take {of_time:.1} % of the kernels' time ({pairs}, \
+        "Conversions that the next op undoes take {time_percent:.1} % of the kernels' time ({pairs}, \
          {}), such as {} and {}{host}",
         duration(ns),
         longest.ops[0].raw_op_code,
@@ -257,7 +255,7 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
         "leave out both conversions"
     };
     let place = Place::from_row(longest.ops[0]);
-    let figure = (ROUND_TRIP_TIME, of_time);
+    let figure = (ROUND_TRIP_TIME, time_percent);
     let finding = Finding::new(Cause::RoundTrip, figure, sentence, place, advice);
     Some(Finding {
         rows: longest.ops.map(|row| row.id).to_vec(),
@@ -303,23 +301,22 @@ fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
 ///
 /// Tilize and untilize change the layout, which is not contained in the text of a tensor.
 fn undoes(first: &OpReport, second: &OpReport) -> bool {
-    let moves = |row: &OpReport| rearranges(row) || row.category == Some(OpCategory::DataMovement);
-    let tensors = |row: &OpReport| -> Option<[String; 2]> {
+    let ops = [first, second];
+    let [Some([input, output]), Some([second_input, result])] = ops.map(|row| {
         let mut words = row.source.split(' ').filter(|word| !word.is_empty());
-        Some([words.next()?.to_owned(), words.next_back()?.to_owned()])
-    };
-    let Some(([input, output], [input_of_second, result])) = tensors(first).zip(tensors(second))
-    else {
+        Some([words.next()?, words.next_back()?])
+    }) else {
         return false;
     };
-    let is_tilize = |row: &OpReport| row.raw_op_code.starts_with("Tilize");
-    let is_untilize = |row: &OpReport| row.raw_op_code.starts_with("Untilize");
     let are_inverse =
-        (is_tilize(first) && is_untilize(second)) || (is_untilize(first) && is_tilize(second));
-    moves(first)
-        && moves(second)
-        && input == result
-        && output == input_of_second
+        [("Tilize", "Untilize"), ("Untilize", "Tilize")].iter().any(|(one, other)| {
+            first.raw_op_code.starts_with(one) && second.raw_op_code.starts_with(other)
+        });
+    input == result
+        && output == second_input
+        && ops
+            .into_iter()
+            .all(|row| rearranges(row) || row.category == Some(OpCategory::DataMovement))
         && (input != output || are_inverse)
 }
 
@@ -390,15 +387,15 @@ mod tests {
 
     #[test]
     fn the_gain_of_a_better_row_ends_at_its_speed() {
-        let of_row = Reason { gain_ns: Some(3e6), ..Reason::default() };
+        let row_gain = Reason { gain_ns: Some(3e6), ..Reason::default() };
         let gain = |reasons: &[&Reason]| {
             let reasons = reasons.iter().map(|reason| (*reason).clone()).collect();
             let group = OpCodeGroup { reasons, ..limited(6e6, 60.0, 1.5e6) };
             op_groups(&[group])[0].gain_at_most_ns
         };
-        assert_eq!(gain(&[&of_row]), Some(3e6));
+        assert_eq!(gain(&[&row_gain]), Some(3e6));
         let other = Reason { advice: "use more cores".into(), ..Reason::default() };
-        assert_eq!(gain(&[&other, &of_row]), Some(4.5e6), "more than one change");
+        assert_eq!(gain(&[&other, &row_gain]), Some(4.5e6), "more than one change");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Text about a chip that waits for the host: its gaps, the ops around the gaps, and advice.
 
-use super::{Iterations, Waiting, duration};
+use super::{IterationScope, Waiting, duration};
 use crate::{
-    finding::share,
+    finding::percent,
     middle::median,
     threshold::{LONG_GAP, REASON_TIME},
 };
@@ -27,7 +27,7 @@ impl Compilation {
         for (gap_ns, compile_ns) in gaps {
             let Some(compile_ns) = compile_ns else { continue };
             let sum = found.get_or_insert_default();
-            if share(compile_ns, gap_ns) >= REASON_TIME.value {
+            if percent(compile_ns, gap_ns) >= REASON_TIME.value {
                 sum.gap_count = sum.gap_count.saturating_add(1);
                 sum.compile_ns += compile_ns.min(gap_ns);
             }
@@ -55,16 +55,16 @@ impl Waiting {
 
     /// Returns the part of the gaps' time that is in long gaps, in percent.
     fn long_percent(&self) -> f64 {
-        share(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
+        percent(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
     }
 
     /// Returns the sentence about the gaps in which the chip waits for the host.
     pub(super) fn late_host(&self) -> String {
-        let of_gaps = self.long_percent();
-        let of_long = match self.long_gaps_ns().len() {
+        let long_percent = self.long_percent();
+        let long_gaps = match self.long_gaps_ns().len() {
             0 => String::new(),
-            1 => format!("; 1 gap over 10 ms is {of_gaps:.0} % of that"),
-            count => format!("; {count} gaps over 10 ms are {of_gaps:.0} % of that"),
+            1 => format!("; 1 gap over 10 ms is {long_percent:.0} % of that"),
+            count => format!("; {count} gaps over 10 ms are {long_percent:.0} % of that"),
         };
         let gaps = match (self.parts.len(), median(self.gaps_ns().collect())) {
             (0, _) | (_, None) => String::new(),
@@ -80,7 +80,7 @@ impl Waiting {
             format!(" (longest {}{around})", duration(*gap))
         });
         format!(
-            "The host is late: {:.1} % of {} the chip waits for it{gaps}{of_long}{longest}",
+            "The host is late: {:.1} % of {} the chip waits for it{gaps}{long_gaps}{longest}",
             self.percent,
             duration(self.total_ns),
         )
@@ -112,11 +112,11 @@ impl Waiting {
                 .to_owned();
         }
         let first = match self.iterations {
-            Iterations::None if long_percent > 0.0 => {
+            IterationScope::None if long_percent > 0.0 => {
                 "record at least two iterations more (run the model in a loop): kernels are compiled \
                  in the first one; then "
             }
-            Iterations::All if long_percent > 0.0 => {
+            IterationScope::All if long_percent > 0.0 => {
                 "look at a later iteration first (--filter): gaps this long are rather those of a run \
                  that compiles; then "
             }
@@ -146,14 +146,14 @@ mod tests {
             assert!(finding.sentence.contains("1 gap over 10 ms is 55 % of that"), "{finding:?}");
             finding.advice
         };
-        assert!(advice(Iterations::None).starts_with("record at least two iterations more"));
-        assert!(advice(Iterations::All).starts_with("look at a later iteration first"));
-        assert!(advice(Iterations::Last).starts_with("look at what the host does"));
+        assert!(advice(IterationScope::None).starts_with("record at least two iterations more"));
+        assert!(advice(IterationScope::All).starts_with("look at a later iteration first"));
+        assert!(advice(IterationScope::Last).starts_with("look at what the host does"));
     }
 
     #[test]
     fn a_trace_is_advised_for_short_gaps_of_ops_that_are_in_none() {
-        let late = |gaps: &[f64]| wait(TimeClass::HostLate, 99.0, gaps, Iterations::Last);
+        let late = |gaps: &[f64]| wait(TimeClass::HostLate, 99.0, gaps, IterationScope::Last);
         let advice = |of: &Waiting| of.advice_on_host();
         assert!(advice(&late(&[1e6, 2e6])).starts_with("capture the ops in a trace"));
         let long = advice(&late(&[1e6, 11e6]));
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(some, Some(Compilation { gap_count: 1, compile_ns: 5e6 }));
         let begun_before = found(&[(10e6, Some(12e6))]);
         assert_eq!(begun_before, Some(Compilation { gap_count: 1, compile_ns: 10e6 }));
-        let mut late = wait(TimeClass::HostLate, 99.0, &[1e6, 2e6, 3e6], Iterations::Last);
+        let mut late = wait(TimeClass::HostLate, 99.0, &[1e6, 2e6, 3e6], IterationScope::Last);
         assert_eq!(late.compilation_fact(), None);
         late.compilation = some;
         let fact = "the host compiled kernels in 1 of 3 gaps, for 5.0 ms in all";

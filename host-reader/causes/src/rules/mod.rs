@@ -12,7 +12,7 @@ mod skew;
 
 pub(crate) use crate::duration::duration;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, Untold, share},
+    finding::{Cause, Finding, GainOf, Place, Untold, percent},
     noc_use::NocUses,
     op::OpCauses,
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
@@ -25,7 +25,7 @@ use reports::perf::OpCategory;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-pub(crate) use gaps::{Firmware, Iterations, Waiting, host_ops, small_ops, waiting};
+pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::Compilation;
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
@@ -74,8 +74,7 @@ pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
 
 /// Returns the name of a launch; without a name, its program.
 pub(crate) fn label_of(op: &OpCauses) -> String {
-    let program = || format!("program {}", RunHostId(op.run_host_id).base());
-    op.name.clone().unwrap_or_else(program)
+    op.name.clone().unwrap_or_else(|| format!("program {}", RunHostId(op.run_host_id).base()))
 }
 
 /// Groups launches by name. Launches without a name are grouped by program.
@@ -96,14 +95,14 @@ pub(crate) struct OpFacts<'a> {
     /// All launches. They are needed to find cores or chips that are repeatedly late.
     pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
-    pub(crate) iterations: Iterations,
+    pub(crate) iterations: IterationScope,
     pub(crate) noc: &'a NocUses,
 }
 
 /// Returns the findings about launches, and the unanswered questions.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
-    let is_steady = of.iterations == Iterations::Last;
+    let is_steady = of.iterations == IterationScope::Last;
     let gain_of = if is_steady { GainOf::Steady } else { GainOf::Recording };
     let kernels = of.ops.iter().filter_map(|op| op.kernel?.duration_ns);
     let durations_ns: Vec<f64> = kernels.map(|ns| ns as f64).collect();
@@ -119,9 +118,9 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
         findings.extend(pipeline::pipeline(group));
     }
     findings.extend(late_ones(of.all, &groups));
-    let of_noc = noc(&groups, of.noc);
-    findings.retain(|finding| !follows_from_noc(finding, &of_noc));
-    findings.extend(of_noc);
+    let noc_findings = noc(&groups, of.noc);
+    findings.retain(|finding| !follows_from_noc(finding, &noc_findings));
+    findings.extend(noc_findings);
     findings.extend(barriers(&groups, of.noc));
     // A finding with one of these causes already explains blocked time by a stage, core or chip
     // that others wait for.
@@ -143,11 +142,11 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
 /// that the explanation covers.
 fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for of_all in self::groups(all) {
-        let own = groups.iter().find(|group| group.label == of_all.label);
-        let part = own.map_or(0.0, |own| share(own.kernel_ns(), of_all.kernel_ns()) / 100.0);
-        let late_core = cores::uneven_work(&of_all).or_else(|| cores::straggler(&of_all));
-        let late = late_core.into_iter().chain(chips::slow_chip(&of_all));
+    for whole in self::groups(all) {
+        let own = groups.iter().find(|group| group.label == whole.label);
+        let part = own.map_or(0.0, |own| percent(own.kernel_ns(), whole.kernel_ns()) / 100.0);
+        let late_core = cores::uneven_work(&whole).or_else(|| cores::straggler(&whole));
+        let late = late_core.into_iter().chain(chips::slow_chip(&whole));
         findings.extend(late.filter(|_| part > 0.0).map(|finding| Finding {
             gain_at_most_ns: finding.gain_at_most_ns.map(|ns| ns * part),
             ..finding
@@ -169,8 +168,8 @@ fn is_collective(op: &OpCauses) -> bool {
 /// Returns the chip with the largest share in a class of waiting, with its gaps.
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
-    let own = || of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
-    let part = |op: &OpCauses| {
+    let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
+    let parts = own.clone().filter_map(|op| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
             TimeClass::Collective if is_collective(op) => kernel_ns(op),
@@ -179,13 +178,13 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
         };
         let is_launch = ns <= LAUNCH_GAP.value * 1000.0;
         (class != TimeClass::HostLate || !is_launch).then_some((ns, launch_place(op)))
-    };
+    });
     Some(Waiting {
-        parts: own().filter_map(part).collect(),
-        between: between_launches(own()),
-        is_replayed: own().all(|op| op.is_replayed),
-        firmware: firmware(own()),
-        place: place_in_class(own(), class),
+        parts: parts.collect(),
+        between: between_launches(own.clone()),
+        is_replayed: own.clone().all(|op| op.is_replayed),
+        firmware: firmware(own.clone()),
+        place: place_in_class(own, class),
         ..waiting
     })
 }
@@ -221,9 +220,9 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
     for op in ops {
         firmware.counter_count = firmware.counter_count.saturating_add(op.counter_count);
         let Some(kernel) = op.kernel else { continue };
-        let ns = |cycles| op.time.ns_of(cycles).unwrap_or(0.0);
-        *before += ns(kernel.start_cycle.saturating_sub(op.window.0));
-        *after += ns(op.window.1.saturating_sub(kernel.end_cycle));
+        let (start, end) = op.window;
+        *before += op.time.ns_of(kernel.start_cycle.saturating_sub(start)).unwrap_or(0.0);
+        *after += op.time.ns_of(end.saturating_sub(kernel.end_cycle)).unwrap_or(0.0);
         // Counter records follow the kernel, but are not part of the launch.
         *after -= op.counters_ns.min(*after);
     }
@@ -232,12 +231,15 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
 
 /// Returns the location of the launch with the most time in a class, including the gap before it.
 fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
-    let gap = |op: &OpCauses| match class {
-        TimeClass::Dispatch => (op.gap_ns.unwrap_or(0) as f64).min(TRACED_GAP.value * 1000.0),
-        TimeClass::HostLate => op.gap_ns.unwrap_or(0) as f64,
-        _ => 0.0,
-    };
-    let times = ops.map(|op| (class_ns(op, class).unwrap_or(0.0) + gap(op), op));
+    let times = ops.map(|op| {
+        let gap_ns = op.gap_ns.unwrap_or(0) as f64;
+        let gap_ns = match class {
+            TimeClass::Dispatch => gap_ns.min(TRACED_GAP.value * 1000.0),
+            TimeClass::HostLate => gap_ns,
+            _ => 0.0,
+        };
+        (class_ns(op, class).unwrap_or(0.0) + gap_ns, op)
+    });
     let most = times.max_by(|(one, _), (other, _)| one.total_cmp(other));
     most.map(|(_, op)| launch_place(op))
 }
@@ -250,8 +252,7 @@ fn wall_ns(devices: &[DeviceTime]) -> f64 {
 
 /// Returns the longest of the launches that are shorter than the limit for short ops.
 fn longest_small<'a>(ops: &[&'a OpCauses]) -> Option<&'a OpCauses> {
-    let is_small = |op: &&OpCauses| kernel_ns(op) < SMALL_OP.value * 1000.0;
-    let small = ops.iter().copied().filter(is_small);
+    let small = ops.iter().copied().filter(|op| kernel_ns(op) < SMALL_OP.value * 1000.0);
     small.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
 }
 
@@ -340,12 +341,10 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
 
 /// Reports the time after which records of waits are lost; `None` if none are lost.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
-    let partial = || {
-        let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
-        all_the_time.filter_map(|op| op.known_percent)
-    };
-    let least = partial().min_by(f64::total_cmp)?;
-    let launches = match (partial().count(), ops.len()) {
+    let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
+    let partial = all_the_time.filter_map(|op| op.known_percent);
+    let least = partial.clone().min_by(f64::total_cmp)?;
+    let launches = match (partial.count(), ops.len()) {
         (count, all) if count == all => String::new(),
         (count, all) => format!(" of {count} of {all} launches"),
     };
@@ -361,7 +360,7 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
 /// Reports that writing records of individual waits takes an unknown time; `None` if that time is
 /// known.
 fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
-    let group = groups.iter().find(|group| pipeline::has_unmeasured_records(group))?;
+    let group = groups.iter().find(|group| pipeline::pace_includes_records(group))?;
     Some(Untold {
         question: "how much of the use of stages is recording",
         reason: format!(

@@ -3,7 +3,7 @@
 use super::{OpGroup, capital, duration, kernel_ns, rounded};
 use crate::{
     barriers::BarrierUse,
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place, percent},
     noc_use::{NocUse, NocUses},
     op::OpCauses,
     threshold::{BARRIERS, DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
@@ -37,12 +37,14 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
 /// of the op's launches is at the DRAM's peak.
 pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
-    let is_same_op = |place: &Place| match (&finding.place.op, &place.op) {
-        (Some(one), Some(other)) => one == other,
-        _ => place.run_host_id.is_some() && finding.place.run_host_id == place.run_host_id,
-    };
-    let is_at_peak = |op: &ModelFacts| op.dram_percent.is_some_and(|percent| percent >= DRAM.value);
-    moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
+    let own = &finding.place;
+    let mut at_peak =
+        ops.iter().filter(|op| op.dram_percent.is_some_and(|percent| percent >= DRAM.value));
+    moves_data
+        && at_peak.any(|ModelFacts { place, .. }| match (&own.op, &place.op) {
+            (Some(one), Some(other)) => one == other,
+            _ => place.run_host_id.is_some() && own.run_host_id == place.run_host_id,
+        })
 }
 
 /// Reports ops that use a NoC link at its peak, if they take a large part of the kernel time.
@@ -53,12 +55,11 @@ pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
 
 /// Returns the finding about the launches of a group whose programs use a link at its peak.
 fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
-    let use_of = |op: &&OpCauses| {
+    let bound = group.ops.iter().filter_map(|op| {
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
         noc_use.is_at_peak().then_some((*noc_use, kernel_ns(op)))
-    };
-    let bound: Vec<_> = group.ops.iter().filter_map(use_of).collect();
-    noc_bound(group.place(), &group.label, &bound, kernels_ns)
+    });
+    noc_bound(group.place(), &group.label, &bound.collect::<Vec<_>>(), kernels_ns)
 }
 
 /// Returns the finding about launches that use a link at its peak. Each use is paired with its
@@ -70,20 +71,20 @@ fn noc_bound(
     kernels_ns: f64,
 ) -> Option<Finding> {
     let ns: f64 = bound.iter().map(|(_, ns)| ns).sum();
-    let of_time = share(ns, kernels_ns);
+    let time_percent = percent(ns, kernels_ns);
     let (busiest, _) =
         bound.iter().max_by(|(one, _), (other, _)| one.percent.total_cmp(&other.percent))?;
-    if of_time < MODEL_TIME.value {
+    if time_percent < MODEL_TIME.value {
         return None;
     }
     // All launches of a program have the program's mean use.
     let free_ns: f64 =
         bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
-    let used = share(ns - free_ns, ns);
+    let used = percent(ns - free_ns, ns);
     let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
     let Link { noc, tile, direction, .. } = busiest.link;
     let sentence = format!(
-        "{} uses {least}{used:.0} % of what a link of the NoC carries and takes {of_time:.0} % of the \
+        "{} uses {least}{used:.0} % of what a link of the NoC carries and takes {time_percent:.0} % of the \
          device time ({}): the busiest leaves tile ({},{}) to the {} on {}",
         capital(label),
         duration(ns),
@@ -113,13 +114,13 @@ fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<F
             (!noc_use.is_at_peak()).then_some((op, at_barriers))
         })
         .collect();
-    let (longest, (of_longest, ..)) =
+    let (longest, (longest_barriers, ..)) =
         waiting.iter().max_by(|(_, one), (_, other)| one.2.total_cmp(&other.2))?;
     let times: Vec<_> = waiting.iter().map(|(_, at_barriers)| *at_barriers).collect();
     let place = Place {
         launch: Some(longest.launch),
         chip_id: Some(longest.chip_id),
-        core: Some(of_longest.core),
+        core: Some(longest_barriers.core),
         ..group.place()
     };
     barrier_bound(place, &group.label, &times, kernels_ns)
@@ -141,10 +142,10 @@ fn barrier_bound(
 ) -> Option<Finding> {
     let ns: f64 = launches.iter().map(|(.., ns)| ns).sum();
     let waited_ns: f64 = launches.iter().map(|(of, _, ns)| ns * of.percent / 100.0).sum();
-    let waited = share(waited_ns, ns);
+    let waited = percent(waited_ns, ns);
     let (of, link_percent, _) =
         launches.iter().max_by(|(one, ..), (other, ..)| one.percent.total_cmp(&other.percent))?;
-    if waited < BARRIERS.value || share(ns, kernels_ns) < MODEL_TIME.value {
+    if waited < BARRIERS.value || percent(ns, kernels_ns) < MODEL_TIME.value {
         return None;
     }
     // The gain is at most the time in which the busiest link is unused.
@@ -170,11 +171,14 @@ fn barrier_bound(
 }
 
 /// Returns true if a NoC link explains a finding: the finding is about a stage that moves data, and
-/// `of_noc` has a finding about the same op.
-pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
+/// `noc_findings` has a finding about the same op.
+pub(crate) fn follows_from_noc(finding: &Finding, noc_findings: &[Finding]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
-    let op = |of: &Finding| (of.place.op.clone(), of.place.run_host_id);
-    moves_data && of_noc.iter().any(|of| op(of) == op(finding))
+    let Place { op, run_host_id, .. } = &finding.place;
+    moves_data
+        && noc_findings
+            .iter()
+            .any(|Finding { place, .. }| place.op == *op && place.run_host_id == *run_host_id)
 }
 
 /// Returns the finding about the ops at one limit of the chip, if they take a large part of the
@@ -195,8 +199,8 @@ fn at_limit(
     let (longest, _) = bound
         .iter()
         .max_by(|(one, _), (other, _)| one.duration_ns.total_cmp(&other.duration_ns))?;
-    let of_time = share(ns, device_ns);
-    if of_time < MODEL_TIME.value {
+    let time_percent = percent(ns, device_ns);
+    if time_percent < MODEL_TIME.value {
         return None;
     }
     let percent = weighed / ns;
@@ -207,7 +211,7 @@ fn at_limit(
         _ => ("ops", "use", "take"),
     };
     let sentence = format!(
-        "{} {ops} {uses} {percent:.0} % {what} and {takes} {of_time:.0} % of the device time ({})",
+        "{} {ops} {uses} {percent:.0} % {what} and {takes} {time_percent:.0} % of the device time ({})",
         bound.len(),
         duration(ns)
     );
@@ -271,10 +275,10 @@ mod tests {
             place: Place { op: Some(op.into()), ..Place::default() },
             ..finding.clone()
         };
-        let of_noc = [finding.clone()];
-        assert!(follows_from_noc(&reader("Matmul"), &of_noc));
-        assert!(!follows_from_noc(&reader("Add"), &of_noc));
-        assert!(!follows_from_noc(&finding, &of_noc), "itself");
+        let noc_findings = [finding.clone()];
+        assert!(follows_from_noc(&reader("Matmul"), &noc_findings));
+        assert!(!follows_from_noc(&reader("Add"), &noc_findings));
+        assert!(!follows_from_noc(&finding, &noc_findings), "itself");
     }
 
     #[test]
@@ -321,9 +325,9 @@ mod tests {
         // Ops without names are the same op if their programs are the same.
         let program = |id| Place { run_host_id: Some(id), ..Place::default() };
         let unnamed = [ModelFacts { place: program(2048), ..op_at_peak() }];
-        let of_program = |id| Finding { place: program(id), ..finding(Cause::Reader, "") };
-        assert!(follows_from_dram(&of_program(2048), &unnamed));
-        assert!(!follows_from_dram(&of_program(1024), &unnamed));
+        let program_finding = |id| Finding { place: program(id), ..finding(Cause::Reader, "") };
+        assert!(follows_from_dram(&program_finding(2048), &unnamed));
+        assert!(!follows_from_dram(&program_finding(1024), &unnamed));
     }
 
     fn op_at_peak() -> ModelFacts {

@@ -5,7 +5,6 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
     pace::Pace,
-    semaphore::{SemaphoreWait, SignalingRisc},
     stage::{Engine, Stage},
     threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS},
 };
@@ -47,7 +46,7 @@ pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
 }
 
 /// Returns true if the use of the stages includes an unmeasured time for writing records.
-pub(crate) fn has_unmeasured_records(group: &OpGroup<'_>) -> bool {
+pub(crate) fn pace_includes_records(group: &OpGroup<'_>) -> bool {
     paced(group).is_some_and(|(_, pace)| pace.has_unmeasured_records)
 }
 
@@ -77,13 +76,11 @@ fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding>
     if waited < SEMAPHORES.value {
         return None;
     }
-    let known = || op.semaphores.iter().filter_map(|wait| Some((wait, wait.by?)));
-    let (wait, by) = known().next()?;
-    let same = |(other, _): &(&SemaphoreWait, SignalingRisc)| other.key == wait.key;
-    let signalers = known().filter(same).count();
-    let others = match signalers {
-        1 => String::new(),
-        count => format!(", as {} other RISCs do for theirs", count.saturating_sub(1)),
+    let mut known = op.semaphores.iter().filter_map(|wait| Some((wait, wait.by?)));
+    let (wait, by) = known.next()?;
+    let others = match known.filter(|(other, _)| other.key == wait.key).count() {
+        0 => String::new(),
+        count => format!(", as {count} other RISCs do for theirs"),
     };
     let sentence = format!(
         "Cores of {} wait {waited:.0} % of the {}'s time for other cores: {} of core ({},{}) signals \

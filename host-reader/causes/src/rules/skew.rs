@@ -1,8 +1,8 @@
 //! Rules about chips that run the same ops in parallel, based on rows of an ops CSV.
 
-use super::{chips::COMPARE_CHIPS, duration};
+use super::{chips::COMPARE_CHIPS, duration, groups::row_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place, percent},
     threshold::{CHIP, CHIP_LAUNCHES, SKEW},
 };
 use recording::problem::counted;
@@ -17,11 +17,11 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     /// Returns the row that took longest, with its length divided by the mean of the other rows.
     fn slowest(&self) -> Option<(&'a OpReport, f64)> {
-        let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
-        let most = self.rows.iter().max_by(|one, other| us(one).total_cmp(&us(other)))?;
-        let others: f64 = self.rows.iter().map(|row| us(row)).sum::<f64>() - us(most);
+        let times = self.rows.iter().map(|row| (row.device_time_us.unwrap_or(0.0), *row));
+        let (most_us, most) = times.clone().max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        let others = times.map(|(us, _)| us).sum::<f64>() - most_us;
         let mean = others / self.rows.len().checked_sub(1)? as f64;
-        (mean > 0.0).then(|| (*most, us(most) / mean))
+        (mean > 0.0).then(|| (most, most_us / mean))
     }
 }
 
@@ -75,11 +75,10 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     if count < CHIP_LAUNCHES.value || slow.len().saturating_mul(2) < launches.len() {
         return None;
     }
-    let ns = |row: &OpReport| row.device_time_us.unwrap_or(0.0) * 1000.0;
-    slow.sort_by(|(one, _), (other, _)| ns(other).total_cmp(&ns(one)));
+    slow.sort_by(|(one, _), (other, _)| row_ns(other).total_cmp(&row_ns(one)));
     let (longest, _) = slow.first()?;
-    let whole_ns: f64 = slow.iter().map(|(row, _)| ns(row)).sum();
-    let gain_ns: f64 = slow.iter().map(|(row, ratio)| ns(row) * (1.0 - 1.0 / ratio)).sum();
+    let whole_ns: f64 = slow.iter().map(|(row, _)| row_ns(row)).sum();
+    let gain_ns: f64 = slow.iter().map(|(row, ratio)| row_ns(row) * (1.0 - 1.0 / ratio)).sum();
     let more = slow.iter().map(|(_, ratio)| ratio - 1.0).sum::<f64>() / count;
     let chip_id = device.and_then(|device| u32::try_from(device).ok());
     let sentence = format!(
@@ -90,7 +89,7 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
         launches.len(),
         longest.raw_op_code,
         duration(whole_ns),
-        share(gain_ns, whole_ns),
+        percent(gain_ns, whole_ns),
     );
     let place = Place { chip_id, ..Place::from_row(longest) };
     let rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
@@ -106,10 +105,10 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
 pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let rounds = rounds(rows);
     let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::from_round).collect();
-    let sum = |of: fn(&Arrivals<'_>) -> f64| arrivals.iter().map(of).sum::<f64>();
-    let (wait_ns, whole_ns) = (sum(|of| of.wait_ns), sum(|of| of.whole_ns));
-    let of_time = share(wait_ns, whole_ns);
-    if of_time < SKEW.value {
+    let wait_ns: f64 = arrivals.iter().map(|of| of.wait_ns).sum();
+    let whole_ns: f64 = arrivals.iter().map(|of| of.whole_ns).sum();
+    let time_percent = percent(wait_ns, whole_ns);
+    if time_percent < SKEW.value {
         return None;
     }
     let mut last: BTreeMap<Option<u64>, usize> = BTreeMap::new();
@@ -125,13 +124,12 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     };
     let ops = counted(arrivals.len() as u64, "op", "ops");
     let sentence = format!(
-        "Chips wait {of_time:.0} % of the time of collectives ({ops}, {} per chip) for the one that \
+        "Chips wait {time_percent:.0} % of the time of collectives ({ops}, {} per chip) for the one that \
          comes last: {whose}",
         duration(whole_ns),
     );
     let mut longest: Vec<_> = arrivals.iter().map(|of| of.first).collect();
-    let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
-    longest.sort_by(|one, other| us(other).total_cmp(&us(one)));
+    longest.sort_by(|one, other| row_ns(other).total_cmp(&row_ns(one)));
     let row = longest.first()?;
     let place = Place {
         chip_id: device.filter(|_| is_often).and_then(|device| u32::try_from(device).ok()),
@@ -140,7 +138,8 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let advice = "give each chip the same work before its collectives, and send ops to all chips from \
                   one trace";
     let rows = longest.iter().take(3).map(|row| row.id).collect();
-    let finding = Finding::new(Cause::CollectiveSkew, (SKEW, of_time), sentence, place, advice);
+    let finding =
+        Finding::new(Cause::CollectiveSkew, (SKEW, time_percent), sentence, place, advice);
     Some(Finding { rows, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
 }
 
