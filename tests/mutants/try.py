@@ -242,8 +242,8 @@ MUTANTS = [
     (
         "dispatch: ids are taken for encoded ones where some could be",
         "host-reader/reports/src/report/dispatch_launches.rs",
-        "> count(&|id| of_low.contains_key(id))",
-        "> 0 * count(&|id| of_low.contains_key(id))",
+        "encoded_count > ids.iter()",
+        "encoded_count > 0 * ids.iter()",
         MATCHED,
     ),
     (

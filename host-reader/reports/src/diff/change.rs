@@ -161,11 +161,11 @@ fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
     let items = measurements.items();
     let only = items.iter().enumerate().filter(|(at, _)| !matched.contains(at));
     let only = only.map(|(_, item)| item);
-    let words =
-        |item: &Measured| (item.kind, item.place.clone(), item.name.clone(), item.source.clone());
     Side {
         item_count: items.len(),
-        only_here: only.map(words).collect(),
+        only_here: only
+            .map(|item| (item.kind, item.place.clone(), item.name.clone(), item.source.clone()))
+            .collect(),
         skipped: measurements.skipped().clone(),
     }
 }

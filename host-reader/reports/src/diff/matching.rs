@@ -26,9 +26,8 @@ pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, u
     }
     // Items without a source in one recording are paired, in order, with items that have a source
     // in the other.
-    let has_source = |(_, item): &Item<'_>| !item.source.is_empty();
-    let (named, bare): (Vec<_>, Vec<_>) = left.into_iter().partition(has_source);
-    let (named_right, bare_right): (Vec<_>, Vec<_>) = right.into_iter().partition(has_source);
+    let [(named, bare), (named_right, bare_right)] = [left, right]
+        .map(|items| items.into_iter().partition::<Vec<_>, _>(|(_, item)| !item.source.is_empty()));
     pairs.extend(pair_by(&bare, &named_right, |_| String::new()));
     pairs.extend(pair_by(&named, &bare_right, |_| String::new()));
     pairs.sort_unstable();
@@ -57,14 +56,16 @@ fn pair_by<'a>(
     right: &[Item<'a>],
     source_of: fn(&Measured) -> String,
 ) -> Vec<(usize, usize)> {
-    let key = |item: &'a Measured| (item.kind, &*item.place, &*item.name, source_of(item));
+    let [left, right] = [left, right].map(|items| {
+        items
+            .iter()
+            .map(|&(at, item)| ((item.kind, &*item.place, &*item.name, source_of(item)), at))
+    });
     let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
-    for &(at, item) in right {
-        waiting.entry(key(item)).or_default().push_back(at);
+    for (key, at) in right {
+        waiting.entry(key).or_default().push_back(at);
     }
-    let pairs =
-        left.iter().filter_map(|&(at, item)| Some((at, waiting.get_mut(&key(item))?.pop_front()?)));
-    pairs.collect()
+    left.filter_map(|(key, at)| Some((at, waiting.get_mut(&key)?.pop_front()?))).collect()
 }
 
 #[cfg(test)]

@@ -50,14 +50,14 @@ impl Measurements {
     pub(super) fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
             ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
-        let mut launches: BTreeMap<u32, Vec<Launched>> = BTreeMap::new();
+        let mut launches: BTreeMap<u32, Vec<NamedLaunch>> = BTreeMap::new();
         for op in ops_of(readout) {
             let id = RunHostId(op.run_host_id);
             let (name, source) = named.get(&(op.chip_id, id)).map_or_else(
                 || (format!("program {}", id.base()), String::new()),
                 |op| words(op, id),
             );
-            launches.entry(op.chip_id).or_default().push(Launched { op, name, source });
+            launches.entry(op.chip_id).or_default().push(NamedLaunch { op, name, source });
         }
         for (chip_id, launches) in launches {
             let clock = clock_mhz(readout, chip_id);
@@ -68,10 +68,10 @@ impl Measurements {
     }
 
     /// Groups the launches of a chip that are repetitions of the same op.
-    fn repetitions_of<'a>(&mut self, launches: &'a [Launched]) -> Vec<Vec<&'a Launched>> {
+    fn repetitions_of<'a>(&mut self, launches: &'a [NamedLaunch]) -> Vec<Vec<&'a NamedLaunch>> {
         let identities: Vec<_> = launches.iter().map(|one| (&one.name, &one.source)).collect();
         let Some((period, pass_count)) = repeated_sequence(&identities) else {
-            let mut programs: BTreeMap<u32, Vec<&Launched>> = BTreeMap::new();
+            let mut programs: BTreeMap<u32, Vec<&NamedLaunch>> = BTreeMap::new();
             for launched in launches {
                 programs.entry(launched.op.run_host_id).or_default().push(launched);
             }
@@ -86,7 +86,7 @@ impl Measurements {
             .collect()
     }
 
-    fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&Launched]) {
+    fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&NamedLaunch]) {
         let Some(first) = launches.first() else { return };
         let spans: Vec<_> = launches.iter().filter_map(|launched| launched.op.kernel).collect();
         self.skip(
@@ -107,7 +107,7 @@ impl Measurements {
 }
 
 /// Launch, with the name and source of its program.
-struct Launched {
+struct NamedLaunch {
     op: Op,
     name: String,
     source: String,

@@ -48,7 +48,7 @@ pub struct StackedOps {
 /// # Compatibility
 /// Rows and figures are those of tt-perf-report 1.4.1.
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<OpStack<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
     // The key's text is built only once for all rows with equal key parts.
     let mut known: HashMap<((&str, &str), Option<u64>), usize> = HashMap::new();
@@ -57,7 +57,7 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
         let at = *known.entry((parts, device)).or_insert_with(|| {
             let op_code = key_text(parts);
             *index.entry((op_code.clone(), device)).or_insert_with(|| {
-                groups.push(Group { op_code, device, rows: Vec::new() });
+                groups.push(OpStack { op_code, device, rows: Vec::new() });
                 groups.len().saturating_sub(1)
             })
         });
@@ -108,13 +108,13 @@ fn key_text((name, memory): (&str, &str)) -> String {
 }
 
 /// Rows of one kind of op.
-struct Group<'a> {
+struct OpStack<'a> {
     op_code: String,
     device: Option<u64>,
     rows: Vec<&'a OpReport>,
 }
 
-impl Group<'_> {
+impl OpStack<'_> {
     /// Returns the compensated (Kahan) sum of the rows' device times.
     fn time_us(&self) -> f64 {
         let mut sum = 0.0;

@@ -154,7 +154,7 @@ impl<W: Write> TableWriter<'_, W> {
             // Rows are sorted by time; the stable sort keeps that order within each device.
             stacked.sort_by_key(|row| row.device);
         }
-        let cells = |row| {
+        let rows = stacked.into_iter().map(|row| {
             let cells = columns.iter().map(|&(title, unit, cell)| match cell(row) {
                 StackedCell::Text(text) => {
                     let colour = (title == "Op Code").then(|| op_colour(&text));
@@ -164,10 +164,9 @@ impl<W: Write> TableWriter<'_, W> {
                 StackedCell::Figure(value) => Cell::plain(with_unit(value, 2, unit)),
             });
             cells.collect()
-        };
-        let rows = stacked.into_iter().map(cells).collect();
+        });
         let titles = columns.iter().map(|&(title, ..)| title).collect();
-        Grid::new(titles, rows, None, self.options.is_coloured).write(self.out)
+        Grid::new(titles, rows.collect(), None, self.options.is_coloured).write(self.out)
     }
 
     fn iterations(&mut self) -> io::Result<()> {
@@ -185,10 +184,10 @@ impl<W: Write> TableWriter<'_, W> {
             "{} of {} ops: {how}. Left out: {} ops in other or cut iterations. Times in μs.\n",
             iterations.iteration_count, iterations.ops_per_iteration, iterations.left_out_count
         )?;
-        let cells = |op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect();
-        let rows = iterations.ops.iter().map(cells).collect();
+        let ops = iterations.ops.iter();
+        let rows = ops.map(|op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect());
         let titles = ITERATION_COLUMNS.iter().map(|&(title, _)| title).collect();
-        Grid::new(titles, rows, None, self.options.is_coloured).write(self.out)
+        Grid::new(titles, rows.collect(), None, self.options.is_coloured).write(self.out)
     }
 
     fn problems(&mut self) -> io::Result<()> {
@@ -206,15 +205,15 @@ impl<W: Write> TableWriter<'_, W> {
 /// Formats the table of ops. Its last row shows totals over all ops.
 fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
     let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
-    let cell = |column: &OpColumn, row| {
-        Cell::new((column.text)(row), cell_colour(row, column.paint, options.min_percentage))
-    };
-    let cells = |row| columns.iter().map(|column| cell(column, row)).collect();
-    let rows = report.rows.iter().map(cells).collect();
-    let total = |column: &&OpColumn| Cell::new((column.total)(report), Some(Colour::Grey));
-    let total = columns.iter().map(total).collect();
+    let rows = report.rows.iter().map(|row| {
+        let cells = columns.iter().map(|column| {
+            Cell::new((column.text)(row), cell_colour(row, column.paint, options.min_percentage))
+        });
+        cells.collect()
+    });
+    let total = columns.iter().map(|of| Cell::new((of.total)(report), Some(Colour::Grey)));
     let titles = columns.iter().map(|column| column.title).collect();
-    Grid::new(titles, rows, Some(total), options.is_coloured)
+    Grid::new(titles, rows.collect(), Some(total.collect()), options.is_coloured)
 }
 
 /// A column of the table of ops.

@@ -17,11 +17,11 @@ pub(super) struct AvailableCores(HashMap<(u32, u32), u64>);
 
 impl AvailableCores {
     pub(super) fn from_host(ops: &[OpMetadata]) -> Self {
-        let count = |op: &OpMetadata| {
+        let counts = ops.iter().filter_map(|op| {
             let count = op.value(SUB_DEVICE_WORKER_CORES)?.parse().ok()?;
             Some(((op.chip_id, op.run_host_id.0), count))
-        };
-        Self(ops.iter().filter_map(count).collect())
+        });
+        Self(counts.collect())
     }
 
     /// Returns the number of cores available to an op; `None` if unknown, for example if the op's

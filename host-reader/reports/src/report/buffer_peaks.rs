@@ -73,7 +73,7 @@ impl BufferPeaks {
         let host = host_log_of(recording, &mut ProblemLog::default());
         let mut timed: Vec<_> = host.ops.iter().filter(|op| op.time.is_some()).collect();
         timed.sort_by_key(|op| op.time.map(|time| time.start_ns));
-        let op = |op: &HostOp| {
+        let ops = timed.into_iter().filter_map(|op| {
             let peaks: Vec<_> = op_peaks(op, &usage).collect();
             Some(OpPeaks {
                 device_id: op.device_id?,
@@ -81,11 +81,8 @@ impl BufferPeaks {
                 name: op.name().filter(|name| !name.is_empty()),
                 peaks,
             })
-        };
-        Self {
-            pools: usage.pools().filter_map(pool_peak).collect(),
-            ops: timed.into_iter().filter_map(op).collect(),
-        }
+        });
+        Self { pools: usage.pools().filter_map(pool_peak).collect(), ops: ops.collect() }
     }
 
     /// Removes the chips and ops that a filter excludes.
@@ -116,9 +113,9 @@ pub(super) fn op_peaks(
     op: &HostOp,
     usage: &BufferUsage,
 ) -> impl Iterator<Item = (BufferPool, u64)> {
-    let of_chip = op.device_id.zip(op.time).map(|(device_id, time)| {
+    let peaks = op.device_id.zip(op.time).map(|(device_id, time)| {
         let end_ns = time.start_ns.saturating_add(time.duration_ns);
         usage.peaks(device_id, time.start_ns, end_ns)
     });
-    of_chip.into_iter().flatten()
+    peaks.into_iter().flatten()
 }

@@ -77,12 +77,12 @@ impl DeviceAnalyses {
     pub fn from_names<'name>(
         names: impl IntoIterator<Item = &'name str>,
     ) -> Result<Self, UnknownAnalysis> {
-        let known = |name: &'name str| {
+        let names = names.into_iter().map(|name| {
             let is_known = WITH_COLUMNS.contains(&name) || WITHOUT_COLUMNS.contains(&name);
-            let error = || UnknownAnalysis { name: name.to_owned() };
-            if is_known { Ok(name.to_owned()) } else { Err(error()) }
-        };
-        names.into_iter().map(known).collect::<Result<_, _>>().map(Self)
+            let name = name.to_owned();
+            if is_known { Ok(name) } else { Err(UnknownAnalysis { name }) }
+        });
+        names.collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) fn is_all(&self) -> bool {

@@ -89,8 +89,8 @@ pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
 /// Adds the ops of a core to the ops of its chip. If two ops have the same id, the later op is
 /// kept.
-pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
-    for op in of_core {
+pub(super) fn record_ops(ops: &mut DispatchOps, core_ops: Vec<DispatchOp>) {
+    for op in core_ops {
         let known = ops.entry(op.id).or_insert(op);
         if known.begin <= op.begin {
             *known = op;
@@ -159,30 +159,30 @@ pub(super) fn ops_of_core(rows: &mut [DispatchRow]) -> Vec<DispatchOp> {
     let [master, subordinate] = &riscs;
     let waits = subordinate.in_order(rows);
     let ids = master.in_order(rows).into_iter().enumerate();
-    let op = |(number, id): (usize, u64)| {
-        let mut of_op = master.ops[&id].clone();
+    ids.filter_map(|(number, id)| {
+        let mut op_rows = master.ops[&id].clone();
         let wait = waits.get(number).and_then(|id| subordinate.ops.get(id));
-        of_op.extend(wait.into_iter().flatten());
-        of_op.sort_by_key(|&row| rows[row].time);
-        (id > 0).then(|| dispatch_op(&of_op, rows))
-    };
-    ids.filter_map(op).collect()
+        op_rows.extend(wait.into_iter().flatten());
+        op_rows.sort_by_key(|&row| rows[row].time);
+        (id > 0).then(|| dispatch_op(&op_rows, rows))
+    })
+    .collect()
 }
 
-fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
-    let row = |&at: &usize| &rows[at];
-    let span = |is_it: &dyn Fn(&DispatchRow) -> bool| {
-        let first = of_op.iter().position(|at| is_it(row(at)))?;
-        let last = of_op.iter().rposition(|at| is_it(row(at))).filter(|&last| last > first)?;
-        Some((row(&of_op[first]).time, row(&of_op[last]).time))
-    };
+fn dispatch_op(op_rows: &[usize], rows: &[DispatchRow]) -> DispatchOp {
+    let rows: Vec<_> = op_rows.iter().map(|&at| &rows[at]).collect();
+    let kinds: [fn(&DispatchRow) -> bool; 2] = [
+        |row| row.risc == Some(0) && row.name.contains(COMMAND),
+        |row| row.risc == Some(1) && row.name == SEND_GO,
+    ];
     DispatchOp {
-        id: of_op.iter().find_map(|at| row(at).workers_id).unwrap_or(0),
-        begin: of_op.first().map_or(0, |at| row(at).time),
-        spans: [
-            span(&|row| row.risc == Some(0) && row.name.contains(COMMAND)),
-            span(&|row| row.risc == Some(1) && row.name == SEND_GO),
-        ],
+        id: rows.iter().find_map(|row| row.workers_id).unwrap_or(0),
+        begin: rows.first().map_or(0, |row| row.time),
+        spans: kinds.map(|is_it| {
+            let first = rows.iter().position(|row| is_it(row))?;
+            let last = rows.iter().rposition(|row| is_it(row)).filter(|&last| last > first)?;
+            Some((rows[first].time, rows[last].time))
+        }),
     }
 }
 
@@ -220,8 +220,7 @@ fn dispatches(lane: &Lane, zones: &ZoneTable) -> bool {
     let mut known: HashMap<ZoneIndex, bool> = HashMap::new();
     lane.heads.iter().any(|head| {
         let zone = head.zone();
-        let is_of_dispatch = || is_of_dispatch_core(lane.id.risc, zones.name(zone));
-        *known.entry(zone).or_insert_with(is_of_dispatch)
+        *known.entry(zone).or_insert_with(|| is_of_dispatch_core(lane.id.risc, zones.name(zone)))
     })
 }
 

@@ -29,15 +29,15 @@ pub(super) fn attach_equal(
     aiclk_mhz: f64,
     (file, problems): Told<'_>,
 ) {
-    for (&chip_id, of_dispatch) in dispatch {
+    for (&chip_id, dispatch_ops) in dispatch {
         let mut launches = launches_of(ops, chip_id);
-        let work = of_dispatch.values().copied().collect();
+        let work = dispatch_ops.values().copied().collect();
         let mut first_of = HashMap::new();
         for (position, launch) in launches.iter().enumerate() {
             first_of.entry(launch.run_host_id).or_insert(position);
         }
-        let position_of = |op: &DispatchOp| first_of.get(&op.id).copied();
-        let unknown_count = set_durations(&mut launches, work, position_of, aiclk_mhz);
+        let unknown_count =
+            set_durations(&mut launches, work, |op| first_of.get(&op.id).copied(), aiclk_mhz);
         note_unknown(chip_id, unknown_count, (file, &mut *problems));
     }
 }
@@ -137,35 +137,35 @@ struct Programs {
     /// True if dispatchers record full encoded ids.
     are_encoded: bool,
     /// Index of each program's first launch, by full encoded id.
-    of_encoded: HashMap<u64, usize>,
+    by_encoded_id: HashMap<u64, usize>,
     /// Indices of the programs' first launches, in order of time, by the low bits of the id.
-    of_low: HashMap<u64, Vec<usize>>,
+    by_low_bits: HashMap<u64, Vec<usize>>,
     /// Start cycle of each launch.
     begins: Vec<u64>,
 }
 
 impl Programs {
     fn new(launches: &[&mut DeviceOp], cores: &[Vec<DispatchRow>]) -> Self {
-        let mut of_encoded = HashMap::new();
-        let mut of_low: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut by_encoded_id = HashMap::new();
+        let mut by_low_bits: HashMap<u64, Vec<usize>> = HashMap::new();
         let mut known = BTreeSet::new();
         for (position, launch) in launches.iter().enumerate() {
-            of_encoded.entry(launch.run_host_id).or_insert(position);
+            by_encoded_id.entry(launch.run_host_id).or_insert(position);
             let Ok(id) = u32::try_from(launch.run_host_id) else { continue };
             let base = u64::from(RunHostId(id).base());
             if known.insert(base) {
-                of_low.entry(base & ID_MASK).or_default().push(position);
+                by_low_bits.entry(base & ID_MASK).or_default().push(position);
             }
         }
         let begins = launches.iter().map(|launch| launch.begin_cycle).collect();
         let ids: BTreeSet<u64> =
             cores.iter().flatten().filter_map(|row| row.workers_id).filter(|&id| id > 0).collect();
-        let count = |is_known: &dyn Fn(&u64) -> bool| ids.iter().filter(|id| is_known(id)).count();
+        let encoded_count = ids.iter().filter(|id| by_encoded_id.contains_key(id)).count();
         // A short id may equal another program's full id, but this cannot be the case for all short
         // ids.
         let are_encoded =
-            count(&|id| of_encoded.contains_key(id)) > count(&|id| of_low.contains_key(id));
-        Self { are_encoded, of_encoded, of_low, begins }
+            encoded_count > ids.iter().filter(|id| by_low_bits.contains_key(id)).count();
+        Self { are_encoded, by_encoded_id, by_low_bits, begins }
     }
 
     /// Returns the index of an op's launch; `None` if it is unknown.
@@ -174,9 +174,9 @@ impl Programs {
     /// half as many launches as there are short ids begin before it, the launch is unknown.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
-            return self.of_encoded.get(&op.id).copied();
+            return self.by_encoded_id.get(&op.id).copied();
         }
-        let positions = self.of_low.get(&(op.id & ID_MASK))?;
+        let positions = self.by_low_bits.get(&(op.id & ID_MASK))?;
         if let [position] = positions[..] {
             return Some(position);
         }
@@ -238,9 +238,9 @@ mod tests {
                 row(time + cycles, true, ""),
             ]
         });
-        let mut of_chip: Vec<&mut DeviceOp> = launches.iter_mut().collect();
-        of_chip.sort_by_key(|launch| launch.begin_cycle);
-        let unknown_count = attach_to_chip(&mut of_chip, vec![rows.collect()], 1000.0);
+        let mut chip_launches: Vec<&mut DeviceOp> = launches.iter_mut().collect();
+        chip_launches.sort_by_key(|launch| launch.begin_cycle);
+        let unknown_count = attach_to_chip(&mut chip_launches, vec![rows.collect()], 1000.0);
         let text = |launch: &DeviceOp| launch.cells.get(COLUMNS[0]).map(ToString::to_string);
         let known = launched.iter().zip(&launches);
         let known = known.filter_map(|((program, _), launch)| Some((*program, text(launch)?)));

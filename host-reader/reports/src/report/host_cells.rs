@@ -57,16 +57,14 @@ fn add_kernels(cells: &mut Cells, op: &HostOp) {
     let Some(info) = op.description.get("kernel_info") else { return };
     let compute = info.get("compute_kernels").map_or(&[][..], Value::elements);
     let data_movement = info.get("datamovement_kernels").map_or(&[][..], Value::elements);
-    let list = |kernels: &[Value], key: &str| {
-        Value::List(kernels.iter().map(|k| k.get(key).cloned().unwrap_or(Value::Null)).collect())
-    };
     for (column, kernels, key) in [
         ("COMPUTE KERNEL SOURCE", compute, "source"),
         ("COMPUTE KERNEL HASH", compute, "name"),
         ("DATA MOVEMENT KERNEL SOURCE", data_movement, "source"),
         ("DATA MOVEMENT KERNEL HASH", data_movement, "name"),
     ] {
-        cells.insert(column.into(), list(kernels, key).cell());
+        let list = kernels.iter().map(|kernel| kernel.get(key).cloned().unwrap_or(Value::Null));
+        cells.insert(column.into(), Value::List(list.collect()).cell());
     }
     if let Some(fidelity) = compute.last().and_then(|kernel| kernel.get("math_fidelity")) {
         cells.insert("MATH FIDELITY".into(), fidelity.cell());
@@ -113,9 +111,10 @@ pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
 }
 
 fn add_tensors(cells: &mut Cells, op: &HostOp, (file, problems): (&str, &mut ProblemLog)) {
-    let list = |key: &str| op.description.get(key).map_or(&[][..], Value::elements);
-    let inputs = list("input_tensors").iter().chain(list("optional_input_tensors")).enumerate();
-    let outputs = list("output_tensors").iter().enumerate();
+    let [inputs, optional, outputs] = ["input_tensors", "optional_input_tensors", "output_tensors"]
+        .map(|key| op.description.get(key).map_or(&[][..], Value::elements));
+    let inputs = inputs.iter().chain(optional).enumerate();
+    let outputs = outputs.iter().enumerate();
     let inputs = inputs.map(|(number, tensor)| ("INPUT", number, tensor));
     let outputs = outputs.map(|(number, tensor)| ("OUTPUT", number, tensor));
     for (which, number, tensor) in inputs.chain(outputs) {

@@ -195,8 +195,7 @@ mod tests {
         assert_eq!(read.replays, log.replays);
         assert_eq!(read.signposts, log.signposts);
         let shown = |log: &HostLog| -> Vec<_> {
-            let shown = |op: &HostOp| (op.id, op.name(), op.device_id, op.trace_id);
-            log.ops.iter().map(shown).collect()
+            log.ops.iter().map(|op| (op.id, op.name(), op.device_id, op.trace_id)).collect()
         };
         assert_eq!(shown(&read), shown(&log));
         let times: Vec<_> = read.ops.iter().map(|op| op.message_ns).collect();

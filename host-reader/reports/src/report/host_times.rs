@@ -4,7 +4,7 @@
 //! [`OP_TIMES`](recording::host_ops::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones
 //! inside an op's zone contain this text in `special_parent_text`.
 
-use super::csv_records::CsvRecords;
+use super::line_records::LineRecords;
 use crate::problem::ProblemLog;
 use recording::host_ops::{HostLog, HostTime};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const PARENT: &str = "special_parent_text";
 
 /// Adds the host times of the ops in `log`.
 pub(super) fn read_times(bytes: &[u8], file: &str, log: &mut HostLog, problems: &mut ProblemLog) {
-    let mut records = CsvRecords::new(bytes, file);
+    let mut records = LineRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
     if records.next(&mut record, problems).is_none() {
         return problems

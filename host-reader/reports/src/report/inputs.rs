@@ -50,9 +50,11 @@ pub(super) fn messages_name(logs: &Path) -> String {
 
 /// Reads a whole input file. If it cannot be read, adds a problem that ends with the text `needed`.
 fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Vec<u8>> {
-    let detail = |error| format!("cannot be read ({error}); {needed}");
-    let read = std::fs::read(path).map_err(detail);
-    read.map_err(|detail| problems.add_to_file(&path.display().to_string(), detail)).ok()
+    let read = std::fs::read(path).map_err(|error| {
+        let detail = format!("cannot be read ({error}); {needed}");
+        problems.add_to_file(&path.display().to_string(), detail);
+    });
+    read.ok()
 }
 
 pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) -> HostLog {
@@ -119,7 +121,7 @@ pub(super) struct DeviceSide {
 
 impl DeviceSide {
     /// Returns device data without ops for a file of TT-Metal, which does not record losses.
-    fn of_tt_metal(file: String, has_device_data: bool) -> Self {
+    fn from_tt_metal(file: String, has_device_data: bool) -> Self {
         let mut report = OpsReport { has_device_data, ..OpsReport::default() };
         report.losses.note_uncounted(UncountedSource::TtMetalLog);
         Self { file, report, ..Self::default() }
@@ -147,8 +149,8 @@ impl DeviceReader<'_> {
         let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..self.options.clone() };
         let Self { host, memory, problems, .. } = self;
         let mut side = DeviceReader { options, host, memory, problems }.log_or_report(logs);
-        let of_files = noc.add_cells(side.ops.held(), options.is_exact);
-        side.report.noc_events = of_files.or(side.report.noc_events);
+        let noc_events = noc.add_cells(side.ops.held(), options.is_exact);
+        side.report.noc_events = noc_events.or(side.report.noc_events);
         side
     }
 
@@ -199,7 +201,7 @@ impl DeviceReader<'_> {
             has_sessions: true,
             sub_devices,
             is_quasar,
-            ..DeviceSide::of_tt_metal(file, is_read)
+            ..DeviceSide::from_tt_metal(file, is_read)
         }
     }
 
@@ -219,7 +221,7 @@ impl DeviceReader<'_> {
         };
         side.unwrap_or_else(|detail| {
             self.problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
-            DeviceSide::of_tt_metal(file, false)
+            DeviceSide::from_tt_metal(file, false)
         })
     }
 
@@ -229,7 +231,7 @@ impl DeviceReader<'_> {
         let bytes = read_input(log, "ops have no durations then", self.problems);
         let exact =
             bytes.and_then(|bytes| read_exactly(&bytes, &file, is_device_only, self.problems));
-        let Some(exact) = exact else { return DeviceSide::of_tt_metal(file, false) };
+        let Some(exact) = exact else { return DeviceSide::from_tt_metal(file, false) };
         let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } =
             exact;
         // TT-Metal's reports without a host do not contain dispatch times.
@@ -244,7 +246,7 @@ impl DeviceReader<'_> {
             marks,
             aiclk_mhz,
             is_quasar: is_quasar && !is_device_only,
-            ..DeviceSide::of_tt_metal(file, true)
+            ..DeviceSide::from_tt_metal(file, true)
         }
     }
 
@@ -321,7 +323,7 @@ pub(super) fn device_of_readout(
     let launched = Launched { lanes: Lanes::in_memory(readout), launches };
     let side = device_of_launches(launched, marks, names, options, (file, problems));
     // Reading lanes in memory accesses no file, so it cannot fail.
-    side.unwrap_or_else(|_| DeviceSide::of_tt_metal(file.to_owned(), false))
+    side.unwrap_or_else(|_| DeviceSide::from_tt_metal(file.to_owned(), false))
 }
 
 /// Converts launches to the device data of a report.

@@ -53,12 +53,12 @@ impl Joiner<'_> {
     /// Returns all rows: first the ops in the order of the host's messages, then replayed ops in
     /// the order of chip, op and replay number, then launches without a host op.
     pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
-        let of_host = |(position, op)| JoinedOp::from_host(position, op);
-        let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();
+        let ops = self.host.ops.iter().enumerate();
+        let mut rows: Vec<_> = ops.map(|(at, op)| JoinedOp::from_host(at, op)).collect();
         let mut more = Vec::new();
         for device_id in self.devices() {
-            let of_device = device_ops.remove(&device_id).unwrap_or_default();
-            self.join_device(device_id, of_device, &mut rows, &mut more);
+            let ops = device_ops.remove(&device_id).unwrap_or_default();
+            self.join_device(device_id, ops, &mut rows, &mut more);
         }
         for (device_id, ops) in device_ops {
             let count = ops.len();
@@ -87,9 +87,9 @@ impl Joiner<'_> {
         rows: &mut [JoinedOp],
         more: &mut Vec<JoinedOp>,
     ) {
-        let of_device = |(_, op): &(usize, &HostOp)| op.device_id == Some(device_id);
-        let positions: BTreeMap<u64, usize> =
-            self.host.ops.iter().enumerate().filter(of_device).map(|(i, op)| (op.id, i)).collect();
+        let ops = self.host.ops.iter().enumerate();
+        let own = ops.filter(|(_, op)| op.device_id == Some(device_id));
+        let positions: BTreeMap<u64, usize> = own.map(|(at, op)| (op.id, at)).collect();
         let mut replays = ReplayCounter::default();
         let mut sessions: BTreeMap<(u64, u64), JoinedOp> = BTreeMap::new();
         let mut is_joined = BTreeSet::new();
@@ -192,9 +192,9 @@ impl Joiner<'_> {
         positions: &BTreeMap<u64, usize>,
         joined: &BTreeSet<usize>,
     ) {
-        let has_run = |op: &HostOp| !self.host.is_captured_only(op);
         let missing = positions.iter().filter(|(_, position)| {
-            !joined.contains(position) && self.host.ops.get(**position).is_some_and(has_run)
+            !joined.contains(position)
+                && self.host.ops.get(**position).is_some_and(|op| !self.host.is_captured_only(op))
         });
         let ids: BTreeSet<u64> = missing.map(|(&id, _)| id).collect();
         if !ids.is_empty() {

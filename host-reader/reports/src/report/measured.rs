@@ -10,11 +10,10 @@ use super::{
     perf_report::{LaunchFigures, ProgramAnalyses, QUASAR_KINDS},
     sheet::{EMPTY_BECAUSE, PROFILER_STALL},
 };
-use analysis::{Doubt, Launch, Op, PackedLaunches, Span, cycles_to_ns};
+use analysis::{Launch, Op, PackedLaunches, Span, cycles_to_ns};
 use reader::{
-    lane::LaneId,
     ledger::LossWindow,
-    readout::{ChipSummary, DeviceReadout, HiddenLaunch, Readout},
+    readout::{ChipSummary, Readout},
 };
 use std::collections::BTreeMap;
 
@@ -40,8 +39,8 @@ impl MeasuredOps {
             let mut op = device_op(&launch, figures, chip);
             op.set_number("AVAILABLE WORKER CORE COUNT", self.available.op_cores(&launch.op, chip));
             if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
-                let of_launch = (&launch, figures);
-                add_quasar(&mut op, of_launch, chip, (&self.analyses, &mut quasar_ends));
+                let launch_figures = (&launch, figures);
+                add_quasar(&mut op, launch_figures, chip, (&self.analyses, &mut quasar_ends));
             }
             op
         })
@@ -138,8 +137,9 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     add_durations(&mut device, op);
     device.set_number(PROFILER_STALL, op.stall_ns);
     let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
-    let reason = |(what, doubt): (&str, Option<Doubt>)| Some(format!("{what}: {}", doubt?.label()));
-    let reasons: Vec<_> = doubts.into_iter().filter_map(reason).collect();
+    let doubts = doubts.into_iter();
+    let reasons = doubts.filter_map(|(what, doubt)| Some(format!("{what}: {}", doubt?.label())));
+    let reasons: Vec<_> = reasons.collect();
     if !reasons.is_empty() {
         device.set(EMPTY_BECAUSE, reasons.join("; "));
     }
@@ -203,23 +203,24 @@ pub(super) fn measured_marks(
     marks: Vec<KernelMarks>,
 ) -> Vec<(u64, Vec<CoreMarks>)> {
     let mut by_chip = KernelMarks::by_core(marks);
-    let of_device = |device: &DeviceReadout| {
+    let devices = readout.devices.iter().map(|device| {
         let chip_id = device.chip.chip_id;
-        let of_core = |(core, marks)| {
-            let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
-            let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
+        let cores = by_chip.remove(&chip_id).unwrap_or_default().into_iter();
+        let cores = cores.map(|(core, marks)| {
+            let losses = readout.losses.windows();
+            let losses = losses.filter(|(of, _)| (of.chip_id, of.core) == (chip_id, core));
             // A launch that a filter hides also separates two ops.
-            let is_hidden_here =
-                |launch: &&HiddenLaunch| launch.chip_id == chip_id && launch.cores.contains(&core);
-            let hidden = readout.hidden.iter().filter(is_hidden_here).map(|launch| LossWindow {
+            let hidden = readout.hidden.iter();
+            let hidden = hidden.filter(|of| of.chip_id == chip_id && of.cores.contains(&core));
+            let hidden = hidden.map(|launch| LossWindow {
                 after: Some(launch.first_cycle),
                 before: Some(launch.last_cycle),
                 may_cut_launches: false,
             });
-            CoreMarks { core, marks, holes: holes.chain(hidden).collect() }
-        };
-        let cores = by_chip.remove(&chip_id).unwrap_or_default();
-        (chip_id.into(), cores.into_iter().map(of_core).collect())
-    };
-    readout.devices.iter().map(of_device).collect()
+            let holes = losses.map(|(_, window)| *window).chain(hidden);
+            CoreMarks { core, marks, holes: holes.collect() }
+        });
+        (chip_id.into(), cores.collect())
+    });
+    devices.collect()
 }

@@ -326,7 +326,7 @@ impl Builder<'_> {
     fn op_row(
         &mut self,
         op: &JoinedOp,
-        of_device: &DeviceSide,
+        device_side: &DeviceSide,
         latencies: &mut RowLatencies,
     ) -> Cells {
         let is_exact = self.options.is_exact;
@@ -357,12 +357,12 @@ impl Builder<'_> {
                 _ => None,
             };
             let key = (device.device_id, device.run_host_id, replay);
-            if let Some(id) = of_device.sub_devices.get(&key) {
+            if let Some(id) = device_side.sub_devices.get(&key) {
                 cells.insert("SUB DEVICE ID".into(), id.clone());
             }
             if is_exact {
                 latencies.record(&mut cells, device);
-                of_device.counters.add_cells(&mut cells, device, op.session_id, true);
+                device_side.counters.add_cells(&mut cells, device, op.session_id, true);
             }
         }
         if let Some(host) = host {
@@ -375,7 +375,7 @@ impl Builder<'_> {
 /// Returns the rows of an exact report without a host.
 fn exact_device_rows(device: &DeviceSide) -> Vec<Cells> {
     let mut latencies = RowLatencies::default();
-    let row = |op: DeviceOp| {
+    let rows = device.ops.iter().map(|op| {
         let mut cells = with_call_count(op.clone());
         // TT-Metal's script finds the sub-device only for ops outside traces.
         if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
@@ -385,8 +385,8 @@ fn exact_device_rows(device: &DeviceSide) -> Vec<Cells> {
         latencies.record(&mut cells, &op);
         device.counters.add_cells(&mut cells, &op, None, false);
         cells
-    };
-    device.ops.iter().map(row).collect()
+    });
+    rows.collect()
 }
 
 /// Returns the row of a launch in a report without a host.

@@ -79,12 +79,13 @@ pub(super) fn per_core_csv(
     let titles = ["device ID".to_owned(), "op2op ID".to_owned()].into_iter().chain(titles);
     let mut out = String::new();
     push_line(&mut out, titles, line_end);
-    for (chip_id, of_chip) in chips {
-        let mut of_cores: Vec<_> = of_chip.iter().map(|core| gaps_of(core).peekable()).collect();
-        while let Some(first) = of_cores.iter_mut().filter_map(|gaps| gaps.peek()).min() {
+    for (chip_id, chip_cores) in chips {
+        let mut core_gaps: Vec<_> =
+            chip_cores.iter().map(|core| gaps_of(core).peekable()).collect();
+        while let Some(first) = core_gaps.iter_mut().filter_map(|gaps| gaps.peek()).min() {
             let ops = first.ops;
             // The next gaps of other cores belong to the same row if they are between the same ops.
-            let gaps = of_cores.iter_mut().filter_map(|gaps| gaps.next_if(|gap| gap.ops == ops));
+            let gaps = core_gaps.iter_mut().filter_map(|gaps| gaps.next_if(|gap| gap.ops == ops));
             let known: BTreeMap<_, _> = gaps.map(|gap| (gap.core, gap.cycles)).collect();
             let ids = [chip_id.to_string(), format!("{} -> {}", ops.0, ops.1)];
             let known = |core| known.get(core).copied().flatten();

@@ -146,9 +146,9 @@ fn host_op(op: &OpMetadata) -> HostOp {
     let mut attributes = Vec::new();
     for (key, text) in op.fields.iter() {
         let key = if key == OpMetadata::NAME { "op_code" } else { key };
-        let value = || serde_json::from_str(text).unwrap_or_else(|_| Value::Text(text.clone()));
         if STRUCTURES.contains(&key) {
-            fields.push((key.to_owned(), value()));
+            let value = serde_json::from_str(text);
+            fields.push((key.to_owned(), value.unwrap_or_else(|_| Value::Text(text.clone()))));
         } else if fixed_column(key).is_some() {
             fields.push((key.to_owned(), Value::Text(text.clone())));
         } else if !matches!(key, START | DURATION | SUB_DEVICE_MANAGER_ID | SUB_DEVICE_WORKER_CORES)

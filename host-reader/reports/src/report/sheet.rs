@@ -228,9 +228,8 @@ fn titles_of<R: Borrow<Cells>>(
 
 /// Returns the columns for the maximum number of tensors in any row.
 fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
-    let has =
-        |count: usize| filled.contains(tensor_title(which, count, TENSOR_COLUMNS[0]).as_str());
-    let count = (0..).take_while(|&count| has(count)).count();
+    let titles = (0..).map(|number| tensor_title(which, number, TENSOR_COLUMNS[0]));
+    let count = titles.take_while(|title| filled.contains(title.as_str())).count();
     let numbers = 0..count;
     numbers.flat_map(|n| TENSOR_COLUMNS.map(|column| tensor_title(which, n, column))).collect()
 }

@@ -41,7 +41,7 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let shape = MatmulShape::from_row(row);
     let suffix = shape.as_ref().map_or_else(|| UNKNOWN_SHAPE.to_owned(), suffix);
-    let mut modelled = Modelled::of_matmul(suffix, row, context);
+    let mut modelled = Modelled::from_matmul(suffix, row, context);
     if let Some(shape) = &shape {
         modelled.record(work(shape, row, context), row, context);
     }

@@ -89,7 +89,7 @@ impl Modelled {
     }
 
     /// Returns the model of a matrix product, without speeds.
-    fn of_matmul(suffix: String, row: &OpRow, context: &ModelContext<'_>) -> Self {
+    fn from_matmul(suffix: String, row: &OpRow, context: &ModelContext<'_>) -> Self {
         let is_dram_sharded = attribute::is_dram_sharded(&row.attributes);
         let arch = context.arch.filter(|_| is_dram_sharded);
         Self {

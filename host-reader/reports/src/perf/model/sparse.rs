@@ -28,7 +28,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let active = named.or_else(|| Some(context.active_experts?.saturating_mul(batches.groups)));
     let shown = active.map_or_else(|| "?".to_owned(), |active| active.to_string());
     let suffix = format!(" active={shown}/{} x {}", batches.dense, shape.text());
-    let mut modelled = Modelled::of_matmul(suffix, row, context);
+    let mut modelled = Modelled::from_matmul(suffix, row, context);
     modelled.is_active_unknown = active.is_none();
     if let Some(active) = active {
         modelled.record(work(&shape, active, row, context), row, context);

@@ -1,11 +1,11 @@
 //! Dispatch cores of a device log, analysed as in TT-Metal's scripts.
 
-use super::series::{CoreSeries, DeviceLog, sort_rows};
+use super::series::{DeviceLog, sort_rows};
 use crate::report::dispatch::{
     DispatchOps, DispatchRow, is_of_dispatch_core, ops_of_core, record_ops,
 };
 use reader::mesh::Noc0Coord;
-use recording::device_log::{LogLine, walk_device_log};
+use recording::device_log::walk_device_log;
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 
@@ -21,22 +21,26 @@ pub(super) fn dispatch_of(
     file: &str,
 ) -> BTreeMap<u64, DispatchOps> {
     let mut ops = BTreeMap::new();
-    let mut of_cores = dispatch_cores(log);
-    if of_cores.is_empty() {
+    let mut core_rows = dispatch_cores(log);
+    if core_rows.is_empty() {
         return ops;
     }
-    let visit = |line: &LogLine<'_>| {
-        let key = (u64::from(line.lane.chip_id), line.lane.core);
-        let Some(rows) = of_cores.get_mut(&key) else { return };
-        let is_end = line.kind == PacketKind::ZoneEnd;
-        let (name, risc) = (String::from_utf8_lossy(line.place.name), line.lane.risc);
-        rows.push((risc, DispatchRow::new(line.time, risc, is_end, &name, line.metadata)));
-    };
     // The log has already been read, and its errors were reported then.
-    let _ = walk_device_log(text, file, visit, |_, _| ());
-    let mut of_cores: Vec<_> = of_cores.into_iter().collect();
-    of_cores.sort_by_key(|(key, _)| *key);
-    for ((chip_id, core), mut rows) in of_cores {
+    let _ = walk_device_log(
+        text,
+        file,
+        |line| {
+            let key = (u64::from(line.lane.chip_id), line.lane.core);
+            let Some(rows) = core_rows.get_mut(&key) else { return };
+            let is_end = line.kind == PacketKind::ZoneEnd;
+            let (name, risc) = (String::from_utf8_lossy(line.place.name), line.lane.risc);
+            rows.push((risc, DispatchRow::new(line.time, risc, is_end, &name, line.metadata)));
+        },
+        |_, _| (),
+    );
+    let mut core_rows: Vec<_> = core_rows.into_iter().collect();
+    core_rows.sort_by_key(|(key, _)| *key);
+    for ((chip_id, core), mut rows) in core_rows {
         sort_rows(&mut rows, |(risc, row)| (row.time, *risc));
         let mut rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
         record_ops(ops.entry(chip_id).or_default(), ops_of_core(&mut rows));
@@ -52,14 +56,12 @@ fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
     if !is_named.contains(&true) {
         return HashMap::new();
     }
-    let dispatches = |core: &&CoreSeries| {
+    let cores = log.chips.iter().flat_map(|(&id, cores)| cores.iter().map(move |core| (id, core)));
+    let dispatching = cores.filter(|(_, core)| {
         let mut rows = core.rows.iter().filter(|row| row.risc != Risc::Erisc);
         rows.any(|row| is_named.get(row.name as usize) == Some(&true))
-    };
-    let of_chip = |(&chip_id, cores): (&u64, &Vec<CoreSeries>)| -> Vec<_> {
-        cores.iter().filter(dispatches).map(|core| ((chip_id, core.core), Vec::new())).collect()
-    };
-    log.chips.iter().flat_map(of_chip).collect()
+    });
+    dispatching.map(|(chip_id, core)| ((chip_id, core.core), Vec::new())).collect()
 }
 
 /// Renames the rows of a core in the log as in `rows`, which must have the order of the log's rows.

@@ -45,24 +45,24 @@ pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
 ];
 
 /// Indices, in one log, of the zone names from which figures are computed.
-pub(super) struct Durations {
+pub(super) struct DurationZones {
     aiclk_mhz: f64,
     is_device_only: bool,
     kernels: Vec<u32>,
     firmware: Vec<u32>,
     data_movement: Vec<u32>,
-    of_riscs: Vec<(&'static str, Risc, u32)>,
+    risc_zones: Vec<(&'static str, Risc, u32)>,
     sums: Vec<(&'static str, Risc, u32)>,
     /// For each index of a zone name, true if the zone counts as a core's firmware.
     has_fw: Vec<bool>,
 }
 
-impl Durations {
+impl DurationZones {
     /// Looks up the zone names in a log. Reports without a host use a different floating-point
     /// formula for nanoseconds.
     pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
-        let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
+        let numbered = |&(column, risc, name): &(&'static str, Risc, &str)| {
             Some((column, risc, log.name_number(name)?))
         };
         Self {
@@ -71,8 +71,8 @@ impl Durations {
             kernels: numbers(&KERNELS),
             firmware: numbers(&FIRMWARE),
             data_movement: numbers(&DATA_MOVEMENT),
-            of_riscs: OF_RISCS.iter().filter_map(of_risc).collect(),
-            sums: SUMS.iter().filter_map(of_risc).collect(),
+            risc_zones: OF_RISCS.iter().filter_map(numbered).collect(),
+            sums: SUMS.iter().filter_map(numbered).collect(),
             has_fw: log.names.iter().map(|name| name.contains("FW")).collect(),
         }
     }
@@ -102,7 +102,7 @@ impl Durations {
         let moves_data = |row: &Row| self.data_movement.contains(&row.name);
         let column = "DEVICE KERNEL DURATION DM START [ns]";
         op.data_movement = self.record(&mut op, column, rows, moves_data, is_kernel);
-        for &(column, risc, name) in &self.of_riscs {
+        for &(column, risc, name) in &self.risc_zones {
             let is_it = |row: &Row| (row.risc, row.name) == (risc, name);
             self.record(&mut op, column, rows, is_it, is_it);
         }
@@ -165,8 +165,8 @@ impl Durations {
 
     fn add_sums(&self, op: &mut DeviceOp, rows: &OpRows) {
         for &(column, risc, name) in &self.sums {
-            let of_zone = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
-            let total: u128 = of_zone.map(|row| u128::from(row.value)).sum();
+            let zone_rows = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
+            let total: u128 = zone_rows.map(|row| u128::from(row.value)).sum();
             if total > 0 {
                 op.set(column, whole_text(total as f64 * 1000.0 / self.aiclk_mhz));
             }

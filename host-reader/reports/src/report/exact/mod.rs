@@ -21,7 +21,7 @@ use super::{
 use crate::problem::ProblemLog;
 use detect::ops_of_chip;
 use dispatch_cores::dispatch_of;
-use durations::{Durations, KERNELS};
+use durations::{DurationZones, KERNELS};
 use reader::packed_bytes::PackedMemory;
 use series::DeviceLog;
 use std::collections::BTreeMap;
@@ -52,13 +52,13 @@ pub(super) fn read_exactly(
 ) -> Option<ExactLog> {
     let mut log = DeviceLog::read(text, file, problems)?;
     let dispatch = dispatch_of(&mut log, text, file);
-    let durations = Durations::new(&log, is_device_only);
+    let durations = DurationZones::new(&log, is_device_only);
     let mut ops = DeviceOps::new();
     for (&chip_id, cores) in &log.chips {
         let rows = ops_of_chip(&log, chip_id, cores, file, problems);
-        let of_chip: Vec<DeviceOp> =
+        let chip_ops: Vec<DeviceOp> =
             rows.iter().filter_map(|rows| durations.op(chip_id, rows)).collect();
-        ops.insert(chip_id, of_chip);
+        ops.insert(chip_id, chip_ops);
     }
     let marks = marks_of(&log);
     let DeviceLog { sub_devices, counters, aiclk_mhz, is_quasar, .. } = log;
@@ -68,14 +68,14 @@ pub(super) fn read_exactly(
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     let mark = |row: &series::Row| mark_of(row, log.names.get(row.name as usize)?);
     let memory = PackedMemory::unlimited();
-    let of_core = |core: &series::CoreSeries| {
+    let core_marks = |core: &series::CoreSeries| {
         let mut packed = PackedMarks::default();
         let rows = core.rows.iter();
         packed.add(rows.filter_map(mark).collect(), &memory);
         CoreMarks { core: core.core, marks: packed, holes: Vec::new() }
     };
     let chips = log.chips.iter();
-    chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()
+    chips.map(|(&id, cores)| (id, cores.iter().map(core_marks).collect())).collect()
 }
 
 /// Returns the mark for a row that starts or ends a zone called `zone`; `None` if the row is not a

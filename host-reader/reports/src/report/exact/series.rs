@@ -46,7 +46,7 @@ pub(in crate::report) type SubDevices = BTreeMap<(u64, u64, Option<TraceReplay>)
 /// Hardware counters, by chip, op and replay.
 #[derive(Default)]
 pub(in crate::report) struct ExactCounters {
-    of_ops: BTreeMap<(u64, u64, Option<u64>), OpCounters>,
+    op_counters: BTreeMap<(u64, u64, Option<u64>), OpCounters>,
     scale: CounterScale,
 }
 
@@ -64,7 +64,7 @@ impl ExactCounters {
         {
             let replay = line.key.trace.map(|trace| trace.counter);
             let key = (line.lane.chip_id.into(), line.key.program.into(), replay);
-            self.of_ops.entry(key).or_default().add(line.lane.core, risc, sample);
+            self.op_counters.entry(key).or_default().add(line.lane.core, risc, sample);
         }
     }
 
@@ -78,7 +78,7 @@ impl ExactCounters {
         has_grid: bool,
     ) {
         let key = (device.device_id, device.run_host_id, replay);
-        let Some(counters) = self.of_ops.get(&key) else { return };
+        let Some(counters) = self.op_counters.get(&key) else { return };
         let kernel_cycles =
             device.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
         let scale = CounterScale { kernel_cycles, ..self.scale };
@@ -113,11 +113,10 @@ impl DeviceLog {
     /// Reads a log; `None` if it is not a device log.
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
         let mut log = Self::default();
-        let visit = |line: &LogLine<'_>| log.record(line);
         let fault = |line, detail: String| {
             problems.add_to_log_line(file, line, &format!("{detail}; the line is left out"));
         };
-        let chip = match walk_device_log(text, file, visit, fault) {
+        let chip = match walk_device_log(text, file, |line| log.record(line), fault) {
             Ok(chip) => chip,
             Err(error) => {
                 problems.add_to_file(file, error.to_string());

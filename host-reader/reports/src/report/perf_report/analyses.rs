@@ -17,10 +17,10 @@ impl MarkerFilter {
     pub(super) fn matches(&self, risc: Risc, kind: PacketKind, name: &str) -> bool {
         let is_any_of =
             |list: &[String], text: &str| list.is_empty() || list.iter().any(|t| t == text);
-        let has_keyword = || self.keywords.iter().any(|keyword| name.contains(keyword.as_str()));
         is_any_of(&self.riscs, risc.label())
             && is_any_of(&self.kinds, kind.label())
-            && (self.keywords.is_empty() || has_keyword())
+            && (self.keywords.is_empty()
+                || self.keywords.iter().any(|keyword| name.contains(keyword.as_str())))
     }
 }
 
@@ -129,16 +129,13 @@ fn analysis(number: usize, value: &Value) -> Result<Analysis, AnalysesError> {
         let [Some(start), Some(end)] = titles else { return None };
         is_shown.then_some([start, end])
     });
-    let filter = |key: &str| {
+    let [start, end] = ["start_config", "end_config"].map(|key| {
         let config = value.get(key);
-        let list = |key| config.and_then(|config| config.get(key)).map_or_else(Vec::new, texts);
-        MarkerFilter {
-            riscs: list("risc"),
-            kinds: list("marker_type"),
-            keywords: list("marker_name_keywords"),
-        }
-    };
-    Ok(Analysis { title, cycle_titles, start: filter("start_config"), end: filter("end_config") })
+        let [riscs, kinds, keywords] = ["risc", "marker_type", "marker_name_keywords"]
+            .map(|key| config.and_then(|config| config.get(key)).map_or_else(Vec::new, texts));
+        MarkerFilter { riscs, kinds, keywords }
+    });
+    Ok(Analysis { title, cycle_titles, start, end })
 }
 
 /// Parses one text or a list of texts.

@@ -129,8 +129,8 @@ pub(in crate::report) fn figures_of(
     for PartOfFigures { figures, error, .. } in parts {
         error.map_or(Ok(()), Err)?;
         for (place, figures) in figures {
-            if let Some(of_launch) = all.get_mut(place) {
-                of_launch.join(&figures);
+            if let Some(launch_figures) = all.get_mut(place) {
+                launch_figures.join(&figures);
             }
         }
     }
@@ -160,9 +160,9 @@ impl PartOfFigures {
         let before_runs = lane.runs.first().map_or(0, |run| run.first_record);
         records.by_ref().take(before_runs).for_each(drop);
         for (run, &place) in places.iter().enumerate() {
-            let of_run = records.by_ref().take(lane.run_records(run).len());
+            let run_records = records.by_ref().take(lane.run_records(run).len());
             let Some(place) = place else {
-                of_run.for_each(drop);
+                run_records.for_each(drop);
                 continue;
             };
             let figures = self.figures.entry(place);
@@ -170,7 +170,7 @@ impl PartOfFigures {
             let mut sums = [None; 2];
             let mut unnamed_count = 0_u64;
             let mut named_count = 0;
-            for Annotated { record, text, .. } in of_run {
+            for Annotated { record, text, .. } in run_records {
                 let head = RecordHead::new(record.kind, record.zone);
                 let meaning = self.meanings.entry((risc, head));
                 let meaning = meaning.or_insert_with(|| Meaning::new(risc, head, zones, analyses));
@@ -213,14 +213,15 @@ struct Meaning {
 impl Meaning {
     fn new(risc: Risc, head: RecordHead, zones: &ZoneTable, analyses: &ProgramAnalyses) -> Self {
         let (kind, name) = (head.kind(), zones.name(head.zone()));
-        let all = || analyses.0.iter().enumerate();
+        let all = analyses.0.iter().enumerate();
         let sum = SUMS.iter().position(|&(_, of, zone)| (of, zone) == (risc, name));
         Self {
-            starts: all()
+            starts: all
+                .clone()
                 .filter(|(_, a)| a.start.matches(risc, kind, name))
                 .map(|(i, _)| i)
                 .collect(),
-            ends: all().filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
+            ends: all.filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
             sum: sum.filter(|_| kind == PacketKind::ZoneTotal),
             is_counter: head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID),
         }

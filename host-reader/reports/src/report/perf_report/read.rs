@@ -3,8 +3,8 @@
 use super::analyses::QUASAR_KINDS;
 use crate::problem::ProblemLog;
 use crate::report::{
-    csv_records::CsvRecords,
     device_op::{DeviceOp, DeviceOps, LatencySpan, Rate},
+    line_records::LineRecords,
     sheet::is_device_column,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ pub(in crate::report) fn read_report(
     file: &str,
     problems: &mut ProblemLog,
 ) -> DeviceOps {
-    let mut records = CsvRecords::new(bytes, file);
+    let mut records = LineRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
     if records.next(&mut record, problems).is_none() {
         problems.add_to_file(file, "expected titles, found nothing");
@@ -39,13 +39,13 @@ pub(in crate::report) fn read_report(
     let mut positions = HashMap::new();
     while let Some(line) = records.next(&mut record, reader.problems) {
         let Some(op) = reader.op(&record, line) else { continue };
-        let of_device = ops.entry(op.device_id).or_default();
+        let device_ops = ops.entry(op.device_id).or_default();
         let key = (op.device_id, op.run_host_id, op.trace_id, op.session_id);
-        match positions.get(&key).and_then(|&position| of_device.get_mut(position)) {
+        match positions.get(&key).and_then(|&position| device_ops.get_mut(position)) {
             Some(known) => *known = op,
             None => {
-                positions.insert(key, of_device.len());
-                of_device.push(op);
+                positions.insert(key, device_ops.len());
+                device_ops.push(op);
             }
         }
     }
@@ -98,8 +98,7 @@ impl RowReader<'_> {
         (op.device_id, op.run_host_id) = (device_id, run_host_id);
         (op.trace_id, op.session_id) = (trace_id, session_id);
         self.add_spans(&mut op);
-        let is_shown = |title: &str| is_device_column(title) && !KEYS.contains(&title);
-        op.cells.retain(|title, _| is_shown(title));
+        op.cells.retain(|title, _| is_device_column(title) && !KEYS.contains(&&**title));
         Some(op)
     }
 

@@ -102,7 +102,7 @@ impl DevicePerfReport {
         is_exact: bool,
     ) -> Self {
         let chips: Vec<_> = readout.devices.iter().map(|device| device.chip.clone()).collect();
-        let of_latencies = LATENCY_ANALYSES.map(|title| analyses.position(title));
+        let latency_positions = LATENCY_ANALYSES.map(|title| analyses.position(title));
         let mut gathered: BTreeMap<_, (LaunchFigures, DevicePerfRow)> = BTreeMap::new();
         for (op, figures) in launches.launches.ops().zip(figures) {
             let ordinal = if is_exact { 0 } else { op.launch };
@@ -115,7 +115,11 @@ impl DevicePerfReport {
                 trace_id: op.trace_id,
                 trace_replay: op.trace_replay,
                 spans: Vec::new(),
-                latencies_ns: if is_exact { [None; 2] } else { latencies_ns(&op, of_latencies) },
+                latencies_ns: if is_exact {
+                    [None; 2]
+                } else {
+                    latencies_ns(&op, latency_positions)
+                },
                 core_count: row.core_count.max(op.core_count),
                 available_core_count: available.op_cores(&op, chip),
             };
@@ -132,7 +136,7 @@ impl DevicePerfReport {
         });
         let rows = rows.collect();
         let mut report = Self { analyses, chips, rows };
-        for (which, position) in of_latencies.into_iter().enumerate().filter(|_| is_exact) {
+        for (which, position) in latency_positions.into_iter().enumerate().filter(|_| is_exact) {
             report.add_latencies(which, position);
         }
         report

@@ -3,12 +3,12 @@
 use crate::{problem::ProblemLog, records};
 
 /// Reader of a file's records.
-pub(super) struct CsvRecords<'input> {
+pub(super) struct LineRecords<'input> {
     file: &'input str,
     records: records::CsvRecords<'input>,
 }
 
-impl<'input> CsvRecords<'input> {
+impl<'input> LineRecords<'input> {
     pub(super) fn new(bytes: &'input [u8], file: &'input str) -> Self {
         Self { file, records: records::CsvRecords::new(bytes) }
     }
@@ -37,7 +37,7 @@ mod tests {
 
     fn read(text: &str) -> (Vec<(u64, String)>, ProblemLog) {
         let mut problems = ProblemLog::default();
-        let mut records = CsvRecords::new(text.as_bytes(), "a.csv");
+        let mut records = LineRecords::new(text.as_bytes(), "a.csv");
         let mut record = csv::ByteRecord::new();
         let mut found = Vec::new();
         while let Some(line) = records.next(&mut record, &mut problems) {
