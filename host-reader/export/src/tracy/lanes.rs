@@ -81,11 +81,9 @@ pub(super) enum Grouping {
 impl Grouping {
     /// Returns the finest grouping that needs at most `limit` contexts.
     pub(super) fn new(lanes: &[LaneId], limit: usize) -> Self {
-        let contexts =
-            |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
         [Self::Core, Self::Device]
             .into_iter()
-            .find(|grouping| contexts(*grouping) <= limit)
+            .find(|of| lanes.chunk_by(|a, b| of.key(*a) == of.key(*b)).count() <= limit)
             .unwrap_or(Self::Mesh)
     }
 

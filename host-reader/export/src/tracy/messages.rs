@@ -22,6 +22,8 @@ const VALUE_RGB: Rgb = 0x006A_5ACD;
 const EVENT_RGB: Rgb = 0x00FF_BF00;
 const SUM_RGB: Rgb = 0x0077_815C;
 const LOSS_RGB: Rgb = 0x00FF_3030;
+/// Id of the thread with the remarks in a live feed. All other threads have greater ids.
+pub(super) const REMARKS_THREAD: u32 = 1 << 3;
 pub(super) const REMARK_RGB: Rgb = 0x00C0_C0C0;
 
 /// Returns the messages of one lane, ordered by time.

@@ -19,7 +19,7 @@ pub(super) const PLACE_LIMIT: usize = 32_767;
 
 /// One source location.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place<'a> {
+pub(super) struct SourcePlace<'a> {
     pub(super) name: Cow<'a, str>,
     /// Op number and remarks.
     pub(super) function: Cow<'a, str>,
@@ -71,7 +71,7 @@ impl Key {
 pub(super) struct PlaceTable<'a> {
     names: &'a TraceNames<'a>,
     /// Locations, by number.
-    pub(super) places: Vec<Place<'a>>,
+    pub(super) places: Vec<SourcePlace<'a>>,
     /// Locations that show neither an op nor remarks, by name and RISC.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
@@ -94,9 +94,9 @@ impl<'a> PlaceTable<'a> {
             host: HashMap::new(),
             vague_zone_count: 0,
         };
-        table.places.push(Place::new("op", OP_RGB));
+        table.places.push(SourcePlace::new("op", OP_RGB));
         for risc in trace.risc_kinds() {
-            table.places.push(Place::new(UNNAMED, zone_rgb(risc, "")));
+            table.places.push(SourcePlace::new(UNNAMED, zone_rgb(risc, "")));
         }
         for lane in trace.lanes() {
             for zone in lane.zones.iter() {
@@ -123,7 +123,7 @@ impl<'a> PlaceTable<'a> {
 
     fn push(&mut self, key: &Key) -> Option<PlaceNumber> {
         let name = self.names.get(key.name)?;
-        self.push_place(Place {
+        self.push_place(SourcePlace {
             name: Cow::Borrowed(&name.label),
             function: key.function().into(),
             file: Cow::Borrowed(name.file),
@@ -132,7 +132,7 @@ impl<'a> PlaceTable<'a> {
         })
     }
 
-    fn push_place(&mut self, place: Place<'a>) -> Option<PlaceNumber> {
+    fn push_place(&mut self, place: SourcePlace<'a>) -> Option<PlaceNumber> {
         if self.places.len() >= PLACE_LIMIT {
             return None;
         }
@@ -142,7 +142,7 @@ impl<'a> PlaceTable<'a> {
 
     /// Returns the location for ops with a name.
     pub(super) fn op_place(&mut self, name: &'a str) -> PlaceNumber {
-        self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
+        self.push_place(SourcePlace::new(name, OP_RGB)).unwrap_or(Self::OP)
     }
 
     fn record_host(&mut self, host: &TraceHost<'a>) {
@@ -152,7 +152,7 @@ impl<'a> PlaceTable<'a> {
                 if self.host.contains_key(&key) {
                     continue;
                 }
-                let place = Place::from_host(source, event.color);
+                let place = SourcePlace::from_host(source, event.color);
                 let Some(number) = self.push_place(place) else { return };
                 self.host.insert(key, number);
             }
@@ -223,7 +223,7 @@ impl<'a> PlaceTable<'a> {
     }
 
     /// Returns the location with this number.
-    pub(super) fn place(&self, number: PlaceNumber) -> Option<&Place<'a>> {
+    pub(super) fn place(&self, number: PlaceNumber) -> Option<&SourcePlace<'a>> {
         self.places.get(usize::from(number))
     }
 }
@@ -234,12 +234,12 @@ pub(super) const CLIPPED: &str = "drawn shorter than recorded";
 /// Name of zones if there is no room for their own names.
 const UNNAMED: &str = "(one name too many for Tracy)";
 
-impl<'a> Place<'a> {
+impl<'a> SourcePlace<'a> {
     /// Returns the location with its own copies of the texts.
-    pub(super) fn with_own_texts(&self) -> Place<'static> {
-        let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
-        let [name, function, file] = [&self.name, &self.function, &self.file].map(own);
-        Place { name, function, file, line: self.line, rgb: self.rgb }
+    pub(super) fn with_own_texts(&self) -> SourcePlace<'static> {
+        let [name, function, file] = [&self.name, &self.function, &self.file]
+            .map(|text| Cow::Owned(text.clone().into_owned()));
+        SourcePlace { name, function, file, line: self.line, rgb: self.rgb }
     }
 
     /// Returns the location of zones if there is no room for their own location.

@@ -7,7 +7,7 @@ use super::{
     lanes::{Grouping, lane_name, lane_number},
     messages::{self, Message, remark},
     ops,
-    places::{PLACE_LIMIT, Place, PlaceNumber, PlaceTable},
+    places::{PLACE_LIMIT, PlaceNumber, PlaceTable, SourcePlace},
     plots::{self, Plot},
     spans::Span,
 };
@@ -56,7 +56,7 @@ pub(super) struct Scene<'a> {
     pub(super) contexts: Vec<Context<'a>>,
     /// Threads with unique, ascending ids.
     pub(super) threads: Vec<Thread<'a>>,
-    pub(super) places: Vec<Place<'a>>,
+    pub(super) places: Vec<SourcePlace<'a>>,
     /// Messages ordered by time.
     pub(super) messages: Vec<Message>,
     pub(super) plots: Vec<Plot>,

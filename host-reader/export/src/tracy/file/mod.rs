@@ -15,7 +15,7 @@ mod timelines;
 
 use super::{
     TracyNotes, TracyOptions,
-    places::Place,
+    places::SourcePlace,
     plots::Plot,
     scene::{Scene, tracy_ns},
 };
@@ -223,7 +223,7 @@ impl<'a> FileWriter<'a> {
     }
 
     fn place_strings(&mut self) -> Vec<[StringIndex; 3]> {
-        let places: &'a [Place<'a>] = &self.scene.places;
+        let places: &'a [SourcePlace<'a>] = &self.scene.places;
         places
             .iter()
             .map(|place| {

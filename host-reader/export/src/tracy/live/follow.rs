@@ -3,7 +3,7 @@
 use super::{
     connection::{Connection, FIRST_PLOT},
     error::ServeError,
-    feed::{Counts, LiveFeed, Next, Part, PartLane, Subscription},
+    feed::{ItemCounts, LiveFeed, Next, Part, PartLane, Subscription},
     items::GpuZone,
     server::{ServedViewer, TracyServer},
 };
@@ -13,7 +13,7 @@ use crate::{
     tracy::{
         TracyNotes, TracyOptions,
         lanes::Grouping,
-        messages::{Message, REMARK_RGB},
+        messages::{Message, REMARK_RGB, REMARKS_THREAD},
         scene::tracy_ns,
     },
 };
@@ -44,7 +44,7 @@ const MOST_VISITORS: usize = 16;
 const STEP_BACK_NS: i64 = 1 << 30;
 
 /// Id and name of the thread with the remarks for one viewer.
-const REMARKS: (u32, &str) = (1 << 3, "Remarks on this trace");
+const REMARKS: (u32, &str) = (REMARKS_THREAD, "Remarks on this trace");
 
 impl LiveFeed {
     /// Starts to send the feed to every viewer that connects, while the program runs. Each viewer
@@ -161,14 +161,14 @@ impl<'c> Session<'c> {
     }
 
     /// Informs the viewer of the number of items that it has missed.
-    fn add_missed(&mut self, missed: Counts, part: &Part) -> io::Result<()> {
+    fn add_missed(&mut self, missed: ItemCounts, part: &Part) -> io::Result<()> {
         if missed.is_zero() {
             return Ok(());
         }
         let notes = &mut self.notes;
         notes.missed_zones = notes.missed_zones.saturating_add(missed.zones);
         notes.missed_messages = notes.missed_messages.saturating_add(missed.messages);
-        let Counts { zones, messages } = missed;
+        let ItemCounts { zones, messages } = missed;
         let text = format!(
             "{zones} zones and {messages} messages before this time are only in the recording: they \
              are no longer kept for viewers"

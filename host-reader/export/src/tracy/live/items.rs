@@ -3,7 +3,7 @@
 //! # Compatibility
 //! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without padding.
 
-use crate::tracy::{file::cut, lanes::Rgb, places::Place};
+use crate::tracy::{file::cut, lanes::Rgb, places::SourcePlace};
 use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, TracyProtocol};
 
 /// Maximum length of a text, in bytes, that always fits into an item together with the item's other
@@ -87,7 +87,7 @@ impl Items {
     }
 
     /// Sends the source location of the zone that begins next.
-    fn place(&mut self, place: &Place<'_>) {
+    fn place(&mut self, place: &SourcePlace<'_>) {
         let texts = [&place.function, &place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
         let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
         let size = u16::try_from(size).unwrap_or(0).to_le_bytes();
@@ -115,7 +115,7 @@ impl Items {
         self.put_context(context);
     }
 
-    pub(super) fn gpu_zone_begin(&mut self, zone: GpuZone, time_ns: i64, place: &Place<'_>) {
+    pub(super) fn gpu_zone_begin(&mut self, zone: GpuZone, time_ns: i64, place: &SourcePlace<'_>) {
         self.place(place);
         self.gpu_edge(ItemKind::GpuZoneBeginAllocSrcLocSerial, zone, time_ns);
     }
@@ -154,7 +154,7 @@ impl Items {
         since_last_ns
     }
 
-    pub(super) fn zone_begin(&mut self, time_ns: i64, place: &Place<'_>) {
+    pub(super) fn zone_begin(&mut self, time_ns: i64, place: &SourcePlace<'_>) {
         self.place(place);
         let since_last_ns = self.since_last_of_thread(time_ns);
         self.item(ItemKind::ZoneBeginAllocSrcLoc, &[&since_last_ns.to_le_bytes()]);

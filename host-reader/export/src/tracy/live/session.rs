@@ -9,7 +9,7 @@ use crate::{
     time_order::TimeOrder,
     tracy::{
         messages::Message,
-        places::Place,
+        places::SourcePlace,
         scene::{Context, Scene, Thread, tracy_ns},
         spans::{self, Span},
     },
@@ -61,7 +61,7 @@ impl Connection {
         &mut self,
         number: u16,
         context: &Context<'_>,
-        places: &[Place<'_>],
+        places: &[SourcePlace<'_>],
     ) -> io::Result<()> {
         // No other zone in progress uses this number, because the item with the zone's time follows
         // immediately.
@@ -86,7 +86,7 @@ impl Connection {
         Ok(())
     }
 
-    fn send_spans(&mut self, thread: &Thread<'_>, places: &[Place<'_>]) -> io::Result<()> {
+    fn send_spans(&mut self, thread: &Thread<'_>, places: &[SourcePlace<'_>]) -> io::Result<()> {
         if thread.spans.is_empty() {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl Connection {
         Ok(())
     }
 
-    fn begin_span(&mut self, span: &Span<'_>, places: &[Place<'_>]) {
+    fn begin_span(&mut self, span: &Span<'_>, places: &[SourcePlace<'_>]) {
         let place = &places[usize::from(span.place)];
         let items = &mut self.items;
         items.zone_begin(tracy_ns(span.start_ns), place);

@@ -102,8 +102,7 @@ fn lanes_of(mesh: &mut dyn Mesh) -> Vec<LaneId> {
         let chip = device.description();
         for core in &chip.cores {
             let riscs = (0..core.kind.risc_count()).filter_map(|index| core.kind.risc(index));
-            let lane = |risc| LaneId { chip_id: chip.chip_id, core: core.noc0, risc };
-            lanes.extend(riscs.map(lane));
+            lanes.extend(riscs.map(|risc| LaneId { chip_id: chip.chip_id, core: core.noc0, risc }));
         }
     }
     lanes

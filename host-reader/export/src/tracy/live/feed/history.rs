@@ -9,12 +9,12 @@ use std::{
 
 /// Numbers of zones and messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tracy::live) struct Counts {
+pub(in crate::tracy::live) struct ItemCounts {
     pub(in crate::tracy::live) zones: u64,
     pub(in crate::tracy::live) messages: u64,
 }
 
-impl Counts {
+impl ItemCounts {
     pub(in crate::tracy::live) const fn add(&mut self, other: Self) {
         self.zones = self.zones.saturating_add(other.zones);
         self.messages = self.messages.saturating_add(other.messages);
@@ -38,18 +38,18 @@ impl Counts {
 
 /// Position of a viewer in a feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tracy::live) struct Place {
+pub(in crate::tracy::live) struct FeedPosition {
     /// Number of the next part.
     part: u64,
     /// Number of zones and messages in all earlier parts.
-    before: Counts,
+    before: ItemCounts,
 }
 
 /// The next item for a viewer.
 #[derive(Debug)]
 pub(in crate::tracy::live) enum Next {
     /// A part, and the numbers of zones and messages that the viewer has missed before this part.
-    Part(Arc<Part>, Counts),
+    Part(Arc<Part>, ItemCounts),
     /// No part yet, because the program has not added the next one.
     Nothing,
     /// The end of the feed.
@@ -61,14 +61,14 @@ pub(in crate::tracy::live) enum Next {
 pub(super) struct History {
     parts: VecDeque<Arc<Part>>,
     /// Position of the oldest part that is kept.
-    oldest: Place,
+    oldest: FeedPosition,
     /// Number of zones and messages in all parts so far.
-    all: Counts,
+    all: ItemCounts,
     /// Maximum number of zones and messages that are kept.
     limit: u64,
-    viewers: BTreeMap<u64, Place>,
+    viewers: BTreeMap<u64, FeedPosition>,
     next_viewer: u64,
-    missed: Counts,
+    missed: ItemCounts,
     pub(super) is_finished: bool,
 }
 
@@ -76,12 +76,12 @@ impl History {
     pub(super) fn new(limit: u64) -> Self {
         Self {
             parts: VecDeque::new(),
-            oldest: Place::default(),
-            all: Counts::default(),
+            oldest: FeedPosition::default(),
+            all: ItemCounts::default(),
             limit,
             viewers: BTreeMap::new(),
             next_viewer: 0,
-            missed: Counts::default(),
+            missed: ItemCounts::default(),
             is_finished: false,
         }
     }
@@ -102,7 +102,7 @@ impl History {
         let number = self.next_viewer;
         self.next_viewer = number.saturating_add(1);
         // A viewer that connects late has missed all parts that are no longer kept.
-        self.viewers.insert(number, Place::default());
+        self.viewers.insert(number, FeedPosition::default());
         number
     }
 
@@ -129,7 +129,7 @@ impl History {
     /// Returns the next part for a viewer, and advances the viewer's position past this part.
     pub(super) fn next(&mut self, number: u64) -> Next {
         let Some(place) = self.viewers.get_mut(&number) else { return Next::End };
-        let mut missed = Counts::default();
+        let mut missed = ItemCounts::default();
         if place.part < self.oldest.part {
             missed = self.oldest.before.since(place.before);
             *place = self.oldest;
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     fn part(zones: u64, messages: u64) -> Part {
-        Part { counts: Counts { zones, messages }, ..Part::default() }
+        Part { counts: ItemCounts { zones, messages }, ..Part::default() }
     }
 
     fn taken(history: &mut History, viewer: u64) -> Vec<(u64, u64, u64)> {

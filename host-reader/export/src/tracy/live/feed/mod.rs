@@ -14,7 +14,7 @@ mod history;
 mod part;
 mod rows;
 
-pub(super) use history::{Counts, Next, Subscription};
+pub(super) use history::{ItemCounts, Next, Subscription};
 pub(super) use part::{Part, PartLane};
 
 use crate::{
@@ -104,12 +104,12 @@ impl LiveFeed {
     /// For a viewer, the feed ends when the viewer has received all parts that are still kept.
     pub fn finish(&self, trace: &Trace<'_>, other_record_count: u64) {
         let builder = lock(&self.builder);
-        let mut remarks = messages::trace_messages(trace, PartBuilder::REMARKS);
+        let mut remarks = messages::trace_messages(trace, messages::REMARKS_THREAD);
         if other_record_count > 0 {
             let text = format!(
                 "{other_record_count} records of lanes that do not stream are only in the recording"
             );
-            remarks.push(messages::remark(text, PartBuilder::REMARKS));
+            remarks.push(messages::remark(text, messages::REMARKS_THREAD));
         }
         let part = builder.remarks(remarks);
         let mut history = lock(&self.history);

@@ -1,7 +1,7 @@
 //! Parts of a feed: the records of one read, arranged for viewers.
 
 use super::{
-    Counts,
+    ItemCounts,
     rows::{RowZone, Rows},
 };
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     point_words::PointWords,
     tracy::{
         lanes::{lane_name, lane_number, zone_rgb},
-        messages::{self, Message},
-        places::{CLIPPED, PLACE_LIMIT, Place, PlaceTable},
+        messages::{self, Message, REMARKS_THREAD},
+        places::{CLIPPED, PLACE_LIMIT, PlaceTable, SourcePlace},
     },
 };
 use reader::lane::LaneId;
@@ -29,7 +29,7 @@ pub(in crate::tracy::live) struct Part {
     pub(in crate::tracy::live) messages: Vec<Message>,
     /// Points of the plots of lost records: chip, time in ns, and the chip's total of lost records.
     pub(in crate::tracy::live) lost: Vec<(u32, u64, i64)>,
-    pub(in crate::tracy::live) counts: Counts,
+    pub(in crate::tracy::live) counts: ItemCounts,
     /// Number of zones that share a less exact source location.
     pub(in crate::tracy::live) vague_zones: u64,
 }
@@ -50,7 +50,7 @@ pub(in crate::tracy::live) struct PartZone {
     pub(in crate::tracy::live) start_ns: u64,
     pub(in crate::tracy::live) end_ns: u64,
     pub(in crate::tracy::live) depth: u16,
-    pub(in crate::tracy::live) place: Arc<Place<'static>>,
+    pub(in crate::tracy::live) place: Arc<SourcePlace<'static>>,
 }
 
 impl Part {
@@ -77,15 +77,12 @@ pub(super) struct PartBuilder {
     lanes: BTreeMap<LaneId, RiscLanes>,
     /// Number of threads so far.
     thread_count: u32,
-    places: HashMap<Place<'static>, Arc<Place<'static>>>,
+    places: HashMap<SourcePlace<'static>, Arc<SourcePlace<'static>>>,
     lost: BTreeMap<u32, i64>,
     latest_ns: u64,
 }
 
 impl PartBuilder {
-    /// Id of the thread with the remarks. All other threads have greater ids.
-    pub(super) const REMARKS: u32 = 1 << 3;
-
     pub(super) fn new(origin_host_ns: i64) -> Self {
         Self {
             origin_host_ns,
@@ -115,15 +112,16 @@ impl PartBuilder {
         }
         part.vague_zones = part.vague_zones.saturating_add(places.vague_zone_count);
         let zones = part.lanes.iter().map(|lane| lane.zones.len() as u64).sum();
-        part.counts = Counts { zones, messages: part.messages.len() as u64 };
+        part.counts = ItemCounts { zones, messages: part.messages.len() as u64 };
         part
     }
 
     /// Returns a part with remarks, which are shown at the latest time of the feed.
     pub(super) fn remarks(&self, remarks: Vec<Message>) -> Part {
-        let at_end = |message| Message { time_ns: self.latest_ns, ..message };
-        let messages: Vec<_> = remarks.into_iter().map(at_end).collect();
-        let counts = Counts { zones: 0, messages: messages.len() as u64 };
+        let remarks = remarks.into_iter();
+        let messages = remarks.map(|message| Message { time_ns: self.latest_ns, ..message });
+        let messages: Vec<_> = messages.collect();
+        let counts = ItemCounts { zones: 0, messages: messages.len() as u64 };
         Part { messages, counts, ..Part::default() }
     }
 
@@ -155,8 +153,8 @@ impl PartBuilder {
         for (index, (zone, row)) in lane.zones.iter().zip(rows).enumerate() {
             let number = numbers.get(index).copied().unwrap_or(PlaceTable::OP);
             let is_early = i128::from(origin_ns) + i128::from(zone.start_ns) < 0;
-            let place = places.place(number).map(Place::with_own_texts);
-            let mut place = place.unwrap_or(Place::unnamed(zone_rgb(lane.id.risc, "")));
+            let place = places.place(number).map(SourcePlace::with_own_texts);
+            let mut place = place.unwrap_or(SourcePlace::unnamed(zone_rgb(lane.id.risc, "")));
             if (row.is_cut || is_early) && !place.function.contains(CLIPPED) {
                 place.function = match &*place.function {
                     "" => Cow::Borrowed(CLIPPED),
@@ -185,9 +183,9 @@ impl PartBuilder {
     /// location, returns a less exact one.
     fn shared_place(
         &mut self,
-        place: Place<'static>,
+        place: SourcePlace<'static>,
         vague_zones: &mut u64,
-    ) -> Arc<Place<'static>> {
+    ) -> Arc<SourcePlace<'static>> {
         if let Some(known) = self.places.get(&place) {
             return Arc::clone(known);
         }
@@ -201,7 +199,7 @@ impl PartBuilder {
             if let Some(known) = self.places.get(&place) {
                 return Arc::clone(known);
             }
-            place = Place::unnamed(place.rgb);
+            place = SourcePlace::unnamed(place.rgb);
         }
         Arc::clone(self.places.entry(place.clone()).or_insert_with(|| Arc::new(place)))
     }
@@ -217,7 +215,7 @@ impl PartBuilder {
             threads.push((lane_number(self.thread_count, id.risc), name.into()));
             self.thread_count = self.thread_count.saturating_add(1);
         }
-        threads.get(row).cloned().unwrap_or_else(|| (Self::REMARKS, "".into()))
+        threads.get(row).cloned().unwrap_or_else(|| (REMARKS_THREAD, "".into()))
     }
 
     fn add_messages(
