@@ -9,7 +9,7 @@ use super::{
     TracePlotPoint, TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
     json_event::JsonEvent,
-    lane_writer::{LanePlace, PlacedLane, write_lanes},
+    lane_writer::{LanePosition, PlacedLane, write_lanes},
     point_words::{Meaning, PointWords},
     words,
 };
@@ -140,7 +140,7 @@ fn lane_events(
     for zone in begins {
         zone_event(&mut text, (pid, tid), lane, zone, &names.zones[zone.name.index()]);
     }
-    let LanePlace { device_index, lane_index, .. } = placed.place;
+    let LanePosition { device_index, lane_index, .. } = placed.place;
     for &run in arrows.lane_arrows(device_index, lane_index) {
         if let Some(kernel) = lane.kernel(run) {
             let id = arrows.id(device_index, lane_index, run);

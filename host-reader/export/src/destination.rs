@@ -280,7 +280,7 @@ fn cancelled() -> io::Error {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("called off")]
+#[error("cancelled")]
 struct Cancelled;
 
 #[cfg(test)]

@@ -76,8 +76,8 @@ impl CoreArrows {
 
     /// Returns the arrows, sorted by op.
     pub(super) fn into_arrows(self) -> Vec<Arrow> {
-        let arrow = |(op, (_, lane, run))| Arrow { op, lane, run };
-        let mut arrows: Vec<_> = self.0.into_iter().map(arrow).collect();
+        let mut arrows: Vec<_> =
+            self.0.into_iter().map(|(op, (_, lane, run))| Arrow { op, lane, run }).collect();
         arrows.sort_unstable();
         arrows
     }

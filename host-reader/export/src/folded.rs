@@ -84,7 +84,7 @@ fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
 
 fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[String]) -> String {
     let base = format!("host (ns);{}", frame(&words::thread_label(thread)));
-    let stacks = Stacks::from_zones(&thread.zones, |zone| names.of_zone(thread, zone));
+    let stacks = Stacks::from_zones(&thread.zones, |zone| names.zone_name(thread, zone));
     text_of(&stacks, &base, frames)
 }
 

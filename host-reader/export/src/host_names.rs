@@ -20,7 +20,7 @@ impl<'a> HostNames<'a> {
     }
 
     /// Returns the number of a zone's name in the table of names.
-    pub(super) fn of_zone(&self, thread: &TraceHostThread<'_>, zone: &TraceZone) -> NameId {
+    pub(super) fn zone_name(&self, thread: &TraceHostThread<'_>, zone: &TraceZone) -> NameId {
         thread.zone_event(zone).map_or(NameId(0), |(_, source)| self.number(source))
     }
 

@@ -61,16 +61,16 @@ impl<'t> PointWords<'t> {
     /// Returns the meaning of a point of a lane; `None` if the point needs no decoding or could not
     /// be decoded.
     pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
-        let data = || <[u64; 2]>::try_from(point.values).ok();
+        let data = <[u64; 2]>::try_from(point.values).ok();
         match self.records.get(point.name.index()).copied().flatten()? {
             Record::Counter => Sample::decode(point.values, point.text).ok().map(Meaning::Counter),
             Record::NocEvent => {
                 self.noc_events.get(&lane)?.get(&point.cycle).copied().map(Meaning::NocEvent)
             }
-            Record::WaitTotal => WaitTotal::from_data(data()?).map(Meaning::WaitTotal),
+            Record::WaitTotal => WaitTotal::from_data(data?).map(Meaning::WaitTotal),
             Record::Wait => {
-                let windowed = WindowedWait::from_data(data()?).map(|windowed| windowed.wait);
-                windowed.or_else(|| BlockedWait::from_data(data()?)).map(Meaning::Wait)
+                let windowed = WindowedWait::from_data(data?).map(|windowed| windowed.wait);
+                windowed.or_else(|| BlockedWait::from_data(data?)).map(Meaning::Wait)
             }
         }
     }

@@ -162,9 +162,8 @@ fn thread_profile(
     names: &HostNames<'_>,
     end_ns: u64,
 ) -> Vec<u8> {
-    let frame = |zone: &TraceZone| names.of_zone(thread, zone);
     let name = format!("host {}", words::thread_label(thread));
-    profile(&name, position, &thread.zones, frame, end_ns)
+    profile(&name, position, &thread.zones, |zone| names.zone_name(thread, zone), end_ns)
 }
 
 /// Encodes a profile. `position` is the number of profiles before it in the file. `frame` returns

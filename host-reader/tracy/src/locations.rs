@@ -107,13 +107,13 @@ impl Locations {
                 Box::default()
             })
         };
-        let mut location = |Pending { name, function, file, line, color }| TracyLocation {
-            name: resolved(name),
-            function: resolved(function),
-            file: resolved(file),
-            line,
-            color,
-        };
-        self.met.into_iter().map(|pending| pending.map(&mut location).unwrap_or_default()).collect()
+        let locations = self.met.into_iter().map(|pending| {
+            let Some(Pending { name, function, file, line, color }) = pending else {
+                return TracyLocation::default();
+            };
+            let [name, function, file] = [name, function, file].map(&mut resolved);
+            TracyLocation { name, function, file, line, color }
+        });
+        locations.collect()
     }
 }

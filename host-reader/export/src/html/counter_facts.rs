@@ -62,8 +62,8 @@ fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSumma
             // Indices into the labels of limits.
             ("limits", |(_, summary)| {
                 let limits = summary.metric.limits().into_iter();
-                let index = |limit| Limit::ALL.iter().position(|other| *other == limit);
-                limits.filter_map(index).collect()
+                let all = Limit::ALL.iter();
+                limits.filter_map(|limit| all.clone().position(|other| *other == limit)).collect()
             }),
         ],
     )

@@ -71,7 +71,7 @@ fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Array
     for thread in threads {
         let own = thread.zones.self_cycles();
         for (zone, self_ns) in thread.zones.iter().zip(own) {
-            let entry = sums.entry(names.of_zone(thread, zone).0).or_default();
+            let entry = sums.entry(names.zone_name(thread, zone).0).or_default();
             // On the host, one cycle is one nanosecond.
             let figures = [1, zone.duration_cycles, self_ns];
             entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);

@@ -28,7 +28,7 @@ pub(super) fn pack_thread(
     columns.count(thread.marks.len());
     columns.count(0);
     let events = thread.zones.iter().map(|zone| thread.zone_event(zone));
-    record_zones(&mut columns, &thread.zones, |zone| names.of_zone(thread, zone), origin_ns);
+    record_zones(&mut columns, &thread.zones, |zone| names.zone_name(thread, zone), origin_ns);
     add_marks(&mut columns, thread, names);
     add_texts(&mut columns, events.clone().map(|event| event?.0.text.as_deref()));
     add_colors(&mut columns, thread.marks.iter().map(|mark| mark.event.color));

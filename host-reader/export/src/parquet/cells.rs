@@ -284,8 +284,8 @@ impl Cells {
             }
         };
         let Some(levels) = self.levels else { return values.collect() };
-        let mut value = |level| if level == 0 { None } else { values.next() };
-        levels.into_iter().map(|level| value(level).unwrap_or(Value::Null)).collect()
+        let cells = levels.into_iter().map(|level| if level == 0 { None } else { values.next() });
+        cells.map(|value| value.unwrap_or(Value::Null)).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     delta_log::{self, Change, DeltaLog, DeltaLogs},
     folders::{parquet_files, partitions},
     location::{DatasetLocation, StoredFile, file_name},
-    read::{TableFile, columns_of, fact, read_footer},
+    read::{TableFile, columns_of, key_value, read_footer},
     rows::RowFile,
     table_files::FILE_BYTES,
     write_refused,
@@ -141,8 +141,9 @@ fn partitions_of(
 ) -> Result<Vec<Partition<'_>>, WriteError> {
     let mut found = Vec::new();
     for table in schemas().iter().filter(|table| !table.partitions.is_empty()) {
-        let partition = |folder| Partition { dataset, table: table.name, folder, has_log };
-        found.extend(partitions(dataset, table.name)?.into_iter().map(partition));
+        for folder in partitions(dataset, table.name)? {
+            found.push(Partition { dataset, table: table.name, folder, has_log });
+        }
     }
     Ok(found)
 }
@@ -175,7 +176,8 @@ impl Partition<'_> {
         let mut left = Vec::new();
         for file in listed.iter().filter(|file| is_compacted(file.name())) {
             let footer = read_footer(self.dataset, &file.path, file.byte_count)?;
-            let made_of = fact(&footer, MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
+            let made_of =
+                key_value(&footer, MADE_OF).and_then(|text| serde_json::from_str(text).ok());
             let mut sources: Vec<Fingerprint> = made_of.unwrap_or_default();
             // Only plain names of files in this folder are accepted, whatever the metadata
             // contains.
@@ -218,10 +220,10 @@ impl Partition<'_> {
         let columns = self.joined_columns(inputs, &opened)?;
         let path = self.free_name()?;
         let made_of = serde_json::json!(made_of).to_string();
-        let facts = vec![KeyValue::new(MADE_OF.to_owned(), made_of)];
+        let key_values = vec![KeyValue::new(MADE_OF.to_owned(), made_of)];
         let out = self.dataset.create(&path, cancel)?;
         let refuse = |error: ParquetError| self.write_refused(&path, error);
-        let mut out = RowFile::new(out, self.table, &columns, &[], facts).map_err(refuse)?;
+        let mut out = RowFile::new(out, self.table, &columns, &[], key_values).map_err(refuse)?;
         for input in inputs {
             let file = TableFile::open(self.dataset, &input.path)?;
             append(&file, &columns, &mut out)

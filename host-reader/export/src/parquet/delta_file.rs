@@ -29,7 +29,7 @@ const MAX_BOUND_BYTES: usize = 64;
 impl AddedFile {
     /// Reads the footer of a file.
     pub(super) fn read(dataset: &DatasetLocation, path: &str) -> Result<Self, WriteError> {
-        let (byte_count, changed_at_ms) = dataset.facts(path)?;
+        let (byte_count, changed_at_ms) = dataset.size_and_time(path)?;
         let footer = read_footer(dataset, path, byte_count)?;
         let columns = columns_of(&footer).map_err(|error| write_refused(dataset, path, error))?;
         let statistics = statistics_of(&footer, &columns);

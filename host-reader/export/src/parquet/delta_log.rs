@@ -124,8 +124,9 @@ impl<'d> DeltaLog<'d> {
             .filter(|&(path, byte_count)| snapshot.live.get(path) != Some(byte_count))
             .map(|(path, _)| path.clone())
             .collect();
-        let is_gone = |path: &&String| self.is_own(path) && !files.contains_key(*path);
-        let removed: Vec<String> = snapshot.live.keys().filter(is_gone).cloned().collect();
+        let own = snapshot.live.keys().filter(|path| self.is_own(path));
+        let removed = own.filter(|path| !files.contains_key(*path)).cloned();
+        let removed: Vec<String> = removed.collect();
         let unfinished: Vec<String> =
             unfinished.into_iter().map(|(path, _)| path.clone()).collect();
         self.commit(snapshot, &added, &removed, Change::Write)?;
@@ -154,9 +155,8 @@ impl<'d> DeltaLog<'d> {
         removed: &[String],
         change: Change,
     ) -> Result<(), WriteError> {
-        let describe = |path: &String| AddedFile::read(self.dataset, path);
-        let described: Vec<AddedFile> =
-            added.par_iter().map(describe).collect::<Result<_, WriteError>>()?;
+        let described = added.par_iter().map(|path| AddedFile::read(self.dataset, path));
+        let described: Vec<AddedFile> = described.collect::<Result<_, WriteError>>()?;
         for _ in 0..MAX_ATTEMPTS {
             let actions = self.actions(&snapshot, &described, removed, change)?;
             let Some(actions) = actions else { return Ok(()) };
@@ -200,8 +200,8 @@ impl<'d> DeltaLog<'d> {
             }
             Some(_) => {}
         }
-        let is_new = |file: &&AddedFile| snapshot.live.get(&file.path) != Some(&file.byte_count);
-        let added = added.iter().filter(is_new);
+        let added =
+            added.iter().filter(|file| snapshot.live.get(&file.path) != Some(&file.byte_count));
         actions.extend(added.map(|file| file.action(self.table, is_data_change)));
         for path in removed {
             if let Some(byte_count) = snapshot.live.get(path) {
@@ -250,11 +250,11 @@ impl<'d> DeltaLog<'d> {
         let seed = format!("{} {} {now_ms} {}", self.dataset, self.table, std::process::id());
         let digest = Sha256::digest(seed.as_bytes());
         let mut bytes = [0_u8; 16];
-        bytes.iter_mut().zip(digest.iter()).for_each(|(byte, &of_digest)| *byte = of_digest);
+        bytes.iter_mut().zip(digest.iter()).for_each(|(byte, &digest)| *byte = digest);
         let id = (u128::from_be_bytes(bytes) & !(0xF << 76 | 0x3 << 62)) | 0x8 << 76 | 0x2 << 62;
         let digits = format!("{id:032x}");
-        let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-        let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+        let parts = parts.map(|part| digits.get(part).unwrap_or_default());
         parts.join("-")
     }
 

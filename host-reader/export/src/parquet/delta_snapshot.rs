@@ -63,7 +63,7 @@ impl Snapshot {
     ) -> Result<bool, WriteError> {
         let path = log.commit_path(version);
         let refuse = |source| log.dataset.refused(&path, source);
-        let byte_count = match log.dataset.facts(&path) {
+        let byte_count = match log.dataset.size_and_time(&path) {
             Ok((byte_count, _)) => byte_count,
             Err(WriteError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(false);

@@ -64,8 +64,8 @@ fn compact_all(folder: &Path, logs: DeltaLogs) {
 
 fn all_tables() -> Vec<&'static str> {
     let schemas = ::tables::schemas();
-    let of_datasets = schemas.iter().filter(|table| !table.partitions.is_empty());
-    of_datasets.map(|table| table.name).collect()
+    let tables = schemas.iter().filter(|table| !table.partitions.is_empty());
+    tables.map(|table| table.name).collect()
 }
 
 /// Returns one kind of action of a commit.
@@ -90,15 +90,14 @@ fn a_log_has_the_columns_and_the_files_of_a_table() {
     let id = metadata["id"].as_str().unwrap();
     assert_eq!((id.len(), id.as_bytes()[14]), (36, b'8'), "{id}");
     let schema: Value = serde_json::from_str(metadata["schemaString"].as_str().unwrap()).unwrap();
-    let kind = |name: &str| {
-        let fields = schema["fields"].as_array().unwrap();
-        let field = fields.iter().find(|field| field["name"] == name).unwrap();
-        assert_eq!(field["nullable"], true);
-        field["type"].as_str().unwrap().to_owned()
-    };
     let kinds = ["host", "chip_id", "start_cycle", "start_ns", "is_clipped", "date", "run"];
     assert_eq!(
-        kinds.map(kind),
+        kinds.map(|name| {
+            let fields = schema["fields"].as_array().unwrap();
+            let field = fields.iter().find(|field| field["name"] == name).unwrap();
+            assert_eq!(field["nullable"], true);
+            field["type"].as_str().unwrap().to_owned()
+        }),
         ["string", "long", "decimal(20,0)", "long", "boolean", "date", "string"]
     );
     let [added] = actions(commit, "add")[..] else { panic!("{commit:?}") };
@@ -328,12 +327,13 @@ fn a_commit_made_meanwhile_is_kept() {
     let note = json!({"name": "note", "type": "string", "nullable": true, "metadata": {}});
     schema["fields"].as_array_mut().unwrap().push(note);
     metadata["schemaString"] = schema.to_string().into();
-    let of_b = format!("{ENCODED}/b%2520rec~0.parquet");
-    let remove = json!({"remove": {"path": of_b, "dataChange": true}});
+    let second = format!("{ENCODED}/b%2520rec~0.parquet");
+    let remove = json!({"remove": {"path": second, "dataChange": true}});
     let nothing = json!({"txn": {"appId": "x", "version": 1}});
     write_commit(folder, 2, &[json!({ "metaData": metadata }), remove, nothing]);
-    let [of_a, of_b] = ["a", "b"].map(|host| format!("zones/{PARTITION}/{host}%20rec~0.parquet"));
-    log.replace(snapshot, &[], &[of_a, of_b], Change::Write).unwrap();
+    let [first, second] =
+        ["a", "b"].map(|host| format!("zones/{PARTITION}/{host}%20rec~0.parquet"));
+    log.replace(snapshot, &[], &[first, second], Change::Write).unwrap();
     let commits = commits(folder, "zones");
     assert_eq!(commits.len(), 4);
     assert!(actions(&commits[3], "metaData").is_empty());
@@ -360,8 +360,8 @@ fn a_file_with_a_new_column_adds_it_to_the_table() {
     };
     let dataset = DatasetLocation::from(folder);
     let log = DeltaLog::new(&dataset, "zones");
-    let of_later = write("later~0.parquet", Unsigned64);
-    log.replace(log.snapshot().unwrap(), &[of_later], &[], Change::Write).unwrap();
+    let later = write("later~0.parquet", Unsigned64);
+    log.replace(log.snapshot().unwrap(), &[later], &[], Change::Write).unwrap();
     let commits = commits(folder, "zones");
     let [metadata] = actions(&commits[1], "metaData")[..] else { panic!("{commits:?}") };
     let schema: Value = serde_json::from_str(metadata["schemaString"].as_str().unwrap()).unwrap();

@@ -17,7 +17,7 @@ const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Folder and file names of one export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ExportPlace {
     pub(super) dataset: DatasetLocation,
     pub(super) date: Option<NaiveDate>,
     pub(super) run: String,
@@ -26,7 +26,7 @@ pub(super) struct Place {
     pub(super) has_logs: OnceLock<bool>,
 }
 
-impl Place {
+impl ExportPlace {
     /// Returns the folder for the files of a table.
     pub(super) fn folder(&self, table: &str) -> String {
         let date = self.date.map_or_else(|| NO_VALUE.to_owned(), |date| date.to_string());
@@ -51,11 +51,11 @@ impl Place {
     /// Returns the files of this export in a table's folder, with their numbers.
     pub(super) fn own_files(&self, table: &str) -> Result<Vec<(StoredFile, usize)>, WriteError> {
         let files = parquet_files(&self.dataset, &self.folder(table))?;
-        let numbered = |file: StoredFile| {
+        let numbered = files.into_iter().filter_map(|file| {
             let (export, number) = export_and_number(file.name())?;
             (export == escaped(&self.file)).then_some((file, number))
-        };
-        Ok(files.into_iter().filter_map(numbered).collect())
+        });
+        Ok(numbered.collect())
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_name_knows_its_own_files() {
         let root = tempfile::tempdir().unwrap();
-        let place = Place {
+        let place = ExportPlace {
             dataset: root.path().into(),
             date: NaiveDate::from_ymd_opt(2026, 3, 9),
             run: "a b".to_owned(),
@@ -250,7 +250,7 @@ mod tests {
                 (format!("{folder}/n1%20r~12.parquet"), 1, 12),
             ]
         );
-        let undated = Place { date: None, ..place };
+        let undated = ExportPlace { date: None, ..place };
         assert_eq!(undated.folder("ops"), "ops/date=__HIVE_DEFAULT_PARTITION__/run=a%20b");
     }
 

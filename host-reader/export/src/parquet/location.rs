@@ -214,7 +214,7 @@ impl DatasetLocation {
     }
 
     /// Returns a file's length and its last modification in milliseconds since 1970.
-    pub(super) fn facts(&self, path: &str) -> Result<(u64, i64), WriteError> {
+    pub(super) fn size_and_time(&self, path: &str) -> Result<(u64, i64), WriteError> {
         self.at(path, |file| match file {
             Self::Folder(file) => {
                 let found = std::fs::metadata(file)?;

@@ -64,7 +64,7 @@ use ::tables::{
 use chrono::NaiveDate;
 use delta_log::{Change, DeltaLog};
 use delta_snapshot::Snapshot;
-use folders::{NewFolders, Place, parquet_files, partitions};
+use folders::{ExportPlace, NewFolders, parquet_files, partitions};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 use std::{
@@ -222,7 +222,7 @@ impl ParquetDataset {
         }
         let (dataset, has_logs) = (dataset.clone(), OnceLock::new());
         let opening = Arc::new(Opening {
-            place: Place { dataset, date, run, file, has_logs },
+            place: ExportPlace { dataset, date, run, file, has_logs },
             folders: NewFolders::default(),
             cancel: cancel.clone(),
             has_one_recording,
@@ -320,9 +320,7 @@ impl ParquetDataset {
         let files = parquet_files(dataset, &place.folder(Recordings::NAME))?;
         for file in files.iter().filter(|file| compact::is_compacted(file.name())) {
             let known = read::recording_keys(dataset, &file.path)?;
-            let is_same =
-                |(host, recording): &(String, String)| RecordingKey { host, recording } == key;
-            if known.iter().any(is_same) {
+            if known.iter().any(|(host, recording)| RecordingKey { host, recording } == key) {
                 return Err(dataset.refused(
                     &file.path,
                     io::Error::other(format!(
@@ -340,7 +338,7 @@ impl ParquetDataset {
 /// Renames the files of a table to their final names, and removes earlier files of the same export.
 /// Returns the number of removed files.
 fn publish(
-    place: &Place,
+    place: &ExportPlace,
     table: &'static str,
     written: Written,
     log: Option<Snapshot>,

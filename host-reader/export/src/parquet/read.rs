@@ -100,9 +100,9 @@ pub(super) fn read_footer(
 }
 
 /// Returns the value of a key in a file's metadata.
-pub(super) fn fact<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str> {
-    let facts = footer.file_metadata().key_value_metadata()?;
-    facts.iter().find(|fact| fact.key == key)?.value.as_deref()
+pub(super) fn key_value<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str> {
+    let pairs = footer.file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
 /// Reads some columns of each row of a file, row group by row group. Columns that the file lacks are
@@ -115,12 +115,12 @@ pub(super) fn for_each_row(
 ) -> Result<(), WriteError> {
     let file = TableFile::open(dataset, path)?;
     for group in 0..file.group_count() {
-        let read = |column: &FileColumn| {
+        let values = columns.iter().map(|column| {
             let mut cells = Cells::new(&FileColumn { is_optional: true, ..column.clone() });
             file.read(group, column, &mut cells)?;
             Ok(cells.into_values(column.kind).into_iter())
-        };
-        let values: Result<Vec<_>, ParquetError> = columns.iter().map(read).collect();
+        });
+        let values: Result<Vec<_>, ParquetError> = values.collect();
         let mut values = values.map_err(|error| write_refused(dataset, path, error))?;
         while let Some(row) = values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
             visit(&row);

@@ -50,17 +50,17 @@ impl From<&ColumnSchema> for FileColumn {
 }
 
 impl<W: Write + Send> RowFile<W> {
-    /// Starts a file. Rows must be added in the order of the columns `sorted_by`. `facts` becomes
-    /// the key-value metadata of the file.
+    /// Starts a file. Rows must be added in the order of the columns `sorted_by`. `key_values`
+    /// become the metadata of the file.
     pub(super) fn new(
         out: W,
         table: &str,
         columns: &[FileColumn],
         sorted_by: &[&str],
-        facts: Vec<KeyValue>,
+        key_values: Vec<KeyValue>,
     ) -> Result<Self, ParquetError> {
         let schema = Arc::new(parse_message_type(&parquet_message(table, columns))?);
-        let properties = Arc::new(properties(columns, sorted_by, facts));
+        let properties = Arc::new(properties(columns, sorted_by, key_values));
         let file = SerializedFileWriter::new(out, schema, properties)?;
         let cells = columns.iter().map(Cells::new).collect();
         Ok(Self { file, cells, row_count: 0 })
@@ -115,7 +115,7 @@ impl<W: Write + Send> RowFile<W> {
 
 /// Returns the schema in Parquet's schema language.
 fn parquet_message(name: &str, columns: &[FileColumn]) -> String {
-    let column = |column: &FileColumn| {
+    let columns = columns.iter().map(|column| {
         let repetition = if column.is_optional { "OPTIONAL" } else { "REQUIRED" };
         let (physical, logical) = match column.kind {
             ColumnKind::Unsigned32 => ("INT32", " (INTEGER(32,false))"),
@@ -126,17 +126,17 @@ fn parquet_message(name: &str, columns: &[FileColumn]) -> String {
             ColumnKind::Text => ("BYTE_ARRAY", " (STRING)"),
         };
         format!("{repetition} {physical} {}{logical};", column.name)
-    };
-    format!("message {name} {{ {} }}", columns.iter().map(column).collect::<Vec<_>>().join(" "))
+    });
+    format!("message {name} {{ {} }}", columns.collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the writer's properties. Statistics are stored per page, so engines can skip pages.
 fn properties(
     columns: &[FileColumn],
     sorted_by: &[&str],
-    mut facts: Vec<KeyValue>,
+    mut key_values: Vec<KeyValue>,
 ) -> WriterProperties {
-    facts.push(KeyValue::new("kprof.schema".to_owned(), SCHEMA_VERSION.to_string()));
+    key_values.push(KeyValue::new("kprof.schema".to_owned(), SCHEMA_VERSION.to_string()));
     let place = |name: &&str| columns.iter().position(|column| column.name == **name);
     let sorting = sorted_by.iter().map_while(place).filter_map(|place| {
         Some(SortingColumn {
@@ -149,7 +149,7 @@ fn properties(
         .set_created_by(concat!("kprof ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::Page)
-        .set_key_value_metadata(Some(facts))
+        .set_key_value_metadata(Some(key_values))
         .set_sorting_columns(Some(sorting.collect()))
         .set_max_row_group_row_count(None);
     for column in columns {

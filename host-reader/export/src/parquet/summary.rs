@@ -229,11 +229,11 @@ fn machine_of(row: &[Value<'static>]) -> Option<MachineClock> {
 /// Returns the clock bounds of the chips in a JSON array.
 fn bounds_of(chips: &str) -> BTreeMap<u32, Option<f64>> {
     let chips: Vec<serde_json::Value> = serde_json::from_str(chips).unwrap_or_default();
-    let bound = |chip: &serde_json::Value| {
+    let bounds = chips.iter().filter_map(|chip| {
         let chip_id = u32::try_from(chip["chip_id"].as_u64()?).ok()?;
         Some((chip_id, chip["bound_ns"].as_f64()))
-    };
-    chips.iter().filter_map(bound).collect()
+    });
+    bounds.collect()
 }
 
 fn op_of(row: &[Value<'static>]) -> SummaryOp {

@@ -3,7 +3,7 @@
 use super::{
     WriteError,
     cells::FileColumn,
-    folders::{NewFolders, Place},
+    folders::{ExportPlace, NewFolders},
     rows::{RowFile, file_columns},
     write_refused,
 };
@@ -27,7 +27,7 @@ pub(super) struct Written {
 
 /// Location of new files, and the flag that cancels writing.
 pub(super) struct Opening {
-    pub(super) place: Place,
+    pub(super) place: ExportPlace,
     pub(super) folders: NewFolders,
     pub(super) cancel: CancelFlag,
     /// True if all rows belong to one recording.

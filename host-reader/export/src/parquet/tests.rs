@@ -107,10 +107,10 @@ pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
         .map(|name| file.columns.iter().find(|column| column.name == *name).unwrap().clone())
         .collect();
     let mut rows = Vec::new();
-    let visit = |row: &[Value<'_>]| {
+    read::for_each_row(&dataset, path, &columns, |row| {
         rows.push(row.iter().map(shown_value).collect::<Vec<_>>().join("|"));
-    };
-    read::for_each_row(&dataset, path, &columns, visit).unwrap();
+    })
+    .unwrap();
     rows
 }
 
@@ -186,13 +186,13 @@ fn tables_of_the_host_are_there_without_a_file() {
         events,
         ..HostThread::default()
     };
-    let of_main = vec![
+    let main_events = vec![
         event(1, 120, zone(150, 1), None, Some(0x00_FF00)),
         event(0, 100, zone(200, 0), Some("id:7"), None),
         event(4, 160, HostEventKind::Message, Some("half"), Some(0xFF_0000)),
         event(2, 170, HostEventKind::Signpost, None, None),
     ];
-    let of_other = vec![
+    let other_events = vec![
         event(3, 200, HostEventKind::FrameMark, None, None),
         event(5, 110, HostEventKind::Plot { value: 4096.0 }, Some("0x1f000"), None),
         event(5, 180, HostEventKind::Plot { value: 1024.0 }, None, None),
@@ -207,7 +207,7 @@ fn tables_of_the_host_are_there_without_a_file() {
             HostSource::new("", "run", "a.py", 5),
             HostSource::new("Device 1 L1", "", "", 0),
         ],
-        threads: vec![thread(1, "main", of_main), thread(2, "", of_other)],
+        threads: vec![thread(1, "main", main_events), thread(2, "", other_events)],
         ..HostRecording::default()
     };
     let recording = Recording { host: vec![host], ..Recording::from_readout(Readout::default()) };
@@ -423,9 +423,9 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     // The file of `b` gets the name of `a`'s removed source file. It stays, because its checksum
     // differs.
     let own = partition.join("a%20rec~0.parquet");
-    let (_, of_b) =
+    let (_, other_bytes) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();
-    std::fs::write(&own, of_b).unwrap();
+    std::fs::write(&own, other_bytes).unwrap();
     compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     let all = files(&partition);
     let [all] = &all[..] else { panic!("{all:?}") };

@@ -11,7 +11,6 @@ use super::{
 use crate::{
     TraceDevice, TraceOp,
     counters::{self, CounterPoints},
-    flow::Arrow,
     hardware_counters::counters_of_ops,
     words,
 };
@@ -51,10 +50,10 @@ pub(super) fn write(
         {
             let flow_ids = match &mut packed_arrows {
                 None => context.arrows.ids(device_index, &op.runs),
-                Some(op_arrows) => {
-                    let id = |arrow: Arrow| context.arrows.id(device_index, arrow.lane, arrow.run);
-                    op_arrows(number).into_iter().map(id).collect()
-                }
+                Some(op_arrows) => op_arrows(number)
+                    .into_iter()
+                    .map(|arrow| context.arrows.id(device_index, arrow.lane, arrow.run))
+                    .collect(),
             };
             packets.op_slice(&op, flow_ids);
             packets.sequence.write_many(out)?;

@@ -85,13 +85,13 @@ fn describe_process(
 type Places<'a> = BTreeMap<&'a HostSource, u64>;
 
 fn interned(places: &Places<'_>) -> InternedData {
-    let location = |(source, &iid): (&&HostSource, &u64)| SourceLocation {
+    let source_locations = places.iter().map(|(source, &iid)| SourceLocation {
         iid: Some(iid),
         file_name: Some(source.file.to_string()),
         function_name: Some(source.function.to_string()),
         line_number: (source.line > 0).then_some(source.line),
-    };
-    let source_locations = places.iter().map(location).collect();
+    });
+    let source_locations = source_locations.collect();
     InternedData { source_locations, ..InternedData::default() }
 }
 

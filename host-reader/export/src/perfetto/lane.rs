@@ -186,9 +186,10 @@ fn interned(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> InternedData {
 }
 
 fn numbered(texts: &[&str]) -> Vec<InternedString> {
-    let entry =
-        |(iid, text): (u64, &&str)| InternedString { iid: Some(iid), name: Some((*text).into()) };
-    (1..).zip(texts).map(entry).collect()
+    let numbered = (1..).zip(texts);
+    numbered
+        .map(|(iid, text)| InternedString { iid: Some(iid), name: Some((*text).into()) })
+        .collect()
 }
 
 const fn iid(name: NameId) -> Option<u64> {

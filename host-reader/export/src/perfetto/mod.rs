@@ -18,9 +18,9 @@ mod sequence;
 mod summary;
 
 use super::{
-    LanePart, OnLanes, Trace, TraceItems,
+    OnLanes, Trace, TraceItems,
     flow::Arrows,
-    lane_writer::{LanePlace, PlacedLane, write_lanes},
+    lane_writer::{LanePosition, PlacedLane, write_lanes},
     point_words::PointWords,
 };
 pub use merged::{CommonTime, MergedTrace};
@@ -52,12 +52,12 @@ fn write_placed(
     };
     match items {
         TraceItems::InMemory(trace) => write_lanes(trace, out, on_lanes, |placed| {
-            let LanePlace { device_index, lane_index, .. } = placed.place;
+            let LanePosition { device_index, lane_index, .. } = placed.place;
             packets(&placed, context.arrows.lane_arrows(device_index, lane_index))
         })?,
         TraceItems::Packed(packed) => packed.for_each_batch(|parts| {
-            let encode = |part: &LanePart<'_>| packets(&part.placed(), &part.arrow_runs);
-            let encoded: Vec<Vec<u8>> = parts.par_iter().map(encode).collect();
+            let encoded: Vec<Vec<u8>> =
+                parts.par_iter().map(|part| packets(&part.placed(), &part.arrow_runs)).collect();
             encoded.iter().try_for_each(|bytes| out.write_all(bytes))
         })?,
     }

@@ -91,9 +91,9 @@ impl<'a> Trace<'a> {
             .collect();
         let (mut lanes, anomalies): (Vec<_>, Vec<AnomalyLog>) = built.into_iter().unzip();
         anomalies.into_iter().for_each(|log| self.anomalies.merge(log));
-        let has_records =
-            |id: &LaneId| device.lanes.binary_search_by_key(id, |lane| lane.id).is_ok();
-        for id in lanes_without_records(&recording.readout, device.chip.chip_id, has_records) {
+        for id in lanes_without_records(&recording.readout, device.chip.chip_id, |id| {
+            device.lanes.binary_search_by_key(id, |lane| lane.id).is_ok()
+        }) {
             let position = lanes.partition_point(|lane: &TraceLane<'_>| lane.id < id);
             lanes.insert(position, lane::empty(id));
         }
@@ -307,7 +307,7 @@ fn ops_of<'a>(
     lanes: &mut [TraceLane<'a>],
 ) -> Vec<TraceOp<'a>> {
     let metadata = metadata_of(ops);
-    let op = |mut launch: Launch| {
+    let ops = launches.into_iter().map(|mut launch| {
         let runs = std::mem::take(&mut launch.runs);
         let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
         let mut op = TraceOp::new(launch, known, clock);
@@ -317,8 +317,8 @@ fn ops_of<'a>(
             Some(TraceRun { lane, run: run.run })
         }));
         op
-    };
-    let mut ops: Vec<_> = launches.into_iter().map(op).collect();
+    });
+    let mut ops: Vec<_> = ops.collect();
     op::sort(&mut ops);
     for (number, op) in (0_u32..).zip(&ops) {
         for run in &op.runs {

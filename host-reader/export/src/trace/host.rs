@@ -128,11 +128,11 @@ impl<'a> TraceHost<'a> {
         }
         host.open_zone_count = open_zones.values().sum();
         host.threads = threads.into_values().map(|thread| thread.in_order(start)).collect();
-        let plot = |(name, mut points): (_, Vec<TracePlotPoint<'a>>)| {
+        let plots = plots.into_iter().map(|(name, mut points)| {
             points.sort_by_key(|point| point.time_ns);
             TraceHostPlot { name, points }
-        };
-        host.plots = plots.into_iter().map(plot).collect();
+        });
+        host.plots = plots.collect();
         host
     }
 
@@ -250,7 +250,7 @@ impl<'a> TraceHostThread<'a> {
         self.events.sort_by_key(|(event, _)| {
             (event.time_ns, std::cmp::Reverse(event.end_ns()), zone_depth(event))
         });
-        let zone = |(name, (event, _)): (u32, &PlacedEvent<'_>)| {
+        let zones = (0..).zip(&self.events).map(|(name, (event, _))| {
             let end_cycle = event.end_ns().max(event.time_ns);
             TraceZone {
                 name: NameId(name),
@@ -264,8 +264,8 @@ impl<'a> TraceHostThread<'a> {
                 has_synthetic_end: false,
                 is_clipped: false,
             }
-        };
-        let mut zones = TraceZones((0..).zip(&self.events).map(zone).collect());
+        });
+        let mut zones = TraceZones(zones.collect());
         nesting::nest(&mut zones.0);
         zones.set_times(|host_ns| host_ns.saturating_sub(start_ns));
         self.zones = zones;

@@ -60,8 +60,7 @@ impl<'t, 'a> TraceItems<'t, 'a> {
             Self::Packed(packed) => Box::new(packed.kernels_running(device_index)),
             Self::InMemory(trace) => {
                 let devices = trace.devices.get(device_index).into_iter();
-                let counts = |device| counters::kernels_running(device, &trace.names);
-                Box::new(devices.flat_map(counts))
+                Box::new(devices.flat_map(|device| counters::kernels_running(device, &trace.names)))
             }
         }
     }

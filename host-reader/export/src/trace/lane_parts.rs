@@ -52,7 +52,7 @@ impl LaneRange {
         let heads = lane.heads.get(self.records.clone()).unwrap_or(&[]);
         let counts = heads.iter().map(|head| head.data_count());
         self.data.end = counts.fold(self.data.start, usize::saturating_add);
-        self.texts.end = lane.metadata.partition_point(|(of_record, _)| *of_record < record);
+        self.texts.end = lane.metadata.partition_point(|(number, _)| *number < record);
         Self {
             runs: run..run,
             records: record..record,

@@ -4,11 +4,7 @@ use analysis::noc_events::{
     KernelStarts, NocEventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions,
     Traffic,
 };
-use reader::{
-    lane::LaneId,
-    mesh::Noc0Coord,
-    readout::{DeviceReadout, Readout},
-};
+use reader::{lane::LaneId, mesh::Noc0Coord, readout::Readout};
 use recording::{DeviceClock, Recording, TraceFilter};
 use std::collections::BTreeMap;
 use wire::Risc;
@@ -27,8 +23,11 @@ pub struct TraceNoc {
 impl TraceNoc {
     pub(super) fn new(recording: &Recording) -> Self {
         let (readout, names) = (&recording.readout, recording.op_names());
-        let op_name = |chip_id, program| names.get(&(chip_id, program)).copied();
-        let traces = NocTraces::from_readout(readout, op_name, &TraceOptions::default());
+        let traces = NocTraces::from_readout(
+            readout,
+            |chip_id, program| names.get(&(chip_id, program)).copied(),
+            &TraceOptions::default(),
+        );
         if traces.programs.is_empty() && traces.notes.count() == 0 {
             return Self::beside(recording);
         }
@@ -104,16 +103,14 @@ impl TraceNoc {
                 is_op_wanted && lane.is_some_and(|lane| filter.selects_lane(lane)) && is_in_window
             });
         }
-        let has_events =
-            |program: &ProgramTrace| program.objects.iter().any(|object| object.zone.is_none());
-        self.programs.retain(has_events);
+        self.programs.retain(|program| program.objects.iter().any(|object| object.zone.is_none()));
     }
 }
 
 fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
-    let grid =
-        |device: &DeviceReadout| Some((device.chip.chip_id, TileMap::from_device(device)?.grid()));
-    readout.devices.iter().filter_map(grid).collect()
+    let devices = readout.devices.iter();
+    let grids = devices.filter_map(|of| Some((of.chip.chip_id, TileMap::from_device(of)?.grid())));
+    grids.collect()
 }
 
 /// Returns the kind of an event; `None` if its name is unknown.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     counters::{kernel_steps, summed_steps},
     flow::{Arrow, CoreArrows},
-    lane_writer::{LanePlace, PlacedLane, lane_places},
+    lane_writer::{LanePosition, PlacedLane, lane_places},
 };
 use rayon::prelude::*;
 use reader::{
@@ -85,7 +85,7 @@ struct PackedCore {
 pub struct LanePart<'l> {
     /// The chip, with this part as its only lane and without ops.
     pub(crate) device: TraceDevice<'l>,
-    place: LanePlace,
+    place: LanePosition,
     /// Index of the part's first run in the whole lane.
     first_run: usize,
     /// Runs of the part with a kernel at which an arrow ends, in ascending order.
@@ -109,7 +109,7 @@ impl<'l> LanePart<'l> {
 
 /// Records of a lane, the ops of its runs, and the parts of the lane.
 struct UnpackedLane {
-    place: LanePlace,
+    place: LanePosition,
     records: Lane,
     run_ops: Vec<Option<u32>>,
     parts: Vec<LaneRange>,
@@ -210,8 +210,8 @@ impl<'a> PackedTrace<'a> {
             if chip.ops.len() <= launch {
                 chip.ops.resize(launch.saturating_add(1), 0);
             }
-            if let Some(of_launch) = chip.ops.get_mut(launch) {
-                *of_launch = number;
+            if let Some(launch_number) = chip.ops.get_mut(launch) {
+                *launch_number = number;
             }
             chip.row_count = chip.row_count.max(op.row.saturating_add(1));
         }
@@ -229,16 +229,16 @@ impl<'a> PackedTrace<'a> {
             };
             let lanes = &self.trace.devices[device_index].lanes;
             let cores = core_ranges(lanes);
-            let most_records = |core: &Range<usize>| {
+            let batches = batches(&cores, |core| {
                 let lanes = lanes.get(core.clone()).unwrap_or(&[]).iter();
                 lanes.map(|lane| self.packed.lanes.record_count(lane.id)).max().unwrap_or(0)
-            };
-            let batches: Vec<Vec<_>> = batches(&cores, most_records).map(<[_]>::to_vec).collect();
+            });
+            let batches: Vec<Vec<_>> = batches.map(<[_]>::to_vec).collect();
             for batch in batches {
-                let read = |lanes: &Range<usize>| {
-                    self.read_core(device_index, lanes.clone(), (&losses, &ends))
-                };
-                let read: Vec<_> = batch.par_iter().map(read).collect::<Result<_, _>>()?;
+                let read = batch
+                    .par_iter()
+                    .map(|lanes| self.read_core(device_index, lanes.clone(), (&losses, &ends)));
+                let read: Vec<_> = read.collect::<Result<_, _>>()?;
                 read.into_iter().for_each(|core| self.add_core(device_index, core));
             }
         }
@@ -265,29 +265,29 @@ impl<'a> PackedTrace<'a> {
         let (mut steps, mut read) = (Vec::new(), Vec::new());
         for lane_index in lanes.clone() {
             let id = device.lanes[lane_index].id;
-            let unpacked = self.unpacked(LanePlace { device_index, lane_index, index: 0 })?;
+            let unpacked = self.unpacked(LanePosition { device_index, lane_index, index: 0 })?;
             let has_records = unpacked.records.record_count() > 0;
             let records = has_records.then_some(&unpacked.records);
             let losses = losses.get(&id).map_or_else(Vec::new, |losses| {
                 loss::place_losses(losses, records, ends, &device.clock)
             });
-            let (mut of_lane, mut anomalies) = (StepPacker::default(), AnomalyLog::default());
+            let (mut lane_steps, mut anomalies) = (StepPacker::default(), AnomalyLog::default());
             for part in &unpacked.parts {
                 let cut = part.cut(&unpacked.records);
-                let (lane, of_part) = self.built(&unpacked, part, &cut);
-                anomalies.merge(of_part);
+                let (lane, part_anomalies) = self.built(&unpacked, part, &cut);
+                anomalies.merge(part_anomalies);
                 firsts.add_lane((lane_index, part.runs.start), &lane);
-                of_lane.add(kernel_steps(&lane, &self.trace.names));
+                lane_steps.add(kernel_steps(&lane, &self.trace.names));
             }
-            steps.push(of_lane.kept(memory));
+            steps.push(lane_steps.kept(memory));
             read.push((anomalies, losses));
         }
         let arrows = pack_arrows(firsts.into_arrows(), lanes.start, memory);
         Ok((PackedCore { lanes, arrows, steps }, read))
     }
 
-    fn unpacked(&self, place: LanePlace) -> Result<UnpackedLane, PackedError> {
-        let LanePlace { device_index, lane_index, .. } = place;
+    fn unpacked(&self, place: LanePosition) -> Result<UnpackedLane, PackedError> {
+        let LanePosition { device_index, lane_index, .. } = place;
         let id = self.trace.devices[device_index].lanes[lane_index].id;
         let records = self.packed.lanes.lane(id)?.unwrap_or_else(|| Lane::new(id));
         let ops = &self.chips[device_index].ops;
@@ -331,11 +331,10 @@ impl<'a> PackedTrace<'a> {
         mut take: impl FnMut(&[LanePart<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
         let places: Vec<_> = lane_places(&self.trace).collect();
-        let record_count = |place: &LanePlace| {
+        for batch in batches(&places, |place| {
             let lane = &self.trace.devices[place.device_index].lanes[place.lane_index];
             self.packed.lanes.record_count(lane.id)
-        };
-        for batch in batches(&places, record_count) {
+        }) {
             let lanes = batch.par_iter().map(|place| self.unpacked(*place));
             let lanes: Vec<_> = lanes.collect::<Result<_, PackedError>>()?;
             let parts =
@@ -359,7 +358,7 @@ impl<'a> PackedTrace<'a> {
         part: &LaneRange,
         records: &'l Lane,
     ) -> LanePart<'l> {
-        let LanePlace { device_index, lane_index, .. } = unpacked.place;
+        let LanePosition { device_index, lane_index, .. } = unpacked.place;
         let device = &self.trace.devices[device_index];
         let (mut lane, _) = self.built(unpacked, part, records);
         if part.runs.end == unpacked.records.runs.len() {
@@ -458,12 +457,12 @@ fn batches<T>(mut items: &[T], record_count: impl Fn(&T) -> usize) -> impl Itera
 fn core_ranges(lanes: &[TraceLane<'_>]) -> Vec<Range<usize>> {
     let mut first = 0;
     let cores = lanes.chunk_by(|one, other| one.id.core == other.id.core);
-    let range = |core: &[TraceLane<'_>]| {
+    let ranges = cores.map(|core| {
         let lanes = first..first + core.len();
         first = lanes.end;
         lanes
-    };
-    cores.map(range).collect()
+    });
+    ranges.collect()
 }
 
 /// Packer for the starts and ends of a lane's kernels.
