@@ -55,9 +55,7 @@ fn datatypes(row: &OpRow) -> [Option<&str>; 3] {
 
 fn judge(row: &OpRow) -> FidelityAdvice {
     let types = datatypes(row);
-    let is_integer =
-        |datatype: &Option<&str>| matches!(datatype, Some("UINT8" | "UINT16" | "INT32" | "UINT32"));
-    if types.iter().any(is_integer) {
+    if types.iter().flatten().any(|of| matches!(*of, "UINT8" | "UINT16" | "INT32" | "UINT32")) {
         let note = Some("Math fidelity does not apply to integers.");
         return FidelityAdvice::new(FidelityVerdict::NotApplicable, note);
     }

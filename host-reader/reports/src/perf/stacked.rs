@@ -90,10 +90,10 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
 /// Returns the texts of a row that form the key of the row's group: a name and, if ops are grouped
 /// by memory, the memory of the first input.
 fn key_parts(row: &OpReport, by: StackBy) -> (&str, &str) {
-    let name = || row.op_code.split_whitespace().next().unwrap_or("");
+    let name = row.op_code.split_whitespace().next().unwrap_or("");
     match by {
-        StackBy::Op => (name(), ""),
-        StackBy::Memory => (name(), row.input_0_memory.as_deref().unwrap_or("")),
+        StackBy::Op => (name, ""),
+        StackBy::Memory => (name, row.input_0_memory.as_deref().unwrap_or("")),
         StackBy::Category => (row.category.map_or("", super::OpCategory::label), ""),
     }
 }

@@ -87,6 +87,16 @@ impl DeviceOp {
             self.set(column, number.to_string());
         }
     }
+
+    /// Returns the number in the cell of a column; `None` if the cell has no number.
+    pub(super) fn number(&self, column: &str) -> Option<u64> {
+        self.cells.get(column)?.parse().ok()
+    }
+
+    /// Returns the span whose first and last cycle are in the cells of two columns.
+    pub(super) fn span(&self, start: &str, end: &str) -> Option<LatencySpan> {
+        Some(LatencySpan { start_cycle: self.number(start)?, end_cycle: self.number(end)? })
+    }
 }
 
 /// Ops of all chips, in the order in which each chip ran them.

@@ -88,8 +88,8 @@ pub(super) fn per_core_csv(
             let gaps = core_gaps.iter_mut().filter_map(|gaps| gaps.next_if(|gap| gap.ops == ops));
             let known: BTreeMap<_, _> = gaps.map(|gap| (gap.core, gap.cycles)).collect();
             let ids = [chip_id.to_string(), format!("{} -> {}", ops.0, ops.1)];
-            let known = |core| known.get(core).copied().flatten();
-            let cells = cores.iter().map(|core| known(core).map_or_else(String::new, &ns_of));
+            let known = cores.iter().map(|core| known.get(core).copied().flatten());
+            let cells = known.map(|cycles| cycles.map_or_else(String::new, &ns_of));
             push_line(&mut out, ids.into_iter().chain(cells), line_end);
         }
     }

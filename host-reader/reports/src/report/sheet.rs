@@ -178,8 +178,8 @@ pub(super) fn sheet_csv<R: Borrow<Cells>, I: Iterator<Item = R>>(
     push_line(&mut out, &titles, line_end);
     for row in rows() {
         let row = row.borrow();
-        let cell = |title: &String| row.get(title.as_str()).map_or("", String::as_str);
-        push_line(&mut out, titles.iter().map(cell), line_end);
+        let cells = titles.iter().map(|title| row.get(title.as_str()).map_or("", String::as_str));
+        push_line(&mut out, cells, line_end);
     }
     out
 }

@@ -66,16 +66,18 @@ pub(super) fn read_exactly(
 }
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
-    let mark = |row: &series::Row| mark_of(row, log.names.get(row.name as usize)?);
     let memory = PackedMemory::unlimited();
-    let core_marks = |core: &series::CoreSeries| {
-        let mut packed = PackedMarks::default();
-        let rows = core.rows.iter();
-        packed.add(rows.filter_map(mark).collect(), &memory);
-        CoreMarks { core: core.core, marks: packed, holes: Vec::new() }
-    };
-    let chips = log.chips.iter();
-    chips.map(|(&id, cores)| (id, cores.iter().map(core_marks).collect())).collect()
+    let chips = log.chips.iter().map(|(&id, cores)| {
+        let cores = cores.iter().map(|core| {
+            let rows = core.rows.iter();
+            let marks = rows.filter_map(|row| mark_of(row, log.names.get(row.name as usize)?));
+            let mut packed = PackedMarks::default();
+            packed.add(marks.collect(), &memory);
+            CoreMarks { core: core.core, marks: packed, holes: Vec::new() }
+        });
+        (id, cores.collect())
+    });
+    chips.collect()
 }
 
 /// Returns the mark for a row that starts or ends a zone called `zone`; `None` if the row is not a

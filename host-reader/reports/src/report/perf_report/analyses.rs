@@ -15,10 +15,8 @@ pub(super) struct MarkerFilter {
 
 impl MarkerFilter {
     pub(super) fn matches(&self, risc: Risc, kind: PacketKind, name: &str) -> bool {
-        let is_any_of =
-            |list: &[String], text: &str| list.is_empty() || list.iter().any(|t| t == text);
-        is_any_of(&self.riscs, risc.label())
-            && is_any_of(&self.kinds, kind.label())
+        let labels = [(&self.riscs, risc.label()), (&self.kinds, kind.label())];
+        labels.iter().all(|(list, label)| list.is_empty() || list.iter().any(|of| of == label))
             && (self.keywords.is_empty()
                 || self.keywords.iter().any(|keyword| name.contains(keyword.as_str())))
     }

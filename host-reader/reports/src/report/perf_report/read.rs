@@ -3,7 +3,7 @@
 use super::analyses::QUASAR_KINDS;
 use crate::problem::ProblemLog;
 use crate::report::{
-    device_op::{DeviceOp, DeviceOps, LatencySpan, Rate},
+    device_op::{DeviceOp, DeviceOps, Rate},
     line_records::LineRecords,
     sheet::is_device_column,
 };
@@ -87,29 +87,23 @@ impl RowReader<'_> {
                 self.problems.add_to_field(self.file, line, title, detail);
             }
         }
-        let number = |title: &str| op.cells.get(title).and_then(|text| text.parse().ok());
-        let [device_id, run_host_id] = [DEVICE, OP].map(number);
-        let (trace_id, session_id) = (number(TRACE), number(SESSION));
-        let (Some(device_id), Some(run_host_id)) = (device_id, run_host_id) else {
+        (op.trace_id, op.session_id) = (op.number(TRACE), op.number(SESSION));
+        let (Some(device_id), Some(run_host_id)) = (op.number(DEVICE), op.number(OP)) else {
             let detail = "expected a device and an op; the line is left out";
             self.problems.add_to_line(self.file, line, detail);
             return None;
         };
         (op.device_id, op.run_host_id) = (device_id, run_host_id);
-        (op.trace_id, op.session_id) = (trace_id, session_id);
         self.add_spans(&mut op);
         op.cells.retain(|title, _| is_device_column(title) && !KEYS.contains(&&**title));
         Some(op)
     }
 
     fn add_spans(&mut self, op: &mut DeviceOp) {
-        let cell = |title: &str| op.cells.get(title).and_then(|text| text.parse::<u64>().ok());
-        let span =
-            |start, end| Some(LatencySpan { start_cycle: cell(start)?, end_cycle: cell(end)? });
-        let firmware = span("DEVICE FW START CYCLE", "DEVICE FW END CYCLE");
-        let kernel = span("DEVICE KERNEL START CYCLE", "DEVICE KERNEL END CYCLE");
-        let data_movement = span("DEVICE KERNEL DM START CYCLE", "DEVICE KERNEL DM END CYCLE");
-        if let (Some(span), Some(ns)) = (firmware, cell("DEVICE FW DURATION [ns]"))
+        let firmware = op.span("DEVICE FW START CYCLE", "DEVICE FW END CYCLE");
+        let kernel = op.span("DEVICE KERNEL START CYCLE", "DEVICE KERNEL END CYCLE");
+        let data_movement = op.span("DEVICE KERNEL DM START CYCLE", "DEVICE KERNEL DM END CYCLE");
+        if let (Some(span), Some(ns)) = (firmware, op.number("DEVICE FW DURATION [ns]"))
             && span.end_cycle > span.start_cycle
             && ns > 0
         {
@@ -119,7 +113,7 @@ impl RowReader<'_> {
         op.begin_cycle = firmware.or(kernel).map_or(0, |span| span.start_cycle);
         op.quasar_kernels = QUASAR_KINDS.map(|kind| {
             let [start, end] = kind.kernel_cycles;
-            Some((span(start, end)?, cell(kind.kernel_duration).unwrap_or(0)))
+            Some((op.span(start, end)?, op.number(kind.kernel_duration).unwrap_or(0)))
         });
         (op.kernel, op.data_movement) = (kernel, data_movement);
         op.rate =
