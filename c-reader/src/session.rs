@@ -165,7 +165,7 @@ impl State {
         let mut names = ZoneNames::new();
         add(&mut names).map_err(|error| Fault::from_error(KprofStatus::LoadFailed, &error))?;
         let (zones, anomalies) = names.finish();
-        self.zones.merge(zones);
+        self.zones.merge(&zones);
         self.anomalies.merge(anomalies);
         Ok(())
     }
@@ -192,7 +192,7 @@ impl State {
         let run = recorder.finish();
         let run = run.map_err(|error| Fault::from_error(KprofStatus::CaptureFailed, &error))?;
         let mut recording = Recording::from_captured_run(run);
-        recording.readout.zones.merge(std::mem::take(&mut self.zones));
+        recording.readout.zones.merge(&self.zones);
         recording.readout.anomalies.merge(std::mem::take(&mut self.anomalies));
         Ok(KprofRecording::new(recording))
     }

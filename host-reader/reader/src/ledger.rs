@@ -308,9 +308,8 @@ impl LossLedger {
     /// of unknown time.
     pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
-            return self.add_unread(key.lane, totals, None);
-        }
-        if key.cause.loses_launches() {
+            self.unread.insert(key.lane, LossWindow::UNREAD);
+        } else if key.cause.loses_launches() {
             let may_cut_launches = key.cause != LossCause::Unreadable;
             let window = LossWindow { may_cut_launches, ..LossWindow::ANY_TIME };
             self.note_window(key.lane, window);
@@ -409,10 +408,9 @@ impl LossLedger {
         self.entries.retain(|key, totals| is_wanted(key, totals));
         let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
         self.windows.retain(|lane, _| lanes.contains(lane));
-        self.unread.retain(|&lane, _| {
-            let key = LossKey { lane, cause: LossCause::Unread, program: None };
-            self.entries.contains_key(&key)
-        });
+        let unread = self.entries.keys().filter(|key| key.cause == LossCause::Unread);
+        let lanes: BTreeSet<LaneId> = unread.map(|key| key.lane).collect();
+        self.unread.retain(|lane, _| lanes.contains(lane));
     }
 
     /// Converts the entries for unread data to losses of unknown amount.
@@ -482,5 +480,25 @@ impl LossLedger {
             sum.add(totals);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Noc0Coord;
+    use wire::Risc;
+
+    #[test]
+    fn unread_records_of_a_known_program_keep_their_program_and_window() {
+        let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+        let key = LossKey { lane, cause: LossCause::Unread, program: Some(RunHostId(7)) };
+        let mut ledger = LossLedger::default();
+        ledger.record(key, LossTotals::at_least_markers(4));
+        ledger.retain(|_, _| true);
+        assert_eq!(ledger.entries().map(|(key, _)| *key).collect::<Vec<_>>(), [key]);
+        assert_eq!(ledger.windows().collect::<Vec<_>>(), [(lane, &LossWindow::UNREAD)]);
+        ledger.append_read(&LossLedger::default());
+        assert!(ledger.is_empty() && ledger.windows().next().is_none());
     }
 }

@@ -112,21 +112,17 @@ impl ZoneTable {
 
     /// Adds a source location under `id`. A second, different location makes the id ambiguous.
     pub fn add(&mut self, id: ZoneId, source: ZoneSource) {
-        self.add_direct(id.0.into(), source);
-    }
-
-    fn add_direct(&mut self, id: u32, source: ZoneSource) {
-        let known = self.by_id.entry(id).or_default();
+        let known = self.by_id.entry(id.0.into()).or_default();
         if !known.contains(&source) {
             known.push(source);
         }
     }
 
-    /// Adds the source locations of another table, except those to which [`ZoneTable::intern`]
-    /// assigned a new index.
-    pub fn merge(&mut self, other: Self) {
-        for (id, sources) in other.by_id {
-            sources.into_iter().for_each(|source| self.add_direct(id, source));
+    /// Adds the source locations of another table under their ids. Indices that
+    /// [`ZoneTable::intern`] assigned in the other table are not valid in this one.
+    pub fn merge(&mut self, other: &Self) {
+        for (id, source) in other.places() {
+            self.add(id, source.clone());
         }
     }
 
@@ -259,6 +255,17 @@ mod tests {
         assert_eq!(zones.intern(ZoneId(9), source("B", 2)), second);
         assert_eq!((zones.name(first), zones.name(second)), ("A", "B"));
         assert_eq!((zones.id(first), zones.id(second)), (9, 9));
+    }
+
+    #[test]
+    fn a_merge_keeps_every_place_of_both_tables() {
+        let mut log = ZoneTable::new();
+        log.intern(ZoneId(9), source("A", 1));
+        log.intern(ZoneId(9), source("B", 2));
+        let mut zones = ZoneTable::new();
+        zones.add(ZoneId(9), source("A", 1));
+        zones.merge(&log);
+        assert_eq!(zones.label(ZoneIndex(9)), "A or B (ambiguous id)");
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Readout {
                 None => self.devices.push(device),
             }
         }
-        self.zones.merge(later.zones);
+        self.zones.merge(&later.zones);
         self.hidden.extend(later.hidden);
         self.losses.append_read(&later.losses);
         self.anomalies.merge(later.anomalies);

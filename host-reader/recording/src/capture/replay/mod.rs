@@ -53,7 +53,7 @@ impl Capture {
         for read in CapturedReads::from_capture(self).without_repetitions() {
             let mut options =
                 ReadOptions { zones: read.zones.clone(), ..read.begin.options.clone() };
-            options.zones.merge(zones.clone());
+            options.zones.merge(zones);
             let read_number = read.begin.read_number;
             let repeated = read.repeated.clone();
             if read.begin.is_fresh {

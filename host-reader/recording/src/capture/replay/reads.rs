@@ -90,7 +90,7 @@ impl<'file> CapturedReads<'file> {
             Content::Device(chip) => {
                 self.chips.insert(chip.chip_id, chip);
             }
-            Content::ZoneNames(zones) => self.zones.merge(zones),
+            Content::ZoneNames(zones) => self.zones.merge(&zones),
             Content::ReadBegin(begin) => {
                 let read = self.read(begin.read_number);
                 read.begin = begin;

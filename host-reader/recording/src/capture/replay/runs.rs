@@ -85,7 +85,7 @@ impl Capture {
             if expects_end_marks && !run.is_finished {
                 run.readout.losses.note_uncounted(UncountedSource::UnfinishedCapture);
             }
-            run.readout.zones.merge(zones.clone());
+            run.readout.zones.merge(&zones);
             run.readout.losses.merge(&run.ledger);
         }
         Ok(runs)
@@ -114,7 +114,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
             run.ops.append(&mut ops);
         }
         match content {
-            Content::ZoneNames(names) => zones.merge(names),
+            Content::ZoneNames(names) => zones.merge(&names),
             Content::OpMetadata(mut more) => ops.append(&mut more),
             content => run.add(&section, content),
         }
