@@ -48,7 +48,7 @@ pub enum ClockError {
     /// The slope of the best line is impossible for a clock, because the window is too short.
     #[error("expected a rising clock, found slope {slope:e}; spread the samples further apart")]
     NotIncreasing {
-        /// The slope of the best line, in units per cycle.
+        /// The slope of the best line, in units per cycle; infinite if the counter stands still.
         slope: f64,
     },
     /// Input and output slices differ in length.

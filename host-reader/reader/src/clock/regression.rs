@@ -83,8 +83,9 @@ impl Regression {
             return Err(ClockError::NoBaseline);
         }
         let slope = products / squares;
-        if !is_clock_slope(slope.recip()) {
-            return Err(ClockError::NotIncreasing { slope });
+        let ns_per_cycle = slope.recip();
+        if !is_clock_slope(ns_per_cycle) {
+            return Err(ClockError::NotIncreasing { slope: ns_per_cycle });
         }
         // The large parts are added first, so the small parts are rounded only at the end.
         let small = mean_cycles - slope * mean_ns;
@@ -148,7 +149,9 @@ mod tests {
         let still = Regression::fit(&[stamp(0, 5), stamp(9, 5)]);
         assert_eq!(still, Err(ClockError::NoBaseline));
         let stopped = Regression::fit(&[stamp(9, 1), stamp(9, 5)]);
-        assert_eq!(stopped, Err(ClockError::NotIncreasing { slope: 0.0 }));
+        assert_eq!(stopped, Err(ClockError::NotIncreasing { slope: f64::INFINITY }));
+        let falling = Regression::fit(&[stamp(9, 1), stamp(1, 5)]);
+        assert_eq!(falling, Err(ClockError::NotIncreasing { slope: -0.5 }));
     }
 
     proptest! {
