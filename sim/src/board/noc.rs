@@ -102,19 +102,18 @@ impl Board {
 
     /// Carries out a request at a target other than a core; returns the bytes read.
     fn carry_out(&mut self, target: TileCoord, payload: &Payload) -> Result<Vec<u8>, String> {
-        let at = (target.x, target.y);
         match payload {
             Payload::Bytes { address, bytes } => {
-                self.write(at, *address, bytes).map(|()| Vec::new())
+                self.write_tile(target, *address, bytes).map(|()| Vec::new())
             }
             &Payload::Read { address, byte_count } => {
                 let mut bytes = vec![0; byte_count as usize];
-                self.read(at, address, &mut bytes).map(|()| bytes)
+                self.read_tile(target, address, &mut bytes).map(|()| bytes)
             }
             &Payload::Masked { address, value, byte_mask } => {
                 let value = value.to_le_bytes();
                 for index in (0..16).filter(|index| byte_mask >> index & 1 != 0) {
-                    self.write(at, address + index, &[value[(index & 3) as usize]])?;
+                    self.write_tile(target, address + index, &[value[(index & 3) as usize]])?;
                 }
                 Ok(Vec::new())
             }

@@ -178,7 +178,7 @@ const ALL: &[Workload] = &[
     ),
     Workload::new(
         "timestamped-events",
-        "2 launches of 150 times a zone, data and an event, of which 100 events fit",
+        "2 launches of 150 zones, 150 data records and 150 events, of which 50 each fit",
         floods::timestamped_events,
     ),
     Workload {
