@@ -576,8 +576,8 @@ impl MeshConfig {
 
     /// Sets the maximum number of cycles that the object code of one launch may take.
     #[must_use]
-    pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
-        self.modes.cycle_budget = cycle_budget;
+    pub const fn with_cycle_limit(mut self, cycle_limit: u64) -> Self {
+        self.modes.cycle_limit = cycle_limit;
         self
     }
 

@@ -35,7 +35,7 @@ pub struct KernelModes {
     /// True if individual waits are recorded only during [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
     /// Maximum number of cycles of a launch on one core; a longer launch is stopped.
-    pub cycle_budget: u64,
+    pub cycle_limit: u64,
 }
 
 impl KernelModes {
@@ -59,9 +59,9 @@ impl KernelModes {
         has_exact_turns: false,
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
-        cycle_budget: DEFAULT_CYCLE_BUDGET,
+        cycle_limit: DEFAULT_CYCLE_LIMIT,
     };
 }
 
-/// Default cycle budget: a tenth of a second at 1 GHz.
-const DEFAULT_CYCLE_BUDGET: u64 = 100_000_000;
+/// Default cycle limit: a tenth of a second at 1 GHz.
+const DEFAULT_CYCLE_LIMIT: u64 = 100_000_000;

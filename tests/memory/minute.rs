@@ -65,7 +65,7 @@ fn seconds() -> u64 {
 /// Returns a mesh on which the kernel is about to begin, and the cores on which it runs.
 fn mesh(core_count: usize) -> (SimulatedMesh, Vec<TileCoord>) {
     let config =
-        MeshConfig::wormhole(27).with_streaming().with_cell_truth().with_cycle_budget(u64::MAX / 2);
+        MeshConfig::wormhole(27).with_streaming().with_cell_truth().with_cycle_limit(u64::MAX / 2);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord);
     let cores: Vec<TileCoord> = workers.take(core_count).collect();

@@ -54,7 +54,7 @@ fn zones_mesh(relays: u32, host: HostTiming, stream_policy: Policy) -> Simulated
         .with_streaming()
         .with_relays(relays)
         .with_relay_ring_bytes(RING_BYTES)
-        .with_cycle_budget(u64::MAX / 2)
+        .with_cycle_limit(u64::MAX / 2)
         .with_host(host)
         .with_cell_truth();
     let mut mesh = SimulatedMesh::new(&config).unwrap();

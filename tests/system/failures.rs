@@ -18,7 +18,7 @@ fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
     if !has_object_code() {
         return;
     }
-    let config = MeshConfig::wormhole(1).with_cycle_budget(2_000_000);
+    let config = MeshConfig::wormhole(1).with_cycle_limit(2_000_000);
     let options = WorkloadOptions::default();
     let Session { mut mesh, plan } = Session::new(&config, "broken-kernels", &options, Vec::new());
     plan.phases.iter().for_each(|phase| mesh.enqueue_phase(phase));

@@ -222,7 +222,7 @@ impl TtsimMesh {
             self.device.simulator.read(core.tile, address.into(), &mut signal)?;
             if signal[0] != done {
                 let clocks = self.device.simulator.clock() - self.launched_at_clock;
-                let is_stuck = clocks > self.facts.modes.cycle_budget;
+                let is_stuck = clocks > self.facts.modes.cycle_limit;
                 return if is_stuck {
                     Err(core.stuck("is still running", clocks))
                 } else {

@@ -70,7 +70,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
         config = config.with_chip(chip.clone());
     }
     if let Some(cycle_limit) = args.own.cycle_limit {
-        config = config.with_cycle_budget(cycle_limit);
+        config = config.with_cycle_limit(cycle_limit);
     }
     if let Some(folder) = &args.own.firmware {
         config = config.with_firmware(&Arc::new(FirmwareSet::open(folder).or_fail()?));

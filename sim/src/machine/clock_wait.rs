@@ -67,8 +67,8 @@ impl Run<'_> {
         let hart = &self.machine.riscs.harts[index].hart;
         let passed = hart.register(found.distance);
         let missing = hart.register(found.limit).saturating_sub(passed);
-        let in_budget = self.budget_end().saturating_sub(hart.cycle());
-        let rounds = (u64::from(missing).min(in_budget) / period).saturating_sub(ROUNDS_LEFT);
+        let within_limit = self.limit_end().saturating_sub(hart.cycle());
+        let rounds = (u64::from(missing).min(within_limit) / period).saturating_sub(ROUNDS_LEFT);
         let cycles = rounds * period;
         let Ok(low_cycles) = u32::try_from(cycles) else { return };
         let hart = &mut self.machine.riscs.harts[index].hart;

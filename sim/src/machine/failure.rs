@@ -38,11 +38,11 @@ pub enum FailureReason {
     /// `ebreak` or `ecall`; a panic executes `ebreak`.
     #[error("the code stopped itself, as it does when it panics")]
     Stopped,
-    /// The launch exceeded its cycle budget.
-    #[error("still running after {budget_cycles} cycles; raise the cycle budget if that is right")]
-    CycleBudget {
+    /// The launch exceeded its cycle limit.
+    #[error("still running after {limit_cycles} cycles; raise the cycle limit if that is right")]
+    CycleLimit {
         /// Maximum number of cycles of a launch.
-        budget_cycles: u64,
+        limit_cycles: u64,
     },
     /// All RISCs wait, and nothing can wake this RISC.
     #[error("waits for a RISC that will never answer")]

@@ -26,7 +26,7 @@ pub(crate) struct Progress {
     phase: Phase,
     /// Cycle at which the core receives the GO message.
     arrival_cycle: u64,
-    budget_end: u64,
+    limit_end: u64,
     failures: Vec<ExecutionFailure>,
 }
 
@@ -63,10 +63,10 @@ impl Progress {
             arrival_cycle,
             // Dispatch kernels run as long as their queue is open; relays run until a host stops
             // them.
-            budget_end: match stage.launch.core_use {
+            limit_end: match stage.launch.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
                 CoreUse::Programs | CoreUse::Spare => {
-                    arrival_cycle.saturating_add(stage.chip.modes.cycle_budget)
+                    arrival_cycle.saturating_add(stage.chip.modes.cycle_limit)
                 }
             },
             failures: Vec::new(),
@@ -76,8 +76,8 @@ impl Progress {
     /// Returns the progress of code that runs without firmware until it stops.
     #[cfg(object_code)]
     #[cfg(test)]
-    pub(crate) const fn bare(budget_end: u64) -> Self {
-        Self { phase: Phase::Done, arrival_cycle: 0, budget_end, failures: Vec::new() }
+    pub(crate) const fn bare(limit_end: u64) -> Self {
+        Self { phase: Phase::Done, arrival_cycle: 0, limit_end, failures: Vec::new() }
     }
 
     /// Returns the failures that have occurred so far.
@@ -324,7 +324,7 @@ impl Run<'_> {
             self.fail(index, reason);
         }
         if self.is_running(index) {
-            self.check_budget(index);
+            self.check_limit(index);
             self.park(index);
             self.skip_rest(index);
         }
@@ -342,16 +342,16 @@ impl Run<'_> {
         self.machine.riscs.harts[index].state == HartState::Running
     }
 
-    /// Returns the cycle at which the launch exceeds its cycle budget.
-    pub(super) const fn budget_end(&self) -> u64 {
-        self.progress.budget_end
+    /// Returns the cycle at which the launch exceeds its cycle limit.
+    pub(super) const fn limit_end(&self) -> u64 {
+        self.progress.limit_end
     }
 
-    fn check_budget(&mut self, index: usize) {
+    fn check_limit(&mut self, index: usize) {
         let cycle = self.machine.riscs.harts[index].hart.cycle();
-        if cycle - self.machine.processors[index].rest.skipped_cycles >= self.progress.budget_end {
-            let budget_cycles = self.stage.chip.modes.cycle_budget;
-            self.fail(index, FailureReason::CycleBudget { budget_cycles });
+        if cycle - self.machine.processors[index].rest.skipped_cycles >= self.progress.limit_end {
+            let limit_cycles = self.stage.chip.modes.cycle_limit;
+            self.fail(index, FailureReason::CycleLimit { limit_cycles });
         }
     }
 

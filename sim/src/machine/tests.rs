@@ -45,7 +45,7 @@ fn mesh_of_kind(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
         .with_chip(ChipConfig::new(arch).with_active_ethernet(1))
         .with_program_support_count(SUPPORT_COUNT)
         .with_sums(sums)
-        .with_cycle_budget(3_000_000)
+        .with_cycle_limit(3_000_000)
         .with_kernels(kernels);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     let options = ProfilerOptions {
@@ -544,10 +544,10 @@ fn a_panic_stops_its_core() {
 }
 
 #[test]
-fn an_endless_kernel_runs_into_its_budget() {
+fn an_endless_kernel_runs_into_its_limit() {
     let (failure, _) = break_with("broken_endless");
-    let budget_cycles = 3_000_000;
-    assert_eq!(failure.reason, FailureReason::CycleBudget { budget_cycles });
+    let limit_cycles = 3_000_000;
+    assert_eq!(failure.reason, FailureReason::CycleLimit { limit_cycles });
 }
 
 /// Shows in the list of tests that the C++ kernels, tested in `cpp`, could not be compiled.

@@ -18,7 +18,7 @@ fn failure(folder: &Path) -> Option<String> {
     let config = MeshConfig::new(1)
         .with_chip(ChipConfig::new(set.arch()))
         .with_firmware(&set)
-        .with_cycle_budget(100_000);
+        .with_cycle_limit(100_000);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     let mut cores = mesh.chip(0).unwrap().plan().cores().iter();
     let core = cores.find(|core| core.kind == CoreKind::Tensix).unwrap().coord;

@@ -88,7 +88,7 @@ impl BareChip {
     /// Creates a chip without harvesting.
     pub(super) fn new(arch: Arch) -> Self {
         let plan = Floorplan::new(arch, &[], 0).unwrap();
-        let modes = KernelModes { cycle_budget: 0, ..KernelModes::PLAIN };
+        let modes = KernelModes { cycle_limit: 0, ..KernelModes::PLAIN };
         let facts = ChipFacts {
             chip_id: 0,
             arch,

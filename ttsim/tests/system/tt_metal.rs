@@ -37,7 +37,7 @@ fn every_precompiled_set_boots_and_takes_two_empty_launches() {
         let set = Arc::new(FirmwareSet::open(&folder).unwrap());
         let Some(at) = libraries.iter().position(|(arch, _)| *arch == set.arch()) else { continue };
         let (arch, library) = &libraries[at];
-        let config = config(*arch, 1).with_firmware(&set).with_cycle_budget(20_000);
+        let config = config(*arch, 1).with_firmware(&set).with_cycle_limit(20_000);
         let mut mesh = TtsimMesh::start(&config, child(), library).unwrap();
         let mut random = Stream::new(7, &[]);
         let garbage: Vec<u32> = (0..0x1_0000).map(|_| (random.next_u64() >> 32) as u32).collect();
