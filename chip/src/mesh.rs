@@ -7,7 +7,7 @@ use crate::{
     rails::{NamedRange, Rails, RangeUse, Refusal, Writes},
 };
 use reader::{
-    architecture::{Arch, floorplan::CorePlace},
+    architecture::{Arch, WALL_CLOCK_LOW, floorplan::CorePlace},
     firmware_elf::profiler::ProfilerMemory,
     mesh::{
         AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
@@ -417,10 +417,6 @@ fn announced_region(
 
 const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 
-/// Address of the low word of a tile's wall clock. The high word is at the next address.
-///
-/// # Compatibility
-/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`; the address is the same on both architectures and
-/// on Ethernet tiles. Reading it changes nothing; TT-Metal's own firmware reads it all the time.
-pub const WALL_CLOCK: u64 = 0xFFB1_21F0;
+/// Address of a tile's wall clock: the low word, then the high word.
+pub const WALL_CLOCK: u64 = WALL_CLOCK_LOW as u64;
 const WALL_CLOCK_BYTES: u64 = 8;

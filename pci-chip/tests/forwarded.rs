@@ -7,6 +7,7 @@
 
 use chip::{
     access::{ChipAccess as _, NocTile},
+    mesh::WALL_CLOCK,
     shared::SharedChip,
 };
 use kprof_chip::{
@@ -18,8 +19,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-
-const WALL_CLOCK: u64 = 0xFFB1_21F0;
 
 /// A window of BAR 0, and tiles in the coordinates of host and guests.
 ///

@@ -14,7 +14,7 @@ use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, Memory, Mesh, Noc0Coord,
     WordRange,
 };
-use sim::arch::{Arch, translation::Translation};
+use sim::arch::{Arch, WALL_CLOCK_HIGH, WALL_CLOCK_LOW, translation::Translation};
 
 /// Default number of clocks by which each host access advances the chip.
 pub const ACCESS_CLOCKS: u32 = 100;
@@ -108,8 +108,8 @@ impl Device for TtsimDevice {
         let read = self.simulator.advance(self.access_clocks).and_then(|()| {
             // The chip does not advance between the two reads.
             let (low, high) = halves.split_at_mut(1);
-            self.simulator.read_words(tile(core), WALL_CLOCK_LOW, low)?;
-            self.simulator.read_words(tile(core), WALL_CLOCK_HIGH, high)
+            self.simulator.read_words(tile(core), WALL_CLOCK_LOW.into(), low)?;
+            self.simulator.read_words(tile(core), WALL_CLOCK_HIGH.into(), high)
         });
         read.map_err(|error| self.lost(&error))?;
         Ok(u64::from(halves[0]) | u64::from(halves[1]) << 32)
@@ -150,6 +150,3 @@ fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
     let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;
     Some((tile(Noc0Coord { x, y }), facts.bank_offset(bank)))
 }
-
-const WALL_CLOCK_LOW: u64 = 0xFFB1_21F0;
-const WALL_CLOCK_HIGH: u64 = 0xFFB1_21F4;

@@ -2,10 +2,10 @@
 //! run until the host stops them.
 
 use crate::{
-    runner::{POLL_CLOCKS, RESET_ALL, SOFT_RESET, TtsimMesh},
+    runner::{POLL_CLOCKS, RESET_ALL, TtsimMesh},
     simulator::TtsimError,
 };
-use sim::program::CoreUse;
+use sim::{arch::SOFT_RESET, program::CoreUse};
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
@@ -45,7 +45,7 @@ impl TtsimMesh {
             let reason = format!("there is no relay {relay}");
             return Err(TtsimError::Unsupported { reason });
         };
-        self.device.simulator.write_words(tile, SOFT_RESET, &[RESET_ALL])
+        self.device.simulator.write_words(tile, SOFT_RESET.into(), &[RESET_ALL])
     }
 }
 

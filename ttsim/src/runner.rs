@@ -9,7 +9,7 @@ use crate::{
 };
 use reader::mesh::{Device, DeviceDescription, Mesh, Noc0Coord};
 use sim::{
-    arch::{Arch, floorplan::CorePlace},
+    arch::{Arch, SOFT_RESET, floorplan::CorePlace},
     chip::ChipFacts,
     config::{ChipConfig, MeshConfig, RelaySink},
     machine::core_code::CoreCode,
@@ -300,11 +300,11 @@ impl TtsimMesh {
             if core.code.is_empty() {
                 return Err(unsupported("this build has no object code for the RISCs"));
             }
-            simulator.write_words(core.tile, SOFT_RESET, &[RESET_ALL])?;
+            simulator.write_words(core.tile, SOFT_RESET.into(), &[RESET_ALL])?;
             for (address, words) in core.code.boot_writes() {
                 simulator.write_words(core.tile, address.into(), &words)?;
             }
-            simulator.write_words(core.tile, SOFT_RESET, &[RESET_ALL_BUT_BRISC])?;
+            simulator.write_words(core.tile, SOFT_RESET.into(), &[RESET_ALL_BUT_BRISC])?;
             core.has_booted = true;
         }
         if new.is_empty() {
@@ -425,7 +425,6 @@ pub fn zone_texts() -> Vec<String> {
     sim::machine::images::zones("kernels")
 }
 
-pub(crate) const SOFT_RESET: u64 = 0xFFB1_21B0;
 /// Reset bits of BRISC, the TRISCs and NCRISC.
 pub(crate) const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;

@@ -14,18 +14,23 @@ pub struct ZoneRole(u16);
 impl ZoneRole {
     const FIRMWARE: u16 = 1;
     const KERNEL: u16 = 2;
-    /// Substrings of the names of kernel zones, each with its bit in the role.
-    const KERNELS: [(&'static str, u16); 5] = [
-        ("BRISC-KERNEL", 4),
-        ("NCRISC-KERNEL", 8),
-        ("TRISC-KERNEL", 16),
-        ("ERISC-KERNEL", 32),
-        ("DM-KERNEL", 128),
-    ];
-    const DATA_MOVEMENT: u16 = 4 | 8 | 32 | 128;
+    const BRISC: u16 = 4;
+    const NCRISC: u16 = 8;
+    const TRISC: u16 = 16;
+    const ERISC: u16 = 32;
     const SHARED_PUSH: u16 = 64;
+    const QUASAR_MOVER: u16 = 128;
     const DISPATCH: u16 = 256;
     const STALL: u16 = 512;
+    const DATA_MOVEMENT: u16 = Self::BRISC | Self::NCRISC | Self::ERISC | Self::QUASAR_MOVER;
+    /// Substrings of the names of kernel zones, each with its bit in the role.
+    const KERNELS: [(&'static str, u16); 5] = [
+        ("BRISC-KERNEL", Self::BRISC),
+        ("NCRISC-KERNEL", Self::NCRISC),
+        ("TRISC-KERNEL", Self::TRISC),
+        ("ERISC-KERNEL", Self::ERISC),
+        ("DM-KERNEL", Self::QUASAR_MOVER),
+    ];
     /// Substrings by which the zones of dispatch kernels are recognized.
     const DISPATCH_PARTS: [&'static str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 
@@ -118,13 +123,13 @@ impl ZoneRole {
     #[must_use]
     pub const fn is_kernel_of(self, risc: Risc) -> bool {
         let bit = match risc {
-            Risc::Brisc => 4,
-            Risc::Ncrisc => 8,
-            Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => 16,
-            Risc::Erisc => 32,
+            Risc::Brisc => Self::BRISC,
+            Risc::Ncrisc => Self::NCRISC,
+            Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => Self::TRISC,
+            Risc::Erisc => Self::ERISC,
             Risc::TensixAggregate => 0,
-            quasar if quasar.moves_data() => 128,
-            _ => 16,
+            quasar if quasar.moves_data() => Self::QUASAR_MOVER,
+            _ => Self::TRISC,
         };
         self.0 & bit != 0
     }

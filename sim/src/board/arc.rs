@@ -5,6 +5,7 @@
 //! `blackhole_arc_telemetry_reader.cpp` (address and tags of the telemetry table), and the message
 //! queues of `arc_messenger`.
 
+use super::put_register;
 use crate::{
     arch::{Arch, TileCoord},
     sparse_memory::SparseMemory,
@@ -115,7 +116,10 @@ impl ArcTile {
 
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         if self.arch == Arch::WormholeB0 && (NIU..NIU + 0x2_0000).contains(&address) {
-            return put(bytes, self.interface(address & 0xFFFF, address >= NIU + 0x1_0000));
+            return put_register(
+                bytes,
+                self.interface(address & 0xFFFF, address >= NIU + 0x1_0000),
+            );
         }
         let offset = self.offset(address);
         match offset {
@@ -123,10 +127,11 @@ impl ArcTile {
                 self.memory.read(offset - MEMORY_FIRST, bytes);
                 Ok(())
             }
-            RESET_UNIT..RESET_UNIT_END => {
-                put(bytes, self.registers.get(&(offset - RESET_UNIT)).copied().unwrap_or(0))
-            }
-            NIU_0..NIU_END => put(bytes, self.interface(offset & 0x7FFF, offset >= NIU_1)),
+            RESET_UNIT..RESET_UNIT_END => put_register(
+                bytes,
+                self.registers.get(&(offset - RESET_UNIT)).copied().unwrap_or(0),
+            ),
+            NIU_0..NIU_END => put_register(bytes, self.interface(offset & 0x7FFF, offset >= NIU_1)),
             _ => Err(format!("the ARC tile has nothing at {address:#x}, which was to be read")),
         }
     }
@@ -222,14 +227,6 @@ impl ArcTile {
 
 fn scratch(index: u64) -> u64 {
     u64::from(SCRATCH) + 4 * index
-}
-
-/// Copies the first bytes of a register's value into the buffer of a read of up to four bytes.
-fn put(bytes: &mut [u8], word: u32) -> Result<(), String> {
-    let word = word.to_le_bytes();
-    let source = word.get(..bytes.len()).ok_or("a register of the ARC tile is read by words")?;
-    bytes.copy_from_slice(source);
-    Ok(())
 }
 
 const CROSSBAR: u64 = 0x8_0000_0000;

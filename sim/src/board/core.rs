@@ -6,7 +6,7 @@ use super::{
     truth::{StampedStore, StoreWatch},
 };
 use crate::{
-    arch::{Arch, TileCoord, floorplan::CorePlace},
+    arch::{Arch, SOFT_RESET, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
     machine::{
         Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
@@ -171,7 +171,7 @@ impl BoardCore {
             Content::Request {
                 payload: Payload::Bytes { address, .. } | Payload::Masked { address, .. },
                 ..
-            } if *address == SOFT_RESET => self.riscs.follow_resets(cycle),
+            } if *address == u64::from(SOFT_RESET) => self.riscs.follow_resets(cycle),
             _ => {}
         }
         self.is_touched = true;
@@ -325,9 +325,3 @@ impl Window<'_> {
         ));
     }
 }
-
-/// Address of the register that holds the tile's RISCs in reset.
-///
-/// # Compatibility
-/// tt-isa-documentation, `TensixTile/SoftReset.md`.
-const SOFT_RESET: u64 = 0xFFB1_21B0;

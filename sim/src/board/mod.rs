@@ -363,3 +363,11 @@ impl Board {
         pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
     }
 }
+
+/// Copies the first bytes of a register's value into the buffer of a read of up to four bytes.
+fn put_register(bytes: &mut [u8], value: u32) -> Result<(), String> {
+    let value = value.to_le_bytes();
+    let source = value.get(..bytes.len()).ok_or("a register is read by words")?;
+    bytes.copy_from_slice(source);
+    Ok(())
+}

@@ -6,7 +6,7 @@
 //! `docs/libttsim_api.md` of ttsim: BAR addresses, which a host reads from the configuration space.
 //! tt-umd: `tlb_data` and the DMA registers in BAR 2.
 
-use super::Board;
+use super::{Board, put_register};
 use crate::{
     arch::{Arch, TileCoord},
     chip::facts::{host_tile, host_window},
@@ -122,10 +122,10 @@ impl PciChip {
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         match self.place(address, bytes.len())? {
             Place::Window(target) => self.board.read(target.at, target.address, bytes),
-            Place::Arc(address) => self.board.read(self.arc(), address, bytes),
-            Place::Configuration(offset) => put(bytes, self.windows.get(&offset).copied()),
-            Place::Control(offset) => put(bytes, self.control.get(&offset).copied()),
-            Place::Interface(offset) => put(bytes, Some(interface(self.board.arch(), offset))),
+            Place::Arc(address) => self.board.arc.read(address, bytes),
+            Place::Configuration(offset) => put_register(bytes, value_at(&self.windows, offset)),
+            Place::Control(offset) => put_register(bytes, value_at(&self.control, offset)),
+            Place::Interface(offset) => put_register(bytes, interface(self.board.arch(), offset)),
         }
     }
 
@@ -141,7 +141,7 @@ impl PciChip {
             Place::Window(Target { at, start: Some(start), address }) => {
                 self.board.write_rectangle((start, at), address, bytes)
             }
-            Place::Arc(address) => self.board.write(self.arc(), address, bytes),
+            Place::Arc(address) => self.board.arc.write(address, bytes),
             Place::Configuration(offset) => {
                 for (index, word) in (0..).zip(words(bytes)?) {
                     self.windows.insert(offset + 4 * index, word);
@@ -155,13 +155,6 @@ impl PciChip {
                 Ok(())
             }
             Place::Interface(_) => Err(format!("{address:#x} cannot be written")),
-        }
-    }
-
-    fn arc(&self) -> (u16, u16) {
-        match self.board.arch() {
-            Arch::WormholeB0 => (0, 10),
-            Arch::Blackhole => (8, 0),
         }
     }
 
@@ -205,9 +198,7 @@ impl PciChip {
     }
 
     fn window_words<const N: usize>(&self, offset: u64) -> [u64; N] {
-        std::array::from_fn(|index| {
-            u64::from(self.windows.get(&(offset + 4 * index as u64)).copied().unwrap_or(0))
-        })
+        std::array::from_fn(|index| value_at(&self.windows, offset + 4 * index as u64).into())
     }
 
     /// Returns the target of an offset in BAR 0, which has windows of 1, 2 and 16 MiB in this
@@ -264,7 +255,7 @@ impl PciChip {
     }
 
     fn register(&self, offset: u64) -> u64 {
-        u64::from(self.control.get(&offset).copied().unwrap_or(0))
+        value_at(&self.control, offset).into()
     }
 
     fn outbound_regions(&self, first: u64) -> Vec<OutboundRegion> {
@@ -339,17 +330,15 @@ enum Place {
     Interface(u64),
 }
 
+/// Returns the value of a register; 0 if it was never written.
+fn value_at(registers: &HashMap<u64, u32>, offset: u64) -> u32 {
+    registers.get(&offset).copied().unwrap_or(0)
+}
+
 /// Splits a word into two six-bit coordinates.
 fn split(word: u64) -> (u16, u16) {
     let [x, y] = [0, 6].map(|shift| u16::try_from(word >> shift & 63).unwrap_or(0));
     (x, y)
-}
-
-fn put(bytes: &mut [u8], word: Option<u32>) -> Result<(), String> {
-    let word = word.unwrap_or(0).to_le_bytes();
-    let source = word.get(..bytes.len()).ok_or("a register is read by words")?;
-    bytes.copy_from_slice(source);
-    Ok(())
 }
 
 fn words(bytes: &[u8]) -> Result<impl Iterator<Item = u32> + '_, String> {

@@ -17,6 +17,7 @@ use crate::{
     host_memory::HOST_MEMORY_BYTES,
     machine::coordinates::{bank_coordinates, bank_offset, own_coordinates},
     program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
+    riscv::narrow,
 };
 use std::{borrow::Cow, sync::Arc};
 use wire::{
@@ -60,7 +61,7 @@ impl Relays {
             .map(|(index, gatherer)| {
                 let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
                 let producers: Vec<TileCoord> = dealt.copied().collect();
-                let ring = Ring::new(chip, config, term * low(gatherers.len() as u64) + index)?;
+                let ring = Ring::new(chip, config, term * narrow(gatherers.len() as u64) + index)?;
                 let words = setup_words(chip, (term, ring), *gatherer, config, &producers);
                 Ok((*gatherer, words))
             })
@@ -197,16 +198,16 @@ fn setup_words(
     };
     let mut words = vec![0; setup::LIST];
     for (word, value) in [
-        (setup::CONTROL, low(control)),
-        (setup::PRODUCER_CONTROL, low(control)),
+        (setup::CONTROL, narrow(control)),
+        (setup::PRODUCER_CONTROL, narrow(control)),
         (setup::BUFFERS, BUFFERS + gatherer * BUFFERS_STEP),
         (setup::SINK_TILE, tile),
-        (setup::SINK_ADDRESS, low(noc_address & 0xFFFF_FFFF)),
-        (setup::SINK_ADDRESS_HIGH, low(noc_address >> 32)),
+        (setup::SINK_ADDRESS, narrow(noc_address & 0xFFFF_FFFF)),
+        (setup::SINK_ADDRESS_HIGH, narrow(noc_address >> 32)),
         (setup::BANK, ring.bank),
-        (setup::RING_ADDRESS, low(ring.address)),
+        (setup::RING_ADDRESS, narrow(ring.address)),
         (setup::RING_BYTES, config.relay_ring_bytes),
-        (setup::PRODUCERS, low(producers.len() as u64)),
+        (setup::PRODUCERS, narrow(producers.len() as u64)),
         (setup::GATHERER, gatherer),
         (setup::OWN_TILE, tile_of(relay)),
         (setup::TERM, term),
@@ -220,10 +221,6 @@ fn setup_words(
         words[first + setup::LABEL] = u32::from(producer.x) | u32::from(producer.y) << 16;
     }
     words
-}
-
-fn low(address: u64) -> u32 {
-    u32::try_from(address).unwrap_or(u32::MAX)
 }
 
 /// Location of a gatherer's ring: the bank (or the host's memory) and the address at which the host
@@ -278,7 +275,7 @@ impl Ring {
         let (x, y) = chip.translation.host(noc as usize, host_tile(chip.arch));
         let tile = tile_word(chip.arch, x.into(), y.into());
         match chip.arch {
-            Arch::WormholeB0 => (tile | low(address >> 32), address),
+            Arch::WormholeB0 => (tile | narrow(address >> 32), address),
             Arch::Blackhole => (tile, address),
         }
     }

@@ -1,7 +1,11 @@
 //! Effects of NoC requests on the tile at which they arrive.
 
-use super::{devices::Devices, request::FIRST_REGISTER};
-use crate::{chip::facts::ChipFacts, tile::Tile};
+use super::{devices::Devices, registers::WALL_CLOCK_LATCHED, request::FIRST_REGISTER};
+use crate::{
+    arch::{WALL_CLOCK_HIGH, WALL_CLOCK_LOW},
+    chip::facts::ChipFacts,
+    tile::Tile,
+};
 
 /// Operation that a NoC request performs at its target tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,14 +126,11 @@ fn load_register(
     address: u64,
     cycle: u64,
 ) -> u32 {
+    let Ok(address) = u32::try_from(address) else { return 0 };
     match address {
         WALL_CLOCK_LOW => tile.clock.read_low(cycle),
         WALL_CLOCK_HIGH => tile.clock.read_live_high(cycle),
         WALL_CLOCK_LATCHED => tile.clock.latched_high(),
-        _ => u32::try_from(address).map_or(0, |address| devices.remote_load(chip, address, cycle)),
+        _ => devices.remote_load(chip, address, cycle),
     }
 }
-
-const WALL_CLOCK_LOW: u64 = 0xFFB1_21F0;
-const WALL_CLOCK_HIGH: u64 = 0xFFB1_21F4;
-const WALL_CLOCK_LATCHED: u64 = 0xFFB1_21F8;

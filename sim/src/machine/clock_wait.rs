@@ -5,8 +5,11 @@
 //! only the last few are executed. For the skipped rounds, the hart and its pipeline are advanced
 //! by as many cycles as executing the rounds would have taken.
 
-use super::{registers::WALL_CLOCK_LOW, run::Run};
-use crate::riscv::{Code, LOCAL_RAM_BASE, Op, Pause, SINK, decode};
+use super::run::Run;
+use crate::{
+    arch::WALL_CLOCK_LOW,
+    riscv::{Code, LOCAL_RAM_BASE, Op, Pause, SINK, decode},
+};
 
 /// A loop that reads a word, subtracts a start value, and repeats while the difference is below a
 /// limit.

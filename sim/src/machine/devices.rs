@@ -7,12 +7,12 @@ use super::{
     niu::NocInterfaces,
     performance::{PerformanceCounters, Reading, Window},
     queues::{Queues, member},
-    registers::{Effect, Found, Registers, TileKind, WALL_CLOCK_LOW},
+    registers::{Effect, Found, Registers, TileKind},
     request::Request,
     tile_watch::TileWatch,
 };
 use crate::{
-    arch::{Arch, floorplan::CorePlace},
+    arch::{Arch, WALL_CLOCK_LOW, floorplan::CorePlace},
     chip::facts::ChipFacts,
     riscv::{NocRead, Refusal},
 };
@@ -131,7 +131,7 @@ impl Devices {
                 clock.is_some_and(|found| found.block.reach.has_risc(risc))
             }),
             noc: NocInterfaces::new(chip, place),
-            soft_reset: SOFT_RESET_ALL,
+            soft_reset: ALL_RESET_BITS,
             reset_addresses: [0; RISCS_PER_CORE],
             trisc_reset_override: 0,
             ncrisc_reset_override: 0,
@@ -158,8 +158,8 @@ impl Devices {
     /// Returns true if the RISC is held in reset.
     pub(crate) fn is_in_reset(&self, risc_index: usize) -> bool {
         let bit = match self.kind {
-            TileKind::Tensix => SOFT_RESET[risc_index],
-            TileKind::Ethernet => SOFT_RESET[0] << risc_index,
+            TileKind::Tensix => RESET_BITS[risc_index],
+            TileKind::Ethernet => RESET_BITS[0] << risc_index,
         };
         self.soft_reset & bit != 0
     }
@@ -506,10 +506,11 @@ const fn config_word(address: u32) -> usize {
 const BEGINS: u32 = mailbox::stage::BEGINS as u32;
 const ENDED: u32 = mailbox::stage::ENDED as u32;
 
-const SOFT_RESET: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
-const SOFT_RESET_ALL: u32 = 0x4_7800;
+/// Reset bits of the RISCs in the register `SOFT_RESET`.
+const RESET_BITS: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
+const ALL_RESET_BITS: u32 = 0x4_7800;
 /// Reset bits of all RISCs except BRISC.
-pub(super) const SOFT_RESET_OF_SUBORDINATES: u32 = SOFT_RESET_ALL & !SOFT_RESET[0];
+pub(super) const SUBORDINATE_RESET_BITS: u32 = ALL_RESET_BITS & !RESET_BITS[0];
 /// Default entry addresses of the RISCs.
 const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
 const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;

@@ -214,8 +214,8 @@ impl Image {
             symbols: file
                 .symbols()
                 .filter_map(|symbol| {
-                    let size_bytes = low_word(symbol.size());
-                    let place = Symbol { address: low_word(symbol.address()), size_bytes };
+                    let size_bytes = riscv::narrow(symbol.size());
+                    let place = Symbol { address: riscv::narrow(symbol.address()), size_bytes };
                     symbol.name().ok().map(|name| (name, place))
                 })
                 .collect(),
@@ -244,8 +244,9 @@ impl Image {
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
-        let ends =
-            loaded.clone().map(|segment| segment.address + low_word(segment.bytes.len() as u64));
+        let ends = loaded
+            .clone()
+            .map(|segment| segment.address + riscv::narrow(segment.bytes.len() as u64));
         (loaded.map(|segment| segment.address).min().unwrap_or(0), ends.max().unwrap_or(0))
     }
 }
@@ -255,11 +256,6 @@ pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
     let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
     let texts = bytes.split(|&byte| byte == 0).filter(|text| !text.is_empty());
     texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
-}
-
-/// Converts an address or size in these files, which has at most 32 bits.
-fn low_word(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 #[cfg(compiled_object_code)]

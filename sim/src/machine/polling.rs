@@ -6,9 +6,11 @@
 
 use super::{
     bus::Station,
+    registers::WALL_CLOCK_LATCHED,
     riscs::{Riscs, TileHart, Turn},
 };
 use crate::{
+    arch::WALL_CLOCK_LOW,
     riscv::{Code, Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, decode, decode_bits},
     tile::Tile,
 };
@@ -38,7 +40,7 @@ impl Watched {
         match access {
             Access::None | Access::Store => {}
             // The clock registers change by themselves.
-            Access::LoadRegister(0xFFB1_21F0..=0xFFB1_21F8) => return None,
+            Access::LoadRegister(WALL_CLOCK_LOW..=WALL_CLOCK_LATCHED) => return None,
             Access::LoadRegister(_) => self.has_registers = true,
             Access::LoadL1(address) => {
                 let word = (address & !3, tile.load(u64::from(address & !3)));

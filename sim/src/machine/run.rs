@@ -4,7 +4,7 @@ use super::{
     ExecutionFailure, FailureReason, Machine, TURN_CYCLES,
     core_code::{RiscCode, Write},
     devices,
-    devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
+    devices::{SUBORDINATE_RESET_BITS, Signals},
     mailbox,
     polling::PollRules,
     riscs::{HartState, byte},
@@ -192,7 +192,7 @@ impl Run<'_> {
         let Machine { code, riscs, .. } = &mut *self.machine;
         let Stage { chip, tile, .. } = &mut *self.stage;
         riscs.devices = devices(code, chip, tile.place);
-        riscs.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+        riscs.devices.soft_reset = SUBORDINATE_RESET_BITS;
         tile.l1.keep(riscs.devices.code.end.into());
         for (address, words) in code.boot_writes() {
             tile.l1.write_words(address.into(), &words);

@@ -57,3 +57,8 @@ pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};
 pub(crate) use timing::noc_reads::NocRead;
 pub use trap::{Pause, Trap, TrapKind};
+
+/// Converts an address or size of a RISC's memory, which has at most 32 bits.
+pub(crate) fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}

@@ -6,13 +6,13 @@
 
 use super::{
     HostWrite,
-    firmware::{FirmwareSet, Mailboxes, narrow},
+    firmware::{FirmwareSet, Mailboxes},
 };
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     machine::coordinates::{bank_coordinates, bank_offset},
-    riscv::LOCAL_RAM_BASE,
+    riscv::{LOCAL_RAM_BASE, narrow},
 };
 use reader::firmware_elf::debug_info::Part;
 use wire::CoreKind;

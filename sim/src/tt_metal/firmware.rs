@@ -4,7 +4,7 @@
 use crate::{
     arch::Arch,
     machine::images,
-    riscv::{Image, ImageError},
+    riscv::{Image, ImageError, narrow},
 };
 use reader::firmware_elf::{
     debug_info::{DebugInfo, DebugInfoError, Part},
@@ -313,9 +313,4 @@ const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
 
 fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {
     info.argument(function, parameter).map(narrow)
-}
-
-/// Converts an address or constant from these files, which has at most 32 bits.
-pub(super) fn narrow(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
 }

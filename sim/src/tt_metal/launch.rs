@@ -12,6 +12,7 @@ use super::{
 use crate::{
     kernel::file::{KernelFile, KernelFileError},
     program::{KernelContext, Launch},
+    riscv::narrow,
 };
 use reader::firmware_elf::debug_info::Part;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
@@ -71,7 +72,7 @@ impl FirmwareSet {
             put(&mut message, part, NO_OFFSET);
         }
         let args: Vec<u8> = launch.args.iter().flat_map(|arg| arg.to_le_bytes()).collect();
-        let mut next = (base + narrow(args.len())).next_multiple_of(ALIGN_BYTES);
+        let mut next = (base + narrow(args.len() as u64)).next_multiple_of(ALIGN_BYTES);
         if !args.is_empty() {
             writes.push(HostWrite { address: base, bytes: args });
         }
@@ -81,7 +82,7 @@ impl FirmwareSet {
             let is_linked_here = (next..self.l1_end()).contains(&kernel.text_address());
             let place = if is_linked_here { kernel.text_address() } else { next };
             let bytes = kernel.loaded_at(place)?;
-            let size_bytes = narrow(bytes.len());
+            let size_bytes = narrow(bytes.len() as u64);
             enables |= 1 << index;
             put(&mut message, parts.text_offsets[index], place - base);
             if index == NCRISC {
@@ -149,10 +150,6 @@ fn put_words(bytes: &mut [u8], part: Part, value: u32) {
     for offset in (part.offset..part.offset + part.size_bytes).step_by(4) {
         put(bytes, Part { offset, size_bytes: 4 }, value);
     }
-}
-
-fn narrow(size: usize) -> u32 {
-    u32::try_from(size).unwrap_or(u32::MAX)
 }
 
 const ALIGN_BYTES: u32 = 16;

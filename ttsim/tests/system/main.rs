@@ -11,6 +11,8 @@
 mod accounting;
 mod cells;
 mod live;
+#[path = "../../../sim/tests/tt_metal/package.rs"]
+mod package;
 mod refusals;
 mod relays;
 mod scripts;

@@ -1,6 +1,9 @@
 //! tt-metal's own precompiled firmware from its package `ttnn`, on ttsim.
 
-use crate::support::{child, config, libraries};
+use crate::{
+    package::sets,
+    support::{child, config, libraries},
+};
 use reader::mesh::{Mesh, Noc0Coord};
 use sim::{
     arch::TileCoord,
@@ -8,32 +11,17 @@ use sim::{
     random::Stream,
     tt_metal::firmware::FirmwareSet,
 };
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 use ttsim::TtsimMesh;
-
-/// Returns the folders of the precompiled sets; prints one line if the package is missing.
-fn sets() -> Vec<PathBuf> {
-    let Some(package) = env::var_os("KPROF_TTNN") else {
-        eprintln!("skipped: KPROF_TTNN names no folder of the package ttnn");
-        return Vec::new();
-    };
-    let folder = PathBuf::from(package).join("tt_metal/pre-compiled");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-    let mut sets: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    sets.retain(|path| path.is_dir());
-    sets.sort();
-    assert!(!sets.is_empty(), "{folder:?} has no firmware");
-    sets
-}
 
 /// Tests every set of the package, on a core with random data in its memory.
 #[test]
 fn every_precompiled_set_boots_and_takes_two_empty_launches() {
     let libraries = libraries();
-    let sets = if libraries.is_empty() { Vec::new() } else { sets() };
+    let sets = if libraries.is_empty() { None } else { sets() };
     let core = TileCoord { x: 2, y: 3 };
     let mut booted = [0; 2];
-    for folder in sets {
+    for folder in sets.unwrap_or_default() {
         let set = Arc::new(FirmwareSet::open(&folder).unwrap());
         let Some(at) = libraries.iter().position(|(arch, _)| *arch == set.arch()) else { continue };
         let (arch, library) = &libraries[at];

@@ -19,6 +19,20 @@ pub use crate::mesh::Noc0Coord as TileCoord;
 
 use wire::CoreKind;
 
+/// Address of the low word of a tile's wall clock, on both architectures and on Ethernet tiles.
+///
+/// # Compatibility
+/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`. Reading it changes only the latched high word;
+/// TT-Metal's own firmware reads it all the time.
+pub const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
+/// Address of the current high word of a tile's wall clock.
+pub const WALL_CLOCK_HIGH: u32 = WALL_CLOCK_LOW + 4;
+/// Address of the register that holds a tile's RISCs in reset.
+///
+/// # Compatibility
+/// tt-isa-documentation, `TensixTile/SoftReset.md`.
+pub const SOFT_RESET: u32 = 0xFFB1_21B0;
+
 /// A family of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arch {

@@ -11,7 +11,7 @@ use crate::{
 use wire::{Header, PacketKind, marker::EMPTY_HEADER, vector};
 
 /// Alignment of writes to a lane, in words.
-const PUSH_ALIGNMENT: u64 = 4;
+const PUSH_ALIGN_WORDS: u64 = vector::PUSH_ALIGN_WORDS as u64;
 
 impl LaneDecoder<'_> {
     /// Collects the data records before the first run of `words`, and skips padding. Returns the
@@ -170,7 +170,7 @@ impl LaneDecoder<'_> {
     /// damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
-        if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
+        if !self.position(index).is_multiple_of(PUSH_ALIGN_WORDS)
             || !self.is_older_than_run(words, index)
         {
             return None;
@@ -215,7 +215,7 @@ impl LaneDecoder<'_> {
         if self.context.lane_generation.is_none() {
             return self.lose_markers(LossCause::Damaged, word_count / 2);
         }
-        if self.position(index).is_multiple_of(PUSH_ALIGNMENT) {
+        if self.position(index).is_multiple_of(PUSH_ALIGN_WORDS) {
             return self.lose_runs(LossCause::Damaged, word_count);
         }
         self.runs.has_gap = true;

@@ -2,7 +2,7 @@
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
-    session::Session,
+    session::{Session, word_address},
 };
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
@@ -119,7 +119,8 @@ pub(super) fn read_range(
     while first < range.len() {
         let end = range.len().min(first.saturating_add(PIECE_WORDS));
         memory.resize(memory.len().max(end), 0);
-        let address = address_of(lane, u64::from(range.start).saturating_add(first as u64));
+        let address =
+            word_address(lane.address, u64::from(range.start).saturating_add(first as u64));
         let piece = memory.get_mut(first..end).unwrap_or_default();
         if let Err(error) = session.read_dram(lane.bank, address, piece) {
             let position = (range.start as usize).saturating_add(first);
@@ -134,21 +135,16 @@ pub(super) fn read_range(
 
 /// Returns the address of the first unread word of a lane with a single unread part.
 fn first_address(lane: &LaneRead) -> u64 {
-    address_of(lane, only_range(lane).start.into())
+    word_address(lane.address, only_range(lane).start.into())
 }
 
 /// Returns the address after the unread words of a lane with a single unread part.
 fn end_address(lane: &LaneRead) -> u64 {
-    address_of(lane, only_range(lane).end.into())
+    word_address(lane.address, only_range(lane).end.into())
 }
 
 /// Returns the unread words of a lane with a single unread part.
 fn only_range(lane: &LaneRead) -> Range<u32> {
     let [older, newer] = lane.unread_ranges();
     if older.is_empty() { newer } else { older }
-}
-
-/// Returns the byte address of a lane's word; saturates, since captures may contain any address.
-const fn address_of(lane: &LaneRead, word: u64) -> u64 {
-    lane.address.saturating_add(word.saturating_mul(4))
 }

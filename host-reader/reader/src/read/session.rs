@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
         words: &mut [u32],
     ) -> Result<(), AccessError> {
         self.words_read = self.words_read.saturating_add(words.len() as u64);
-        self.device.read_l1(core.noc0, address_of(core.control_address, first), words)
+        self.device.read_l1(core.noc0, word_address(core.control_address, first as u64), words)
     }
 
     /// Reads words of a RISC's L1 vector.
@@ -68,7 +68,7 @@ impl<'a> Session<'a> {
     ) -> Result<(), AccessError> {
         self.words_read = self.words_read.saturating_add(words.len() as u64);
         let word = risc_index.saturating_mul(vector::VECTOR_WORDS).saturating_add(first);
-        self.device.read_l1(core.noc0, address_of(core.vector_address, word), words)
+        self.device.read_l1(core.noc0, word_address(core.vector_address, word as u64), words)
     }
 
     /// Reads the rings of a core and the control vector of another core, at the same time if the
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
         first: usize,
         words: &[u32],
     ) -> bool {
-        let address = address_of(core.control_address, first);
+        let address = word_address(core.control_address, first as u64);
         let result = self.device.write_l1(core.noc0, address, words);
         if let Err(error) = &result {
             let core = core.noc0;
@@ -235,7 +235,7 @@ impl<'a> Session<'a> {
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 const FIRST_OPTIONAL_WORDS: u32 = vector::FIRST_OPTIONAL as u32;
 
-/// Returns the byte address of a word; saturates, since captures may contain any address.
-const fn address_of(start: u64, word: usize) -> u64 {
-    start.saturating_add((word as u64).saturating_mul(4))
+/// Returns the byte address of a word of the memory at `start`; saturates, since captures may contain any address.
+pub(super) const fn word_address(start: u64, word: u64) -> u64 {
+    start.saturating_add(word.saturating_mul(4))
 }

@@ -59,11 +59,6 @@ impl LaneAssembly {
         }
     }
 
-    /// Returns the number of the launch to which the next records belong, if known.
-    pub(crate) fn launch_number(&self) -> Option<u16> {
-        self.launch.map(|launch| launch.number)
-    }
-
     /// Returns the lane's identity.
     pub(crate) const fn id(&self) -> LaneId {
         self.id

@@ -9,7 +9,7 @@ use wire::{
 /// Number of possible values of the low 32 bits of a time.
 const LOW_RANGE: u64 = 1 << 32;
 /// Number of possible values of the 48-bit time in a launch cell.
-const TOLD_RANGE: u64 = 1 << 48;
+const LAUNCH_TIME_RANGE: u64 = 1 << 48;
 
 /// The words of one cell.
 pub type CellWords = [u32; wire::stream::CELL_WORDS];
@@ -389,7 +389,8 @@ impl<'a> Pieces<'a> {
             Code::SKIPPED => StreamRecord::Skipped(cell.value),
             Code::LAUNCH => {
                 let told = LaunchCell::from_cell(bits(cells, 1));
-                let time = self.told_time(Cycles::from_words(told.time_high.into(), cell.value).0);
+                let time =
+                    self.launch_time(Cycles::from_words(told.time_high.into(), cell.value).0);
                 self.reader.last = Some(time);
                 StreamRecord::Launch { number: cell.field(), time, cell: told }
             }
@@ -419,14 +420,14 @@ impl<'a> Pieces<'a> {
     ///
     /// The device reads the two words of its clock one after the other. The high word may therefore
     /// have been read after a wrap of the low word. The time is then later than the tile's clock.
-    fn told_time(&self, told: u64) -> u64 {
+    fn launch_time(&self, told: u64) -> u64 {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {
                 let latest = read_at.saturating_add(LOW_RANGE);
-                let time = last_time_before(latest, told, TOLD_RANGE).unwrap_or(told);
+                let time = last_time_before(latest, told, LAUNCH_TIME_RANGE).unwrap_or(told);
                 if time > read_at { time.saturating_sub(LOW_RANGE) } else { time }
             }
-            (None, Some(last)) => next_time(last, told, TOLD_RANGE),
+            (None, Some(last)) => next_time(last, told, LAUNCH_TIME_RANGE),
             (None, None) => told,
         }
     }

@@ -8,11 +8,11 @@ mod common;
 mod wormhole;
 
 use super::performance::{BankIndex, BankRegister};
-use crate::arch::Arch;
+use crate::arch::{Arch, WALL_CLOCK_HIGH};
 use std::sync::OnceLock;
 
-/// Address of the low word of the wall clock, on both architectures.
-pub(crate) const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
+/// Address of the wall clock's high word at the last read of its low word.
+pub(super) const WALL_CLOCK_LATCHED: u32 = WALL_CLOCK_HIGH + 4;
 
 /// Set of users that can access a register: one bit per RISC of a Tensix tile, one for the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

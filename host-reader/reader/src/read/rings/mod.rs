@@ -421,7 +421,7 @@ impl Decoding<'_, '_> {
     /// Sets the launch of the first cells from the control words, if another reader has read the
     /// cell that announced the launch.
     fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
-        if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
+        if self.ring.read_count != 0 && self.ring.lane.launch().is_none() {
             // If the launch of the leading cells is unknown, the cells are kept without a program.
             self.unknown_cells(reading, read_at);
         }
@@ -433,7 +433,7 @@ impl Decoding<'_, '_> {
     /// Sets the launch and the time of the other cells if the control words contain them.
     fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> Option<usize> {
         let Some(told) = reading.told else { return Some(0) };
-        let is_same = self.ring.lane.launch_number() == Some(told.number)
+        let is_same = self.ring.lane.launch().is_some_and(|launch| launch.number == told.number)
             && self.ring.cells.has_time_high(told.time_high.into(), TOLD_RANGE);
         if is_same {
             return Some(0);
@@ -524,7 +524,7 @@ impl Decoding<'_, '_> {
         let totals = LossTotals::at_least_markers(cells as u64);
         // The damaged cells may have announced another launch. The program is only known if the
         // core's last launch is the current launch.
-        let current = self.ring.lane.launch_number();
+        let current = self.ring.lane.launch().map(|launch| launch.number);
         let launch = reading.launch.filter(|launch| current == Some(launch.number));
         self.lose(LossCause::Damaged, launch.map(|launch| launch.program), totals);
         self.lost_after = Some(self.ring.last_time);
