@@ -4,7 +4,7 @@
 
 use sim::{
     arch::Arch,
-    machine::images::Image,
+    machine::images::ParsedImage,
     riscv::{
         Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult,
         Width,
@@ -29,7 +29,7 @@ pub(crate) struct BareCore {
     hart: Hart,
     front: L1Front,
     tile: Tile<NocRegisters>,
-    image: &'static Image,
+    image: &'static ParsedImage,
 }
 
 /// Registers of a NoC and a clock; other registers keep the value stored in them.
@@ -41,7 +41,7 @@ struct NocRegisters {
 
 impl BareCore {
     /// Makes a core with a DRAM lane and the probes' code.
-    pub(crate) fn new(arch: Arch, image: &'static Image) -> Self {
+    pub(crate) fn new(arch: Arch, image: &'static ParsedImage) -> Self {
         let command_offset = match arch {
             Arch::WormholeB0 => 0x28,
             Arch::Blackhole => 0x40,

@@ -1,13 +1,13 @@
 //! Cost of one pass of a probe's loop.
 
 use crate::bare_core::BareCore;
-use sim::{arch::Arch, machine::images::Image};
+use sim::{arch::Arch, machine::images::ParsedImage};
 
 /// Numbers of passes of a short and a long loop. The cost of a pass follows from the difference.
 const PASSES: [u32; 2] = [8, 24];
 
 /// Returns instructions and cycles of one pass, without the loop itself.
-pub(crate) fn per_pass(arch: Arch, image: &'static Image, probe: &str) -> (f64, f64) {
+pub(crate) fn per_pass(arch: Arch, image: &'static ParsedImage, probe: &str) -> (f64, f64) {
     let slope = |name: &str| {
         let [short, long] = PASSES.map(|passes| {
             let mut core = BareCore::new(arch, image);

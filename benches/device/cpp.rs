@@ -6,7 +6,7 @@
 use crate::{bare_core::BareCore, compare, cost, listing, probes};
 use sim::{
     arch::Arch,
-    machine::{cpp_compiler_version, images::Image},
+    machine::{cpp_compiler_version, images::ParsedImage},
 };
 use std::fmt::Write as _;
 use wire::{
@@ -33,11 +33,11 @@ fn is_there() -> bool {
     cpp_compiler_version().is_some()
 }
 
-fn image(arch: Arch, part: &str) -> &'static Image {
+fn image(arch: Arch, part: &str) -> &'static ParsedImage {
     probes::find(arch, true, true, part)
 }
 
-fn disabled() -> &'static Image {
+fn disabled() -> &'static ParsedImage {
     probes::find(Arch::WormholeB0, false, false, "cpp_probes")
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Addresses are relative to the function, so that a listing changes only with its code.
 
-use sim::machine::images::Image;
+use sim::machine::images::ParsedImage;
 use std::fmt::Write as _;
 
 /// Returns the instruction words of a function.
-pub(crate) fn words(image: &Image, function: &str) -> Vec<u32> {
+pub(crate) fn words(image: &ParsedImage, function: &str) -> Vec<u32> {
     let symbol = image.symbol(function).unwrap_or_else(|| panic!("no function {function}"));
     let holds = |address: u32, length: usize| {
         address <= symbol.address && symbol.address - address < u32::try_from(length).expect("fits")
@@ -21,7 +21,7 @@ pub(crate) fn words(image: &Image, function: &str) -> Vec<u32> {
 }
 
 /// Returns the listing of a function.
-pub(crate) fn disassemble(image: &Image, function: &str) -> String {
+pub(crate) fn disassemble(image: &ParsedImage, function: &str) -> String {
     let mut listing = format!("{function}:\n");
     for (at, word) in (0..).step_by(4).zip(words(image, function)) {
         writeln!(listing, "{at:4x}  {}", instruction(word, at)).expect("strings take all");

@@ -14,7 +14,7 @@ mod probes;
 use bare_core::{BareCore, Cost};
 use sim::{
     arch::Arch,
-    machine::images::{self, Image, Selection},
+    machine::images::{self, ParsedImage, Selection},
 };
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -49,7 +49,7 @@ mod bar {
 /// Probes measured in a loop; they leave no zone open.
 const PROBES: [&str; 7] = ["zone", "data", "data_16b", "event", "noc_event", "sum", "kernel_zone"];
 
-fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
+fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static ParsedImage {
     let has_sums = is_enabled && part == "sums";
     probes::find(arch, has_sums, is_enabled, if part == "sums" { "probes" } else { part })
 }
@@ -59,7 +59,7 @@ fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
 /// If sums are not recorded, a sum zone compiles to nothing. The kernel zone is in the image with
 /// sums, because a second caller in the other image would change the inlining that `finish_of_five`
 /// measures.
-fn image_of(arch: Arch, probe: &str) -> &'static Image {
+fn image_of(arch: Arch, probe: &str) -> &'static ParsedImage {
     let part = if ["sum", "kernel_zone"].contains(&probe) { "sums" } else { "probes" };
     image(arch, true, part)
 }
@@ -70,7 +70,7 @@ fn cost_per_pass(arch: Arch, probe: &str) -> (f64, f64) {
 }
 
 /// Returns the bytes of one additional call site of a probe, without the measured code.
-fn site_bytes(image: &Image, probe: &str) -> u32 {
+fn site_bytes(image: &ParsedImage, probe: &str) -> u32 {
     let size = |name: &str| image.symbol(name).expect("call sites").size_bytes;
     let seven = |probe| size(&format!("{probe}_sites_8")) - size(&format!("{probe}_sites_1"));
     (seven(probe) - seven("nothing")).div_ceil(7)

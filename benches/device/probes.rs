@@ -1,6 +1,6 @@
 //! Images of the probes, linked by `build.rs`.
 
-use sim::{arch::Arch, machine::images::Image};
+use sim::{arch::Arch, machine::images::ParsedImage};
 use std::sync::OnceLock;
 
 /// A linked ELF in the list written by `build.rs`.
@@ -21,14 +21,14 @@ pub(crate) const fn are_there() -> bool {
     !EMBEDDED.is_empty()
 }
 
-fn parsed() -> &'static [Image] {
-    static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
+fn parsed() -> &'static [ParsedImage] {
+    static PARSED: OnceLock<Vec<ParsedImage>> = OnceLock::new();
     PARSED.get_or_init(|| {
-        EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf, embedded.digest)).collect()
+        EMBEDDED.iter().map(|embedded| ParsedImage::parse(embedded.elf, embedded.digest)).collect()
     })
 }
 
-fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static Image {
+fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static ParsedImage {
     let index = EMBEDDED.iter().position(is_wanted).expect("the build has every image");
     &parsed()[index]
 }
@@ -38,7 +38,12 @@ fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static Image {
 /// `part` is `probes`, or `probes-out-of-line` (only for Wormhole without sums). With a C++
 /// compiler there are also `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_addresses` and
 /// `cpp_probes_dispatch`. Without the profiler, only probes for Wormhole exist.
-pub(crate) fn find(arch: Arch, has_sums: bool, is_enabled: bool, part: &str) -> &'static Image {
+pub(crate) fn find(
+    arch: Arch,
+    has_sums: bool,
+    is_enabled: bool,
+    part: &str,
+) -> &'static ParsedImage {
     image(|image| {
         image.arch == arch.facts().name
             && (image.has_sums, image.is_enabled) == (has_sums, is_enabled)
@@ -47,6 +52,6 @@ pub(crate) fn find(arch: Arch, has_sums: bool, is_enabled: bool, part: &str) -> 
 }
 
 /// Returns the firmware of a processor without the profiler.
-pub(crate) fn firmware_without_profiler(processor: &str) -> &'static Image {
+pub(crate) fn firmware_without_profiler(processor: &str) -> &'static ParsedImage {
     image(|image| (image.part, image.processor) == ("firmware", processor))
 }

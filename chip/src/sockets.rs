@@ -84,7 +84,7 @@ mod tests {
             [path(format!("kprof-chip-1-{ended}")), path(format!("kprof-chip-{own}-{ended}"))];
         stale.iter().for_each(|path| closed(path));
 
-        let of_running_program = path(format!("kprof-chip-{ended}-{own}"));
+        let running_program = path(format!("kprof-chip-{ended}-{own}"));
         let others = [
             format!("kprof-chip-{ended}"),
             format!("kprof-chip-1-{ended}-1"),
@@ -94,7 +94,7 @@ mod tests {
             "kprof-chip-wormhole".to_owned(),
         ];
         let mut kept: Vec<PathBuf> = others.map(path).into();
-        kept.push(of_running_program);
+        kept.push(running_program);
         kept.iter().for_each(|path| closed(path));
         // A file, a link to a stale socket, and a socket with a server in another container.
         let file = path(format!("kprof-chip-2-{ended}"));

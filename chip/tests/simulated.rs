@@ -223,9 +223,10 @@ fn shipped_firmware_tells_the_places_of_a_chip_that_runs_it() {
     }
     assert_eq!(layouts.len(), 64);
     for arch in Arch::ALL {
-        let mut of_chip = layouts.iter().filter(|(of, _)| *of == arch).map(|(_, layout)| *layout);
-        let first = of_chip.next().unwrap();
-        assert!(of_chip.all(|layout| layout == first), "sets of one release agree");
+        let mut chip_layouts =
+            layouts.iter().filter(|(of, _)| *of == arch).map(|(_, layout)| *layout);
+        let first = chip_layouts.next().unwrap();
+        assert!(chip_layouts.all(|layout| layout == first), "sets of one release agree");
         let expected = match arch {
             Arch::WormholeB0 => [0xB10, 0x3_E520, 0x27D0],
             Arch::Blackhole => [0xBE0, 0xA10, 0xA10],

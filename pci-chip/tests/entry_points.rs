@@ -168,8 +168,8 @@ fn a_program_runs_its_stores_are_kept_and_its_stop_is_told() {
         let tile = if arch == "blackhole" { ["1", "2"] } else { ["1", "1"] };
         let found: Vec<_> =
             rows[1..].iter().map(|row| (row[..3].to_vec(), row[4], row[5])).collect();
-        let of_brisc = [tile[0], tile[1], "0"].to_vec();
-        let expected = [(of_brisc.clone(), "32768", "42"), (of_brisc, "32772", "43")];
+        let brisc_fields = [tile[0], tile[1], "0"].to_vec();
+        let expected = [(brisc_fields.clone(), "32768", "42"), (brisc_fields, "32772", "43")];
         assert_eq!(found, expected, "{arch}");
         let time = |row: &Vec<&str>| row[3].parse::<u64>().unwrap();
         assert!(time(&rows[2]) > time(&rows[1]), "{arch}: {text}");

@@ -5,9 +5,9 @@ use crate::dram::Dram;
 /// Size in bytes of the host's memory to which a chip can write: one huge page.
 pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 
-/// A write to the host's memory.
+/// A write to the host's memory, which the chip does not wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HostWrite {
+pub(crate) struct PostedWrite {
     /// Cycle of the chip at which the PCIe controller has received the write.
     pub(crate) received_cycle: u64,
     /// Cycle of the chip from which a read of the host's memory returns the words.
@@ -17,22 +17,22 @@ pub(crate) struct HostWrite {
     pub(crate) words: Vec<u32>,
 }
 
-/// The memory of one chip's host, in which writes may land out of order.
+/// The huge page of host memory that one chip can access; writes may land out of order.
 #[derive(Debug)]
-pub(crate) struct HostMemory {
+pub(crate) struct HostHugePage {
     memory: Dram,
-    in_flight: Vec<HostWrite>,
+    in_flight: Vec<PostedWrite>,
     /// Cycle of the chip at which the host last read from the chip over PCIe.
     read_cycle: u64,
 }
 
-impl HostMemory {
+impl HostHugePage {
     pub(crate) fn new() -> Self {
         Self { memory: Dram::new(1, HOST_MEMORY_BYTES), in_flight: Vec::new(), read_cycle: 0 }
     }
 
     /// Adds writes that will land later.
-    pub(crate) fn expect(&mut self, writes: impl Iterator<Item = HostWrite>) {
+    pub(crate) fn expect(&mut self, writes: impl Iterator<Item = PostedWrite>) {
         self.in_flight.extend(writes);
     }
 
@@ -50,7 +50,7 @@ impl HostMemory {
     #[must_use]
     pub(crate) fn read(&mut self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         let read_cycle = self.read_cycle;
-        let has_landed = |write: &mut HostWrite| {
+        let has_landed = |write: &mut PostedWrite| {
             write.landed_cycle <= chip_cycle || write.received_cycle <= read_cycle
         };
         for write in self.in_flight.extract_if(.., has_landed) {
@@ -66,8 +66,8 @@ mod tests {
 
     #[test]
     fn writes_are_seen_when_they_have_landed_or_before_the_answer_to_a_later_read() {
-        let mut memory = HostMemory::new();
-        let write = |received_cycle, landed_cycle, address, word| HostWrite {
+        let mut memory = HostHugePage::new();
+        let write = |received_cycle, landed_cycle, address, word| PostedWrite {
             received_cycle,
             landed_cycle,
             address,
@@ -75,7 +75,7 @@ mod tests {
         };
         memory
             .expect([write(10, 300, 0, 1), write(20, 200, 4, 2), write(30, 400, 8, 3)].into_iter());
-        let seen = |memory: &mut HostMemory, cycle| {
+        let seen = |memory: &mut HostHugePage, cycle| {
             let mut words = [0; 3];
             assert!(memory.read(0, &mut words, cycle));
             words

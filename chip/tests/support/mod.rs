@@ -101,22 +101,22 @@ impl SimulatedChip {
             return Ok(());
         }
         let mut mesh = self.mesh.lock().unwrap();
-        let place = place(&mesh, noc, tile, address)?;
+        let place = memory_target(&mesh, noc, tile, address)?;
         let device = mesh.device(0).unwrap();
         let mut words = vec![0; bytes.len() / 4];
         match place {
-            Place::L1(core) if address == WALL_CLOCK => {
+            MemoryTarget::L1(core) if address == WALL_CLOCK => {
                 let clock = device.read_wall_clock(core).map_err(|error| error.to_string())?;
                 self.high.store(clock >> 32, Ordering::Relaxed);
                 words[0] = u32::try_from(clock & 0xFFFF_FFFF).unwrap();
             }
-            Place::L1(_) if address == WALL_CLOCK + 4 => {
+            MemoryTarget::L1(_) if address == WALL_CLOCK + 4 => {
                 words[0] = u32::try_from(self.high.load(Ordering::Relaxed)).unwrap();
             }
-            Place::L1(core) => {
+            MemoryTarget::L1(core) => {
                 device.read_l1(core, address, &mut words).map_err(|error| error.to_string())?;
             }
-            Place::Dram(bank, address) => {
+            MemoryTarget::Dram(bank, address) => {
                 device.read_dram(bank, address, &mut words).map_err(|error| error.to_string())?;
             }
         }
@@ -135,7 +135,7 @@ impl SimulatedChip {
     ) -> Result<(), String> {
         self.note((true, noc, tile, address, bytes.len()));
         let mut mesh = self.mesh.lock().unwrap();
-        let Place::L1(core) = place(&mesh, noc, tile, address)? else {
+        let MemoryTarget::L1(core) = memory_target(&mesh, noc, tile, address)? else {
             return Err("DRAM was written".to_owned());
         };
         let words: Vec<u32> = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
@@ -154,21 +154,26 @@ impl ChipAccess for &SimulatedChip {
     }
 }
 
-enum Place {
+enum MemoryTarget {
     L1(Noc0Coord),
     Dram(u32, u64),
 }
 
 /// Returns the location in the simulator for coordinates and an address.
-fn place(mesh: &SimulatedMesh, noc: u8, tile: NocTile, address: u64) -> Result<Place, String> {
+fn memory_target(
+    mesh: &SimulatedMesh,
+    noc: u8,
+    tile: NocTile,
+    address: u64,
+) -> Result<MemoryTarget, String> {
     let facts = mesh.chip(0).unwrap().facts();
     let place = facts.translation.tile(noc.into(), tile.x.into(), tile.y.into());
     let place: TileCoord = place.ok_or_else(|| format!("no tile answers at {tile}"))?;
     if facts.plan.cores().iter().any(|core| core.coord == place) {
-        return Ok(Place::L1(Noc0Coord { x: place.x, y: place.y }));
+        return Ok(MemoryTarget::L1(Noc0Coord { x: place.x, y: place.y }));
     }
     let bank = facts.bank_at(place, address).ok_or_else(|| format!("nothing at {tile}"))?;
-    Ok(Place::Dram(bank.0, bank.1))
+    Ok(MemoryTarget::Dram(bank.0, bank.1))
 }
 
 /// Returns a chip that has run a workload; the result is deterministic.

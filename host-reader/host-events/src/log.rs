@@ -7,7 +7,7 @@
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
-    record::{Place, Record, text_words},
+    record::{EventSource, Record, text_words},
     sites::{SiteNumbers, Sources},
     words::Chunk,
 };
@@ -179,8 +179,8 @@ impl Reader {
     ) -> HostEvent {
         let Record { place, time_ns, kind, color } = record;
         let source = match place {
-            Place::Site(number) => sources.number_of_site(number),
-            Place::Made => sources.number(&self.places.pop_front().unwrap_or_default()),
+            EventSource::Site(number) => sources.number_of_site(number),
+            EventSource::Made => sources.number(&self.places.pop_front().unwrap_or_default()),
         };
         HostEvent { source, time_ns, kind, text, color }
     }
@@ -268,10 +268,10 @@ impl Writer {
     ) {
         let text = text.filter(|text| self.admits(text));
         let place = match source {
-            SourceRef::Static(site) => Place::Site(self.sites.number(site)),
+            SourceRef::Static(site) => EventSource::Site(self.sites.number(site)),
             SourceRef::Made(source) => {
                 lock(&self.log.new_places).push(source);
-                Place::Made
+                EventSource::Made
             }
         };
         let record = Record { place, time_ns, kind, color };

@@ -18,7 +18,7 @@ const SITE_SHIFT: u32 = 32;
 
 /// Source location of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum EventSource {
     /// Number of a static source location.
     Site(u32),
     /// Next entry in the list of source locations created at run time.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 /// One event, without its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Record {
-    pub(super) place: Place,
+    pub(super) place: EventSource,
     pub(super) time_ns: u64,
     pub(super) kind: HostEventKind,
     pub(super) color: Option<HostColor>,
@@ -60,8 +60,8 @@ impl Record {
             HostEventKind::Plot { value } => (PLOT, Some(value.to_bits())),
         };
         let place = match self.place {
-            Place::Site(number) => u64::from(number) << SITE_SHIFT,
-            Place::Made => IS_MADE,
+            EventSource::Site(number) => u64::from(number) << SITE_SHIFT,
+            EventSource::Made => IS_MADE,
         };
         let color = self.color.map(|color| color.rgb().into());
         let flags = u64::from(has_text) * HAS_TEXT + u64::from(color.is_some()) * HAS_COLOR;
@@ -84,9 +84,9 @@ impl Record {
             _ => HostEventKind::Plot { value: f64::from_bits(take_word(words)?) },
         };
         let place = if head & IS_MADE == 0 {
-            Place::Site(u32::try_from(head >> SITE_SHIFT).ok()?)
+            EventSource::Site(u32::try_from(head >> SITE_SHIFT).ok()?)
         } else {
-            Place::Made
+            EventSource::Made
         };
         let color = if head & HAS_COLOR == 0 { None } else { Some(take_color(words)?) };
         let text = if head & HAS_TEXT == 0 { None } else { Some(take_text(words)?) };
@@ -147,7 +147,7 @@ mod tests {
             let mut words = Vec::new();
             let mut expected = Vec::new();
             for (site, time_ns, kind, text, rgb) in events {
-                let place = site.map_or(Place::Made, Place::Site);
+                let place = site.map_or(EventSource::Made, EventSource::Site);
                 let color = rgb.map(|rgb| HostColor::from_rgb(rgb).unwrap());
                 let record = Record { place, time_ns, kind, color };
                 let before = words.len();

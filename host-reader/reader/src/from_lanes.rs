@@ -78,8 +78,8 @@ pub fn fold_lanes<A: Default + Send, L, E: Send>(
     let idle: Mutex<Vec<A>> = Mutex::default();
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     lanes.try_for_each(|lane| {
-        let of_thread = lock().pop();
-        let mut accumulator = of_thread.unwrap_or_default();
+        let idle_accumulator = lock().pop();
+        let mut accumulator = idle_accumulator.unwrap_or_default();
         take(&mut accumulator, lane)?;
         lock().push(accumulator);
         Ok(())

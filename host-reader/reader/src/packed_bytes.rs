@@ -102,7 +102,7 @@ impl PackedMemory {
         if self.is_too_small_for(byte_count) {
             return self.write(&bytes);
         }
-        PackedBytes { place: Place::Memory(bytes), held: self.hold(byte_count) }
+        PackedBytes { storage: Storage::Memory(bytes), held: self.hold(byte_count) }
     }
 
     /// Stores bytes in the temporary file.
@@ -114,8 +114,8 @@ impl PackedMemory {
             Ok(()) => written.end = offset.saturating_add(bytes.len() as u64),
             Err(error) => self.note(&mut written, &error),
         }
-        let place = Place::File { offset, byte_count: bytes.len() };
-        PackedBytes { place, held: self.hold(0) }
+        let storage = Storage::File { offset, byte_count: bytes.len() };
+        PackedBytes { storage, held: self.hold(0) }
     }
 
     /// Returns the number of bytes in the temporary file.
@@ -209,12 +209,12 @@ impl Drop for HeldBytes {
 /// Bytes in memory or in the temporary file.
 #[derive(Debug)]
 pub struct PackedBytes {
-    place: Place,
+    storage: Storage,
     held: HeldBytes,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Memory(Vec<u8>),
     File { offset: u64, byte_count: usize },
 }
@@ -228,9 +228,9 @@ impl PackedBytes {
     /// # Errors
     /// If the file cannot be read, or an earlier write has failed.
     pub fn read(&self) -> Result<Cow<'_, [u8]>, PackedError> {
-        let (offset, byte_count) = match &self.place {
-            Place::Memory(bytes) => return Ok(Cow::Borrowed(bytes)),
-            Place::File { offset, byte_count } => (*offset, *byte_count),
+        let (offset, byte_count) = match &self.storage {
+            Storage::Memory(bytes) => return Ok(Cow::Borrowed(bytes)),
+            Storage::File { offset, byte_count } => (*offset, *byte_count),
         };
         let memory = &self.held.memory;
         memory.check()?;
@@ -244,9 +244,9 @@ impl PackedBytes {
     /// Returns the number of bytes.
     #[must_use]
     pub const fn byte_count(&self) -> usize {
-        match &self.place {
-            Place::Memory(bytes) => bytes.len(),
-            Place::File { byte_count, .. } => *byte_count,
+        match &self.storage {
+            Storage::Memory(bytes) => bytes.len(),
+            Storage::File { byte_count, .. } => *byte_count,
         }
     }
 
@@ -254,9 +254,9 @@ impl PackedBytes {
     /// at a time.
     #[must_use]
     pub fn window(&self) -> PackedWindow<'_> {
-        match &self.place {
-            Place::Memory(bytes) => PackedWindow::new(bytes),
-            Place::File { offset, byte_count } => PackedWindow {
+        match &self.storage {
+            Storage::Memory(bytes) => PackedWindow::new(bytes),
+            Storage::File { offset, byte_count } => PackedWindow {
                 memory: Some(&self.held.memory),
                 bytes: Cow::Owned(Vec::new()),
                 at: 0,

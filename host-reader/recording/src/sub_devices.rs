@@ -34,12 +34,12 @@ pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
         return;
     }
     for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
-        let mut of_lane = Vec::new();
+        let mut lane_texts = Vec::new();
         for (index, run) in lane.runs.iter().enumerate() {
             let Some(text) = texts.get(&(lane.id.chip_id, run.program)) else { continue };
-            of_lane.extend(lane.run_records(index).map(|record| (record, text.as_str().into())));
+            lane_texts.extend(lane.run_records(index).map(|record| (record, text.as_str().into())));
         }
-        lane.add_texts(of_lane);
+        lane.add_texts(lane_texts);
     }
 }
 

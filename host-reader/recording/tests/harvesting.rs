@@ -63,8 +63,8 @@ fn a_cluster_descriptor_tells_which_rows_are_left() {
             assert_eq!(target_row(&load(&[(name, DESCRIPTOR)], is_by_file)), Some(5));
         }
     }
-    let of_other_chip = DESCRIPTOR.replace("   0: {noc", "   2: {noc");
-    assert_eq!(target_row(&load(&[("cluster_desc.yaml", &of_other_chip)], false)), None);
+    let other_chip = DESCRIPTOR.replace("   0: {noc", "   2: {noc");
+    assert_eq!(target_row(&load(&[("cluster_desc.yaml", &other_chip)], false)), None);
 }
 
 #[test]

@@ -120,12 +120,12 @@ impl PciChip {
     /// # Errors
     /// If no BAR or tile answers; the error message is a sentence.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
-        match self.place(address, bytes.len())? {
-            Place::Window(target) => self.board.read(target.at, target.address, bytes),
-            Place::Arc(address) => self.board.arc.read(address, bytes),
-            Place::Configuration(offset) => put_register(bytes, value_at(&self.windows, offset)),
-            Place::Control(offset) => put_register(bytes, value_at(&self.control, offset)),
-            Place::Interface(offset) => put_register(bytes, interface(self.board.arch(), offset)),
+        match self.area(address, bytes.len())? {
+            Area::Window(target) => self.board.read(target.at, target.address, bytes),
+            Area::Arc(address) => self.board.arc.read(address, bytes),
+            Area::Configuration(offset) => put_register(bytes, value_at(&self.windows, offset)),
+            Area::Control(offset) => put_register(bytes, value_at(&self.control, offset)),
+            Area::Interface(offset) => put_register(bytes, interface(self.board.arch(), offset)),
         }
     }
 
@@ -134,36 +134,36 @@ impl PciChip {
     /// # Errors
     /// As [`PciChip::read`].
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        match self.place(address, bytes.len())? {
-            Place::Window(Target { at, start: None, address }) => {
+        match self.area(address, bytes.len())? {
+            Area::Window(Target { at, start: None, address }) => {
                 self.board.write(at, address, bytes)
             }
-            Place::Window(Target { at, start: Some(start), address }) => {
+            Area::Window(Target { at, start: Some(start), address }) => {
                 self.board.write_rectangle((start, at), address, bytes)
             }
-            Place::Arc(address) => self.board.arc.write(address, bytes),
-            Place::Configuration(offset) => {
+            Area::Arc(address) => self.board.arc.write(address, bytes),
+            Area::Configuration(offset) => {
                 for (index, word) in (0..).zip(words(bytes)?) {
                     self.windows.insert(offset + 4 * index, word);
                 }
                 Ok(())
             }
-            Place::Control(offset) => {
+            Area::Control(offset) => {
                 for (index, word) in (0..).zip(words(bytes)?) {
                     self.write_control(offset + 4 * index, word)?;
                 }
                 Ok(())
             }
-            Place::Interface(_) => Err(format!("{address:#x} cannot be written")),
+            Area::Interface(_) => Err(format!("{address:#x} cannot be written")),
         }
     }
 
-    /// Returns the target at a host physical address.
-    fn place(&self, address: u64, length: usize) -> Result<Place, String> {
+    /// Returns the area in which a host physical address is.
+    fn area(&self, address: u64, length: usize) -> Result<Area, String> {
         let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
         match (self.board.arch(), address) {
             (arch, BAR_0..BAR_0_END) => self.in_bar_0(arch, address - BAR_0, length),
-            (_, BAR_2..BAR_2_END) => Ok(Place::Control(address - BAR_2)),
+            (_, BAR_2..BAR_2_END) => Ok(Area::Control(address - BAR_2)),
             (Arch::WormholeB0, BAR_4..) => {
                 let offset = address - BAR_4 + WORMHOLE_BAR_4_OFFSET;
                 if offset >= BAR_0_BYTES {
@@ -171,27 +171,27 @@ impl PciChip {
                 }
                 self.in_bar_0(Arch::WormholeB0, offset, length)
             }
-            (Arch::Blackhole, BAR_4..) => Ok(Place::Window(self.large_window(address - BAR_4))),
+            (Arch::Blackhole, BAR_4..) => Ok(Area::Window(self.large_window(address - BAR_4))),
             _ => Err(nothing()),
         }
     }
 
-    fn in_bar_0(&self, arch: Arch, offset: u64, length: usize) -> Result<Place, String> {
+    fn in_bar_0(&self, arch: Arch, offset: u64, length: usize) -> Result<Area, String> {
         match (arch, offset) {
-            (Arch::WormholeB0, 0..0x1F00_0000) => Ok(Place::Window(self.wormhole_window(offset))),
+            (Arch::WormholeB0, 0..0x1F00_0000) => Ok(Area::Window(self.wormhole_window(offset))),
             (Arch::WormholeB0, 0x1FC0_0000..0x1FC0_05D0)
             | (Arch::Blackhole, 0x1FC0_0000..0x1FC0_09D8) => {
-                Ok(Place::Configuration(offset - WINDOW_CONFIGURATION))
+                Ok(Area::Configuration(offset - WINDOW_CONFIGURATION))
             }
             (Arch::WormholeB0, 0x1FE8_0000..0x1FF0_0000) => {
-                Ok(Place::Arc(0x8_1000_0000 + offset - 0x1FE8_0000))
+                Ok(Area::Arc(0x8_1000_0000 + offset - 0x1FE8_0000))
             }
             (Arch::WormholeB0, 0x1FF0_0000..0x2000_0000) => {
-                Ok(Place::Arc(0x8_8000_0000 + offset - 0x1FF0_0000))
+                Ok(Area::Arc(0x8_8000_0000 + offset - 0x1FF0_0000))
             }
-            (Arch::Blackhole, 0..0x1940_0000) => Ok(Place::Window(self.blackhole_window(offset))),
+            (Arch::Blackhole, 0..0x1940_0000) => Ok(Area::Window(self.blackhole_window(offset))),
             (Arch::Blackhole, 0x1FD0_4000..0x1FD0_6000 | 0x1FD1_4000..0x1FD1_6000) => {
-                Ok(Place::Interface(offset & 0x1_FFFF))
+                Ok(Area::Interface(offset & 0x1_FFFF))
             }
             _ => Err(format!("BAR 0 has nothing at {offset:#x} for {length} bytes")),
         }
@@ -318,8 +318,8 @@ fn base_register(base: u64, is_high: bool) -> u32 {
     if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
 }
 
-/// Target that is selected by a host physical address in a BAR.
-enum Place {
+/// Area of the BARs in which a host physical address is, with the address or offset in the area.
+enum Area {
     Window(Target),
     /// An address of the ARC tile.
     Arc(u64),

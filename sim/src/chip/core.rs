@@ -245,14 +245,14 @@ impl Core {
         let machine = self.machine.as_mut()?;
         let (report, failures) = progress.finish((machine, &mut stage));
         let KernelContext { launch_index, program_id, .. } = *stage.context();
-        let windows = machine.take_counter_windows().into_iter();
-        let counters: Vec<_> = windows
-            .map(|window| CounterTruth {
+        let intervals = machine.take_counter_intervals().into_iter();
+        let counters: Vec<_> = intervals
+            .map(|interval| CounterTruth {
                 launch_index,
                 program_id,
-                bank: window.bank,
-                cycles: window.cycles,
-                issued: window.issued,
+                bank: interval.bank,
+                cycles: interval.cycles,
+                issued: interval.issued,
             })
             .collect();
         let RiscKey { chip_id, core, .. } = stage.key(0);

@@ -22,7 +22,7 @@ use crate::{
     dispatch::{CommandQueue, Dispatched, HostTraffic},
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
-    host_memory::HostMemory,
+    host_memory::HostHugePage,
     machine::ExecutionFailure,
     program::{CoreUse, Launch},
     random::Stream,
@@ -51,7 +51,7 @@ pub struct Chip {
     cores: Vec<Core>,
     dram: Dram,
     /// The host's memory to which relays write.
-    host_memory: HostMemory,
+    host_memory: HostHugePage,
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
     launch_count: u64,
@@ -92,7 +92,7 @@ impl Chip {
         Self {
             cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
-            host_memory: HostMemory::new(),
+            host_memory: HostHugePage::new(),
             host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),
             clock,

@@ -58,11 +58,11 @@ impl Schedule {
     /// A launch on a sub-device waits for earlier launches on that sub-device and on the whole
     /// chip. A launch on the whole chip waits for all earlier launches.
     pub(super) fn free_at(&self, sub_device: Option<SubDevice>) -> u64 {
-        let of_sub_devices = match sub_device {
+        let sub_devices_free_at = match sub_device {
             Some(SubDevice { id, .. }) => self.sub_devices_free_at.get(&id).copied(),
             None => self.sub_devices_free_at.values().copied().max(),
         };
-        self.ready_at.max(self.chip_free_at).max(of_sub_devices.unwrap_or(0))
+        self.ready_at.max(self.chip_free_at).max(sub_devices_free_at.unwrap_or(0))
     }
 
     /// Returns the first cycle at which a launch may begin; `None` if a launch in progress blocks

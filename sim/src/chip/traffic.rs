@@ -11,7 +11,7 @@ use super::{
 use crate::{
     arch::TileCoord,
     dram::Dram,
-    host_memory::HostMemory,
+    host_memory::HostHugePage,
     machine::{
         Action, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch,
         message::{Content, Message},
@@ -196,7 +196,7 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
 }
 
 /// Moves the relays' writes to the host's memory to `memory`, which lands them later.
-pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostMemory) {
+pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostHugePage) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));
 }

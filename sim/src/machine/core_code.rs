@@ -8,7 +8,7 @@ use super::{
     KernelKind,
     coordinates::{bank_coordinates, bank_offset, own_coordinates},
     devices::MailboxPlace,
-    images::{self, Image, Mode, Selection},
+    images::{self, Mode, ParsedImage, Selection},
     link_script,
     mailbox::{self, signal},
 };
@@ -60,8 +60,8 @@ pub type Write = (u32, Vec<u32>);
 /// The code of one RISC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RiscCode {
-    pub(crate) firmware: &'static Image,
-    pub(crate) kernels: &'static Image,
+    pub(crate) firmware: &'static ParsedImage,
+    pub(crate) kernels: &'static ParsedImage,
 }
 
 impl CoreCode {
@@ -168,7 +168,7 @@ impl CoreCode {
     }
 
     /// Returns the images of this project's code.
-    fn images(&self) -> impl Iterator<Item = &'static Image> {
+    fn images(&self) -> impl Iterator<Item = &'static ParsedImage> {
         self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels])
     }
 

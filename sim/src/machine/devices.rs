@@ -5,7 +5,7 @@ use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
     mailbox,
     niu::NocInterfaces,
-    performance::{PerformanceCounters, Reading, Window},
+    performance::{Interval, PerformanceCounters, Reading},
     queues::{Queues, member},
     registers::{Effect, Found, Registers, TileKind},
     request::Request,
@@ -345,8 +345,8 @@ impl Devices {
     }
 
     /// Removes and returns the completed intervals in which counter banks counted.
-    pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
-        self.performance.take_windows()
+    pub(crate) fn take_counter_intervals(&mut self) -> Vec<Interval> {
+        self.performance.take_intervals()
     }
 
     fn store_to_stream(&mut self, found: Found, address: u32, value: u32) {

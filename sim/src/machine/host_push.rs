@@ -10,7 +10,7 @@ use super::stage::Stage;
 use crate::{
     chip::facts::host_window,
     dram::Landing,
-    host_memory::{HOST_MEMORY_BYTES, HostWrite},
+    host_memory::{HOST_MEMORY_BYTES, PostedWrite},
     noc,
 };
 use wire::relay::words::HOST_MEMORY;
@@ -64,7 +64,7 @@ impl Stage {
             self.apply(&fate, &rule, risc_index, &mut landing);
             if !fate.is_lost() {
                 let Landing { address, words, .. } = landing;
-                self.host_writes.push(HostWrite { received_cycle, landed_cycle, address, words });
+                self.host_writes.push(PostedWrite { received_cycle, landed_cycle, address, words });
             }
         } else {
             self.misdirect(risc_index, &landing);

@@ -1,6 +1,9 @@
 //! The embedded object code: memory contents and symbols of the images that `build.rs` lists.
 
-use crate::{arch::Arch, riscv};
+use crate::{
+    arch::Arch,
+    riscv::{self, narrow},
+};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::{collections::BTreeMap, sync::OnceLock};
 use wire::CoreKind;
@@ -31,19 +34,19 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct ParsedImage {
     /// Segments to load, entry point, and names of the functions.
     pub program: riscv::Image<'static>,
     /// Hash of the file; equal hashes mean equal code.
     pub digest: u64,
     /// Texts of the code's zones in the form `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
-    symbols: BTreeMap<&'static str, Symbol>,
+    symbols: BTreeMap<&'static str, SymbolRange>,
 }
 
 /// Address and size of a symbol in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Symbol {
+pub struct SymbolRange {
     /// Address of the symbol.
     pub address: u32,
     /// Size in bytes; 0 if the linker script defines only an address.
@@ -160,7 +163,7 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
 /// `part` is `firmware`, `kernels` or `cpp_kernels`. `cpp_kernels` exists only in the plain mode,
 /// and only if a C++ compiler was installed at build time.
 #[must_use]
-pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
+pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static ParsedImage> {
     let index = EMBEDDED.iter().position(|image| {
         image.arch == selection.arch.facts().name
             && image.has_sums == selection.has_sums
@@ -191,14 +194,14 @@ fn zones_of(is_chosen: impl Fn(&EmbeddedImage) -> bool) -> Vec<String> {
     zones
 }
 
-fn parsed() -> &'static [Image] {
-    static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
+fn parsed() -> &'static [ParsedImage] {
+    static PARSED: OnceLock<Vec<ParsedImage>> = OnceLock::new();
     PARSED.get_or_init(|| {
-        EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf, embedded.digest)).collect()
+        EMBEDDED.iter().map(|embedded| ParsedImage::parse(embedded.elf, embedded.digest)).collect()
     })
 }
 
-impl Image {
+impl ParsedImage {
     /// Parses an ELF file that was linked and hashed by a build script.
     ///
     /// # Panics
@@ -214,8 +217,8 @@ impl Image {
             symbols: file
                 .symbols()
                 .filter_map(|symbol| {
-                    let size_bytes = riscv::narrow(symbol.size());
-                    let place = Symbol { address: riscv::narrow(symbol.address()), size_bytes };
+                    let size_bytes = narrow(symbol.size());
+                    let place = SymbolRange { address: narrow(symbol.address()), size_bytes };
                     symbol.name().ok().map(|name| (name, place))
                 })
                 .collect(),
@@ -224,12 +227,12 @@ impl Image {
 
     /// Returns the symbol with a name.
     #[must_use]
-    pub fn symbol(&self, name: &str) -> Option<Symbol> {
+    pub fn symbol(&self, name: &str) -> Option<SymbolRange> {
         self.symbols.get(name).copied()
     }
 
     /// Returns every symbol with its name.
-    pub fn symbols(&self) -> impl Iterator<Item = (&'static str, Symbol)> {
+    pub fn symbols(&self) -> impl Iterator<Item = (&'static str, SymbolRange)> {
         self.symbols.iter().map(|(name, symbol)| (*name, *symbol))
     }
 
@@ -244,9 +247,8 @@ impl Image {
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
-        let ends = loaded
-            .clone()
-            .map(|segment| segment.address + riscv::narrow(segment.bytes.len() as u64));
+        let ends =
+            loaded.clone().map(|segment| segment.address + narrow(segment.bytes.len() as u64));
         (loaded.map(|segment| segment.address).min().unwrap_or(0), ends.max().unwrap_or(0))
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     core_code::file_region,
-    images::{self, Image, Selection},
+    images::{self, ParsedImage, Selection},
 };
 use crate::riscv::LOCAL_RAM_BASE;
 use std::fmt::Write as _;
@@ -48,13 +48,13 @@ pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
 }
 
 /// Returns the value that identifies the build of the firmware.
-pub(crate) fn mark(firmware: &Image) -> u32 {
+pub(crate) fn mark(firmware: &ParsedImage) -> u32 {
     ((firmware.digest ^ firmware.digest >> 32) & 0xFFFF_FFFF) as u32
 }
 
 /// Returns the firmware's symbols that kernels may use: variables and addresses, but no functions
 /// and constants.
-fn shared(firmware: &Image) -> Vec<(&str, u32)> {
+fn shared(firmware: &ParsedImage) -> Vec<(&str, u32)> {
     let (start, end) = firmware.bounds();
     let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
     let shared = places.filter(|&(name, address)| {

@@ -153,8 +153,8 @@ impl Machine {
     }
 
     /// Removes and returns the completed intervals in which banks of performance counters counted.
-    pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
-        self.riscs.devices.take_counter_windows()
+    pub(crate) fn take_counter_intervals(&mut self) -> Vec<performance::Interval> {
+        self.riscs.devices.take_counter_intervals()
     }
 
     /// Returns the devices that the core's RISCs share.

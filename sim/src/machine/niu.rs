@@ -92,7 +92,7 @@ impl NocInterfaces {
         address: u32,
         cycle: u64,
     ) -> Result<u32, String> {
-        let Place { noc, initiator, offset } = self.place_of(address);
+        let RegisterSlot { noc, initiator, offset } = self.register_slot(address);
         let interface = &mut self.interfaces[noc];
         Ok(match found.register.effect {
             Effect::Initiator => interface.commands[initiator].words[offset / 4],
@@ -117,7 +117,7 @@ impl NocInterfaces {
         value: u32,
         cycle: u64,
     ) -> Result<Option<Request>, String> {
-        let Place { noc, initiator, offset } = self.place_of(address);
+        let RegisterSlot { noc, initiator, offset } = self.register_slot(address);
         let interface = &mut self.interfaces[noc];
         match found.register.effect {
             Effect::Initiator => {
@@ -171,14 +171,14 @@ impl NocInterfaces {
         changes.map(|change| change.cycle).min()
     }
 
-    fn place_of(&self, address: u32) -> Place {
+    fn register_slot(&self, address: u32) -> RegisterSlot {
         let noc = usize::from(address >= FIRST + NOC_STRIDE);
         let offset = ((address - FIRST) % NOC_STRIDE) as usize;
         let stride = match self.arch {
             Arch::WormholeB0 => 0x400,
             Arch::Blackhole => 0x800,
         };
-        Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
+        RegisterSlot { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
     }
 
     /// Returns the value of the node id register: the tile's coordinates on this NoC, the NoC's
@@ -200,7 +200,7 @@ pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
 }
 
 /// Location of a register: its NoC, its request initiator if any, and its offset there.
-struct Place {
+struct RegisterSlot {
     noc: usize,
     initiator: usize,
     offset: usize,

@@ -15,12 +15,12 @@ use crate::truth::{CounterBank, IssuedInstructions};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerformanceCounters {
     banks: [Bank; BANK_COUNT],
-    windows: Vec<Window>,
+    intervals: Vec<Interval>,
 }
 
 /// Completed interval in which a bank counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct Interval {
     pub(crate) bank: CounterBank,
     pub(crate) cycles: u64,
     pub(crate) issued: IssuedInstructions,
@@ -127,7 +127,7 @@ impl PerformanceCounters {
                     bank.span = Span::Over(counted);
                     let Reading { cycle: cycles, issued } = counted;
                     let modelled = modelled_bank(index);
-                    self.windows.extend(modelled.map(|bank| Window { bank, cycles, issued }));
+                    self.intervals.extend(modelled.map(|bank| Interval { bank, cycles, issued }));
                 } else if rising & START != 0 {
                     bank.span = Span::Since(now);
                 }
@@ -138,8 +138,8 @@ impl PerformanceCounters {
     }
 
     /// Removes and returns the intervals in which banks have counted since the last call.
-    pub(crate) fn take_windows(&mut self) -> Vec<Window> {
-        std::mem::take(&mut self.windows)
+    pub(crate) fn take_intervals(&mut self) -> Vec<Interval> {
+        std::mem::take(&mut self.intervals)
     }
 }
 
@@ -227,13 +227,13 @@ mod tests {
             assert_eq!(read(&mut counters, bank, select, later), expected, "{bank} {select}");
         }
         let issued = IssuedInstructions { by_thread: [5, 0, 12], fpu: 0, sfpu: 12 };
-        let expected = [CounterBank::Instructions, CounterBank::Fpu].map(|bank| Window {
+        let expected = [CounterBank::Instructions, CounterBank::Fpu].map(|bank| Interval {
             bank,
             cycles: 250,
             issued,
         });
-        assert_eq!(counters.take_windows(), expected);
-        assert_eq!(counters.take_windows(), []);
+        assert_eq!(counters.take_intervals(), expected);
+        assert_eq!(counters.take_intervals(), []);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             counters.store(INSTRUCTIONS, BankRegister::Control, value, now).unwrap();
         }
         assert_eq!(read(&mut counters, INSTRUCTIONS, 272, at(37, [9; 3])), [7, 3]);
-        assert_eq!(counters.take_windows(), []);
+        assert_eq!(counters.take_intervals(), []);
         for bank in 2..BANK_COUNT {
             counters.store(bank, BankRegister::Control, 1, at(40, [9; 3])).unwrap();
             assert_eq!(read(&mut counters, bank, 256, at(50, [20; 3])), [0, 0]);

@@ -5,7 +5,7 @@
 //! time until their next access is skipped. The checks near the limit of a wait are simulated, so
 //! that a hart gives up at the time at which it would on a chip.
 
-use super::{core_code::RiscCode, images::Image, riscs::HartState, run::Run};
+use super::{core_code::RiscCode, images::ParsedImage, riscs::HartState, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
 use kernel_profiler::port::STALL_CYCLES;
 use std::ops::Range;
@@ -88,7 +88,7 @@ fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64>
 ///
 /// The function is recognised by its instructions, because shipped images contain no names of
 /// functions.
-fn resting_code(image: &Image) -> Range<u32> {
+fn resting_code(image: &ParsedImage) -> Range<u32> {
     let found = image.program.segments().iter().find_map(|segment| {
         let words: Vec<u32> =
             segment.bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();

@@ -6,7 +6,7 @@ use crate::{
     chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
-    host_memory::HostWrite,
+    host_memory::PostedWrite,
     noc,
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
@@ -26,7 +26,7 @@ pub(crate) struct Stage {
     /// Writes to DRAM that were issued in this launch.
     pub(crate) landings: Vec<Landing>,
     /// Writes to the host's memory that were issued in this launch.
-    pub(crate) host_writes: Vec<HostWrite>,
+    pub(crate) host_writes: Vec<PostedWrite>,
     /// Cycle from which on the PCIe link accepts another write from this tile.
     pub(crate) link_free_at: u64,
     pub(crate) faults: Vec<AppliedFault>,

@@ -1,9 +1,9 @@
 //! A clock as a sequence of lines, one per interval of constant frequency.
 //!
 //! The exact cycle of a frequency change is unknown. The interval of cycles in which the change
-//! happened is called a zone of the clock. Inside the zone the true clock follows one of the two
-//! neighbouring lines, so the bound covers both lines. This module does not detect frequency
-//! changes.
+//! happened is called a transition of the clock. Inside the transition the true clock follows one
+//! of the two neighbouring lines, so the bound covers both lines. This module does not detect
+//! frequency changes.
 
 use super::{BoundedLine, Line};
 
@@ -40,10 +40,10 @@ impl PiecewiseClock {
     pub fn new(lines: Vec<BoundedLine>, splits: Vec<Split>) -> Option<Self> {
         let base = splits.first().map_or(0, |first| first.cycles);
         let ascending = splits.is_sorted_by_key(|s| signed(s.cycles, base));
-        let in_zone = splits.iter().all(|s| {
+        let in_transition = splits.iter().all(|s| {
             signed(s.earliest_cycles, s.cycles) <= 0 && signed(s.latest_cycles, s.cycles) >= 0
         });
-        if lines.len() != splits.len() + 1 || !ascending || !in_zone {
+        if lines.len() != splits.len() + 1 || !ascending || !in_transition {
             return None;
         }
         let inverses = lines.iter().map(BoundedLine::inverse).collect::<Option<_>>()?;
@@ -69,17 +69,18 @@ impl PiecewiseClock {
     /// Returns the maximum error of [`Self::at`], in units.
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let index = self.index_at(cycles);
-        let before = index.checked_sub(1).map(|split| self.zone_bound(cycles, split, split));
-        let after = (index < self.splits.len()).then(|| self.zone_bound(cycles, index, index + 1));
+        let before = index.checked_sub(1).map(|split| self.transition_bound(cycles, split, split));
+        let after =
+            (index < self.splits.len()).then(|| self.transition_bound(cycles, index, index + 1));
         let own = self.lines[index].bound_at(cycles);
         own.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0))
     }
 
     /// Returns the largest bound in an inclusive range of cycles, in units.
     ///
-    /// The bound is convex within each interval of constant frequency and within each zone. It is
-    /// therefore sufficient to evaluate the ends of the range, and the ends of the intervals and
-    /// zones in the range.
+    /// The bound is convex within each interval of constant frequency and within each transition.
+    /// It is therefore sufficient to evaluate the ends of the range, and the ends of the intervals
+    /// and transitions in the range.
     pub fn bound_over(&self, first_cycles: u64, last_cycles: u64) -> f64 {
         let is_inside =
             |&cycles: &u64| signed(cycles, first_cycles) >= 0 && signed(last_cycles, cycles) >= 0;
@@ -105,8 +106,8 @@ impl PiecewiseClock {
         let inverse = &self.inverses[index];
         let (cycles, rest) = inverse.line().at(units.cast_unsigned());
         let cycles = cycles.cast_unsigned();
-        // Inside a zone, the bound is the line's own bound times a factor. The bound of the inverse
-        // grows by the same factor.
+        // Inside a transition, the bound is the line's own bound times a factor. The bound of the
+        // inverse grows by the same factor.
         let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
         let bound = inverse.bound_at(units.cast_unsigned());
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
@@ -134,9 +135,9 @@ impl PiecewiseClock {
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 
-    /// Returns the maximum error at a cycle inside the zone of `split`, if the true clock follows
-    /// the line `other`; returns 0 outside the zone.
-    fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
+    /// Returns the maximum error at a cycle inside the transition of `split`, if the true clock
+    /// follows the line `other`; returns 0 outside the transition.
+    fn transition_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
         let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
         if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
             return 0.0;
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn bound_in_a_zone_covers_the_neighbour() {
+    fn bound_in_a_transition_covers_the_neighbour() {
         let clock = clock(0);
         for cycles in [950, 1050] {
             let gap = clock.lines()[0].line().minus(clock.lines()[1].line(), cycles).abs();

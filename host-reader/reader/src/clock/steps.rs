@@ -6,10 +6,10 @@
 //! feasible too. The search extends each segment until it becomes infeasible. This gives the
 //! smallest number of segments and the latest possible boundaries. The same search from the end
 //! gives the earliest possible boundaries. In any division into the same number of segments,
-//! boundary `j` is between the boundaries `j` of the two searches. This zone bounds the time of the
-//! step. All samples between two neighbouring zones were certainly taken at one frequency. The
-//! corridor of these samples gives the segment's line, and a step is placed at the intersection of
-//! two lines.
+//! boundary `j` is between the boundaries `j` of the two searches. This range of time, the step's
+//! transition, contains the step. All samples between two neighbouring transitions were certainly
+//! taken at one frequency. The corridor of these samples gives the segment's line, and a step is
+//! placed at the intersection of two lines.
 //!
 //! # Calibration
 //!
@@ -30,8 +30,9 @@
 //!
 //! # Validity of the bound
 //!
-//! The bound is valid if the frequency was constant outside the steps' zones. The bound does not
-//! cover steps that are not detected, because they are too small or too near an end of the window.
+//! The bound is valid if the frequency was constant outside the steps' transitions. The bound does
+//! not cover steps that are not detected, because they are too small or too near an end of the
+//! window.
 
 use super::{
     BoundedLine, Bracket, ClockError, CorridorFit, PiecewiseClock, Resolution, Split,
@@ -89,7 +90,7 @@ pub struct FrequencyStep {
     /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
     /// Difference between the two fitted lines at the time where one replaces the other, in units
-    /// of the bracketing clock. It is zero if the lines meet inside the zone.
+    /// of the bracketing clock. It is zero if the lines meet inside the transition.
     pub gap_units: f64,
     /// Evidence for the step.
     pub evidence: Evidence,
@@ -110,7 +111,7 @@ pub struct SteppedFit {
     /// Number of samples that were not rejected but are in no fit, because their segments were too
     /// short for a fit.
     pub unfitted_count: usize,
-    /// True if every segment has samples outside the zones.
+    /// True if every segment has samples outside the transitions.
     ///
     /// If false, some steps follow each other too closely for the number of samples, and the bound
     /// near these steps is only an estimate.
@@ -133,13 +134,13 @@ impl SteppedFit {
     ) -> Result<Self, ClockError> {
         let all: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
         let (kept, rejected) = screened(&all, resolution);
-        let zones = Zones::find_calibrated(&kept, resolution);
-        let segments = zones.fit_segments(&kept, resolution);
-        let is_assured = zones.is_confirmed
-            && segments.len() == zones.segment_count()
+        let transitions = Transitions::find_calibrated(&kept, resolution);
+        let segments = transitions.fit_segments(&kept, resolution);
+        let is_assured = transitions.is_confirmed
+            && segments.len() == transitions.segment_count()
             && segments.iter().all(|s| s.is_core);
-        let unfitted_count = zones.unfitted_count(&segments);
-        let steps = zones.steps(&segments, &kept, resolution);
+        let unfitted_count = transitions.unfitted_count(&segments);
+        let steps = transitions.steps(&segments, &kept, resolution);
         let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
         let splits = steps.iter().map(|step| step.split).collect();
         let Some(clock) = PiecewiseClock::new(lines, splits) else {
@@ -236,7 +237,7 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
 }
 
 /// For each boundary between two segments, the range of samples in which the boundary must be.
-struct Zones {
+struct Transitions {
     sample_count: usize,
     /// Earliest index of the first sample after boundary `j`.
     earliest: Vec<usize>,
@@ -253,7 +254,7 @@ struct Segment {
     is_core: bool,
 }
 
-impl Zones {
+impl Transitions {
     fn find(brackets: &[Bracket], resolution: Resolution) -> Self {
         let count = brackets.len();
         let latest = boundaries(brackets, resolution);
@@ -274,7 +275,7 @@ impl Zones {
     }
 
     /// Runs [`Self::find`] with calibrated brackets. If this finds too many steps, returns the
-    /// zones found without calibration.
+    /// transitions found without calibration.
     fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
         let inferred = Self::find(&calibrated(brackets, resolution), resolution);
         if inferred.latest.len() <= INFERRED_STEPS_MAX {
@@ -330,8 +331,8 @@ impl Zones {
             .windows(2)
             .filter_map(|pair| {
                 let [old, new] = pair else { return None };
-                // If a segment without a fit is between these two segments, the zone of the step
-                // includes that segment.
+                // If a segment without a fit is between these two segments, the transition of the
+                // step includes that segment.
                 let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
                 let latest = kept.get(self.latest[new.index - 1])?;
                 let [both_start, both_end] =
@@ -357,7 +358,7 @@ fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
     boundaries
 }
 
-/// Returns a step at the cycle in the zone where the two lines intersect, or else where their
+/// Returns a step at the cycle in the transition where the two lines intersect, or else where their
 /// distance is smallest.
 fn place_step(
     old: &CorridorFit,
@@ -450,7 +451,7 @@ mod tests {
         let (_, samples) = stepped(2, &[(5e8, 2.0)]);
         assert_eq!(fit(&samples).steps[0].evidence, Evidence::Inferred);
         let brackets: Vec<Bracket> = samples.into_iter().map(Bracket::from).collect();
-        assert!(Zones::find(&brackets, RESOLUTION).latest.is_empty());
+        assert!(Transitions::find(&brackets, RESOLUTION).latest.is_empty());
     }
 
     #[test]
@@ -551,7 +552,7 @@ mod tests {
                     Bracket { before: near(before), cycles, after: near(after) }
                 })
                 .collect();
-            let _ = Zones::find(&brackets, RESOLUTION).fit_segments(&brackets, RESOLUTION);
+            let _ = Transitions::find(&brackets, RESOLUTION).fit_segments(&brackets, RESOLUTION);
             if let Ok(fit) = SteppedFit::fit(&brackets, RESOLUTION) {
                 prop_assert_eq!(fit.fits.len(), fit.steps.len() + 1);
             }

@@ -64,7 +64,7 @@ use crate::{
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
 };
 use lane_loss::RunTally;
-use run::Launch;
+use run::LaunchState;
 use time::{StampOrder, TimeState};
 use wire::{Header, PacketKind, RunHostId, vector};
 use words::{LaneWords, RunWords, after};
@@ -83,7 +83,7 @@ pub struct LaneState {
     /// Program to which the last decoded words belong, if known.
     program: Option<RunHostId>,
     /// The last launch, which the next push may continue.
-    launch: Launch,
+    launch: LaunchState,
 }
 
 impl LaneState {

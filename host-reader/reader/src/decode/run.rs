@@ -15,7 +15,7 @@ use wire::{Header, PacketKind, RunHeader, ZoneId, vector};
 
 /// State of the launch whose records are being decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Launch {
+pub(super) struct LaunchState {
     /// Words of the guaranteed slots decoded so far; zeros for a slot without a decoded marker.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
     first_zone: Option<FirstZone>,
@@ -33,7 +33,7 @@ enum FirstZone {
     Earlier(u64),
 }
 
-impl Launch {
+impl LaunchState {
     const fn at(first_record: usize) -> Self {
         let slots = [[0, 0]; vector::GUARANTEED_MARKER_COUNT];
         Self { slots, first_zone: None, searched: first_record }
@@ -158,7 +158,7 @@ impl LaneDecoder<'_> {
         if is_continued {
             self.lane.goes_on = true;
         } else {
-            self.state.launch = Launch::at(first_record);
+            self.state.launch = LaunchState::at(first_record);
         }
         self.lane.runs.push(Run { program, trace_counter, trace: None, first_record, origin });
         is_continued

@@ -36,7 +36,7 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     if !core.control.has_turning_lanes() {
         return;
     }
-    let before = core.control.of_riscs(ext::CONSUMED);
+    let before = core.control.risc_words(ext::CONSUMED);
     let mut consumed = before;
     for lane in core.lanes.iter().filter(|lane| lane.is_taken()) {
         if let Some(word) = consumed.get_mut(lane.risc_index) {

@@ -29,7 +29,7 @@ impl ControlVector {
 
     /// Returns the words of all RISCs from an array with one word for each RISC; `first` is the
     /// index of the first RISC's word.
-    pub(super) fn of_riscs(&self, first: usize) -> [u32; RISCS_PER_CORE] {
+    pub(super) fn risc_words(&self, first: usize) -> [u32; RISCS_PER_CORE] {
         std::array::from_fn(|risc_index| self.word(first.saturating_add(risc_index)))
     }
 
@@ -151,7 +151,7 @@ impl CoreWords {
 
     /// Returns a RISC's word of an array with one word per RISC; `first` is the index of the first
     /// RISC's word.
-    pub(super) fn of_risc(&self, first: usize, risc_index: usize) -> u32 {
+    pub(super) fn risc_word(&self, first: usize, risc_index: usize) -> u32 {
         self.word(first.saturating_add(risc_index))
     }
 }

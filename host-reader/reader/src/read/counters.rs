@@ -33,12 +33,12 @@ struct RiscCounts {
 impl RiscCounts {
     /// Collects the counts of a RISC. `count` returns the count in the control word at an index.
     fn new(risc_index: usize, count: impl Fn(usize) -> u32) -> Self {
-        let of_risc = |first: usize| count(first.saturating_add(risc_index));
-        let [zones, data, events] = LossKind::ALL.map(|kind| of_risc(kind.control_word()));
+        let risc_count = |first: usize| count(first.saturating_add(risc_index));
+        let [zones, data, events] = LossKind::ALL.map(|kind| risc_count(kind.control_word()));
         Self {
             lost: LossCounts { zones, data, events },
-            refused_runs: of_risc(ext::REFUSED_RUNS),
-            refused_markers: of_risc(ext::REFUSED_MARKERS),
+            refused_runs: risc_count(ext::REFUSED_RUNS),
+            refused_markers: risc_count(ext::REFUSED_MARKERS),
             late_runs: ext::late_runs(risc_index).map_or(0, count),
         }
     }

@@ -56,9 +56,9 @@ impl CoreMemory {
             ..Self::default()
         };
         if control.has_turning_lanes() {
-            memory.read_words = control.of_riscs(ext::CONSUMED);
+            memory.read_words = control.risc_words(ext::CONSUMED);
         } else if seen_runs != 0 && seen_runs == run_counter {
-            memory.read_words = control.of_riscs(control.layout.host_end);
+            memory.read_words = control.risc_words(control.layout.host_end);
         }
         if seen_runs == 0 {
             memory.words = Some([0; WORDS]);

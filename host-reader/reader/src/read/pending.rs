@@ -38,7 +38,7 @@ pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
     }
-    let before = core.control.of_riscs(core.control.layout.device_end);
+    let before = core.control.risc_words(core.control.layout.device_end);
     let mut ends = before;
     for lane in core.lanes.iter().filter(|lane| lane.pending.is_some()) {
         if let Some(end) = ends.get_mut(lane.risc_index) {

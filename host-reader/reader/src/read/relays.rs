@@ -16,7 +16,7 @@ use super::{
 use crate::{
     anomaly::AnomalyKind,
     mesh::{CoreDescription, Noc0Coord},
-    stream::{FrameFault, Header},
+    stream::{FrameFault, FrameHeader},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{
@@ -62,7 +62,7 @@ enum End {
 }
 
 /// A gatherer's ring during one read.
-struct Ring<'a> {
+struct GathererRing<'a> {
     core: &'a CoreDescription,
     bank: u32,
     address: u64,
@@ -116,8 +116,8 @@ impl Relays {
     ) -> Gatherer {
         let chip_id = session.device.description().chip_id;
         let mut new = Gatherer::new(session, relay, index);
-        let of_chip = self.gatherers.iter().filter(|(core, _)| core.0 == chip_id);
-        let mut others = of_chip.flat_map(|(_, gatherers)| gatherers);
+        let chip_gatherers = self.gatherers.iter().filter(|(core, _)| core.0 == chip_id);
+        let mut others = chip_gatherers.flat_map(|(_, gatherers)| gatherers);
         let is_first = relay.word(words::TERM) == 0;
         new.has_all = new.read != 0
             || is_first
@@ -223,7 +223,7 @@ impl Gatherer {
         control: &[u32; WORDS],
         rings: &mut Rings,
     ) {
-        let ring = Ring {
+        let ring = GathererRing {
             core: &relay.core,
             bank: self.word(control, words::BANK),
             address: self.word(control, words::RING_ADDRESS).into(),
@@ -289,7 +289,7 @@ impl Gatherer {
     fn read_piece(
         &mut self,
         session: &mut Session<'_>,
-        ring: &Ring<'_>,
+        ring: &GathererRing<'_>,
         rings: &mut Rings,
     ) -> bool {
         let place = self.read & ring.byte_count.wrapping_sub(1);
@@ -326,14 +326,14 @@ impl Gatherer {
     fn add_frames(
         &mut self,
         session: &mut Session<'_>,
-        ring: &Ring<'_>,
+        ring: &GathererRing<'_>,
         rings: &mut Rings,
         (piece, is_whole): (&[u32], bool),
     ) -> u32 {
         let mut clocks = BTreeMap::new();
         let mut rest = piece;
         while !rest.is_empty() {
-            let header = Header::parse(rest).filter(|header| self.is_next(header));
+            let header = FrameHeader::parse(rest).filter(|header| self.is_next(header));
             let length = header.map_or(0, |header| (header.byte_count / 4) as usize);
             let Some(words) = rest.get(..length).filter(|_| length > 0) else {
                 if header.is_some() && !is_whole {
@@ -377,7 +377,7 @@ impl Gatherer {
 
     /// Returns true if the frame with this header is new, and not left over from before the ring
     /// wrapped.
-    fn is_next(&self, header: &Header) -> bool {
+    fn is_next(&self, header: &FrameHeader) -> bool {
         let next = self.next.unwrap_or(header.sequence);
         header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
     }
@@ -386,7 +386,7 @@ impl Gatherer {
     fn skip_damage<'a>(
         &mut self,
         session: &mut Session<'_>,
-        ring: &Ring<'_>,
+        ring: &GathererRing<'_>,
         words: &'a [u32],
         fault: FrameFault,
     ) -> &'a [u32] {
@@ -394,7 +394,9 @@ impl Gatherer {
         note_damage(session, ring, fault);
         let step = (ALIGN_BYTES / 4) as usize;
         let mut rest = words.get(step..).unwrap_or_default();
-        while !rest.is_empty() && !Header::parse(rest).is_some_and(|header| self.is_next(&header)) {
+        while !rest.is_empty()
+            && !FrameHeader::parse(rest).is_some_and(|header| self.is_next(&header))
+        {
             rest = rest.get(step..).unwrap_or_default();
         }
         rest
@@ -443,7 +445,7 @@ fn note_end(session: &mut Session<'_>, core: &CoreDescription, which: &[usize], 
     );
 }
 
-fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt::Display) {
+fn note_damage(session: &mut Session<'_>, ring: &GathererRing<'_>, reason: impl std::fmt::Display) {
     let core = ring.core.noc0;
     session.note(AnomalyKind::TruncatedRecord, None, 0, || format!("relay {core}: {reason}"));
 }

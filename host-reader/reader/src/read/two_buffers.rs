@@ -64,7 +64,7 @@ impl TwoBuffers {
         let first = u32::try_from(chip.dram.region_address).ok()?;
         let addresses = [first, first.checked_add(geometry.bank_bytes())?];
         let is_slot = |word: u32| addresses.contains(&word) || word == debug_dump::STALLED;
-        let mut slots = control.of_riscs(debug_dump::BUFFER_ADDRESS);
+        let mut slots = control.risc_words(debug_dump::BUFFER_ADDRESS);
         if first == 0 || !slots.iter().any(|&slot| is_slot(slot)) {
             return None;
         }
@@ -92,7 +92,7 @@ impl TwoBuffers {
         }
         let given = control.word(debug_dump::GIVEN_BUFFERS);
         let are_at_rest = !control.is_under_way() || session.options.last_read;
-        let read_to = control.of_riscs(debug_dump::READ_TO);
+        let read_to = control.risc_words(debug_dump::READ_TO);
         Some(Self { addresses, slots, given, read_to, are_at_rest })
     }
 
@@ -154,7 +154,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     let Some(buffers) = &core.two_buffers else { return };
     let Some(lane) = core.lanes.first_mut() else { return };
     let own = generation.id_packing.pack(0, core.core.flat_id, 0);
-    let of_core = |word: u32| {
+    let is_own = |word: u32| {
         let trace_counter = generation.id_packing.trace_counter(word);
         word == own | generation.id_packing.pack(0, 0, trace_counter)
     };
@@ -162,7 +162,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     // The length of a run is a multiple of four words.
     let (groups, _) = words.as_chunks_mut::<{ run::ID_LL + 1 }>();
     for [first, second, id, _] in groups {
-        if buffers.addresses.contains(first) && *second == 0 && of_core(*id) {
+        if buffers.addresses.contains(first) && *second == 0 && is_own(*id) {
             *first = 0;
         }
     }

@@ -2,7 +2,7 @@
 //! still be running.
 
 use super::{
-    launch::{LaneAssembly, Launch},
+    launch::{LaneAssembly, LaunchId},
     pieces::{Piece, Span, StreamRecord, ZoneColumns},
 };
 use crate::{
@@ -70,7 +70,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(lane: LaneId, launch: Option<Launch>, losses: LossTotals) -> Self {
+    pub(crate) fn new(lane: LaneId, launch: Option<LaunchId>, losses: LossTotals) -> Self {
         Self {
             lane,
             program: launch.map(|launch| launch.program),
@@ -152,7 +152,7 @@ pub fn lanes_of_batches(batches: &[Batch]) -> Vec<Lane> {
     for batch in batches.iter().filter(|batch| batch.record_count() > 0) {
         let lane = lanes.entry(batch.lane).or_insert_with(|| LaneAssembly::new(batch.lane));
         if let Some((program, number)) = batch.program.zip(batch.launch) {
-            lane.enter(Launch { number, program, trace_counter: batch.trace_counter });
+            lane.enter(LaunchId { number, program, trace_counter: batch.trace_counter });
         }
         batch.records().for_each(|record| lane.add(&Piece::Record(record), 0));
     }

@@ -25,7 +25,7 @@ pub(crate) struct Frame<'a> {
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct FrameHeader {
     pub(crate) sequence: u32,
     pub(crate) byte_count: u32,
     /// The core whose cells the frame contains; `None` for a filler.
@@ -46,7 +46,7 @@ pub(crate) enum FrameFault {
     Length,
 }
 
-impl Header {
+impl FrameHeader {
     /// Parses the header at the start of `words`; returns `None` if it is not valid.
     pub(crate) fn parse(words: &[u32]) -> Option<Self> {
         let words: &[u32; HEADER_WORDS] = words.first_chunk()?;
@@ -171,7 +171,7 @@ mod tests {
         #[test]
         fn a_frame_holds_the_cells_of_each_risc(sequence: u32, lanes in lanes()) {
             let words = words_of(sequence, &lanes);
-            let header = Header::parse(&words).unwrap();
+            let header = FrameHeader::parse(&words).unwrap();
             prop_assert_eq!((header.sequence, header.byte_count as usize), (sequence, words.len() * 4));
             let frame = header.frame(&words).unwrap().unwrap();
             prop_assert_eq!(frame.producer, Noc0Coord { x: 2, y: 3 });
@@ -187,7 +187,7 @@ mod tests {
             let mut words = words_of(9, &lanes);
             let index = word.index(words.len());
             words[index] ^= bits;
-            let parsed = Header::parse(&words).map(|header| header.frame(&words).map(|frame| frame.is_some()));
+            let parsed = FrameHeader::parse(&words).map(|header| header.frame(&words).map(|frame| frame.is_some()));
             let is_used = index < 8
                 || (22..54).contains(&index)
                 || index == 59
@@ -203,7 +203,7 @@ mod tests {
                 words[2] = byte_count;
                 words[7] = crc32(&[words[1], words[2], words[6]]);
             }
-            if let Some(header) = Header::parse(&words) {
+            if let Some(header) = FrameHeader::parse(&words) {
                 let _ = header.frame(&words).map(|frame| frame.map(|frame| frame.cells(4)));
             }
         }

@@ -10,7 +10,7 @@ use wire::{PacketKind, RunHostId, ZoneId};
 
 /// Identity of a launch, as given by the launch's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Launch {
+pub(crate) struct LaunchId {
     /// The low half of the launch number on the core.
     pub(crate) number: u16,
     /// The program of the launch.
@@ -34,7 +34,7 @@ struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct LaneAssembly {
     id: LaneId,
-    launch: Option<Launch>,
+    launch: Option<LaunchId>,
     /// True if earlier records of the current launch are already in the finished records.
     goes_on: bool,
     held: Vec<Held>,
@@ -65,7 +65,7 @@ impl LaneAssembly {
     }
 
     /// Returns the launch to which the next records belong, if known.
-    pub(crate) const fn launch(&self) -> Option<Launch> {
+    pub(crate) const fn launch(&self) -> Option<LaunchId> {
         self.launch
     }
 
@@ -124,7 +124,7 @@ impl LaneAssembly {
 
     /// Starts a launch. If the launch has already started, only updates its program and replay
     /// count.
-    pub(crate) fn enter(&mut self, launch: Launch) {
+    pub(crate) fn enter(&mut self, launch: LaunchId) {
         if self.launch == Some(launch) {
             return;
         }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_launch_that_is_given_out_in_parts_goes_on() {
-        let launch = |number| Launch {
+        let launch = |number| LaunchId {
             number,
             program: RunHostId::encode(number.into(), 0),
             trace_counter: 0,

@@ -17,8 +17,8 @@ mod pieces;
 
 pub use batch::{Batch, DataColumns, EventColumns, TotalColumns, lanes_of_batches};
 pub use pieces::{
-    CellReader, CellWords, Damage, Piece, Pieces, Span, StreamRecord, ZoneColumns, Zones,
+    CellReader, CellWords, Damage, Piece, Pieces, Span, StreamRecord, ZoneCells, ZoneColumns,
 };
 
-pub(crate) use frame::{Frame, FrameFault, Header};
-pub(crate) use launch::{LaneAssembly, Launch};
+pub(crate) use frame::{Frame, FrameFault, FrameHeader};
+pub(crate) use launch::{LaneAssembly, LaunchId};

@@ -18,7 +18,7 @@ pub type CellWords = [u32; wire::stream::CELL_WORDS];
 ///
 /// The low word of the time does not wrap between the ends of these zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zones<'a> {
+pub struct ZoneCells<'a> {
     cells: &'a [CellWords],
     epoch: u64,
 }
@@ -34,7 +34,7 @@ pub struct Span {
     pub end: u64,
 }
 
-impl<'a> Zones<'a> {
+impl<'a> ZoneCells<'a> {
     /// Returns the number of zones.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -115,7 +115,7 @@ impl ZoneColumns {
     /// # Cost
     /// The codes of the cells are not checked again. Each column is filled by a loop without
     /// branches, while the cells stay in the cache.
-    pub fn extend(&mut self, zones: &Zones<'_>) {
+    pub fn extend(&mut self, zones: &ZoneCells<'_>) {
         /// Number of cells in 16 KiB. A block of this size stays in the processor's L1 cache while
         /// all columns are filled.
         const BLOCK_CELLS: usize = 2048;
@@ -213,7 +213,7 @@ pub enum Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Zones.
-    Zones(Zones<'a>),
+    Zones(ZoneCells<'a>),
     /// Another record.
     Record(StreamRecord),
     /// Cells that were skipped.
@@ -346,7 +346,7 @@ impl<'a> Pieces<'a> {
 
     /// Removes the leading zone cells and returns them as zones. Stops before the first zone whose
     /// end steps back or is later than the tile's clock.
-    fn zones(&mut self) -> Option<Zones<'a>> {
+    fn zones(&mut self) -> Option<ZoneCells<'a>> {
         let &[_, value] = self.cells.first()?;
         let mut count = plain_zones(self.cells);
         let epoch = self.time(value)? & !(LOW_RANGE - 1);
@@ -360,7 +360,7 @@ impl<'a> Pieces<'a> {
         }
         let cells = self.take(count);
         self.reader.last = cells.last().map(end_of);
-        Some(Zones { cells, epoch })
+        Some(ZoneCells { cells, epoch })
     }
 
     /// Removes the `cell_count` cells of the next record and returns the record; returns `None` for

@@ -7,7 +7,7 @@ use super::{
 
 /// Position of a sound section relative to the other sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SectionPosition {
     /// Number of sections missing between this section and the section with the next lower number.
     pub(super) missing_before: u32,
     /// True if an earlier section has the same number.
@@ -16,7 +16,7 @@ pub(super) struct Place {
     is_moved: bool,
 }
 
-impl Place {
+impl SectionPosition {
     /// Returns the problem with the position, if there is one.
     pub(super) fn problem(self, frame: &Frame) -> Option<Problem> {
         let (kind, size_bytes) = match self {
@@ -33,28 +33,28 @@ impl Place {
 }
 
 /// Returns the position of each section. `frames` must be in file order.
-pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
-    let mut places = vec![Place::default(); frames.len()];
-    let mut by_number: Vec<_> = frames.iter().zip(&mut places).collect();
+pub(super) fn positions(frames: &[Frame]) -> Vec<SectionPosition> {
+    let mut positions = vec![SectionPosition::default(); frames.len()];
+    let mut by_number: Vec<_> = frames.iter().zip(&mut positions).collect();
     // The sort is stable, so sections with equal numbers keep their order in the file.
     by_number.sort_by_key(|(frame, _)| frame.head.number);
     let mut next_number = 0;
-    for (frame, place) in by_number {
+    for (frame, position) in by_number {
         let number = frame.head.number;
-        place.is_repeated = number < next_number;
-        place.missing_before = number.saturating_sub(next_number);
+        position.is_repeated = number < next_number;
+        position.missing_before = number.saturating_sub(next_number);
         next_number = number.saturating_add(1).max(next_number);
     }
     let pairs = frames.iter().zip(frames.iter().skip(1));
-    for ((before, frame), place) in pairs.zip(places.iter_mut().skip(1)) {
-        place.is_moved = frame.head.number < before.head.number;
+    for ((before, frame), position) in pairs.zip(positions.iter_mut().skip(1)) {
+        position.is_moved = frame.head.number < before.head.number;
     }
-    places
+    positions
 }
 
 /// Sorts sections by their numbers and removes repeated sections.
-pub(super) fn put_in_order(frames: Vec<Frame>, places: &[Place]) -> Vec<Frame> {
-    let once = frames.into_iter().zip(places).filter(|(_, place)| !place.is_repeated);
+pub(super) fn put_in_order(frames: Vec<Frame>, positions: &[SectionPosition]) -> Vec<Frame> {
+    let once = frames.into_iter().zip(positions).filter(|(_, position)| !position.is_repeated);
     let mut frames: Vec<_> = once.map(|(frame, _)| frame).collect();
     frames.sort_by_key(|frame| frame.head.number);
     frames

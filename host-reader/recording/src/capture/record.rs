@@ -215,7 +215,7 @@ impl<M: Mesh + ?Sized> Mesh for RecordedMesh<'_, M> {
 
 /// Description of an access, captured if the access fails.
 #[derive(Clone, Copy)]
-struct Access {
+struct Attempt {
     memory: Memory,
     address: u64,
     word_count: usize,
@@ -226,7 +226,7 @@ impl<M: Mesh + ?Sized> RecordedMesh<'_, M> {
     /// Performs an access on the chip. If it fails, captures the failure.
     fn ask<T>(
         &mut self,
-        access: Access,
+        access: Attempt,
         ask: impl FnOnce(&mut dyn Device) -> Result<T, AccessError>,
     ) -> Result<T, AccessError> {
         let result = match self.mesh.device(self.index) {
@@ -243,10 +243,10 @@ impl<M: Mesh + ?Sized> RecordedMesh<'_, M> {
     }
 
     /// Captures an access if its result is an error.
-    fn log_failure<T>(&mut self, access: Access, result: &Result<T, AccessError>) {
+    fn log_failure<T>(&mut self, access: Attempt, result: &Result<T, AccessError>) {
         let chip_id = self.description().chip_id;
         if let Err(error) = result {
-            let Access { memory, address, word_count, is_write } = access;
+            let Attempt { memory, address, word_count, is_write } = access;
             self.log.append(&FailedAccess {
                 read_number: self.log.read_number,
                 chip_id,
@@ -285,7 +285,7 @@ impl<M: Mesh + ?Sized> RecordedMesh<'_, M> {
         words: &mut [u32],
         read: impl FnOnce(&mut dyn Device, &mut [u32]) -> AccessResult,
     ) -> AccessResult {
-        let access = Access { memory, address, word_count: words.len(), is_write: false };
+        let access = Attempt { memory, address, word_count: words.len(), is_write: false };
         self.ask(access, |device| read(device, words))?;
         self.keep_read(memory, address, words);
         Ok(())
@@ -317,7 +317,7 @@ impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
         for (read, result) in [first, second].into_iter().zip(&results) {
             let L1Read { core, address, words } = read;
             let memory = Memory::L1(core);
-            let access = Access { memory, address, word_count: words.len(), is_write: false };
+            let access = Attempt { memory, address, word_count: words.len(), is_write: false };
             self.log_failure(access, result);
             if result.is_ok() {
                 self.keep_read(memory, address, words);
@@ -328,7 +328,7 @@ impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let memory = Memory::L1(core);
-        let access = Access { memory, address, word_count: words.len(), is_write: true };
+        let access = Attempt { memory, address, word_count: words.len(), is_write: true };
         self.ask(access, |device| device.write_l1(core, address, words))
     }
 
@@ -346,7 +346,7 @@ impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let memory = Memory::WallClock(core);
-        let access = Access { memory, address: 0, word_count: 2, is_write: false };
+        let access = Attempt { memory, address: 0, word_count: 2, is_write: false };
         let cycles = self.ask(access, |device| device.read_wall_clock(core))?;
         let clock = wire::Cycles(cycles);
         self.keep(memory, 0, &[clock.low_word(), clock.high_word()]);

@@ -14,7 +14,7 @@
 use super::{
     frame::{FRAME_HEADER_BYTES, FRAME_MAGIC, Frame, FrameFault, FrameHead, PayloadFault},
     header::{FILE_HEADER_BYTES, FILE_MAGIC, FileHeader},
-    order::{Place, places, put_in_order},
+    order::{SectionPosition, positions, put_in_order},
     problem::{Problem, ProblemKind, ProblemSection},
 };
 use rayon::prelude::*;
@@ -38,10 +38,10 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
     search.unsound.dedup_by_key(|unsound| unsound.start);
     let other = search.leave_out_other_capture(start);
-    let places = places(&search.frames);
-    let mut problems = search.problems(start, &places);
+    let positions = positions(&search.frames);
+    let mut problems = search.problems(start, &positions);
     problems.extend(other);
-    Scan { frames: put_in_order(search.frames, &places), problems }
+    Scan { frames: put_in_order(search.frames, &positions), problems }
 }
 
 /// Maximum nesting of torn sections, each within the stated length of the previous one.
@@ -130,16 +130,16 @@ impl Search<'_> {
     }
 
     /// Returns a problem for each gap between sound sections and for each misplaced section.
-    fn problems(&self, start: usize, places: &[Place]) -> Vec<Problem> {
+    fn problems(&self, start: usize, positions: &[SectionPosition]) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut unsound = self.unsound.as_slice();
         let mut end = start;
-        for (frame, place) in self.frames.iter().zip(places) {
+        for (frame, position) in self.frames.iter().zip(positions) {
             let inside = unsound.partition_point(|unsound| unsound.start < frame.start);
             let (lost, rest) = unsound.split_at(inside);
             let gap = Gap { range: end..frame.start, lost };
-            gap.describe(Some(place.missing_before), &mut problems);
-            problems.extend(place.problem(frame));
+            gap.describe(Some(position.missing_before), &mut problems);
+            problems.extend(position.problem(frame));
             (unsound, end) = (rest, frame.end());
         }
         Gap { range: end..self.bytes.len(), lost: unsound }.describe(None, &mut problems);

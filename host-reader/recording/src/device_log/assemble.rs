@@ -115,8 +115,8 @@ impl Assembly {
         let mut devices = devices_of(&lanes, chip);
         for device in &mut devices {
             let chip_id = device.chip.chip_id;
-            let of_chip = self.logical.iter().filter(|((chip, _), _)| *chip == chip_id);
-            logical::add_lines(&mut device.chip, of_chip.map(|(&(_, core), &at)| (core, at)));
+            let chip_cores = self.logical.iter().filter(|((chip, _), _)| *chip == chip_id);
+            logical::add_lines(&mut device.chip, chip_cores.map(|(&(_, core), &at)| (core, at)));
         }
         let anomalies = self.anomalies;
         let numbers = LogNumbers {
@@ -167,7 +167,7 @@ fn source_of(place: &KeptPlace) -> ZoneSource {
 
 /// Returns the chips of `lanes`, which must be sorted. The returned chips have no lanes yet.
 fn devices_of(lanes: &[PackedLane], chip: &LogChip) -> Vec<DeviceReadout> {
-    let of_chips = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
+    let chip_lanes = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
     let device = |lane: &PackedLane| DeviceReadout {
         chip: ChipSummary {
             chip_id: lane.id.chip_id,
@@ -180,7 +180,7 @@ fn devices_of(lanes: &[PackedLane], chip: &LogChip) -> Vec<DeviceReadout> {
         pending_runs: 0,
         discarded_launches: 0,
     };
-    of_chips.filter_map(|lanes| lanes.first()).map(device).collect()
+    chip_lanes.filter_map(|lanes| lanes.first()).map(device).collect()
 }
 
 fn add_unknown_riscs(anomalies: &mut AnomalyLog, unknown: UnknownRiscs) {

@@ -48,7 +48,7 @@ pub use crate::whole_file::remove_unfinished_files;
 pub use error::LogError;
 pub use header::LogChip;
 pub use read::{read_device_log, read_device_log_file};
-pub use row::{LaunchKey, LogLine, Place};
+pub use row::{LaunchKey, LogLine, MarkerSource};
 pub use rows::walk_device_log;
 pub use unpack::{PackedLanes, PackedLog};
 pub use write::{LogWriteReport, write_device_log, write_device_log_file};

@@ -98,10 +98,10 @@ impl Segment {
 
     /// Returns the memory size of the segment in bytes.
     fn byte_count(&self) -> u64 {
-        let of_text = |(_, text): &(usize, Box<str>)| {
+        let text_bytes = |(_, text): &(usize, Box<str>)| {
             text.len().saturating_add(size_of::<(usize, Box<str>)>())
         };
-        let texts = self.metadata.iter().map(of_text).fold(0, usize::saturating_add);
+        let texts = self.metadata.iter().map(text_bytes).fold(0, usize::saturating_add);
         let own = self.bytes.len().saturating_add(size_of::<(u32, Self)>());
         own.saturating_add(texts) as u64
     }
@@ -239,11 +239,11 @@ impl FromIterator<u32> for LaunchNumbers {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut firsts = Vec::new();
         let mut next = None;
-        for (of_chunk, of_log) in (0_u32..).zip(numbers) {
-            if next != Some(of_log) {
-                firsts.push((of_chunk, of_log));
+        for (chunk_number, log_number) in (0_u32..).zip(numbers) {
+            if next != Some(log_number) {
+                firsts.push((chunk_number, log_number));
             }
-            next = of_log.checked_add(1);
+            next = log_number.checked_add(1);
         }
         firsts.shrink_to_fit();
         Self { firsts }
@@ -252,11 +252,11 @@ impl FromIterator<u32> for LaunchNumbers {
 
 impl LaunchNumbers {
     /// Returns the log number of a launch of the chunk.
-    fn log_number(&self, of_chunk: u32) -> u32 {
-        let after = self.firsts.partition_point(|&(first, _)| first <= of_chunk);
+    fn log_number(&self, chunk_number: u32) -> u32 {
+        let after = self.firsts.partition_point(|&(first, _)| first <= chunk_number);
         let first = after.checked_sub(1).and_then(|last| self.firsts.get(last));
-        first.map_or(u32::MAX, |&(first, of_log)| {
-            of_log.saturating_add(of_chunk.saturating_sub(first))
+        first.map_or(u32::MAX, |&(first, log_number)| {
+            log_number.saturating_add(chunk_number.saturating_sub(first))
         })
     }
 }
@@ -371,7 +371,7 @@ impl LaneColumns {
             let ChunkRecord { kind, place, launch, line, time, value } = record;
             let place = numbers.places.get(place as usize).copied().unwrap_or(u32::MAX);
             let launch = match latest {
-                Some((of_chunk, of_log)) if of_chunk == launch => of_log,
+                Some((chunk_number, log_number)) if chunk_number == launch => log_number,
                 _ => numbers.launches.log_number(launch),
             };
             latest = Some((record.launch, launch));
@@ -382,10 +382,10 @@ impl LaneColumns {
                 self.lane.data.push(value);
             }
         }
-        let of_lane = |(record, text): &(usize, _)| {
+        let lane_text = |(record, text): &(usize, _)| {
             (first_record.saturating_add(*record), Clone::clone(text))
         };
-        self.lane.metadata.extend(segment.metadata.iter().map(of_lane));
+        self.lane.metadata.extend(segment.metadata.iter().map(lane_text));
     }
 
     /// Sets the launch and the line of the next record that is pushed.
@@ -513,9 +513,9 @@ mod tests {
                 })
                 .collect();
             let found: LaunchNumbers = numbers.iter().copied().collect();
-            let of_log: Vec<u32> =
+            let log_numbers: Vec<u32> =
                 (0_u32..).zip(&numbers).map(|(number, _)| found.log_number(number)).collect();
-            prop_assert_eq!(of_log, numbers);
+            prop_assert_eq!(log_numbers, numbers);
         }
 
         #[test]

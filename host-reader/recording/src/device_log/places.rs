@@ -1,7 +1,7 @@
 //! Interning of source locations: one number for each combination of marker id, name, line and
 //! file.
 
-use super::row::Place;
+use super::row::MarkerSource;
 use reader::lane::ZoneIndex;
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct KeptPlace {
 
 impl KeptPlace {
     #[inline]
-    fn is(&self, marker_id: u16, place: &Place<'_>) -> bool {
+    fn is(&self, marker_id: u16, place: &MarkerSource<'_>) -> bool {
         self.line == place.line
             && self.marker_id == marker_id
             && *self.name == *place.name
@@ -28,8 +28,8 @@ impl KeptPlace {
         self.name.is_empty() && self.line == 0 && self.file.is_empty()
     }
 
-    fn as_place(&self) -> Place<'_> {
-        Place { name: &self.name, line: self.line, file: &self.file }
+    fn as_place(&self) -> MarkerSource<'_> {
+        MarkerSource { name: &self.name, line: self.line, file: &self.file }
     }
 }
 
@@ -80,7 +80,7 @@ impl Places {
 
     /// Returns the number of a source location.
     #[inline]
-    pub(super) fn number(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
+    pub(super) fn number(&mut self, marker_id: u16, place: &MarkerSource<'_>) -> u32 {
         let latest = self.latest.get(slot_of(marker_id)).copied().unwrap_or(NONE);
         match self.kept.get(latest as usize) {
             Some(kept) if kept.is(marker_id, place) => latest,
@@ -94,7 +94,7 @@ impl Places {
     }
 
     #[cold]
-    fn look_up(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
+    fn look_up(&mut self, marker_id: u16, place: &MarkerSource<'_>) -> u32 {
         self.write_key(marker_id, place);
         let number = match self.numbers.get(self.scratch.as_slice()) {
             Some(&number) => number,
@@ -106,7 +106,7 @@ impl Places {
         number
     }
 
-    fn write_key(&mut self, marker_id: u16, place: &Place<'_>) {
+    fn write_key(&mut self, marker_id: u16, place: &MarkerSource<'_>) {
         self.scratch.clear();
         self.scratch.extend(marker_id.to_le_bytes());
         self.scratch.extend(place.line.to_le_bytes());
@@ -115,8 +115,8 @@ impl Places {
         self.scratch.extend(place.file);
     }
 
-    fn add(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
-        let nameless = Place { name: &[], line: 0, file: &[] };
+    fn add(&mut self, marker_id: u16, place: &MarkerSource<'_>) -> u32 {
+        let nameless = MarkerSource { name: &[], line: 0, file: &[] };
         if self.kept.len() >= PLACES_MAX && *place != nameless {
             self.nameless_count = self.nameless_count.saturating_add(1);
             return self.look_up(marker_id, &nameless);
@@ -137,8 +137,8 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn place<'a>(name: &'a str, line: u32, file: &'a str) -> Place<'a> {
-        Place { name: name.as_bytes(), line, file: file.as_bytes() }
+    fn place<'a>(name: &'a str, line: u32, file: &'a str) -> MarkerSource<'a> {
+        MarkerSource { name: name.as_bytes(), line, file: file.as_bytes() }
     }
 
     #[test]

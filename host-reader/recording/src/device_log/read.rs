@@ -82,7 +82,7 @@ pub(super) fn read_blocks<R: Read>(
         return Err(LogError::EndlessFirstLine { file, longest_bytes });
     }
     let mut lines = first.text.as_slice();
-    let header = Header::take(&mut lines, file)?;
+    let header = LogHeader::take(&mut lines, file)?;
     first.text = lines.to_vec();
     let mut assembly = Assembly::new(header.line_count, Arc::clone(memory));
     read_chunks(&mut blocks, first, &header.shape, &mut assembly).map_err(io_error)?;
@@ -210,13 +210,13 @@ impl Parsed {
 }
 
 /// The first two lines of a log, parsed.
-pub(super) struct Header {
+pub(super) struct LogHeader {
     pub(super) chip: LogChip,
     pub(super) shape: LogShape,
     pub(super) line_count: u64,
 }
 
-impl Header {
+impl LogHeader {
     /// Parses the header and removes it from the beginning of `text`.
     pub(super) fn take(text: &mut &[u8], file: &str) -> Result<Self, LogError> {
         let mut line_count = 0;

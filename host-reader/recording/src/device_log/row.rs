@@ -37,7 +37,7 @@ impl LaunchKey {
 
 /// The name and source location of a line's marker id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'text> {
+pub struct MarkerSource<'text> {
     /// Name of the zone.
     pub name: &'text [u8],
     pub(super) line: u32,
@@ -60,7 +60,7 @@ pub struct LogLine<'text> {
     /// Launch to which the line belongs.
     pub key: LaunchKey,
     /// Name and source location.
-    pub place: Place<'text>,
+    pub place: MarkerSource<'text>,
     /// Meta data; empty if there is none.
     pub metadata: &'text [u8],
     /// Column and row of the core in the grid of usable workers, if the log contains them.
@@ -241,10 +241,11 @@ impl<'text> Cells<'_, 'text> {
         }
     }
 
-    fn place(&self) -> Result<Place<'text>, LineFault<'text>> {
+    fn place(&self) -> Result<MarkerSource<'text>, LineFault<'text>> {
         let line = self.optional_number(Column::SourceLine)?.unwrap_or(0);
         let line = u32::try_from(line).map_err(|_| self.fault(Column::SourceLine, "a line"))?;
-        Ok(Place { name: self.text(Column::ZoneName), line, file: self.text(Column::SourceFile) })
+        let [name, file] = [Column::ZoneName, Column::SourceFile].map(|column| self.text(column));
+        Ok(MarkerSource { name, line, file })
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     fields::Fields,
     header::LogChip,
     quoted::{Unquoted, has_quoted_field},
-    read::Header,
+    read::LogHeader,
     row::{LineFault, LogLine},
 };
 
@@ -21,7 +21,7 @@ pub fn walk_device_log(
     mut fault: impl FnMut(u64, String),
 ) -> Result<LogChip, LogError> {
     let mut rest = text;
-    let header = Header::take(&mut rest, file)?;
+    let header = LogHeader::take(&mut rest, file)?;
     let mut fields = Fields::new();
     for (line_number, line) in
         (header.line_count.saturating_add(1)..).zip(rest.split(|&byte| byte == b'\n'))

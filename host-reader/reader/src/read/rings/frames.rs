@@ -129,7 +129,7 @@ impl Rings {
             let Some(ring) = self.lanes.get_mut(&id) else { continue };
             ring.is_relayed = true;
             let next = ring.next;
-            if next == core.of_risc(words::WRITTEN, risc_index) {
+            if next == core.risc_word(words::WRITTEN, risc_index) {
                 readings.push(RingRead::without_cells(session, core, (id, risc_index), next));
             }
         }

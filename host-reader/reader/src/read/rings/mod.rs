@@ -25,7 +25,7 @@ use crate::{
     lane::{Lane, LaneId},
     ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan},
     mesh::{AccessError, CoreDescription, Noc0Coord},
-    stream::{Batch, CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
+    stream::{Batch, CellReader, CellWords, Damage, LaneAssembly, LaunchId, Piece, StreamRecord},
 };
 use std::collections::BTreeMap;
 use wire::{
@@ -101,7 +101,7 @@ struct RingRead {
     /// Number of launches that the core had begun.
     launches: u32,
     /// The launch that the RISC announced, if it is the core's last launch.
-    launch: Option<Launch>,
+    launch: Option<LaunchId>,
 }
 
 /// The cores that a [`sweep`] has read.
@@ -232,7 +232,7 @@ impl Rings {
         let chip_id = session.device.description().chip_id;
         let mut readings = Vec::new();
         let before: [u32; RISCS_PER_CORE] =
-            std::array::from_fn(|risc| core.of_risc(words::READ, risc));
+            std::array::from_fn(|risc| core.risc_word(words::READ, risc));
         let mut read = before;
         for (risc_index, id) in lanes_of(chip_id, &core.core) {
             let Some(told) = read.get_mut(risc_index) else { continue };
@@ -267,7 +267,7 @@ impl Rings {
         risc_index: usize,
         is_known: bool,
     ) -> &mut Ring {
-        let told = core.of_risc(words::READ, risc_index);
+        let told = core.risc_word(words::READ, risc_index);
         let ring = self.lanes.entry(id).or_insert_with(|| {
             if told != 0 {
                 self.earlier_losses.add(earlier_losses(core, risc_index));
@@ -363,7 +363,7 @@ impl RingRead {
         (id, risc_index): (LaneId, usize),
         first: u32,
     ) -> Self {
-        let told = core.of_risc(words::TOLD, risc_index);
+        let told = core.risc_word(words::TOLD, risc_index);
         Self {
             id,
             cells: Vec::new(),
@@ -477,7 +477,7 @@ impl Decoding<'_, '_> {
                 let program =
                     self.session.options.host_ids.run_host_id(cell.program, self.id.chip_id);
                 let trace_counter = cell.trace_counter.into();
-                self.ring.lane.enter(Launch { number: *number, program, trace_counter });
+                self.ring.lane.enter(LaunchId { number: *number, program, trace_counter });
             }
             Piece::Record(StreamRecord::Lost(_) | StreamRecord::Skipped(_)) => {
                 self.lost_after = Some(self.ring.last_time);
@@ -629,7 +629,7 @@ fn plausible_unread(
     (id, risc_index): (LaneId, usize),
     next: u32,
 ) -> Unread {
-    let unread = Unread::between(next, core.of_risc(words::WRITTEN, risc_index));
+    let unread = Unread::between(next, core.risc_word(words::WRITTEN, risc_index));
     if unread.overwritten() == 0 || policy(core, risc_index) == Policy::OverwriteOldest {
         return unread;
     }
@@ -680,7 +680,7 @@ fn hold_many_cells(core: &CoreWords) -> bool {
     let riscs = core.core.kind.risc_count();
     let unread = (0..riscs).map(|risc_index| {
         let [read, written] =
-            [words::READ, words::WRITTEN].map(|first| core.of_risc(first, risc_index));
+            [words::READ, words::WRITTEN].map(|first| core.risc_word(first, risc_index));
         (Unread::between(read, written).count as usize).min(RING_CELLS)
     });
     unread.sum::<usize>() >= riscs.saturating_mul(RING_CELLS) / 4
@@ -701,13 +701,13 @@ fn whole_rings(core: &CoreWords) -> Option<Vec<u32>> {
 }
 
 /// Returns the launch that a RISC has announced, if it is the last launch that the core has begun.
-fn launch(session: &Session<'_>, core: &CoreWords, chip_id: u32, told: u32) -> Option<Launch> {
+fn launch(session: &Session<'_>, core: &CoreWords, chip_id: u32, told: u32) -> Option<LaunchId> {
     let told = ToldLaunch::from_word(told)?;
     let is_last = Cell { head: core.word(words::LAUNCHES), value: 0 }.field() == told.number;
     let program = core.word(words::PROGRAM);
     let program = session.options.host_ids.run_host_id(program, chip_id);
     let trace_counter = core.word(words::TRACE_COUNT);
-    is_last.then_some(Launch { number: told.number, program, trace_counter })
+    is_last.then_some(LaunchId { number: told.number, program, trace_counter })
 }
 
 /// Returns the number of unread cells that may have been overwritten during the read.
@@ -763,14 +763,14 @@ fn overwrites(core: &CoreWords) -> bool {
 
 fn lost(core: &CoreWords, risc_index: usize) -> LossCounts {
     let [zones, data, events] =
-        LossKind::ALL.map(|kind| core.of_risc(kind.control_word(), risc_index));
+        LossKind::ALL.map(|kind| core.risc_word(kind.control_word(), risc_index));
     LossCounts { zones, data, events }
 }
 
 /// Returns the number of cells that a RISC has skipped; 0 under policies that skip no cells.
 fn skipped(core: &CoreWords, risc_index: usize) -> u32 {
     match policy(core, risc_index) {
-        Policy::KeepOneOf { .. } => core.of_risc(words::SKIPPED, risc_index),
+        Policy::KeepOneOf { .. } => core.risc_word(words::SKIPPED, risc_index),
         _ => 0,
     }
 }
@@ -782,7 +782,7 @@ fn earlier_losses(core: &CoreWords, risc_index: usize) -> LossTotals {
 }
 
 fn policy(core: &CoreWords, risc_index: usize) -> Policy {
-    Policy::from_word(core.of_risc(words::POLICY, risc_index)).unwrap_or_default()
+    Policy::from_word(core.risc_word(words::POLICY, risc_index)).unwrap_or_default()
 }
 
 /// Returns the number of launches since the last read that ran no kernel on a core, and adds their
@@ -806,11 +806,11 @@ fn idle_launches(
 /// Returns true if a count in a core's control vector has decreased between two reads: a host has
 /// zeroed the vector.
 fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
-    let of_riscs = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
+    let risc_words = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
     let counts =
         [words::WRITTEN, words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS, words::READ];
     let mut counts =
-        counts.into_iter().flat_map(of_riscs).chain([words::LAUNCHES, words::IDLE_LAUNCHES]);
+        counts.into_iter().flat_map(risc_words).chain([words::LAUNCHES, words::IDLE_LAUNCHES]);
     counts.any(|index| word_of(now, index).wrapping_sub(word_of(before, index)).cast_signed() < 0)
 }
 

@@ -61,8 +61,8 @@ impl DrainedCores {
     fn refer_to(&mut self, chip_id: u32, reference: Noc0Coord, clock: u64) {
         let before = self.references.insert(chip_id, (reference, clock));
         if before.is_none_or(|(core, earlier)| core != reference || clock < earlier) {
-            let of_chip = self.cores.iter_mut().filter(|((chip, _), _)| *chip == chip_id);
-            of_chip.for_each(|(_, ahead)| *ahead = None);
+            let chip_cores = self.cores.iter_mut().filter(|((chip, _), _)| *chip == chip_id);
+            chip_cores.for_each(|(_, ahead)| *ahead = None);
         }
     }
 }

@@ -200,14 +200,14 @@ fn run(flat_id: u32, risc: u32, program: u32, start: u32) -> Vec<u32> {
 }
 
 fn programs(readout: &Readout) -> Vec<(u16, Risc, u32)> {
-    let of_lane = |lane: &crate::lane::Lane| {
+    let lane_programs = |lane: &crate::lane::Lane| {
         let id = lane.id;
         lane.runs
             .iter()
             .map(move |run| (id.core.y, id.risc, run.program.base()))
             .collect::<Vec<_>>()
     };
-    readout.lanes().flat_map(of_lane).collect()
+    readout.lanes().flat_map(lane_programs).collect()
 }
 
 fn losses(readout: &Readout) -> Vec<(LossCause, Option<u32>, LossTotals)> {

@@ -1,8 +1,8 @@
 //! Replayed chips, which return the same data as when the capture was made.
 
 use super::{
-    reads::{Access, ReadRecord},
-    recording::not_held,
+    captured_memory::not_held,
+    reads::{AccessKey, ReadRecord},
 };
 use reader::mesh::{
     AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
@@ -31,8 +31,8 @@ impl<'file> ReplayedMesh<'file> {
         let is_complete = self.read.is_complete();
         let not_held =
             || not_held(&WordRange { chip_id, memory, address, word_count }, is_complete);
-        match self.read.recordings.get_mut(&Access { chip_id, memory, is_write: false }) {
-            Some(recording) => recording.read(address, words, not_held),
+        match self.read.memories.get_mut(&AccessKey { chip_id, memory, is_write: false }) {
+            Some(captured) => captured.read(address, words, not_held),
             None if words.is_empty() => Ok(()),
             None => Err(not_held()),
         }
@@ -77,7 +77,7 @@ impl Device for ReplayedMesh<'_> {
     /// Words captured later already contain the effect of the write.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let (chip_id, memory) = (self.description().chip_id, Memory::L1(core));
-        let refusals = self.read.recordings.get_mut(&Access { chip_id, memory, is_write: true });
+        let refusals = self.read.memories.get_mut(&AccessKey { chip_id, memory, is_write: true });
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));
         refusal.map_or(Ok(()), Err)
     }

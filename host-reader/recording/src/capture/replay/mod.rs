@@ -15,9 +15,9 @@
 //! The writer may have been killed before it read the mesh for the last time. The last successful
 //! read of such a run then also returns the streamed records of launches that had not ended.
 
+mod captured_memory;
 mod chip;
 mod reads;
-mod recording;
 mod runs;
 
 pub use runs::CapturedRun;

@@ -1,7 +1,7 @@
 //! The reads of a capture: the sections of each read, and the chips and names known before the
 //! read.
 
-use super::recording::Recording;
+use super::captured_memory::CapturedMemory;
 use crate::capture::{
     Capture,
     section::{Content, FailedAccess, MemoryWords, ReadBegin, WordsContent},
@@ -18,7 +18,7 @@ use std::{
 /// Key of the captured accesses to a memory. Reads and writes have separate keys, because they fail
 /// independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Access {
+pub(super) struct AccessKey {
     pub(super) chip_id: u32,
     pub(super) memory: Memory,
     pub(super) is_write: bool,
@@ -32,7 +32,7 @@ pub(super) struct ReadRecord<'file> {
     pub(super) chips: BTreeMap<u32, DeviceDescription>,
     /// Zone names known before the read.
     pub(super) zones: ZoneTable,
-    pub(super) recordings: BTreeMap<Access, Recording<'file>>,
+    pub(super) memories: BTreeMap<AccessKey, CapturedMemory<'file>>,
     /// Cores with words that the next read contains again, because this read is unfinished.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
@@ -46,7 +46,7 @@ pub(super) type CoreId = (u32, Noc0Coord);
 /// Words of markers or losses, which a core overwrites after the read has been acknowledged.
 #[derive(Debug)]
 struct MarkerWords<'file> {
-    access: Access,
+    access: AccessKey,
     address: u64,
     words: Cow<'file, [u32]>,
 }
@@ -142,20 +142,20 @@ impl<'file> CapturedReads<'file> {
 impl<'file> ReadRecord<'file> {
     fn add_words(&mut self, memory_words: MemoryWords<'file>) {
         let MemoryWords { chip_id, memory, address, content, lane, words, .. } = memory_words;
-        let access = Access { chip_id, memory, is_write: false };
+        let access = AccessKey { chip_id, memory, is_write: false };
         let holds_markers =
             matches!(content, WordsContent::Lane | WordsContent::Vector | WordsContent::LossLog);
         if let Some(lane) = lane.filter(|_| holds_markers) {
             let markers = MarkerWords { access, address, words: words.clone() };
             self.markers.entry((chip_id, lane.core)).or_default().push(markers);
         }
-        self.recordings.entry(access).or_default().add_words(address, words);
+        self.memories.entry(access).or_default().add_words(address, words);
     }
 
     fn add_refusal(&mut self, failed: FailedAccess) {
         let FailedAccess { chip_id, memory, address, word_count, is_write, error, .. } = failed;
-        let access = Access { chip_id, memory, is_write };
-        self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
+        let access = AccessKey { chip_id, memory, is_write };
+        self.memories.entry(access).or_default().add_refusal(address, word_count, error);
     }
 
     /// Returns the cores for which a later read contains all words again.
@@ -164,7 +164,7 @@ impl<'file> ReadRecord<'file> {
         cores
             .filter(|(_, words)| {
                 words.iter().all(|markers| {
-                    let again = later.recordings.get(&markers.access);
+                    let again = later.memories.get(&markers.access);
                     again.is_some_and(|again| again.holds(markers.address, &markers.words))
                 })
             })

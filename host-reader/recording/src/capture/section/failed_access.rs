@@ -19,7 +19,7 @@
 use super::{
     Payload, SectionKind,
     fields::{Fields, field_count, put_u64s},
-    memory::Access,
+    memory::AccessHead,
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::mesh::{AccessError, Memory};
@@ -53,7 +53,7 @@ impl<'file> Payload<'file> for FailedAccess {
             AccessError::Unreachable { reason, .. } => (UNREACHABLE, reason.as_str()),
             AccessError::Gone { reason, .. } => (GONE, reason.as_str()),
         };
-        let mut access = Access::new(self.read_number, self.chip_id, self.memory);
+        let mut access = AccessHead::new(self.read_number, self.chip_id, self.memory);
         access.details = [self.is_write.into(), error];
         access.text_bytes = field_count(text.len())?;
         access.put(buffer);
@@ -65,9 +65,9 @@ impl<'file> Payload<'file> for FailedAccess {
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
         let mut head = fields.record("head", 40)?;
-        let access = Access::take(&mut head);
+        let access = AccessHead::take(&mut head);
         let [address, word_count] = head.u64s();
-        let Access { read_number, chip_id, core, details: [is_write, error], .. } = access;
+        let AccessHead { read_number, chip_id, core, details: [is_write, error], .. } = access;
         let memory = access.memory(&fields)?;
         let text = fields.text("text", access.text_bytes)?.to_owned();
         let error = match error {

@@ -80,7 +80,7 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     const KIND: SectionKind = SectionKind::MEMORY;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let mut access = Access::new(self.read_number, self.chip_id, self.memory);
+        let mut access = AccessHead::new(self.read_number, self.chip_id, self.memory);
         if let Some(lane) = self.lane.filter(|_| access.memory == DRAM) {
             access.core = lane.core;
         }
@@ -95,9 +95,9 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
         let mut head = fields.record("head", 48)?;
-        let access = Access::take(&mut head);
+        let access = AccessHead::take(&mut head);
         let [address, first_word, word_count] = head.u64s();
-        let Access { read_number, chip_id, core, details: [content, risc], .. } = access;
+        let AccessHead { read_number, chip_id, core, details: [content, risc], .. } = access;
         let content = fields.item("content", &WordsContent::ALL, content.into())?;
         let memory = access.memory(&fields)?;
         let lane = match risc {
@@ -122,7 +122,7 @@ const WALL_CLOCK: u8 = 2;
 const HOST: u8 = 3;
 
 /// The first fields of each section about an access.
-pub(super) struct Access {
+pub(super) struct AccessHead {
     pub(super) read_number: u32,
     pub(super) chip_id: u32,
     pub(super) core: Noc0Coord,
@@ -135,7 +135,7 @@ pub(super) struct Access {
     pub(super) text_bytes: u32,
 }
 
-impl Access {
+impl AccessHead {
     pub(super) const fn new(read_number: u32, chip_id: u32, memory: Memory) -> Self {
         let (memory, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),

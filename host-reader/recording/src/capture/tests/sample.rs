@@ -298,15 +298,15 @@ fn the_sample_of_this_version_is_what_this_version_writes() {
 fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
     let committed = std::fs::read(sample_path(FIRST)).unwrap();
     assert_eq!(committed, sample(FIRST), "the bytes of a version that was given out never change");
-    let of_first_readers = committed.get(..FIRST_SECTIONS_BYTES).map(crc32fast::hash);
-    assert_eq!(of_first_readers, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
+    let first_sections_crc = committed.get(..FIRST_SECTIONS_BYTES).map(crc32fast::hash);
+    assert_eq!(first_sections_crc, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
     let capture = Capture::from_bytes(committed).unwrap();
     assert_eq!((capture.is_finished(), capture.check().is_clean()), (None, true));
     let readout = capture.runs().unwrap().remove(0).readout;
     assert_eq!(readout.losses.uncounted().count(), 1, "that of the runtime alone");
-    let mut of_now = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap().runs().unwrap();
-    let mut of_then = capture.runs().unwrap();
-    assert_eq!(of_then.remove(0).readout, of_now.remove(0).readout);
+    let mut current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap().runs().unwrap();
+    let mut first = capture.runs().unwrap();
+    assert_eq!(first.remove(0).readout, current.remove(0).readout);
 }
 
 #[test]
@@ -330,9 +330,9 @@ fn the_version_without_clocks_of_hosts_is_read_as_ever() {
     let capture = Capture::from_bytes(committed).unwrap();
     assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
     assert_eq!(capture.host_clocks().count(), 0);
-    let of_now = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
-    assert_eq!(of_now.host_clocks().collect::<Vec<_>>(), [host_clock()]);
-    let readouts = [capture, of_now].map(|one| one.runs().unwrap().remove(0).readout);
+    let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
+    assert_eq!(current.host_clocks().collect::<Vec<_>>(), [host_clock()]);
+    let readouts = [capture, current].map(|one| one.runs().unwrap().remove(0).readout);
     assert_eq!(readouts[0], readouts[1]);
 }
 

@@ -63,7 +63,7 @@ fn any_readout() -> impl Strategy<Value = Readout> {
     prop::collection::vec(any_lane(), 1..8).prop_map(|mut lanes| {
         lanes.sort_by_key(|lane| lane.id);
         lanes.dedup_by_key(|lane| lane.id);
-        let of_chips = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
+        let chip_lanes = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
         let device = |lanes: &[Lane]| DeviceReadout {
             chip: ChipSummary {
                 chip_id: lanes[0].id.chip_id,
@@ -77,7 +77,7 @@ fn any_readout() -> impl Strategy<Value = Readout> {
             discarded_launches: 0,
         };
         Readout {
-            devices: of_chips.map(device).collect(),
+            devices: chip_lanes.map(device).collect(),
             zones: zone_table(),
             ..Readout::default()
         }

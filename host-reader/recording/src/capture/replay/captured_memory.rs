@@ -1,11 +1,11 @@
-//! Recordings: the data that a memory returned during one read.
+//! The data that a memory returned during one read.
 
 use reader::mesh::{AccessError, WordRange};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Captured results of accesses to one memory, by address and in time order.
 #[derive(Debug, Default)]
-pub(super) struct Recording<'file> {
+pub(super) struct CapturedMemory<'file> {
     by_address: BTreeMap<u64, Answers<'file>>,
 }
 
@@ -22,7 +22,7 @@ enum Answer<'file> {
     Refusal { word_count: u64, error: AccessError },
 }
 
-impl<'file> Recording<'file> {
+impl<'file> CapturedMemory<'file> {
     /// Adds words that were read.
     pub(super) fn add_words(&mut self, address: u64, words: Cow<'file, [u32]>) {
         self.by_address.entry(address).or_default().answers.push(Answer::Words(words));
@@ -154,49 +154,49 @@ mod tests {
         not_held(&range, true)
     }
 
-    fn read(recording: &mut Recording<'_>, address: u64, count: usize) -> Option<Vec<u32>> {
+    fn read(memory: &mut CapturedMemory<'_>, address: u64, count: usize) -> Option<Vec<u32>> {
         let mut words = vec![0; count];
-        recording.read(address, &mut words, fail).ok().map(|()| words)
+        memory.read(address, &mut words, fail).ok().map(|()| words)
     }
 
     #[test]
     fn an_address_that_was_read_twice_answers_as_it_did_each_time() {
-        let mut recording = Recording::default();
-        recording.add_words(8, vec![1, 2].into());
-        recording.add_words(8, vec![3, 4].into());
-        let answers: Vec<_> = (0..3).map(|_| read(&mut recording, 8, 2).unwrap()).collect();
+        let mut memory = CapturedMemory::default();
+        memory.add_words(8, vec![1, 2].into());
+        memory.add_words(8, vec![3, 4].into());
+        let answers: Vec<_> = (0..3).map(|_| read(&mut memory, 8, 2).unwrap()).collect();
         assert_eq!(answers, [[1, 2], [3, 4], [3, 4]]);
     }
 
     #[test]
     fn a_piece_is_put_together_from_the_parts_it_was_cut_into() {
-        let mut recording = Recording::default();
-        recording.add_words(0, vec![1, 2].into());
-        recording.add_words(8, vec![3].into());
-        recording.add_words(12, vec![4, 5].into());
-        assert_eq!(read(&mut recording, 0, 5), Some(vec![1, 2, 3, 4, 5]));
-        assert_eq!(read(&mut recording, 4, 3), Some(vec![2, 3, 4]));
-        assert_eq!(read(&mut recording, 0, 6), None);
-        assert_eq!(read(&mut recording, 100, 1), None);
-        assert_eq!(read(&mut recording, 0, 2), Some(vec![1, 2]), "a failure spoils nothing");
+        let mut memory = CapturedMemory::default();
+        memory.add_words(0, vec![1, 2].into());
+        memory.add_words(8, vec![3].into());
+        memory.add_words(12, vec![4, 5].into());
+        assert_eq!(read(&mut memory, 0, 5), Some(vec![1, 2, 3, 4, 5]));
+        assert_eq!(read(&mut memory, 4, 3), Some(vec![2, 3, 4]));
+        assert_eq!(read(&mut memory, 0, 6), None);
+        assert_eq!(read(&mut memory, 100, 1), None);
+        assert_eq!(read(&mut memory, 0, 2), Some(vec![1, 2]), "a failure spoils nothing");
     }
 
     #[test]
     fn a_refusal_is_met_again_by_the_same_access_only() {
-        let mut recording = Recording::default();
-        recording.add_refusal(0, 5, fail());
-        recording.add_words(0, vec![1, 2].into());
-        assert_eq!(read(&mut recording, 0, 5), None);
-        assert_eq!(read(&mut recording, 0, 2), Some(vec![1, 2]));
+        let mut memory = CapturedMemory::default();
+        memory.add_refusal(0, 5, fail());
+        memory.add_words(0, vec![1, 2].into());
+        assert_eq!(read(&mut memory, 0, 5), None);
+        assert_eq!(read(&mut memory, 0, 2), Some(vec![1, 2]));
     }
 
     #[test]
     fn words_that_were_read_again_are_known() {
-        let mut recording = Recording::default();
-        recording.add_words(0, vec![1, 2].into());
-        recording.add_words(8, vec![3, 4].into());
-        assert!(recording.holds(0, &[1, 2, 3]) && recording.holds(4, &[2]));
-        assert!(!recording.holds(0, &[1, 2, 4]) && !recording.holds(8, &[3, 4, 5]));
-        assert!(!recording.holds(64, &[1]));
+        let mut memory = CapturedMemory::default();
+        memory.add_words(0, vec![1, 2].into());
+        memory.add_words(8, vec![3, 4].into());
+        assert!(memory.holds(0, &[1, 2, 3]) && memory.holds(4, &[2]));
+        assert!(!memory.holds(0, &[1, 2, 4]) && !memory.holds(8, &[3, 4, 5]));
+        assert!(!memory.holds(64, &[1]));
     }
 }
