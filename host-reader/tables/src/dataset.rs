@@ -93,7 +93,7 @@ macro_rules! table {
         #[doc = concat!("Row of [`", stringify!($table), "`]: ", $row_doc, ".")]
         #[derive(Clone, Debug)]
         pub struct $row<'a> {
-            #[doc = "Where the row belongs."]
+            #[doc = "Recording of the row and, in tables of lanes, its lane."]
             pub $first: $first_type,
             $(#[doc = concat!("Column `", stringify!($column), "`.")]
             pub $column: field!($kind 'a),)*
@@ -114,21 +114,21 @@ macro_rules! table {
     };
 }
 
-const OP: &str = "its op in `ops`, of the same recording and chip";
-const NO_OP: &str = "of no op";
-const NO_PROGRAM: &str = "before the first launch";
-const FIRST_CYCLE: &str = "first cycle on the clock of the chip";
-const CYCLE: &str = "when, on the clock of the chip";
-const TIME_NS: &str = "when, since the recording's first record";
-const HOST_NS: &str = "when, on the host's clock";
-const DURATION_NS: &str = "duration on the chip's measured clock";
-const CLIPPED: &str = "whether it reaches out of the zone around it";
+const OP: &str = "index of the op in `ops`, in the same recording and chip";
+const NO_OP: &str = "does not belong to an op";
+const NO_PROGRAM: &str = "recorded before the first launch";
+const FIRST_CYCLE: &str = "start on the chip's clock";
+const CYCLE: &str = "time on the chip's clock";
+const TIME_NS: &str = "time, relative to the recording's first record";
+const HOST_NS: &str = "time on the host's clock";
+const DURATION_NS: &str = "duration, by the chip's measured clock";
+const CLIPPED: &str = "whether it extends beyond the enclosing zone";
 const COLOR: &str = "color given by the program, as #rrggbb";
 const MEMORY: &str = "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY";
 const OBJECT: &str = "circular buffer, semaphore or NoC";
 const NONE_GIVEN: &str = "none given";
 const NOT_RECORDED: &str = "not recorded";
-const PLOT: &str = "point of a plot";
+const PLOT: &str = "a plot point";
 
 table! {
     /// Table of zones of RISCs.
@@ -138,17 +138,17 @@ table! {
     optional_small line: LINE, null UNKNOWN;
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
-    small depth: "zones around it; 0 is outermost";
+    small depth: "number of enclosing zones";
     number start_cycle: FIRST_CYCLE;
-    number duration_cycles: "cycles as recorded";
-    number self_cycles: "cycles outside of nested zones";
+    number duration_cycles: "duration as recorded";
+    number self_cycles: "duration without nested zones";
     signed start_ns: START_NS;
     signed duration_ns: DURATION_NS;
     optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
-    flag has_synthetic_end: "whether the record of its end is missing";
+    flag has_synthetic_end: "whether the end was not recorded";
     flag is_clipped: CLIPPED;
-    optional_text meta_data: "meta data that a log gives its start", null NONE_GIVEN;
-    optional_text end_meta_data: "meta data that a log gives its end", null NONE_GIVEN;
+    optional_text meta_data: "metadata of the start in a device log", null NONE_GIVEN;
+    optional_text end_meta_data: "metadata of the end in a device log", null NONE_GIVEN;
 }
 
 table! {
@@ -160,27 +160,27 @@ table! {
     optional_small line: LINE, null UNKNOWN;
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
-    number cycle: "when, on the clock of the chip; of sums the start of the run";
+    number cycle: "time on the chip's clock; for a sum, the start of the run";
     signed time_ns: TIME_NS;
     optional_signed host_ns: HOST_NS, null NO_HOST_CLOCK;
-    optional_number value: "data; of a sum its cycles", null "an event";
-    optional_number second_value: "second word of 16 bytes of data", null "no 16 bytes of data";
-    optional_text text: "meta data that a log gives it", null NONE_GIVEN;
+    optional_number value: "data, or the cycles of a sum", null "events have no value";
+    optional_number second_value: "second half of 16 bytes of data", null "not 16 bytes of data";
+    optional_text text: "metadata of the marker in a device log", null NONE_GIVEN;
 }
 
 table! {
     /// Table of readings of hardware counters.
     Counters CounterRow = "counters", "one reading of one hardware counter on one core", lane
-    small neo: "part of the core, of which a Quasar has four";
+    small neo: "part of the core; a Quasar's core has four";
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
-    number cycle: "when it was read, on the clock of the chip";
+    number cycle: "time of the reading on the chip's clock";
     signed time_ns: TIME_NS;
-    optional_text counter: "name of the counter", null "problem";
-    optional_text counter_group: "fpu, pack, unpack, instrn or l1_0 to l1_5", null "unknown counter, or problem";
-    optional_number value: "events", null "problem, or the hardware ties the counter to a constant or never started it";
-    optional_number cycles: "cycles that they were counted over", null UNKNOWN;
-    optional_text problem: "why there is no reading", null "there is one";
+    optional_text counter: "name of the counter", null "see problem";
+    optional_text counter_group: "fpu, pack, unpack, instrn or l1_0 to l1_5", null "unknown counter, or see problem";
+    optional_number value: "counted events", null "see problem, or the hardware ties the counter to a constant or never started it";
+    optional_number cycles: "cycles over which the events were counted", null UNKNOWN;
+    optional_text problem: "why the reading is missing", null "the reading is not missing";
 }
 
 table! {
@@ -191,18 +191,18 @@ table! {
     small core_y: CORE_Y;
     text risc: RISC;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
-    optional_text op_name: "name of the op", null "the host gave none";
+    optional_text op_name: "name of the op", null "the host gave no name";
     number cycle: CYCLE;
     signed time_ns: TIME_NS;
-    optional_text kind: "READ, WRITE_, SEMAPHORE_INC and others, as TT-Metal names them", null "a fabric packet";
+    optional_text kind: "kind of the event, by TT-Metal's name, such as READ, WRITE_ or SEMAPHORE_INC", null "a fabric packet";
     optional_text noc: "NOC_0 or NOC_1", null NOT_RECORDED;
-    optional_signed to_x: "NoC-0 x of the other tile", null "none, or unknown";
-    optional_signed to_y: "NoC-0 y of the other tile", null "none, or unknown";
-    optional_number bytes: "bytes, rounded up to 32; 8160, or 131040 since tt-metal 0.81.1, stands for more, too", null NOT_RECORDED;
+    optional_signed to_x: "NoC-0 x of the other tile", null "no other tile, or unknown";
+    optional_signed to_y: "NoC-0 y of the other tile", null "no other tile, or unknown";
+    optional_number bytes: "size, rounded up to 32; the maximum (8160, or 131040 since tt-metal 0.81.1) also stands for larger sizes", null NOT_RECORDED;
     optional_signed vc: "virtual channel", null NOT_RECORDED;
-    optional_small source_address: "address in the source's tile", null NOT_RECORDED;
-    optional_small target_address: "address in the target's tile", null NOT_RECORDED;
-    optional_small noc_counter: "NoC's counter of transfers, its low 12 bits", null NOT_RECORDED;
+    optional_small source_address: "address in the source tile", null NOT_RECORDED;
+    optional_small target_address: "address in the target tile", null NOT_RECORDED;
+    optional_small noc_counter: "low 12 bits of the NoC's transfer counter", null NOT_RECORDED;
 }
 
 table! {
@@ -218,8 +218,8 @@ table! {
     signed start_ns: START_NS;
     signed duration_ns: DURATION_NS;
     optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
-    optional_flag has_blocked: "whether it blocked", null "one of TT-Metal's zones, which do not tell";
-    flag is_lower_bound: "whether it took longer than its record can tell";
+    optional_flag has_blocked: "whether it blocked", null "recorded as a zone of TT-Metal, which does not show it";
+    flag is_lower_bound: "whether it was longer than a record can express";
 }
 
 table! {
@@ -230,35 +230,35 @@ table! {
     text kind: WAIT_KIND;
     text object: OBJECT;
     small key: WAIT_KEY;
-    number waits: "waits; of TT-Metal's zones also those that did not block";
+    number waits: "number of waits; from TT-Metal's zones, also waits that did not block";
     number total_cycles: "sum of the waits";
-    flag is_lower_bound: "whether there may be more: recorded in windows of time alone, or more than the record can tell";
-    flag is_from_kernel: "whether the kernel added them up, else they are the rows of `waits`";
+    flag is_lower_bound: "whether the true sum may be higher: recorded only in windows of time, or beyond the maximum of a record";
+    flag is_from_kernel: "true if the kernel summed its waits, false if the sum is that of rows of `waits`";
 }
 
 table! {
     /// Table of the time that RISCs spent in the profiler's own zones.
-    ProfilerTime ProfilerTimeRow = "profiler_time", "time of one RISC in zones of the profiler's own", lane
+    ProfilerTime ProfilerTimeRow = "profiler_time", "time of one RISC in the profiler's own zones", lane
     text kind: "wait for the host (debug dump) or push of several launches (accumulate mode)";
-    number count: "whole zones";
+    number count: "complete zones";
     number total_cycles: "sum of the durations";
     number max_cycles: "longest duration";
 }
 
 table! {
     /// Table of zones of the host's threads.
-    HostZones HostZoneRow = "host_zones", "one zone of one thread of the host";
-    small process_id: "number of its process";
-    number thread: "number of its thread in the process, from 1";
-    optional_text thread_name: "name of its thread", null NONE_GIVEN;
+    HostZones HostZoneRow = "host_zones", "one zone of one host thread";
+    small process_id: "id of the process";
+    number thread: "number of the thread in its process, from 1";
+    optional_text thread_name: "name of the thread", null NONE_GIVEN;
     text name: "name of the zone";
     optional_text function: "function or module", null UNKNOWN;
     optional_text file: FILE, null UNKNOWN;
     optional_small line: LINE, null UNKNOWN;
-    small depth: "zones around it; 0 is outermost";
+    small depth: "number of enclosing zones";
     signed start_ns: START_NS;
     signed duration_ns: "duration";
-    signed self_ns: "duration outside of nested zones";
+    signed self_ns: "duration without nested zones";
     signed start_host_ns: START_HOST_NS;
     optional_text text: "text attached by the program", null NONE_GIVEN;
     flag is_clipped: CLIPPED;
@@ -267,64 +267,64 @@ table! {
 
 table! {
     /// Table of the host's messages, signposts, frame ends and plot points.
-    HostEvents HostEventRow = "host_events", "one message, signpost, end of a frame or point of a plot of the host";
-    optional_small process_id: "number of its process", null PLOT;
-    optional_number thread: "number of its thread in the process", null PLOT;
-    optional_text thread_name: "name of its thread", null NONE_GIVEN;
+    HostEvents HostEventRow = "host_events", "one message, signpost, frame end or plot point of the host";
+    optional_small process_id: "id of the process", null PLOT;
+    optional_number thread: "number of the thread in its process", null PLOT;
+    optional_text thread_name: "name of the thread", null NONE_GIVEN;
     text kind: "message, signpost, frame or plot";
-    optional_text name: "name", null "a message";
+    optional_text name: "name", null "messages have no name";
     optional_text function: "function or module", null UNKNOWN;
     optional_text file: FILE, null UNKNOWN;
     optional_small line: LINE, null UNKNOWN;
     signed time_ns: TIME_NS;
     signed host_ns: HOST_NS;
-    optional_real value: "value of a point of a plot", null "no point of a plot";
+    optional_real value: "value of a plot point", null "not a plot point";
     optional_text text: "message, or text of a signpost", null NONE_GIVEN;
     optional_text color: COLOR, null NONE_GIVEN;
 }
 
 table! {
     /// Table of allocations and deallocations of buffers.
-    Buffers BufferRow = "buffers", "one change of the bytes that buffers of a chip hold in one kind of its memory";
-    optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
+    Buffers BufferRow = "buffers", "one allocation or deallocation of a buffer in one kind of a chip's memory";
+    optional_small chip_id: CHIP_ID, null "the number exceeds 32 bits";
     text memory: MEMORY;
     signed time_ns: TIME_NS;
     signed host_ns: HOST_NS;
-    signed change_bytes: "allocated bytes; below 0 if they were given back";
-    number held_bytes: "bytes of all buffers from then on";
+    signed change_bytes: "allocated bytes; negative for a deallocation";
+    number held_bytes: "bytes of all buffers after the change";
     optional_number address: "address of the buffer", null UNKNOWN;
 }
 
 table! {
     /// Table of peak buffer sizes by op.
-    OpBuffers OpBufferRow = "op_buffers", "most bytes that buffers held in one kind of memory while the host worked on one op";
-    optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
+    OpBuffers OpBufferRow = "op_buffers", "peak allocation in one kind of memory while the host worked on one op";
+    optional_small chip_id: CHIP_ID, null "the number exceeds 32 bits";
     optional_small run_host_id: RUN_HOST_ID, null UNKNOWN;
-    optional_text name: "name of the op", null "the host gave none";
+    optional_text name: "name of the op", null "the host gave no name";
     text memory: MEMORY;
-    number peak_bytes: "most bytes of all buffers at a time";
+    number peak_bytes: "largest sum of the sizes of all buffers";
 }
 
 table! {
     /// Table of the cells of TT-Metal's ops report, for combining the reports of many hosts.
-    OpsReportCells OpsReportCell = "ops_report", "one cell of one row of the recording's ops report, as TT-Metal's scripts write it";
-    small row: "row of the report, from 1; 0 is that of the titles";
+    OpsReportCells OpsReportCell = "ops_report", "one cell of the recording's ops report, as TT-Metal's scripts write it";
+    small row: "row of the report, from 1; 0 is the header";
     text title: "title of the column";
-    optional_text cell: "what stands there", null "a title";
+    optional_text cell: "content of the cell", null "row 0, where only `title` is set";
 }
 
 table! {
     /// Table of recordings, with columns that show how reliable the rows of a recording are.
     Recordings RecordingRow = "recordings", "one recording of one host";
-    text kprof_version: "version of kprof that wrote its rows";
-    signed end_ns: "end of the recording's last record, since its first";
-    optional_signed origin_host_ns: "first record on the host's clock", null NO_HOST_CLOCK;
-    optional_text boot_id: "boot of the host's machine, in hexadecimal digits", null "the recording does not tell";
-    optional_signed namespace_ns: "how far the host's clock is ahead of its machine's: a time namespace", null "the recording does not tell";
-    optional_signed day_offset_ns: "how far the clock of the day is ahead of the host's", null "day_problem";
-    optional_number day_error_ns: "bound of the error of day_offset_ns", null "day_problem";
-    optional_text day_problem: "why the clock of the day is unknown", null "it is known";
+    text kprof_version: "version of kprof that wrote the rows";
+    signed end_ns: "end of the last record, relative to the first record";
+    optional_signed origin_host_ns: "time of the first record on the host's clock", null NO_HOST_CLOCK;
+    optional_text boot_id: "boot id of the host's machine, in hexadecimal digits", null "not recorded";
+    optional_signed namespace_ns: "time by which the host's clock is ahead of the machine's clock, because of a Linux time namespace", null "not recorded";
+    optional_signed day_offset_ns: "time by which the time of day is ahead of the host's clock", null "see day_problem";
+    optional_number day_error_ns: "maximum error of day_offset_ns", null "see day_problem";
+    optional_text day_problem: "why the time of day is unknown", null "the time of day is known";
     small chip_count: "chips with records";
-    text chips: "a JSON array: number, architecture and clock of each chip";
-    text doubts: "a JSON object: losses, anomalies, repairs and what a filter hid, counted";
+    text chips: "JSON array with the number, architecture and clock of each chip";
+    text doubts: "JSON object with the numbers of losses, anomalies, repairs and records hidden by a filter";
 }

@@ -41,22 +41,22 @@ pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};
 pub use statistics::{SumStatisticsTable, WaitStatisticsTable};
 pub use zone_statistics::ZoneStatisticsTable;
 
-const HOST: &str = "host that the recording is from";
-const RECORDING: &str = "capture or log that the row is from";
+const HOST: &str = "host that made the recording";
+const RECORDING: &str = "name of the capture or log";
 const CHIP_ID: &str = "number of the chip";
 const CORE_X: &str = "NoC-0 x of the core";
 const CORE_Y: &str = "NoC-0 y of the core";
 const RISC: &str = "BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC";
-const RUN_HOST_ID: &str = "program, encoded with its chip";
+const RUN_HOST_ID: &str = "id of the program, with the chip encoded in it";
 const FILE: &str = "source file";
 const LINE: &str = "source line";
-const START_NS: &str = "start since the recording's first record";
+const START_NS: &str = "start, relative to the recording's first record";
 const START_HOST_NS: &str = "start on the host's clock";
 const NO_HOST_CLOCK: &str = "the chip was not synchronised with the host";
 const UNKNOWN: &str = "unknown";
 const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WRITE_BARRIER, \
                          NOC_ATOMIC_BARRIER, NOC_FULL_BARRIER or NOC_WRITE_FLUSH";
-const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore";
+const WAIT_KEY: &str = "number of the circular buffer or NoC, or L1 address of the semaphore";
 
 /// Columns that a Parquet dataset stores as folders: the day on which the recording began, and the
 /// name of the fleet run. A fleet run groups the recordings of several hosts.

@@ -40,7 +40,7 @@ impl LossRow<'static> {
     }
 }
 
-const ONE_PROGRAM: &str = "records of one program, or unknown";
+const ONE_PROGRAM: &str = "the records belong to one program, or the range is unknown";
 const CAUSE: &str = "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, push timed out, not published in time, unreadable, not read, ring full, overwritten or skipped";
 const NO_RUNS: &str = "the device does not count runs";
 
@@ -74,11 +74,11 @@ impl Table for Losses {
         LossColumn::number("sums", "missing sums", |row| row.totals.sums).in_summary(),
         LossColumn::number("unknown_markers", "missing markers of unknown kind", |row| row.totals.unknown_markers).in_summary(),
         LossColumn::flag("is_lower_bound", "whether more may be missing", |row| row.totals.is_lower_bound).in_summary(),
-        LossColumn::flag("is_intended", "whether the chip was told to leave the records out", |row| row.key.cause.is_intended()),
+        LossColumn::flag("is_intended", "whether a setting omits the records on purpose", |row| row.key.cause.is_intended()),
         LossColumn::optional_number("runs", "runs that lost records", NO_RUNS, |row| runs(row.totals)).in_summary(),
-        LossColumn::optional_small("first_run_host_id", "first of the launches among which those are that lost records", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.first.0)).in_summary(),
-        LossColumn::optional_small("last_run_host_id", "last of these launches", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.last.0)).in_summary(),
-        LossColumn::optional_signed("time_ns", "where a timeline shows it, since the recording's first record", "the chip has no records", |row| row.time_ns).in_dataset(),
+        LossColumn::optional_small("first_run_host_id", "id of the first program in the range whose programs lost records", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.first.0)).in_summary(),
+        LossColumn::optional_small("last_run_host_id", "id of the last program in this range", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.last.0)).in_summary(),
+        LossColumn::optional_signed("time_ns", "time at which traces show the loss, relative to the recording's first record", "the chip has no records", |row| row.time_ns).in_dataset(),
     ];
 }
 
@@ -92,8 +92,8 @@ impl Table for LossGroups {
         GroupColumn::text("cause", CAUSE, |row| row.cause.label().into()).titled("cause"),
         GroupColumn::small("chip_id", super::CHIP_ID, |row| row.chip_id).titled("chip"),
         GroupColumn::text("risc", super::RISC, |row| row.risc.label().into()).titled("RISC"),
-        GroupColumn::text("programs", "programs without their chip, as ranges, the first three", |row| (&*row.programs).into()).titled("programs"),
-        GroupColumn::number("core_count", "cores that lost any", |row| row.core_count as u64).titled("cores"),
+        GroupColumn::text("programs", "ids of the programs, without the chip, as at most three ranges", |row| (&*row.programs).into()).titled("programs"),
+        GroupColumn::number("core_count", "cores that lost records", |row| row.core_count as u64).titled("cores"),
         GroupColumn::optional_number("runs", "runs that lost records", NO_RUNS, |row| runs(row.totals)).titled("runs"),
         GroupColumn::number("zones", "missing zones", |row| row.totals.zones).titled("zones").bounded(),
         GroupColumn::number("data", "missing data markers", |row| row.totals.data).titled("data").bounded(),

@@ -15,15 +15,15 @@ fn clock_figure(zone: &ZoneStatistics, figure: Option<u64>) -> Option<u64> {
     whole_zones_figure(zone, figure).flatten()
 }
 
-const NO_ZONE: &str = "no whole zone";
-const NO_NS: &str = "no whole zone, or unknown clock";
+const NO_ZONE: &str = "no complete zone";
+const NO_NS: &str = "no complete zone, or unknown clock";
 
 type ZoneColumn = Column<ZoneStatisticsTable>;
 
 impl Table for ZoneStatisticsTable {
     type Row<'a> = &'a ZoneStatistics;
     const NAME: &'static str = "zone_statistics";
-    const ROW: &'static str = "all zones of one name of one RISC of one chip";
+    const ROW: &'static str = "all zones with one name on one RISC of one chip";
     const PARTITIONS: &'static [&'static str] = &[];
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
@@ -33,7 +33,7 @@ impl Table for ZoneStatisticsTable {
         ZoneColumn::small("marker_id", "id of the zone in its markers", |zone| zone.marker_id).in_summary(),
         ZoneColumn::optional_text("file", super::FILE, super::UNKNOWN, |zone| Some(&*zone.source_file).filter(|file| !file.is_empty()).map(Into::into)).in_summary(),
         ZoneColumn::optional_small("line", super::LINE, super::UNKNOWN, |zone| Some(zone.source_line).filter(|&line| line > 0)).in_summary(),
-        ZoneColumn::number("count", "whole zones", |zone| zone.cycles.count).titled("count"),
+        ZoneColumn::number("count", "complete zones", |zone| zone.cycles.count).titled("count"),
         ZoneColumn::optional_number("total_cycles", "sum of the durations", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.total_cycles)).in_summary(),
         ZoneColumn::optional_number("min_cycles", "shortest duration", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.min_cycles)),
         ZoneColumn::optional_number("median_cycles", "median duration", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.median_cycles)),
@@ -44,7 +44,7 @@ impl Table for ZoneStatisticsTable {
         ZoneColumn::optional_number("median_ns", "median duration", NO_NS, |zone| clock_figure(zone, zone.cycles.median_ns)).titled("median"),
         ZoneColumn::optional_number("p99_ns", "99th percentile of the durations", NO_NS, |zone| clock_figure(zone, zone.cycles.p99_ns)).titled("p99"),
         ZoneColumn::optional_number("max_ns", "longest duration", NO_NS, |zone| clock_figure(zone, zone.cycles.max_ns)).titled("max"),
-        ZoneColumn::optional_number("self_total_cycles", "cycles of whole zones outside of nested zones", NO_ZONE, |zone| whole_zones_figure(zone, zone.self_total_cycles)).in_summary(),
-        ZoneColumn::number("open_zone_count", "zones without an end, which no duration includes", |zone| zone.open_zone_count).in_summary(),
+        ZoneColumn::optional_number("self_total_cycles", "sum of the durations without nested zones", NO_ZONE, |zone| whole_zones_figure(zone, zone.self_total_cycles)).in_summary(),
+        ZoneColumn::number("open_zone_count", "zones without an end, excluded from the durations", |zone| zone.open_zone_count).in_summary(),
     ];
 }

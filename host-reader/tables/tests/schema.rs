@@ -66,13 +66,13 @@ fn scripts_find_the_columns_that_they_ask_for() {
     };
     assert_eq!(
         find("ops", "op_to_op_latency_ns"),
-        Some((Some("ns"), Some("first op, overlap, unknown clock, or latency_doubt")))
+        Some((Some("ns"), Some("first op, overlap, unknown clock, or see latency_doubt")))
     );
     assert_eq!(find("ops", "kernel_start_cycle").unwrap().0, Some("cycles"));
     assert_eq!(find("ops", "core_count"), Some((None, None)));
     assert_eq!(
         find("ops", "imbalance"),
-        Some((None, Some("no core ran a kernel for a cycle or more, or duration_doubt")))
+        Some((None, Some("no kernel lasted a cycle or more, or see duration_doubt")))
     );
     assert_eq!(find("buffers", "held_bytes"), Some((Some("bytes"), None)));
     assert_eq!(find("losses", "runs").unwrap().1, Some("the device does not count runs"));
