@@ -292,7 +292,7 @@ fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
         };
         assert_only_classes(&explained, how);
         let untold = explained["untold"].as_array().unwrap();
-        assert!(untold.iter().any(|of| of["question"] == "for whom cores wait at semaphores"));
+        assert!(untold.iter().any(|of| of["question"] == "which cores cause waits at semaphores"));
     }
 }
 

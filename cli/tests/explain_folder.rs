@@ -98,7 +98,7 @@ fn the_csv_of_another_run_is_not_used() {
     assert_eq!(&after[..before.len()], before);
     assert_eq!(
         after.last().unwrap()["reason"],
-        "no op of ops_perf_results_today.csv begins when a launch does: it is of another run"
+        "no op of ops_perf_results_today.csv starts with a launch: it is from another run"
     );
     // If the CSV describes only some launches, the output states that the others are missing.
     write_csv(folder, &model()[..2]);
@@ -197,7 +197,7 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
         let of_shape = of_shape.as_str().unwrap();
         assert!(of_shape.starts_with("Matmul takes 100.0 % of the kernels' time"), "{first}");
         let advice = first["advice"].as_str().unwrap();
-        assert!(advice.contains("give a program_config"), "{advice}");
+        assert!(advice.contains("pass a program_config"), "{advice}");
         assert_eq!(advice.contains("reads before each barrier"), cause == "latency", "{advice}");
     }
 }

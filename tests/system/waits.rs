@@ -492,7 +492,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
         assert_eq!(op.known_percent, None, "{of}");
         if let Some(percent) = op.windows_percent {
             assert!(percent < 100.0, "{of}");
-            let question = "the critical path outside of the windows that were recorded";
+            let question = "the critical path outside of the recorded windows";
             assert!(explanation.untold.iter().any(|of| of.question == question), "{of}");
         }
         if let Some(path) = &op.critical_path {

@@ -213,9 +213,7 @@ impl Finding {
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
             return match self.cause {
-                Cause::Profiler => {
-                    "nothing in the program: the time is that of recording".to_owned()
-                }
+                Cause::Profiler => "nothing in the program: recording takes this time".to_owned(),
                 _ => "not known".to_owned(),
             };
         };

@@ -23,7 +23,7 @@ impl SteadyRule {
         match self {
             Self::TraceReplay => "the last replay of a trace",
             Self::Signpost | Self::RepeatedOps => "the last iteration",
-            Self::RepeatedOp => "one op again and again, without its first run",
+            Self::RepeatedOp => "repetitions of one op, without its first run",
         }
     }
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Question that stays unanswered if no rows describe the launches.
-const WHAT_OPS_ARE: &str = "what the ops are, and how far from the limits of their shapes";
+const WHAT_OPS_ARE: &str = "names of the ops, and how far they are from the limits of their shapes";
 
 /// Rows about ops, and the launches that they describe.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl LaunchRows {
         let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row) };
         let (described, all) = (joined.row_of_launch.len(), launches.len());
         if described == 0 {
-            let reason = format!("no op of {name} begins when a launch does: it is of another run");
+            let reason = format!("no op of {name} starts with a launch: it is from another run");
             return Self::without_file(reason);
         }
         let row_count = joined.rows.iter().filter(|row| row.kind == RowKind::Device).count();
@@ -91,7 +91,7 @@ impl LaunchRows {
                 "{} of {all} launches are not in {name}",
                 all.saturating_sub(described)
             ),
-            record_with: "an ops CSV that is made of the whole device log",
+            record_with: "an ops CSV that was made from the whole device log",
         });
         let described_by =
             format!("{name} describes the ops of {described} of {all} launches{rest}.");
@@ -100,7 +100,7 @@ impl LaunchRows {
 
     /// Returns no rows, with the reason why there are none.
     fn without_file(reason: String) -> Self {
-        let record_with = "an ops CSV that is made of the device log beside it";
+        let record_with = "an ops CSV that was made from the device log next to it";
         let untold = Some(Untold { question: WHAT_OPS_ARE, reason, record_with });
         Self { untold, ..Self::default() }
     }

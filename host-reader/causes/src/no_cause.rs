@@ -49,7 +49,7 @@ impl NoCause {
             report.rows.iter().filter(|row| row.kind == RowKind::Device).collect();
         if rows.is_empty() {
             return Self::without_ops(
-                "No op of a chip is in this file, so there is nothing to explain",
+                "This file has no op of a chip, so there is nothing to explain",
             );
         }
         if !explanation.devices.iter().all(has_no_length) {
@@ -59,10 +59,7 @@ impl NoCause {
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
         let compiles = rows.iter().any(|row| row.compile_duration_ns.is_some());
         Self {
-            sentence: format!(
-                "The length of no op is known: {}",
-                length_column(report, rows.len())
-            ),
+            sentence: format!("No op has a known duration: {}", length_column(report, rows.len())),
             measured: measured.into_iter().flatten().collect(),
             location: longest.map_or_else(String::new, |row| Place::from_row(row).to_string()),
             record_next: if compiles {
@@ -95,7 +92,7 @@ impl NoCause {
         let first = explanation.ops.first();
         Self {
             sentence: format!(
-                "The length of no op is known: {launches} lacks the start or the end of a kernel"
+                "No op has a known duration: {launches} lacks the start or the end of a kernel"
             ),
             measured: time.collect(),
             location: first.map_or_else(String::new, |op| launch_place(op).to_string()),
@@ -173,7 +170,7 @@ fn length_column(report: &PerfReport, count: usize) -> String {
 fn firmware_fact(rows: &[&OpReport]) -> Option<String> {
     let known = rows.iter().filter(|row| row.firmware_start_cycle.is_some()).count();
     Some(if known == 0 {
-        "DEVICE FW START CYCLE is empty, too: no time of a chip reached this file".to_owned()
+        "DEVICE FW START CYCLE is empty, too: the file has no times of a chip".to_owned()
     } else {
         format!(
             "DEVICE FW START CYCLE has {known} of {} values: firmware was recorded, but no kernels",
@@ -256,7 +253,7 @@ fn classes(device: &DeviceTime) -> Option<String> {
     let named: Vec<String> =
         shares.iter().map(|of| format!("{} {:.1} %", of.class.label(), of.percent)).collect();
     Some(format!(
-        "{}: {} are {} (a class of waiting counts from {} %)",
+        "{}: {} are {} (a class of waiting is reported from {} %)",
         chip_of(device),
         duration(whole_ns(device)?),
         named.join(", "),

@@ -295,9 +295,9 @@ const fn class_of(category: Option<OpCategory>) -> TimeClass {
 
 fn untold(report: &PerfReport) -> Vec<Untold> {
     let mut untold = vec![Untold {
-        question: "who waits for whom, and which core sets the length of an op",
+        question: "which stage waits for which, and which core determines an op's duration",
         reason: "an ops CSV has one figure for each op".to_owned(),
-        record_with: "the device log or capture that it was made of",
+        record_with: "the device log or capture that it was made from",
     }];
     let ops = report.rows.iter().filter(|row| row.kind == RowKind::Device);
     let unknown = ops.filter(|row| row.chip_id().is_none()).count() as u64;
@@ -313,7 +313,7 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         untold.push(Untold {
             question: "how long every op took",
             reason: format!("{} no usable duration", counted(invalid, "op has", "ops have")),
-            record_with: "more room for markers, or a read after fewer programs",
+            record_with: "fewer zones, or read after fewer programs",
         });
     }
     untold

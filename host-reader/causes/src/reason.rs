@@ -117,13 +117,13 @@ fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
     longest.raw_op_code.starts_with("MinimalMatmul").then(|| {
         let advice = "set other block sizes in its config (MinimalMatmulConfig: M_block_size, \
                       K_block_size, N_block_size, subblock_h, subblock_w)";
-        Reason::new("its config sets the blocks that it reads and computes".to_owned(), advice)
+        Reason::new("its config determines the sizes of its blocks".to_owned(), advice)
     })
 }
 
 fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let count = holds(rows, |row| takes_blocks(row) && row.blocks == ProgramBlocks::default())?;
-    let advice = "give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
+    let advice = "pass a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
     Some(Reason::new(format!("no program_config{count}"), advice))
 }
 
@@ -154,7 +154,7 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
          {own:.0} %. Row {} has {better}; row {} has {worse}",
         best.id, longest.0.id, best.id, longest.0.id,
     );
-    let advice = format!("give it what row {} has, if its shape allows it: {better}", best.id);
+    let advice = format!("use the settings of row {}, if the shape allows them: {better}", best.id);
     let gain_ns = Some(gain_at_speed(rows, most));
     Some(Reason { gain_ns, ..Reason::new(fact, &advice) })
 }

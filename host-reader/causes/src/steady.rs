@@ -113,7 +113,7 @@ fn times_of_iterations(count: usize, last_ns: &[f64]) -> String {
     };
     let ratio = others.last().map_or(1.0, |before| before.max(*last) / before.min(*last));
     let steady =
-        if count > 2 && ratio >= STEADY.value { ": the last is hardly steady" } else { "" };
+        if count > 2 && ratio >= STEADY.value { ": the last may not be steady" } else { "" };
     format!(" {which} take {} and {}{steady}.", named.join(", "), duration(*last))
 }
 
@@ -214,7 +214,7 @@ mod tests {
         );
         assert_eq!(
             told(7, &[6e6, 5e6, 6e6]),
-            " The last 3 of 7 iterations take 6.0 ms, 5.0 ms and 6.0 ms: the last is hardly steady."
+            " The last 3 of 7 iterations take 6.0 ms, 5.0 ms and 6.0 ms: the last may not be steady."
         );
     }
 }

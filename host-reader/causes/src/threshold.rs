@@ -24,48 +24,48 @@ macro_rules! thresholds {
 }
 
 thresholds! {
-    LAUNCH_GAP: "launch-gap", 6.5, "us", "tt-perf-report 1.4.1: gaps beyond it are worth a trace";
+    LAUNCH_GAP: "launch-gap", 6.5, "us", "tt-perf-report 1.4.1: longer gaps are worth a trace";
     TRACED_GAP: "traced-gap", 6.0, "us", "tt-perf-report 1.4.1: assumed gap between ops of a trace";
     STRAGGLER: "straggler-ratio", 1.3, "x", "real recordings: p95 of the longest core over the mean is 1.12 to 1.17";
-    STRAGGLER_LAUNCHES: "straggler-launches", 3.0, "launches", "proposal: chance hits another core each time";
+    STRAGGLER_LAUNCHES: "straggler-launches", 3.0, "launches", "proposal: random delays hit a different core each time";
     CHIP: "slow-chip-ratio", 1.1, "x", "proposal: chips that run one op at once differ by a few percent";
-    CHIP_LAUNCHES: "slow-chip-launches", 3.0, "launches", "proposal: chance hits another chip each time";
+    CHIP_LAUNCHES: "slow-chip-launches", 3.0, "launches", "proposal: random delays hit a different chip each time";
     WORK: "uneven-work", 5.0, "%", "tt-metal issue 55766: 165 steps on one core against 153.6 on average";
-    WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
-    WORK_STEPS: "work-steps", 16.0, "zones", "proposal: with fewer steps, a single one more is above `uneven-work`";
-    WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
+    WORK_FIT: "work-fit", 3.0, "%", "proposal: how closely the time must follow the number of steps";
+    WORK_STEPS: "work-steps", 16.0, "zones", "proposal: with fewer steps, one more step alone exceeds `uneven-work`";
+    WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time is worth a sentence";
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
-    LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
+    LONG_GAP: "long-gap", 10.0, "ms", "proposal: gaps this long usually come from compilation, not from a running program";
     STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
-    GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: less than twice the modelled limit is near it";
+    GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: an op below twice its modelled limit is close to the limit";
     LAYOUT_TIME: "layout-time", 10.0, "%", "proposal: share of the kernels' time";
-    ROUND_TRIP_TIME: "round-trip-time", 1.0, "%", "proposal: share of the kernels' time; nothing is lost without both";
+    ROUND_TRIP_TIME: "round-trip-time", 1.0, "%", "proposal: share of the kernels' time; omitting both conversions changes no result";
     REASON_TIME: "reason-time", 50.0, "%", "proposal: a fact explains a group if it holds for most of its time";
-    DRAM_REASON: "dram-reason", 50.0, "%", "proposal: below half of the peak bandwidth, inputs in DRAM hardly set the time";
+    DRAM_REASON: "dram-reason", 50.0, "%", "proposal: below half of the peak bandwidth, inputs in DRAM hardly affect the time";
     SMALL_TRANSFER: "small-transfer", 1024.0, "bytes", "proposal: half a tile of BFLOAT16";
-    BETTER_ROW: "better-row", 2.0, "x", "proposal: as `group-limit`, of one op against another";
+    BETTER_ROW: "better-row", 2.0, "x", "proposal: as `group-limit`, between two ops with the same op code";
     FEW_CORES: "few-cores", 50.0, "%", "proposal: of the cores that are available";
-    SMALL_OP: "small-op", 5.0, "us", "proposal; a launch costs about as much";
-    SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so time decides as well";
+    SMALL_OP: "small-op", 5.0, "us", "proposal: a launch costs about as much";
+    SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so `small-ops-time` must also be reached";
     SMALL_TIME: "small-ops-time", 10.0, "%", "proposal";
     SMALL_COUNT: "small-ops-count", 16.0, "ops", "proposal: fewer are not worth fusing";
     MARGIN: "pace-margin", 15.0, "points",
-        "event model: with this margin the least blocked RISC was the bottleneck in 264 of 264, without in 292 of 300";
+        "event model: the least blocked RISC was the bottleneck in 264 of 264 cases with this margin, and in 292 of all 300 cases";
     KNOWN_MARGIN: "pace-margin-known", 4.0, "points",
-        "proposal: where the use of each stage is known, within what could be told apart in the event model";
+        "proposal: a difference that the event model can resolve if the use of each stage is known";
     TURNS: "turns", 5.0, "%",
-        "proposal: more than blocks of uneven length cost over buffers of two";
+        "proposal: more than uneven blocks cost with buffers of two blocks";
     PACING: "pacing-use", 85.0, "%",
-        "proposal: somebody is in use all the time; if no mover is, the math is (the rest is start and end)";
-    BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers are 46 to 52 % of the time of the RISC";
+        "proposal: one stage is always busy; if neither reader nor writer is, the math is (the remainder is start and end)";
+    BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers take 46 to 52 % of the RISC's time";
     SIGNAL_DELAY: "signal-delay", 128.0, "cycles",
-        "simulator: other traffic adds up to 40 cycles to a signal's way, and a wait ends within a poll of 12";
-    SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: most of the time of a stage that sets the pace, as of barriers";
+        "simulator: other traffic delays a signal by up to 40 cycles, and a wait ends within one poll of 12 cycles";
+    SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: as `barrier-share`, most of the bottleneck stage's time";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
-    NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, of the busiest link";
+    NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, for the busiest link";
     FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";
     MODEL_TIME: "bound-ops-time", 30.0, "%", "proposal: share of the device time that bound ops take";
     HOST_OPS: "host-ops", 1.0, "ops", "tt-perf-report 1.4.1 lists every op that fell back to the host";

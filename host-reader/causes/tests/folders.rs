@@ -85,12 +85,12 @@ fn the_csv_of_another_run_is_not_used() {
     let next_alone = alone.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
     assert_eq!(
         next,
-        next_alone.replace("a capture;", &format!("a capture; {};", untold.record_with))
+        next_alone.replace("explain.md);", &format!("explain.md); {};", untold.record_with))
     );
     assert!(together == alone, "the rows are used");
     assert_eq!(
         untold.reason,
-        "no op of ops_perf_results_today.csv begins when a launch does: it is of another run"
+        "no op of ops_perf_results_today.csv starts with a launch: it is from another run"
     );
 }
 
@@ -271,6 +271,6 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
         assert!(both.why[0].starts_with("Matmul takes 100.0 % of the kernels' time"), "{both:#?}");
         assert_eq!((both.place.op.as_deref(), both.place.row), (Some("Matmul"), Some(2)));
         assert!(both.advice.starts_with(&alone.advice), "{}", both.advice);
-        assert!(both.advice.contains("give a program_config"), "{}", both.advice);
+        assert!(both.advice.contains("pass a program_config"), "{}", both.advice);
     }
 }

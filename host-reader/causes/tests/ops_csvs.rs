@@ -238,12 +238,12 @@ fn a_csv_without_lengths_names_the_column_and_what_the_host_did() {
     let empty = without_lengths(&format!("{titles}{rows}"));
     assert_eq!(
         empty.sentence,
-        "The length of no op is known: DEVICE KERNEL DURATION [ns] has no usable value in all 2 rows of ops"
+        "No op has a known duration: DEVICE KERNEL DURATION [ns] has no usable value in all 2 rows of ops"
     );
     assert_eq!(
         empty.measured,
         [
-            "DEVICE FW START CYCLE is empty, too: no time of a chip reached this file",
+            "DEVICE FW START CYCLE is empty, too: the file has no times of a chip",
             "the host took 4.0 us for 2 calls of ops: Matmul 75.0 %, Softmax 25.0 %",
         ]
     );
@@ -264,5 +264,5 @@ fn a_csv_without_lengths_names_the_column_and_what_the_host_did() {
     );
     assert!(missing.record_next.ends_with("only the first run compiles"));
     let nothing = without_lengths("OP CODE,OP TYPE\nstart,signpost\n");
-    assert!(nothing.sentence.starts_with("No op of a chip is in this file"), "{nothing:?}");
+    assert!(nothing.sentence.starts_with("This file has no op of a chip"), "{nothing:?}");
 }

@@ -138,7 +138,11 @@ fn a_reader_at_barriers_is_bound_by_latency() {
         let (explanation, _) = explain(&work, form);
         let first = &explanation.findings[0];
         assert_eq!(first.cause, Cause::Latency, "{form:?}");
-        assert!(first.sentence.contains("is 61 % of its time at barriers"), "{}", first.sentence);
+        assert!(
+            first.sentence.contains("spends 61 % of its time at barriers"),
+            "{}",
+            first.sentence
+        );
     }
 }
 

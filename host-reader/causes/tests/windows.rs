@@ -107,7 +107,7 @@ fn windows_of_tiles_whose_clocks_differ_count_where_all_are_open() {
     let explained = explain(&[(&core, Form::Windows(WINDOWS)), (&core, Form::Windows(other))]);
     assert_eq!(explained.ops[0].windows_percent, Some(0.0));
     let untold = explained.untold.iter();
-    assert!(untold.clone().any(|of| of.question.contains("outside of the windows")));
+    assert!(untold.clone().any(|of| of.question.contains("outside of the recorded windows")));
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Waiting {
             TimeClass::Dispatch => {
                 let sentence =
                     format!("Launches take {percent:.1} % of {total}: {}", self.launches());
-                let advice = "give each op more work, or fuse neighbours: the time of a launch \
+                let advice = "give each op more work, or fuse neighbouring ops: the time of a launch \
                               does not depend on its work";
                 (Cause::Dispatch, sentence, advice.to_owned())
             }
@@ -184,8 +184,8 @@ impl Waiting {
             }
             _ => {
                 let sentence = format!(
-                    "Kernels wait {percent:.1} % of {total}: RISCs are blocked, or cores are done \
-                     before the slowest one"
+                    "Kernels wait {percent:.1} % of {total}: RISCs are blocked, or cores end \
+                     before the slowest core"
                 );
                 let advice = "look at blocked times by RISC and op, and at the balance of cores";
                 (Cause::Wait, sentence, advice.to_owned())
@@ -251,7 +251,7 @@ pub(crate) fn small_ops(
             all.len(),
             SMALL_OP.value
         );
-        let advice = "fuse neighbours; ops of few tiles cannot use the grid";
+        let advice = "fuse neighbouring ops; ops with few tiles cannot use the whole grid";
         let figure = (SMALL_TIME, time_percent);
         Finding::new(Cause::SmallOps, figure, sentence, Place::default(), advice)
             .with_gain(gain_ns, whole)
@@ -281,8 +281,7 @@ pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
     reaches(count, HOST_OPS).then(|| {
         let ops = counted(count as u64, "op runs", "ops run");
         let sentence = format!("{ops} on the host");
-        let advice =
-            "find an op of the device for each; every one also moves its tensors over PCIe";
+        let advice = "replace each with an op on the device; each also moves its tensors over PCIe";
         let figure = (HOST_OPS, count as f64);
         Finding {
             why: named_host_ops(names).into_iter().collect(),

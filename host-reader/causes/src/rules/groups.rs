@@ -207,7 +207,7 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
         }) {
             percent if percent >= 99.95 => undone.is_in_layout = true,
             percent if percent > 0.0 => undone.why.push(format!(
-                "{percent:.0} % of it is in the time of rearranging tensors, too: the two gains do \
+                "{percent:.0} % of this time also counts as rearranging tensors: the two gains do \
                  not add up"
             )),
             _ => {}
@@ -250,9 +250,9 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
         longest.ops[1].raw_op_code,
     );
     let advice = if around > 0 {
-        "find an op of the device for what the host does between, and leave out both conversions"
+        "replace what the host does in between with an op on the device, and omit both conversions"
     } else {
-        "leave out both conversions"
+        "omit both conversions"
     };
     let place = Place::from_row(longest.ops[0]);
     let figure = (ROUND_TRIP_TIME, time_percent);
@@ -480,7 +480,10 @@ mod tests {
             panic!()
         };
         assert!(!undone.is_in_layout, "{undone:?}");
-        assert!(undone.why.last().unwrap().starts_with("75 % of it is in the time"), "{undone:?}");
+        assert!(
+            undone.why.last().unwrap().starts_with("75 % of this time also counts as"),
+            "{undone:?}"
+        );
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Waiting {
                  in the first one; then "
             }
             IterationScope::All if long_percent > 0.0 => {
-                "look at a later iteration first (--filter): gaps this long are rather those of a run \
+                "look at a later iteration first (--filter): gaps this long usually come from a run \
                  that compiles; then "
             }
             _ => "",

@@ -267,8 +267,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         add(
             "how long every op took",
             format!("{without} of {} launches have no length", of.ops.len()),
-            "more room for markers, or a read after fewer programs (`kprof report` shows what is \
-             lost)",
+            "fewer zones, or read after fewer programs (`kprof report` shows the \
+             losses)",
         );
     }
     let sync = of.sync;
@@ -278,23 +278,23 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             count => format!("{count} waits have no cycles: a device log has no room for them"),
         };
         add(
-            "who waits for whom: reader, math or writer",
+            "which stage waits for which: reader, math or writer",
             reason,
-            "kernels built with waits on (docs/explain.md), into a capture",
+            "a capture of kernels that record waits (docs/explain.md)",
         );
     }
     if let Some(group) = groups.iter().find(|group| pipeline::is_open_by_semaphores(group)) {
         add(
-            "for whom cores wait at semaphores",
-            format!("in {} nothing tells which core signals them", group.label),
+            "which cores cause waits at semaphores",
+            format!("in {}, the cores that signal them were not recorded", group.label),
             "single waits and signals (docs/explain.md)",
         );
     } else if let Some(group) = groups.iter().find(|group| pipeline::is_in_turn(group)) {
         add(
             "which stage sets the pace",
             format!(
-                "in {} none is seen in use all the time: stages take turns, as over buffers of one \
-                 block, or the math goes on behind its kernel's end",
+                "in {}, no stage is always busy: stages take turns, as with buffers of one block, or \
+                 the math continues after its kernel's end",
                 group.label
             ),
             "buffers of two blocks, or hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)",
@@ -312,7 +312,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     if of.ops.len() < 2 {
         add(
             "whether the host keeps up",
-            "there are no gaps between ops in one launch".to_owned(),
+            "a single launch has no gaps between ops".to_owned(),
             "several launches",
         );
     }
@@ -330,7 +330,7 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     if ops.iter().any(|op| op.is_envelope) {
         return (
             "trace-only mode records one envelope of all RISCs of a core for each replay",
-            "the same without trace-only mode (--device-trace-profiler, TT_METAL_TRACE_PROFILER)",
+            "the same program without trace-only mode (--device-trace-profiler, TT_METAL_TRACE_PROFILER)",
         );
     }
     (
@@ -353,7 +353,7 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     Some(Untold {
         question: "what RISCs waited for in the rest of each op",
         reason,
-        record_with: "sums of waits alone (docs/explain.md)",
+        record_with: "only sums of waits (docs/explain.md)",
     })
 }
 
@@ -362,13 +362,13 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
 fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     let group = groups.iter().find(|group| pipeline::pace_includes_records(group))?;
     Some(Untold {
-        question: "how much of the use of stages is recording",
+        question: "how much of the stages' use is the cost of recording",
         reason: format!(
-            "in {} single waits were recorded, and nobody measured what a record takes: it counts \
-             as use",
+            "in {}, single waits were recorded, but the cost of a record was not measured: it \
+             counts as use",
             group.label
         ),
-        record_with: "sums of waits alone, or a capture with the cost of probes",
+        record_with: "only sums of waits, or a capture with the cost of probes",
     })
 }
 
@@ -377,9 +377,9 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
 fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {
-        question: "the critical path outside of the windows that were recorded",
-        reason: format!("the windows hold {least:.0} % of an op's time"),
-        record_with: "all of the time, where the op is short enough (docs/explain.md)",
+        question: "the critical path outside of the recorded windows",
+        reason: format!("the windows cover {least:.0} % of an op's time"),
+        record_with: "the whole time, if the op is short enough (docs/explain.md)",
     })
 }
 

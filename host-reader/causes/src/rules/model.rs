@@ -27,7 +27,7 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
         "of the DRAM's bandwidth",
         "keep tensors in L1, use smaller element types, or shard over the banks",
     );
-    let flops = ("of what their cores can compute", "use more cores or a lower math fidelity");
+    let flops = ("of the peak FLOPs of their cores", "use more cores or a lower math fidelity");
     let dram = at_limit(ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
     let flops = at_limit(ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
     dram.into_iter().chain(flops).collect()
@@ -84,7 +84,7 @@ fn noc_bound(
     let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
     let Link { noc, tile, direction, .. } = busiest.link;
     let sentence = format!(
-        "{} uses {least}{used:.0} % of what a link of the NoC carries and takes {time_percent:.0} % of the \
+        "{} uses {least}{used:.0} % of the capacity of a NoC link and takes {time_percent:.0} % of the \
          device time ({}): the busiest leaves tile ({},{}) to the {} on {}",
         capital(label),
         duration(ns),
@@ -262,7 +262,7 @@ mod tests {
         let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
         assert_eq!(
             finding.sentence,
-            "Matmul uses 83 % of what a link of the NoC carries and takes 30 % of the device time (300 \
+            "Matmul uses 83 % of the capacity of a NoC link and takes 30 % of the device time (300 \
              ns): the busiest leaves tile (1,2) to the east on NOC_0"
         );
         assert!((finding.gain_at_most_ns.unwrap() - 50.0).abs() < 1e-9);

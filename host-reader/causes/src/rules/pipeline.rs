@@ -80,7 +80,7 @@ fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding>
     let (wait, by) = known.next()?;
     let others = match known.filter(|(other, _)| other.key == wait.key).count() {
         0 => String::new(),
-        count => format!(", as {count} other RISCs do for theirs"),
+        count => format!("; {count} other RISCs signal the others"),
     };
     let sentence = format!(
         "Cores of {} wait {waited:.0} % of the {}'s time for other cores: {} of core ({},{}) signals \
@@ -106,11 +106,11 @@ fn latency(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
     let barriers = pace.stage(Stage::Reader)?.barrier_percent;
     (barriers >= BARRIERS.value).then(|| {
         let sentence = format!(
-            "The reader sets the pace of {} and is {barriers:.0} % of its time at barriers",
+            "The reader sets the pace of {} and spends {barriers:.0} % of its time at barriers",
             group.label
         );
         let advice = "send several reads before each barrier; if the banks are at their peak (NoC \
-                      events tell), move data to L1 instead";
+                      events show this), move data to L1 instead";
         let mut finding = finding(Cause::Latency, group, (op, pace), sentence, advice);
         (finding.figure, finding.threshold) = (barriers, BARRIERS.name);
         finding
@@ -131,7 +131,7 @@ fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
             Cause::Unpack,
             Some(Risc::Trisc0),
             format!(
-                "The unpacker sets the pace of {label}: tiles are there, and the math waits for it"
+                "The unpacker sets the pace of {label}: tiles are available, but the math waits for it"
             ),
             "use smaller element types for the inputs, use each tile in a register for more of the \
              output (larger subblocks), tilize before the op, or use more cores",
@@ -140,7 +140,7 @@ fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
             Cause::Pack,
             Some(Risc::Trisc2),
             format!(
-                "The packer sets the pace of {label}: there is room for tiles, and the math waits for it"
+                "The packer sets the pace of {label}: there is room for tiles, but the math waits for it"
             ),
             "use a smaller element type for the output, pack each output once (not once for each inner \
              block), untilize after the op, or use more cores",
@@ -150,7 +150,7 @@ fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
             None,
             format!(
                 "The engines set the pace of {label}, in use {used:.0} % of the time: unpacker, math or \
-                 packer, which nothing recorded tells apart"
+                 packer, which this recording cannot distinguish"
             ),
             "record hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) first; then smaller element \
              types for the inputs if it is the unpacker, a lower math fidelity if it is the math, a \
@@ -167,7 +167,7 @@ fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
         format!("; the output buffer is full {percent:.0} % of the packer's time")
     });
     let sentence = format!("The writer sets the pace of {}{full}", group.label);
-    let advice = "write larger blocks, flush in place of a barrier, or let the output buffer hold \
+    let advice = "write larger blocks, flush instead of using a barrier, or let the output buffer hold \
                   more blocks";
     finding(Cause::Writer, group, (op, pace), sentence, advice)
 }

@@ -120,12 +120,12 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let is_often = count.saturating_mul(2) > arrivals.len();
     let whose = match device.filter(|_| is_often) {
         Some(device) => format!("chip {device} in {count} of {}", arrivals.len()),
-        None => "now one chip, now another".to_owned(),
+        None => "a different chip each time".to_owned(),
     };
     let ops = counted(arrivals.len() as u64, "op", "ops");
     let sentence = format!(
-        "Chips wait {time_percent:.0} % of the time of collectives ({ops}, {} per chip) for the one that \
-         comes last: {whose}",
+        "Chips wait {time_percent:.0} % of the time of collectives ({ops}, {} per chip) for the last \
+         chip: {whose}",
         duration(whole_ns),
     );
     let mut longest: Vec<_> = arrivals.iter().map(|of| of.first).collect();
@@ -204,14 +204,14 @@ mod tests {
         // In each op, two of three chips wait 30 us. The mean over the chips is 20 us of 40 us.
         assert_eq!(
             finding.sentence,
-            "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the one that comes \
-             last: chip 1 in 2 of 2"
+            "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the last \
+             chip: chip 1 in 2 of 2"
         );
         assert!((finding.gain_at_most_ns.unwrap() - 40_000.0).abs() < 1e-6);
         assert_eq!((finding.place.chip_id, finding.place.row), (Some(1), Some(5)));
         let turns: (&str, &[u32]) = ("AllGatherAsync", &[20_000, 50_000, 50_000]);
         let finding = collective_skew(&rows(&[gather, turns])).unwrap();
-        assert!(finding.sentence.ends_with("now one chip, now another"), "{}", finding.sentence);
+        assert!(finding.sentence.ends_with("a different chip each time"), "{}", finding.sentence);
         assert_eq!(finding.place.chip_id, None);
         // 10 us of 60 us on two of three chips: 12.5 % of the mean of 53 us.
         assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[60_000, 50_000, 50_000])])), None);
