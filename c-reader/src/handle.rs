@@ -65,8 +65,8 @@ impl<T> Handle<T> {
         self.0.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Fault::new(
                 KprofStatus::Busy,
-                "expected a handle that is free, found it in another call; callbacks and other \
-                 threads have to wait",
+                "expected an unused handle, found it in another call; callbacks and other \
+                 threads must wait",
             ),
             TryLockError::Poisoned(_) => lost(),
         })
@@ -76,14 +76,14 @@ impl<T> Handle<T> {
 fn lent() -> Fault {
     Fault::new(
         KprofStatus::Busy,
-        "expected a handle that is free, found it with a periodic reader; stop that first",
+        "expected an unused handle, found it used by a periodic reader; stop the reader first",
     )
 }
 
 fn lost() -> Fault {
     Fault::new(
         KprofStatus::Panic,
-        "an earlier call with this handle met a defect of the library; free it",
+        "an earlier call with this handle failed because of a bug in the library; free the handle",
     )
 }
 

@@ -428,7 +428,7 @@ pub unsafe extern "C" fn kprof_mesh_new(
             let description = unsafe { describe(chip) }?;
             if !ids.insert(description.chip_id) {
                 return Err(Fault::invalid(format!(
-                    "expected chips of different numbers, found chip {} twice",
+                    "expected a unique number for each chip, found chip {} twice",
                     chip.chip_id
                 )));
             }

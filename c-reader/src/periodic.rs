@@ -186,8 +186,7 @@ pub unsafe extern "C" fn kprof_periodic_stop(
             out.set(progress.counts());
         }
         if is_lost {
-            let text =
-                "a read of the periodic reader met a defect of the library; free its handles";
+            let text = "a read of the periodic reader failed because of a bug in the library; free its handles";
             return Err(Fault::new(KprofStatus::Panic, text));
         }
         progress.last_outcome()

@@ -199,7 +199,7 @@ impl State {
 }
 
 fn finished() -> Fault {
-    Fault::invalid("expected a session that is under way, found one that is finished")
+    Fault::invalid("expected a session in progress, found a finished one")
 }
 
 /// Prepares every chip of a mesh. Call this function before the first kernel is launched.

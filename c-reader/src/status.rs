@@ -86,7 +86,7 @@ fn panic_text(payload: Box<dyn Any + Send>) -> String {
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
     // Dropping a payload may run code that panics again.
     std::mem::forget(payload);
-    format!("a defect of the library was caught: {}", text.unwrap_or_default())
+    format!("bug in the library: {}", text.unwrap_or_default())
 }
 
 /// Returns the text for C. Zero bytes would end the text, so they are replaced.
@@ -135,7 +135,7 @@ mod tests {
     fn a_panic_becomes_a_status_with_its_text() {
         let status = guard(|| panic!("number {}", 7));
         assert_eq!(status, KprofStatus::Panic);
-        assert_eq!(last_error(), "a defect of the library was caught: number 7");
+        assert_eq!(last_error(), "bug in the library: number 7");
     }
 
     #[test]

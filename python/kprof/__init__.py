@@ -425,7 +425,7 @@ class PeriodicReader:
     def recording(self) -> Recording:
         """All data that was read; available once the reader is stopped."""
         if self._recording is None:
-            raise ValueError("expected a reader that is stopped, found one that reads")
+            raise ValueError("expected a stopped reader, found a running one")
         return self._recording
 
     def stop(self) -> Recording:

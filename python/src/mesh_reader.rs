@@ -53,5 +53,5 @@ impl MeshReader {
 }
 
 fn finished() -> PyErr {
-    PyValueError::new_err("expected a reader that reads, found one that is finished")
+    PyValueError::new_err("expected an open reader, found a finished one")
 }

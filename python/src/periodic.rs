@@ -85,13 +85,13 @@ impl PeriodicReader {
     fn stop(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
         let Some(thread) = self.thread.take() else {
             return Err(PyValueError::new_err(
-                "expected a reader that reads, found one that is stopped",
+                "expected a running reader, found a stopped one",
             ));
         };
         let host = self.host.take();
         py.detach(|| {
             let (reads, failure) = thread.stop().map_err(|_| {
-                PyRuntimeError::new_err("a defect of kprof ended the thread that reads")
+                PyRuntimeError::new_err("a bug in kprof ended the reading thread")
             })?;
             match failure {
                 Some(failure) => Err(value_error(&*failure)),

@@ -19,7 +19,7 @@ def test_what_is_read_meanwhile_is_what_is_read_afterwards(tmp_path: Path) -> No
     mesh = kprof.SimulatedMesh("matmul", chips=2, seed=7)
     capture = tmp_path / "run.kprof"
     with kprof.PeriodicReader(mesh, period=0.0005, capture=capture) as reader:
-        with pytest.raises(ValueError, match="one that reads"):
+        with pytest.raises(ValueError, match="a running one"):
             _ = reader.recording
         mesh.run()
         deadline = time.monotonic() + 60

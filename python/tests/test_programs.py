@@ -67,5 +67,5 @@ def test_a_reader_that_is_finished_is_refused() -> None:
     reader = kprof.MeshReader(mesh)
     reader.finish()
     for call in (reader.read, reader.finish):
-        with pytest.raises(ValueError, match="one that is finished"):
+        with pytest.raises(ValueError, match="found a finished one"):
             call()

@@ -26,7 +26,7 @@ pub struct WorkerCore {
 #[non_exhaustive]
 pub enum ChipError {
     /// Two cores have reported the same coordinate.
-    #[error("chip {chip_id}: two cores say that they are core {core} of NoC 0")]
+    #[error("chip {chip_id}: two cores report the same NoC-0 coordinates {core}")]
     SamePlace {
         /// The chip.
         chip_id: u32,

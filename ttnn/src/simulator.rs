@@ -83,7 +83,7 @@ pub enum SimulatorError {
     },
     /// It is unknown which chip a library simulates.
     #[error(
-        "expected {DESCRIPTOR} beside {}, which says which chip it is, found none; name the chip: \
+        "expected {DESCRIPTOR}, which describes the chip, next to {}, found none; name the chip: \
          --simulate wormhole_b0={}, or blackhole=...",
         library.display(), library.display()
     )]

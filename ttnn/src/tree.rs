@@ -50,7 +50,7 @@ pub struct Tree {
 pub enum TreeError {
     /// The package's compiler is missing.
     #[error(
-        "expected tt-metal's compiler as {}, found none; install it as tt-metal says (python -m \
+        "expected tt-metal's compiler as {}, found none; install it with tt-metal's script (python -m \
          ttnn.download_sfpi), or name one in {COMPILER_VARIABLE}",
         .places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]

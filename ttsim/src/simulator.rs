@@ -252,7 +252,7 @@ impl Simulator {
             WouldBlock | TimedOut => {
                 format!("did not answer for {} seconds and was ended", PATIENCE.as_secs())
             }
-            _ => format!("answered what is no answer: {error}"),
+            _ => format!("sent an invalid answer: {error}"),
         };
         self.fail(TtsimError::Ended { what, output: String::new() })
     }

@@ -100,7 +100,7 @@ class Profile:
         from .session import ACTIVE, Options, begin
 
         if ACTIVE:
-            raise RuntimeError("expected one profile at a time, found another one that records")
+            raise RuntimeError("expected one profile at a time, found another one in progress")
         options = Options(**json.loads(os.environ.get(_PREPARED, "{}")))
         options.logs = os.environ.get("TT_METAL_LOGS_PATH") or os.getcwd()
         self._session = begin(ttnn, options)
@@ -116,7 +116,7 @@ class Profile:
     def recording(self) -> Recording:
         """Returns the recording, which is complete when the block has ended."""
         if self._recording is None:
-            raise RuntimeError("expected recording() behind the block of `with`, found it open")
+            raise RuntimeError("expected recording() after the `with` block, found it inside")
         return Recording(self._recording)
 
 

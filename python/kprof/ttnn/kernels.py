@@ -17,7 +17,7 @@ SET_UP = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-// Gives this core its lanes and tells the host where the core is.
+// Assigns lanes to this core and reports the core's NoC coordinates to the host.
 void kernel_main() {
     const uint32_t answer_address = get_arg_val<uint32_t>(0);
     const uint32_t core_index = get_arg_val<uint32_t>(1);
@@ -31,8 +31,8 @@ void kernel_main() {
         GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
     const uint32_t signature = control[5];
     if (lanes_address != 0) {
-        // As a host zeroes the vector of a chip that it prepares. What other RISCs write at the end
-        // of this launch (words 24 to 28) stays; the next launch begins the lanes.
+        // Zeroes the control vector, as a host does that prepares a chip. Words 24 to 28 are kept: other
+        // RISCs write them at the end of this launch. The next launch begins the lanes.
         const uint32_t generation = control[7];
         for (uint32_t word = 0; word < 64; word++) {
             if ((word < 24 || word > 28) && word != 5 && word != 57) {
@@ -47,7 +47,7 @@ void kernel_main() {
 #if defined(KPROF_LEAVES_NOTHING)
         control[51] = 0;
 #else
-        // The end of this launch makes it 0, so that nothing of it counts.
+        // The end of this launch sets the word to 0, so no record of this launch counts.
         control[51] = 0xFFFFFFFF;
 #endif
     }
@@ -151,7 +151,7 @@ COPY_LANES = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-// Copies a window of this core's five lanes to where the windows of all lanes of a bank stand together.
+// Copies a window of each of this core's five lanes to a buffer with the windows of all lanes of a bank.
 void kernel_main() {
     const uint32_t lanes_address = get_arg_val<uint32_t>(0);
     const uint32_t target_address = get_arg_val<uint32_t>(1);
@@ -182,7 +182,7 @@ FIND_CORES = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-// Asks the NoC of each of some other cores where on NoC 0 that core is.
+// Reads the NoC-0 coordinates of other cores from the NoC registers of these cores.
 void kernel_main() {
     const uint32_t answer_address = get_arg_val<uint32_t>(0);
     const uint32_t core_count = get_arg_val<uint32_t>(1);
@@ -210,9 +210,9 @@ SET_UP_OTHERS = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-// Gives lanes to cores on which this kernel cannot run. Kernels that dispatch run there already: their
-// headers, which were made without lanes, are made anew, and the address of the lanes comes last, since
-// a push begins when that is there.
+// Assigns lanes to cores on which this kernel cannot run, because dispatch kernels already run there.
+// The headers of these kernels were written without lanes and are written again. The address of the
+// lanes is written last, because pushes begin as soon as it is set.
 void kernel_main() {
     const uint32_t lanes_address = get_arg_val<uint32_t>(0);
     const uint32_t core_count = get_arg_val<uint32_t>(1);
@@ -267,7 +267,7 @@ TAKE_LANES = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 
-// Takes the lanes of other cores away: they push no more.
+// Removes the lanes of other cores, so that these cores push no more records.
 void kernel_main() {
     const uint32_t core_count = get_arg_val<uint32_t>(1);
     const uint32_t control =

@@ -57,7 +57,7 @@ pub enum FailureReason {
         trap: Trap,
     },
     /// The firmware cannot start the launch.
-    #[error("expected kernels that the build has object code for: {reason}")]
+    #[error("cannot launch the kernels: {reason}")]
     NotLaunched {
         /// The reason, as a sentence.
         reason: String,

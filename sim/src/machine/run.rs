@@ -150,10 +150,10 @@ impl Progress {
     /// Records a `NotLaunched` failure: no object code was built.
     fn refuse(&mut self, machine: &Machine, stage: &Stage) {
         let reason = if machine.code.firmware_set().is_some() {
-            "the set of firmware has none for Ethernet cores"
+            "the given firmware has no object code for Ethernet cores"
         } else {
-            "this build has none for these modes: what is shipped was not there, or its target was not \
-             installed"
+            "this build has no object code for these modes; install the riscv32im target and build it \
+             again"
         };
         let reason = reason.to_owned();
         let context = stage.context();

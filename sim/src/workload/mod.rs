@@ -173,7 +173,7 @@ const ALL: &[Workload] = &[
     ),
     Workload::new(
         "full-buffer",
-        "150 zones per RISC and launch where 125 fit, 23 launches",
+        "23 launches with 150 zones per RISC, of which 125 fit in L1",
         floods::full_buffer,
     ),
     Workload::new(
@@ -185,7 +185,7 @@ const ALL: &[Workload] = &[
         program_support_count: 1200,
         ..Workload::new(
             "multi-op",
-            "1000 launches, a read, and 1000 launches more",
+            "1000 launches, a read, and 1000 more launches",
             floods::multi_op,
         )
     },
@@ -196,18 +196,18 @@ const ALL: &[Workload] = &[
     ),
     Workload::new(
         "op-support-count",
-        "a quarter more one-kernel launches than DRAM is kept for",
+        "25 % more one-kernel launches than DRAM has room for",
         floods::op_support_count,
     ),
     Workload::new(
         "long-kernel",
-        "a launch of 5000 zones with data on both movers of data, more than DRAM holds",
+        "a launch with 5000 zones with data on BRISC and NCRISC, more than DRAM can hold",
         floods::long_kernel,
     ),
     Workload::new("cycle-count", "2000 loops of 52 cycles on every RISC", long_runs::cycle_count),
     Workload::new(
         "two-hour",
-        "two hours in which one clock's 44 bits wrap and another is read torn",
+        "two hours in which one clock's 44 bits wrap and another clock is read torn",
         long_runs::two_hour,
     ),
     Workload::new(
@@ -227,22 +227,22 @@ const ALL: &[Workload] = &[
     ),
     Workload::new(
         "sub-devices",
-        "three ops on two sub-devices that run side by side",
+        "three ops on two sub-devices that run at the same time",
         traces::sub_devices,
     ),
     Workload::new(
         "instructions",
-        "instructions of FPU and SFPU by the hundred, for hardware counters",
+        "hundreds of FPU and SFPU instructions, for hardware counters",
         special_kernels::instructions,
     ),
     Workload::new(
         "probe-cost",
-        "zones that hold nothing but another probe: what probes themselves cost",
+        "zones that contain only another probe, to measure the cost of probes",
         special_kernels::probe_cost,
     ),
     Workload::new(
         "broken-kernels",
-        "kernels that go wrong in six ways, beside sound ones",
+        "kernels with six kinds of faults, and correct kernels",
         special_kernels::broken_kernels,
     ),
 ];
