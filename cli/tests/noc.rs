@@ -147,7 +147,7 @@ fn a_folder_of_traces_alone_is_read() {
     std::fs::write(folder.path().join("unrelated.json"), "{}").unwrap();
     let (two, told) = counted(folder.path());
     assert_eq!(two, 2 * one);
-    assert!(told.contains("noc_trace_dev2_ID2.json: nothing can be read"), "{told}");
+    assert!(told.contains("noc_trace_dev2_ID2.json: nothing after object"), "{told}");
     assert!(!told.contains("unrelated"), "{told}");
     // Files that are read and written again have the same names and the same bytes, also the file
     // of the replay.
@@ -217,7 +217,7 @@ fn utilization_is_of_each_program_and_says_what_is_unknown() {
         assert!((found.as_f64().unwrap() - expected).abs() < 1e-6, "{program}");
     }
     assert_eq!(program["gaps"], serde_json::json!([]));
-    assert!(text(&[]).contains("Use of links, DRAM and Ethernet"));
+    assert!(text(&[]).contains("use of links, DRAM and Ethernet"));
     // noc_trace files do not contain the architecture.
     let trace = captures().join("mesham-tt-sim/wormhole-noc-4096/noc_trace_dev0_ID0.json");
     let output = noc(&[trace.to_str().unwrap(), "--utilization", "--json"]);
@@ -239,7 +239,7 @@ fn a_cut_trace_is_used_as_far_as_it_goes() {
     let output = noc(&[&cut.display().to_string()]);
     assert!(output.status.success(), "{output:?}");
     let told = String::from_utf8_lossy(&output.stderr);
-    let sentence = format!("nothing can be read behind object {whole_count}: EOF");
+    let sentence = format!("nothing after object {whole_count} can be read: EOF");
     assert!(told.contains(&sentence), "{told}");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("WRITE_BARRIER_START") && shown.contains("Links: unknown"), "{shown}");
@@ -267,10 +267,10 @@ fn a_folder_with_bad_files_keeps_the_good_ones() {
     let told = String::from_utf8_lossy(&output.stderr);
     let expected = [
         "noc_trace_dev0_ID1024.json: object 2: invalid value: integer `-5`",
-        "noc_trace_dev0_ID2048.json: nothing can be read behind object 0: EOF",
-        "noc_trace_dev0_ID3072.json: nothing can be read behind object 0: invalid type: map",
-        "noc_trace_dev0_ID4096.json: left out, since it cannot be read: ",
-        "noc_trace_dev0_ID5120.json: left out, since it cannot be read: ",
+        "noc_trace_dev0_ID2048.json: nothing after object 0 can be read: EOF",
+        "noc_trace_dev0_ID3072.json: nothing after object 0 can be read: invalid type: map",
+        "noc_trace_dev0_ID4096.json: skipped, because it cannot be read: ",
+        "noc_trace_dev0_ID5120.json: skipped, because it cannot be read: ",
     ];
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), expected.len(), "{told}");
@@ -334,7 +334,7 @@ fn memory_that_kernels_held_is_shown_with_what_is_not_known() {
     let output = noc(&[&path, "--json"]);
     assert!(output.status.success(), "{output:?}");
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("1 x 9 is no kind of lock; first: "), "{told}");
+    assert!(told.contains("1 x unknown kind of lock: 9; first: "), "{told}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     // Computed by hand: 274911461376 is 64 << 32 | 0x20000 << 8, a lock of a circular buffer.
     let held = |kind: &str, begin: u64, end: Option<u64>| {
@@ -447,15 +447,15 @@ fn exports_of_traces_that_cannot_be_are_refused_in_one_sentence() {
              TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
         ),
         (vec![&transfers, "--format", "noc-traces", "-o", "-"], "found standard output"),
-        (vec![&copy, "--filter", "op=1", "-o", &path("noc_trace_dev0_ID1.json")], "leave it out"),
+        (vec![&copy, "--filter", "op=1", "-o", &path("noc_trace_dev0_ID1.json")], "omit it"),
         (vec![&copy, "-o", &copy], "noc_trace_dev0_ID0.json"),
         (
             vec![&transfers, "--format", "noc-traces", "--host", "h", "-o", &path("none")],
-            "--host names a host of --format parquet",
+            "--host is only for --format parquet",
         ),
         (
             vec![&transfers, "--format", "noc-traces", "--compare", &copy, "-o", &path("none")],
-            "--compare is of --format html",
+            "--compare is only for --format html",
         ),
     ] {
         let output = export(&arguments);

@@ -188,7 +188,7 @@ test('lost launches are marked in the gaps and the timeline, and losses are grou
   exported('over.kprof', 'over.html');
   const { page, complaints, close } = await open('over.html', { width: 1600 });
   const facts = await factsOf(page);
-  const lost = facts.ops.latency_doubt.map((doubt) => doubt === 'launches before it may be missing');
+  const lost = facts.ops.latency_doubt.map((doubt) => doubt === 'launches before the op may be missing');
   const first = lost.indexOf(true);
   assert.ok(first > 0);
   assert.equal(await page.textContent(`#ops tbody tr[data-place="${first}"] td:nth-child(5)`), 'lost?');
@@ -241,7 +241,7 @@ test('what is not known is called so, and never shown as 0', async () => {
   const op = doubts.findIndex((doubt) => doubt !== null);
   await page.evaluate((op) => { location.hash = `#op=${op}`; }, op);
   await page.waitForFunction((label) => document.querySelector('#op h3').textContent === label, (await texts(page, '#ops tbody tr[data-place] td:first-child'))[op]);
-  assert.equal((await page.textContent('#op')).split('launches before it may be missing').length, 2);
+  assert.equal((await page.textContent('#op')).split('launches before the op may be missing').length, 2);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -19,7 +19,7 @@ reader::labelled! {
     ///
     /// ```
     /// use analysis::Doubt;
-    /// assert_eq!(Doubt::LostLaunches.label(), "launches before it may be missing");
+    /// assert_eq!(Doubt::LostLaunches.label(), "launches before the op may be missing");
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
@@ -31,11 +31,11 @@ reader::labelled! {
         /// The clocks of the cores do not share an epoch.
         ClocksDisagree = "clocks of the cores disagree",
         /// Launches may be missing between this op and the previous one.
-        LostLaunches = "launches before it may be missing",
+        LostLaunches = "launches before the op may be missing",
         /// The end of the previous op is unknown.
-        UnknownEndBefore = "the op before has no known end",
+        UnknownEndBefore = "the end of the previous op is unknown",
         /// A selection has removed launches between this op and the previous one.
-        HiddenLaunches = "launches before it are hidden by a filter",
+        HiddenLaunches = "launches before the op are hidden by a filter",
     }
 }
 

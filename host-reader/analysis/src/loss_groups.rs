@@ -72,8 +72,8 @@ pub fn loss_remedies(groups: &[LossGroup]) -> Vec<(LossCause, &'static str)> {
     for group in groups {
         let remedy = match group.cause {
             LossCause::L1Full if group.is_behind_full_dram => Some(
-                "behind a full lane of DRAM, what a launch pushes has no room there and stays; make \
-                 room for more programs (--op-support-count)",
+                "L1 stays full because the RISC's lane in DRAM is full; make room for more programs \
+                 (--op-support-count)",
             ),
             cause => remedy_of(cause),
         };
@@ -87,12 +87,16 @@ pub fn loss_remedies(groups: &[LossGroup]) -> Vec<(LossCause, &'static str)> {
 const fn remedy_of(cause: LossCause) -> Option<&'static str> {
     match cause {
         LossCause::L1Full => Some(
-            "a launch records more than its RISC's L1 vector holds; record less in it, or push \
-             within it. Reading more often does not help",
+            "a launch records more than the L1 vector of its RISC can hold; record less, push within \
+             the launch, or stream the records (--stream). Reading more often does not help",
         ),
         LossCause::DramFull => {
             Some("read more often, or make room for more programs (--op-support-count)")
         }
+        LossCause::RingFull => Some(
+            "read more often (--read-every), record less, or let RISCs wait for room \
+             (--stream=block=CYCLES)",
+        ),
         _ => None,
     }
 }

@@ -254,7 +254,7 @@ fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
     let trace = Trace::new(&recording, &"op!=2".parse().unwrap());
     assert_eq!(latencies(&trace), [Some(0), None, Some(900)]);
     let doubts: Vec<_> = trace.devices[0].ops[1].doubts().collect();
-    let because = ("latency_doubt", "launches before it are hidden by a filter");
+    let because = ("latency_doubt", "launches before the op are hidden by a filter");
     assert_eq!(doubts, [because]);
 }
 

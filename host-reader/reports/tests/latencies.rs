@@ -142,7 +142,7 @@ fn ops_that_a_filter_hides_leave_no_time_between_their_neighbours() {
     expected[4].clear();
     assert_eq!(found, expected);
     let reasons = column(&report.ops_csv, "EMPTY FIGURES BECAUSE");
-    assert_eq!(reasons[4], "latencies: launches before it are hidden by a filter");
+    assert_eq!(reasons[4], "latencies: launches before the op are hidden by a filter");
     // On a single core, a gap that contains hidden ops is also absent.
     let per_core = report.per_core_csv.unwrap();
     let pairs = column(&per_core, "op2op ID");

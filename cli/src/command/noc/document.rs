@@ -2,7 +2,7 @@
 
 use super::program_use::ProgramUse;
 use host_reader::{
-    noc_events::{Activity, HeldMemory, LinkLoad, Pair, Traffic, UnplacedPair},
+    noc_events::{Activity, LinkLoad, MemoryLock, Pair, Traffic, UnplacedPair},
     tables::Objects,
 };
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(super) struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<&'a [ProgramUse]>,
     /// Memory ranges that kernels locked; `None` if the input does not record locks.
-    held_memory: Option<Objects<&'a HeldMemory>>,
+    held_memory: Option<Objects<&'a MemoryLock>>,
     multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
@@ -34,7 +34,7 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     pub(super) fn new(
         traffic: &'a Traffic,
-        held: Option<&'a [HeldMemory]>,
+        locks: Option<&'a [MemoryLock]>,
         utilization: Option<&'a [ProgramUse]>,
         (source, notes): (Option<&'a str>, &'a [String]),
     ) -> Self {
@@ -44,7 +44,7 @@ impl<'a> Document<'a> {
             links: links(&traffic.links),
             unplaced_pairs: unplaced_pairs(&traffic.unplaced_pairs),
             utilization,
-            held_memory: held.map(held_memory),
+            held_memory: locks.map(lock_objects),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
@@ -127,20 +127,20 @@ fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
 
 /// Returns the memory ranges that kernels locked. Addresses and sizes of 16,777,215 mean this value
 /// or more.
-fn held_memory(held: &[HeldMemory]) -> Objects<&HeldMemory> {
+fn lock_objects(locks: &[MemoryLock]) -> Objects<&MemoryLock> {
     Objects::new(
-        held,
+        locks,
         [
-            ("chip", |held| held.lane.chip_id.into()),
-            ("run_host_id", |held| held.program.0.into()),
-            ("core_x", |held| held.lane.core.x.into()),
-            ("core_y", |held| held.lane.core.y.into()),
-            ("risc", |held| held.lane.risc.label().into()),
-            ("kind", |held| held.kind.label().into()),
-            ("address", |held| held.address.into()),
-            ("bytes", |held| held.byte_count.into()),
-            ("begin", |held| held.begin.into()),
-            ("end", |held| held.end.into()),
+            ("chip", |lock| lock.lane.chip_id.into()),
+            ("run_host_id", |lock| lock.program.0.into()),
+            ("core_x", |lock| lock.lane.core.x.into()),
+            ("core_y", |lock| lock.lane.core.y.into()),
+            ("risc", |lock| lock.lane.risc.label().into()),
+            ("kind", |lock| lock.kind.label().into()),
+            ("address", |lock| lock.address.into()),
+            ("bytes", |lock| lock.byte_count.into()),
+            ("begin", |lock| lock.begin.into()),
+            ("end", |lock| lock.end.into()),
         ],
     )
 }

@@ -11,7 +11,7 @@ use crate::{
 use host_reader::{
     export::TraceFilter,
     noc_events::{
-        HeldMemory, NocChip, NocLanes, NocPrograms, NocTraces, ProgramTrace, TileMap, TraceNotes,
+        MemoryLock, NocChip, NocLanes, NocPrograms, NocTraces, ProgramTrace, TileMap, TraceNotes,
         TraceOptions, Traffic, read_json,
     },
     output::write_noc_folder,
@@ -41,7 +41,7 @@ pub(super) struct Events {
     /// NoC model of each chip with known NoC speeds, by chip id.
     pub(super) chips: BTreeMap<u32, NocChip>,
     /// Memory ranges that kernels locked; `None` for noc_trace files, which do not record locks.
-    pub(super) held: Option<Vec<HeldMemory>>,
+    pub(super) locks: Option<Vec<MemoryLock>>,
     /// Sentence that tells which file the events come from, if the input has two kinds of files.
     pub(super) source_sentence: Option<String>,
     /// Sentences about data that cannot be used.
@@ -89,14 +89,13 @@ impl Events {
         }
         if !harvesting.is_empty() {
             return Err(failure!(
-                "--harvesting is of a device log or a capture, found noc_trace files, which hold \
-                 tiles; leave it out"
+                "--harvesting is only for device logs and captures, found noc_trace files, which \
+                 contain NoC-0 coordinates; omit it"
             ));
         }
         if !filters.is_empty() {
             return Err(failure!(
-                "--filter takes parts of a device log or a capture, found noc_trace files; leave \
-                 it out"
+                "--filter is only for device logs and captures, found noc_trace files; omit it"
             ));
         }
         Self::from_files(&files)
@@ -155,7 +154,7 @@ impl Events {
             });
             (Source::Files(traces, grids.collect()), Some(counts.source_sentence()))
         };
-        Self { source, chips, held: Some(locks.held), source_sentence, notes }
+        Self { source, chips, locks: Some(locks.all), source_sentence, notes }
     }
 
     /// Returns true if no program has events.
@@ -226,7 +225,7 @@ impl Events {
                 Err(error) if files.len() == 1 => return Err(Failure::from_file(path, &error)),
                 Err(error) => {
                     let name = path.file_name().unwrap_or_default().display();
-                    notes.push(format!("{name}: left out, since it cannot be read: {error}"));
+                    notes.push(format!("{name}: skipped, because it cannot be read: {error}"));
                     continue;
                 }
             };
@@ -240,7 +239,7 @@ impl Events {
             traces.extend(ProgramTrace::from_objects(read.objects, &name));
         }
         let source = Source::Files(traces, BTreeMap::new());
-        Ok(Self { source, chips: BTreeMap::new(), held: None, source_sentence: None, notes })
+        Ok(Self { source, chips: BTreeMap::new(), locks: None, source_sentence: None, notes })
     }
 }
 
@@ -269,7 +268,7 @@ fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     let lost = (!readout.losses.is_intended()).then(|| {
         let total = readout.losses.unintended_total();
         let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.label()));
-        format!("lost: {records}; traffic is at least what is shown, and kprof report says where")
+        format!("lost: {records}; shown traffic is a lower bound, kprof report shows the losses")
     });
     let count = readout.anomalies.anomaly_count();
     let odd = (count > 0).then(|| {

@@ -23,11 +23,11 @@ use tables::{write_locks, write_tables};
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();
-    let (source, held) = (events.source_sentence.as_deref(), events.held.as_deref());
+    let (source, locks) = (events.source_sentence.as_deref(), events.locks.as_deref());
     for note in source.into_iter().chain(notes.iter().map(String::as_str)) {
         note!("kprof: {}: {note}", args.file.display());
     }
-    if events.is_empty() && held.is_none_or(<[_]>::is_empty) {
+    if events.is_empty() && locks.is_none_or(<[_]>::is_empty) {
         note!("kprof: {}", no_events(&args.file));
         return Ok(ExitCode::from(1));
     }
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         programs
     });
     let document =
-        args.json.then(|| Document::new(&traffic, held, programs.as_deref(), (source, &notes)));
+        args.json.then(|| Document::new(&traffic, locks, programs.as_deref(), (source, &notes)));
     print(document, |out| {
         write_tables(&traffic, args.rows, out)?;
         if let Some(programs) = &programs {
             write_use(programs, args.rows, out)?;
         }
-        write_locks(held.unwrap_or_default(), args.rows, out)
+        write_locks(locks.unwrap_or_default(), args.rows, out)
     })?;
     Ok(ExitCode::SUCCESS)
 }

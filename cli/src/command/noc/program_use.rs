@@ -84,7 +84,7 @@ pub(super) fn write_use(
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    writeln!(out, "\nUse of links, DRAM and Ethernet in a model, in percent\n")?;
+    writeln!(out, "\nModelled use of links, DRAM and Ethernet, in percent\n")?;
     write_columns!(programs, rows, out, |one| {
         let controllers = one.dram_controller_percent.iter().flat_map(BTreeMap::values).copied();
         let ethernet = one.ethernet_percent.iter().flatten().map(|core| core.percent);

@@ -7,7 +7,7 @@ use crate::{
     tables::program_label,
     terminal::printable,
 };
-use host_reader::noc_events::{HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair};
+use host_reader::noc_events::{LinkLoad, LockEventKind, MemoryLock, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
 /// Maximum number of characters shown of the description of an unknown event.
@@ -70,7 +70,7 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
 fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
-    writeln!(out, "\nWho moved bytes to whom, on NoC-0 coordinates\n")?;
+    writeln!(out, "\nBytes moved between tiles, in NoC-0 coordinates\n")?;
     write_columns!(&pairs, rows, out, |pair| {
         "chip" => pair.chip_id,
         "NoC" => pair.noc.label(),
@@ -109,7 +109,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     if traffic.links.is_empty() {
         return match traffic.pairs.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "\nLinks: unknown, since the chip's architecture is"),
+            false => writeln!(out, "\nLinks: unknown, because the chip's architecture is unknown"),
         };
     }
     let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();
@@ -126,20 +126,20 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
 
 /// Writes the locks of memory, summed over all cores, by program, RISC and kind.
 pub(super) fn write_locks(
-    held: &[HeldMemory],
+    locks: &[MemoryLock],
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     let mut sums: BTreeMap<(u32, u32, &str, LockEventKind), LockSum> = BTreeMap::new();
-    for one in held {
-        let HeldMemory { lane, program, kind, .. } = *one;
+    for one in locks {
+        let MemoryLock { lane, program, kind, .. } = *one;
         let key = (lane.chip_id, program.0, lane.risc.label(), kind);
         sums.entry(key).or_default().add(one);
     }
     if sums.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nMemory that kernels held\n")?;
+    writeln!(out, "\nMemory that kernels locked\n")?;
     write_columns!(&sums, rows, out, |((chip_id, program, risc, kind), sum)| {
         "chip" => chip_id,
         "program" => program_label(*program, None),
@@ -162,9 +162,9 @@ struct LockSum {
 }
 
 impl LockSum {
-    fn add(&mut self, held: &HeldMemory) {
+    fn add(&mut self, lock: &MemoryLock) {
         self.count += 1;
-        match held.cycles() {
+        match lock.cycles() {
             Some(cycles) => {
                 self.cycles = Some(self.cycles.unwrap_or(0).saturating_add(cycles));
                 self.longest = self.longest.max(Some(cycles));

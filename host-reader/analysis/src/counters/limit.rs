@@ -16,40 +16,40 @@ reader::labelled! {
     pub enum Limit {
         /// Time without a compute kernel.
         OutsideOfCompute =
-            "anything before TRISC 1 begins its kernel (on a Quasar, before DM 0 starts the \
+            "time before TRISC 1 begins its kernel (on a Quasar, before DM 0 starts the \
              counters) or after the last TRISC has ended",
         /// Polling loops of a RISC-V core.
         PollingRiscs =
             "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
              no Tensix instruction",
         /// Data that the core itself reads over the NoC.
-        OwnReads = "data that the core itself reads: it comes back over the outgoing interface",
+        OwnReads = "data that the core itself reads, because it arrives over the outgoing interface",
         /// Channels that only exist on a Blackhole.
-        SecondChannels = "the second pair of channels, which Blackhole has",
+        SecondChannels = "the second pair of channels, which only Blackhole has",
         /// Banks of L1 that another run counts.
-        OtherBanks = "other banks of L1: a run counts one",
+        OtherBanks = "other banks of L1, because a run counts one bank",
         /// A common time span: the formula's counters start one after the other, or count in
         /// different runs.
         OneSpan =
-            "one common span: its counters are started one after the other, or in different runs",
+            "one common time span: its counters start one after the other, or in different runs",
         /// Unit that wrote: writes of other units than the unpacker are counted too.
-        OtherWriters = "who writes: THCON and other threads count beside the unpacker",
+        OtherWriters = "which unit writes: writes of THCON and of other threads are counted too",
         /// Thread that issued the instruction: instructions of all threads are counted together.
-        WhichThread = "the thread whose instruction it was: all are counted together",
+        WhichThread = "which thread issued the instruction: all threads are counted together",
         /// Which of Quasar's four threads stalls.
-        WhichOfFourThreads = "which of Quasar's four threads it was",
+        WhichOfFourThreads = "which of Quasar's four threads stalls",
         /// Ports and events of Quasar's L1 clients that the run has not selected.
-        OtherSelections = "other ports and events of the L1 clients: a run selects one of 256",
+        OtherSelections = "other ports and events of the L1 clients, because a run selects one of 256",
         /// Lane of an L1 client's port: the count of a port's bank covers all lanes.
-        WhichLane = "which lane it was: a bank of the port counts for all of them",
+        WhichLane = "which lane of the port: a bank's count covers all lanes",
         /// Events that are too few for a carry: one count stands for several events.
         BelowCarry =
-            "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
-             cycles of requests under way",
+            "fewer events than a carry: one count stands for four events of lanes, or for 64 or \
+             128 cycles of pending requests",
         /// Time window of one part of a Quasar core: the cycle count covers all four parts.
         OwnWindow =
-            "its own window: its cycles are the wall clock from the start to the stop of all \
-             four parts of the core",
+            "the time of its own part: its cycles are the wall clock from the start to the stop \
+             of all four parts of the core",
     }
 }
 

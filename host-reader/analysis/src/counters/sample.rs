@@ -22,13 +22,13 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum SampleProblem {
     /// The record does not identify the counter.
-    #[error("nothing names the counter: the log has neither a text nor the second half of it")]
+    #[error("unknown counter: neither its text nor the second half of its record is in the log")]
     Unnamed,
     /// No counter has this number.
-    #[error("no counter has the number {0}")]
+    #[error("unknown counter number {0}")]
     UnknownNumber(u16),
     /// The text does not describe a counter.
-    #[error("the text beside it is no JSON with `counter type` and `value`")]
+    #[error("its text is not JSON with `counter type` and `value`")]
     BadText,
     /// The record has no value.
     #[error("the record has no value")]

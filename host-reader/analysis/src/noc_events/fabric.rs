@@ -254,7 +254,7 @@ mod tests {
             (vec![(10, UNICAST), (12, TWO_HOPS)], "without its route or its write", 0),
             (vec![(10, UNICAST), (20, TO_ROUTER)], "without its route or its write", 1),
             (vec![(10, UNICAST), (12, TWO_HOPS), (1_011, TO_ROUTER)], "too far apart", 1),
-            (vec![(10, TO_ROUTER), (20, [99; 8])], "99 is no kind of NoC event", 1),
+            (vec![(10, TO_ROUTER), (20, [99; 8])], "unknown kind of NoC event: 99", 1),
         ] {
             let (objects, notes) = trace(&[(1, &events)]);
             assert_eq!(objects.len(), kept, "{note}: {objects:?}");

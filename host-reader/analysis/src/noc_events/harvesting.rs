@@ -25,7 +25,7 @@ use wire::Risc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HarvestingError {
     /// The architecture is unknown.
-    #[error("expected harvested lines of wormhole_b0 or blackhole, found an unknown architecture")]
+    #[error("expected harvested lines of wormhole_b0 or blackhole, found another architecture")]
     Arch,
     /// The chip has no such line of worker tiles.
     #[error("expected harvested lines among {}, found {line}", list(.possible))]

@@ -48,7 +48,7 @@ pub enum TraceProblem {
         reason: String,
     },
     /// From this point on, the text is truncated or not valid JSON.
-    #[error("nothing can be read behind object {kept_count}: {reason}")]
+    #[error("nothing after object {kept_count} can be read: {reason}")]
     Text {
         /// Number of objects before the error.
         kept_count: usize,
@@ -64,7 +64,7 @@ pub enum TraceProblem {
 /// let text = br#"[{"proc": "BRISC", "sx": 1, "sy": 2, "timestamp": 7, "type": "WRITE_"}, {"pro"#;
 /// let read = read_json(text);
 /// assert_eq!((read.objects.len(), read.problems.len()), (1, 1));
-/// assert!(read.problems[0].to_string().starts_with("nothing can be read behind object 1: EOF"));
+/// assert!(read.problems[0].to_string().starts_with("nothing after object 1 can be read: EOF"));
 /// ```
 ///
 /// A byte order mark at the start of the text is skipped.

@@ -73,13 +73,13 @@ impl NocLanes {
     /// Removes and returns the locks, in the order of lanes.
     #[must_use]
     pub fn take_locks(&mut self) -> Locks {
-        let mut all = Locks::default();
+        let mut locks = Locks::default();
         let lanes = self.chips.values_mut().flatten();
-        for locks in lanes.filter_map(|lane| lane.locks.take()) {
-            all.held.extend(locks.held);
-            all.notes.merge(&locks.notes);
+        for of_lane in lanes.filter_map(|lane| lane.locks.take()) {
+            locks.all.extend(of_lane.all);
+            locks.notes.merge(&of_lane.notes);
         }
-        all
+        locks
     }
 
     pub(super) fn chip_lanes(&self, chip_id: u32) -> &[NocLane] {

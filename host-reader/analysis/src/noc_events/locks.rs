@@ -1,4 +1,4 @@
-//! Locks: memory of a tile that a kernel held for some time.
+//! Locks of memory by kernels.
 
 use crate::noc_events::trace::TraceNotes;
 use reader::{
@@ -10,39 +10,39 @@ use wire::{
     scoped_lock::{FIELD_MAX, LockEvent, LockEventKind},
 };
 
-/// Memory that a RISC held, from a lock to its unlock or to the end of its kernel.
+/// Memory that a RISC locked, from the lock to the unlock or to the end of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeldMemory {
+pub struct MemoryLock {
     /// Lane of the RISC.
     pub lane: LaneId,
     /// Program.
     pub program: RunHostId,
-    /// Event that began the hold: a lock, or the start of a region.
+    /// Event that began the lock: a lock event, or the start of a region.
     pub kind: LockEventKind,
     /// First address in L1.
     pub address: u32,
     /// Number of bytes.
     pub byte_count: u32,
-    /// Cycle at which the hold began.
+    /// Cycle at which the lock began.
     pub begin: u64,
-    /// Cycle at which the hold ended; `None` if it was not recorded.
+    /// Cycle at which the lock ended; `None` if it was not recorded.
     pub end: Option<u64>,
 }
 
-impl HeldMemory {
+impl MemoryLock {
     /// Returns true if the real address or size may be larger than recorded.
     #[must_use]
     pub const fn is_saturated(&self) -> bool {
         self.address == FIELD_MAX || self.byte_count == FIELD_MAX
     }
 
-    /// Returns the cycles for which the memory was held, if known.
+    /// Returns the cycles for which the memory was locked, if known.
     #[must_use]
     pub fn cycles(&self) -> Option<u64> {
         Some(self.end?.saturating_sub(self.begin))
     }
 
-    /// Returns true if an event of the same RISC ends the hold: for a lock, an unlock of the same
+    /// Returns true if an event of the same RISC ends the lock: for a lock event, an unlock of the same
     /// bytes; for a region, any clear event.
     fn ends_with(&self, event: LockEvent) -> bool {
         match self.kind {
@@ -55,15 +55,15 @@ impl HeldMemory {
     }
 }
 
-/// Held memory of a recording.
+/// Locks of a recording.
 ///
 /// # Compatibility
 /// Events with the id 23456 as tt-metal 0.81 records them. Earlier versions packed addresses
 /// differently, which cannot be detected from the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Locks {
-    /// Held memory, sorted by RISC and start.
-    pub held: Vec<HeldMemory>,
+    /// Locks, sorted by RISC and start.
+    pub all: Vec<MemoryLock>,
     /// Notes about events of unknown kind, and about ends without a matching beginning.
     pub notes: TraceNotes,
 }
@@ -71,46 +71,46 @@ pub struct Locks {
 impl Locks {
     /// Collects the locks of a lane.
     ///
-    /// An unlock ends the latest matching hold of its RISC in the same run of a program; a clear
+    /// An unlock ends the latest matching lock of its RISC in the same run of a program; a clear
     /// event ends all of the RISC's regions.
     pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut locks = Self::default();
-        // Held memory from this index on belongs to the current program.
-        let (mut program, mut first_held) = (RunHostId(0), 0);
+        // Locks from this index on belong to the current program.
+        let (mut program, mut first_lock) = (RunHostId(0), 0);
         for Annotated { record, run, .. } in lane.annotated_records() {
             // A push during a launch begins a new run of the same program.
             let run = run.and_then(|run| lane.runs.get(run)).map_or(program, |run| run.program);
             if run != program {
-                (program, first_held) = (run, locks.held.len());
+                (program, first_lock) = (run, locks.all.len());
             }
             if is_lock(&record, zones) {
-                locks.add(lane.id, program, first_held, &record);
+                locks.add(lane.id, program, first_lock, &record);
             }
         }
         locks
     }
 
-    fn add(&mut self, lane: LaneId, program: RunHostId, first_held: usize, record: &Record<'_>) {
+    fn add(&mut self, lane: LaneId, program: RunHostId, first_lock: usize, record: &Record<'_>) {
         let bits = record.data.first().copied().unwrap_or(u64::MAX);
         let Some(event) = LockEvent::unpack(bits) else {
-            let what = format!("{} is no kind of lock", bits & 0xFF);
+            let what = format!("unknown kind of lock: {}", bits & 0xFF);
             return self.notes.add(what, lane, record.time);
         };
         let LockEvent { kind, address, byte_count } = event;
         if kind.unlock().is_some() || kind == LockEventKind::DfbRegionStart {
             let (begin, end) = (record.time, None);
-            let held = HeldMemory { lane, program, kind, address, byte_count, begin, end };
-            return self.held.push(held);
+            let lock = MemoryLock { lane, program, kind, address, byte_count, begin, end };
+            return self.all.push(lock);
         }
-        let open = self.held.iter_mut().skip(first_held).rev();
-        let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
+        let open = self.all.iter_mut().skip(first_lock).rev();
+        let mut ended = open.filter(|lock| lock.end.is_none() && lock.ends_with(event)).peekable();
         // A kernel may clear regions that it has not begun.
         if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {
             let what = format!("{} without its lock", kind.label());
             return self.notes.add(what, lane, record.time);
         }
         let most = if kind == LockEventKind::DfbRegionClear { usize::MAX } else { 1 };
-        ended.take(most).for_each(|held| held.end = Some(record.time));
+        ended.take(most).for_each(|lock| lock.end = Some(record.time));
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn shown(locks: &Locks) -> Vec<(LockEventKind, u32, u64, Option<u64>)> {
-        locks.held.iter().map(|one| (one.kind, one.address, one.begin, one.end)).collect()
+        locks.all.iter().map(|one| (one.kind, one.address, one.begin, one.end)).collect()
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             (CbLock, 96, 40, None),
         ];
         assert_eq!(shown(&found), expected);
-        assert_eq!(found.held[0].cycles(), Some(60));
+        assert_eq!(found.all[0].cycles(), Some(60));
         let notes: Vec<_> = found.notes.sentences().collect();
         assert_eq!(notes.len(), 1);
         assert!(notes[0].starts_with("1 x MEM_UNLOCK without its lock"), "{notes:?}");
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn a_number_without_a_meaning_is_named_and_the_rest_is_kept() {
         let found = locks(&[(1, 10, 0x0000_0020_0000_0008), (1, 20, bits(MemLock, 0, 1 << 30))]);
-        assert!(found.held[0].is_saturated());
+        assert!(found.all[0].is_saturated());
         assert_eq!(shown(&found), [(MemLock, 0, 20, None)]);
         let notes: Vec<_> = found.notes.sentences().collect();
-        assert!(notes[0].starts_with("1 x 8 is no kind of lock"), "{notes:?}");
+        assert!(notes[0].starts_with("1 x unknown kind of lock: 8"), "{notes:?}");
     }
 }

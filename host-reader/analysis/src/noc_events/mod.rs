@@ -57,7 +57,7 @@ pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_with
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kernel_starts::KernelStarts;
 pub use lanes::NocLanes;
-pub use locks::{HeldMemory, Locks};
+pub use locks::{Locks, MemoryLock};
 pub use model::{NocChip, NocFigures, NocGap};
 pub use numbering::Numbering;
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};

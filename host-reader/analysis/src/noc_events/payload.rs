@@ -145,19 +145,19 @@ pub enum Payload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
     /// The number of the kind is unknown.
-    #[error("{number} is no kind of NoC event")]
+    #[error("unknown kind of NoC event: {number}")]
     UnknownKind {
         /// Number of the kind.
         number: u8,
     },
     /// The number of the network is not 0, 1 or 2.
-    #[error("{number} is no NoC")]
+    #[error("unknown NoC: {number}")]
     UnknownNoc {
         /// Number of the network.
         number: u8,
     },
     /// The number of the route's encoding is unknown.
-    #[error("{number} is no form of a fabric packet")]
+    #[error("unknown form of fabric packet: {number}")]
     UnknownPacket {
         /// Number of the encoding.
         number: u8,

@@ -327,7 +327,10 @@ mod tests {
                  recording",
             ]
         );
-        assert!(told[5].starts_with("noc_trace_dev0_ID4096.json: nothing can be read"), "{told:?}");
+        assert!(
+            told[5].starts_with("noc_trace_dev0_ID4096.json: nothing after object"),
+            "{told:?}"
+        );
         assert_eq!(told.len(), 6);
     }
 

@@ -23,7 +23,7 @@ pub enum CaptureError {
     /// The file or the data from a pipe is too short for a file header.
     #[error(
         "expected a capture, found the end after {found_bytes} of the {expected_bytes} bytes of \
-         its header; a writer that was stopped before anything was captured leaves this"
+         its header; the capture was stopped before its first record"
     )]
     TooShort {
         /// Number of bytes in the file or pipe.
@@ -84,7 +84,7 @@ impl CaptureError {
 /// The hint is empty for other files.
 fn advice(found: &[u8; 8]) -> &'static str {
     if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
-        "; a transfer as text has changed it, transfer it as binary"
+        "; a transfer in text mode has changed it, use binary mode"
     } else if found.starts_with(b"ARCH: ") {
         "; this is a device log, `kprof report` shows it"
     } else {

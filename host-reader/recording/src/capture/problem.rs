@@ -32,7 +32,7 @@ pub enum ProblemKind {
     #[error("the file header is damaged")]
     DamagedFileHeader,
     /// The bytes contain no section, because a section's header is damaged or truncated.
-    #[error("no section, or one whose header is damaged")]
+    #[error("no section header, or a damaged one")]
     NoSection,
     /// A section ends before its payload is complete, at the end of the file or at the next
     /// section.
@@ -60,18 +60,18 @@ pub enum ProblemKind {
         count: u32,
     },
     /// A section with the number of an earlier section; this copy is not used.
-    #[error("a copy of a section before it, not used")]
+    #[error("a copy of an earlier section, ignored")]
     RepeatedSection,
     /// A section with a lower number than the section before it.
     ///
     /// Sections are used in the order of their numbers.
-    #[error("a section in the wrong place; it is used where its number puts it")]
+    #[error("a section out of order; it is used in the order of section numbers")]
     MovedSection,
     /// Another capture begins after the end of this capture.
     ///
     /// The other capture is not used, because its reads and losses would be attributed to this
     /// capture.
-    #[error("another capture begins here, which is not used")]
+    #[error("another capture begins here, which is ignored")]
     OtherCapture,
     /// The payload is intact, but this library does not know this version of the section's kind.
     #[error("version {found}; this library reads {}.x, update it", .known.major)]
@@ -82,7 +82,7 @@ pub enum ProblemKind {
         known: SectionVersion,
     },
     /// A flag changes the payload's meaning in an unknown way.
-    #[error("flags {flags:#010x} are not known; update this library")]
+    #[error("unknown flags {flags:#010x}; update this library")]
     UnknownFlags {
         /// All flags of the section.
         flags: u32,
@@ -93,7 +93,7 @@ pub enum ProblemKind {
     /// A read has no end: the writer was stopped, or the end is lost.
     ///
     /// The data of the read is used.
-    #[error("read {read_number} has no end; what it left is used")]
+    #[error("read {read_number} has no end; its data up to here is used")]
     OpenRead {
         /// Number of the read.
         read_number: u32,

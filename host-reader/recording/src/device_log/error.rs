@@ -20,7 +20,7 @@ pub enum LogError {
     /// The first line does not describe a chip.
     #[error(
         "{file}, line {line}: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found other text \
-         of {found_bytes} bytes; give the profile_log_device.csv of a run"
+         of {found_bytes} bytes; name the profile_log_device.csv of a run"
     )]
     FirstLine {
         /// Name of the log, as the caller gave it.
@@ -34,7 +34,7 @@ pub enum LogError {
     /// The first line is longer than the maximum.
     #[error(
         "{file}, line 1: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found a line of more \
-         than {longest_bytes} bytes; give the profile_log_device.csv of a run"
+         than {longest_bytes} bytes; name the profile_log_device.csv of a run"
     )]
     EndlessFirstLine {
         /// Name of the log, as the caller gave it.

@@ -96,7 +96,7 @@ impl LineFault<'_> {
             Self::NotUtf8 => "expected UTF-8 text".into(),
             Self::RepeatedHeader => "a header that differs from the log's first one".into(),
             Self::UnknownRisc { chip_id, core, label } => {
-                format!("chip {chip_id} core {core} RISC `{}` is not known", shown(label))
+                format!("chip {chip_id} core {core} RISC `{}` is unknown", shown(label))
             }
         }
     }
@@ -235,9 +235,11 @@ impl<'text> Cells<'_, 'text> {
             (Some(trace_id), Some(counter)) => Ok(Some(TraceReplay { trace_id, counter })),
             (None, None) => Ok(None),
             (Some(_), None) => {
-                Err(self.fault(Column::TraceCounter, "a number beside the trace id"))
+                Err(self.fault(Column::TraceCounter, "a number, as the trace id is given"))
             }
-            (None, Some(_)) => Err(self.fault(Column::TraceId, "a number beside its counter")),
+            (None, Some(_)) => {
+                Err(self.fault(Column::TraceId, "a number, as its counter is given"))
+            }
         }
     }
 
@@ -317,11 +319,11 @@ mod tests {
             ),
             (
                 "0,1,2,BRISC,7,8,0,0,3,,A,TS_EVENT,1,/k,",
-                "column `trace id counter`: expected a number beside the trace id, found ``",
+                "column `trace id counter`: expected a number, as the trace id is given, found ``",
             ),
             (
                 "0,1,2,QUASAR_DM8,7,8,0,0,,,A,TS_EVENT,1,/k,",
-                "chip 0 core (1,2) RISC `QUASAR_DM8` is not known",
+                "chip 0 core (1,2) RISC `QUASAR_DM8` is unknown",
             ),
         ] {
             with_row(line, |row| assert_eq!(row.unwrap_err().detail(), expected));

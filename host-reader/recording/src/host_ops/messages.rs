@@ -266,7 +266,7 @@ impl MessageReader<'_> {
                 let begun = self.current_traces.remove(&chip_id);
                 if begun != Some(trace_id) {
                     return Err(format!(
-                        "trace {trace_id} of device {chip_id} ends, and {} was begun",
+                        "trace {trace_id} of device {chip_id} ends, but {} was begun",
                         begun.map_or_else(|| "none".to_owned(), |id| format!("trace {id}"))
                     ));
                 }

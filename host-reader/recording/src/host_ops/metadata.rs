@@ -59,7 +59,7 @@ impl HostOps {
         let device_ops = log.ops.iter().filter(|op| op.device_id.is_some());
         for op in device_ops.clone().filter(|op| key(op).is_none()) {
             anomalies.record(AnomalyKind::MalformedLine, None, op.line, || {
-                format!("{OP_MESSAGES}:{}: op {} or its device is beyond 32 bits", op.line, op.id)
+                format!("{OP_MESSAGES}:{}: op {} or its device exceeds 32 bits", op.line, op.id)
             });
         }
         let captured_only =
@@ -189,6 +189,6 @@ mod tests {
         let ops = HostOps::from_log(&log(&format!("{fallback}{huge}")), AnomalyLog::default());
         assert_eq!(ops.ops, []);
         let [found] = ops.anomalies.kept() else { panic!("{:?}", ops.anomalies) };
-        assert!(found.detail.contains("op 4294967296 or its device is beyond"), "{found:?}");
+        assert!(found.detail.contains("op 4294967296 or its device exceeds 32 bits"), "{found:?}");
     }
 }

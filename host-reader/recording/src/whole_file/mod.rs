@@ -173,7 +173,7 @@ fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
             return Ok(file);
         }
     }
-    Err(io::Error::other(format!("temporary files in {} go away", folder.display())))
+    Err(io::Error::other(format!("temporary files in {} were deleted", folder.display())))
 }
 
 /// Removes the temporary files of killed processes, which are the files without a lock.

@@ -66,7 +66,7 @@ pub enum ZoneNamesError {
         source: io::Error,
     },
     /// The file is not an ELF, or its headers are invalid.
-    #[error("expected an ELF with zone names, found in {origin} something else: {reason}")]
+    #[error("expected an ELF with zone names in {origin}, found something else: {reason}")]
     NotAnElf {
         /// Origin of the bytes.
         origin: String,
@@ -272,7 +272,7 @@ fn report_collisions(table: &ZoneTable, anomalies: &mut AnomalyLog) {
     }
     for (id, source) in table.places().filter(|(id, _)| id.is_reserved() || *id == ZoneId(0)) {
         anomalies.record(AnomalyKind::ZoneIdCollision, None, u64::from(id.0), || {
-            format!("id {} has a fixed meaning and is also that of {}", id.0, place(source))
+            format!("id {} has a fixed meaning, but is also the id of {}", id.0, place(source))
         });
     }
 }

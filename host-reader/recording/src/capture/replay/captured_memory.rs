@@ -136,7 +136,7 @@ impl Answer<'_> {
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =
-        format!("the capture does not hold {word_count} words at {address:#x} of {memory}");
+        format!("the capture does not contain {word_count} words at {address:#x} of {memory}");
     if is_complete {
         AccessError::Gone { chip_id, reason }
     } else {

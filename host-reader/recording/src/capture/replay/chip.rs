@@ -45,7 +45,7 @@ impl<'file> ReplayedMesh<'file> {
         }
         Err(AccessError::Unreachable {
             chip_id,
-            reason: "this read was cut off, and the next one has read the core again".into(),
+            reason: "this read was incomplete, and the next one has read the core again".into(),
         })
     }
 }

@@ -19,8 +19,8 @@ pub enum SyncProblem {
     },
     /// Frequency steps were too frequent for the number of samples.
     #[error(
-        "chip {chip_id} changed its frequency too often for its pings, {unfitted_count} of which \
-         no line explains; its bound is an estimate"
+        "chip {chip_id} changed its frequency too often: no line fits {unfitted_count} of its \
+         pings; its error bound is an estimate"
     )]
     Unassured {
         /// Id of the chip.
@@ -29,7 +29,7 @@ pub enum SyncProblem {
         unfitted_count: usize,
     },
     /// Pings, such as torn readings, were rejected because they contradict their neighbours.
-    #[error("{rejected_count} pings of core {core} of chip {chip_id} contradict the others and were left out", core = place(.tile), chip_id = .tile.chip)]
+    #[error("{rejected_count} pings of core {core} of chip {chip_id} contradict the others and are ignored", core = place(.tile), chip_id = .tile.chip)]
     Rejected {
         /// The tile.
         tile: Tile,
@@ -39,7 +39,7 @@ pub enum SyncProblem {
     /// A tile does not tick at its chip's frequency.
     ///
     /// The tile's times come only from the tile's own pings, and the tile has no offset.
-    #[error("core {core} of chip {chip_id} does not tick like its chip: {source}", core = place(.tile), chip_id = .tile.chip)]
+    #[error("the clock of core {core} of chip {chip_id} differs from the chip's: {source}", core = place(.tile), chip_id = .tile.chip)]
     TileFit {
         /// The tile.
         tile: Tile,
@@ -47,7 +47,7 @@ pub enum SyncProblem {
         source: ClockError,
     },
     /// The messages over a link do not give a relation between the two chips.
-    #[error("the link from chip {sender} to chip {receiver} ties no clocks: {source}", sender = .sender.chip, receiver = .receiver.chip)]
+    #[error("the link from chip {sender} to chip {receiver} cannot relate clocks: {source}", sender = .sender.chip, receiver = .receiver.chip)]
     LinkFit {
         /// The tile that sends the messages.
         sender: Tile,
@@ -57,7 +57,7 @@ pub enum SyncProblem {
         source: ClockError,
     },
     /// A tile of a link has no origin, or a chip of the link has no clock of constant frequency.
-    #[error("the link from chip {sender} to chip {receiver} ties no clocks, since one of its ends has none of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
+    #[error("the link from chip {sender} to chip {receiver} cannot relate clocks, because one of the chips has no clock of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
     LinkEnd {
         /// The tile that sends the messages.
         sender: Tile,
@@ -66,8 +66,8 @@ pub enum SyncProblem {
     },
     /// Two paths between the same chips disagree by more than their bounds.
     #[error(
-        "the clocks of chips {sender} and {receiver} disagree by {residual_cycles:.1} cycles over \
-         two ways, {allowed_cycles:.1} are allowed; a frequency changed or a link is wrong"
+        "the clocks of chips {sender} and {receiver} disagree by {residual_cycles:.1} cycles between \
+         two paths, {allowed_cycles:.1} are allowed; a frequency changed or a link is wrong"
     )]
     OpenLoop {
         /// Sending chip.

@@ -255,7 +255,7 @@ fn files_of_other_kinds_are_refused_with_advice() {
     assert!(error(b"short").starts_with("not a capture"));
     let as_text = small_draft().bytes.iter().filter(|&&byte| byte != b'\r').copied().collect();
     let error = Capture::from_bytes(as_text).unwrap_err().to_string();
-    assert!(error.ends_with("transfer it as binary"), "{error}");
+    assert!(error.ends_with("use binary mode"), "{error}");
 }
 
 #[test]

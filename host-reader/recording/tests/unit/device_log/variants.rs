@@ -413,7 +413,7 @@ fn a_file_that_is_no_device_log_is_refused_with_advice() {
     assert_eq!(
         error("\nGLOBAL CALL COUNT,DEVICE ID\n1,2\n"),
         "x.csv, line 2: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found \
-         other text of 27 bytes; give the profile_log_device.csv of a run"
+         other text of 27 bytes; name the profile_log_device.csv of a run"
     );
     assert_eq!(
         error("ARCH: x, CHIP_FREQ[MHz]: 1\na,b\n"),
