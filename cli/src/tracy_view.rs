@@ -36,7 +36,7 @@ pub(crate) fn begin_view(
 pub(crate) fn wait_for_viewers(view: &LiveView) {
     if let Some(pressure) = view.wait_for_viewers() {
         note!(
-            "kprof: {} not taken everything: {} waiting",
+            "kprof: {} not received everything: {} waiting",
             counted(pressure.viewer_count as u64, "Tracy viewer has", "Tracy viewers have"),
             counted(pressure.waiting_zones, "zone is", "zones are"),
         );
@@ -53,13 +53,10 @@ fn print(result: Result<ServedViewer, ServeError>) {
 
 /// Returns one or more lines about the data that a viewer has received, without a final newline.
 pub(crate) fn served_label(served: &ServedViewer) -> String {
-    let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
+    let ServedViewer { peer, protocol, notes, sent_bytes, .. } = served;
     let releases = protocol.releases;
-    if *has_stalled {
-        return format!("{peer} ({releases}) took nothing for too long and was dropped");
-    }
-    if !is_whole {
-        return format!("{peer} ({releases}) left before it had everything");
+    if let Some(failure) = served.failure() {
+        return format!("{peer} ({releases}) {failure}");
     }
     let host_label = match notes.host_zones {
         0 => String::new(),

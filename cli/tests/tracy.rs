@@ -129,7 +129,7 @@ fn a_viewer_that_takes_nothing_is_dropped() {
     let mut served = serve(&["--drop-after", "1"]);
     let viewer = served.greet();
     let line = served.next_line();
-    assert!(line.contains("took nothing for too long and was dropped"), "{line}");
+    assert!(line.contains("received no data for too long and was disconnected"), "{line}");
     served.take_all();
     assert!(served.next_line().contains("zones on"), "the others are served all the same");
     served.program.kill().unwrap();

@@ -276,8 +276,8 @@ fn a_viewer_that_stalls_loses_nothing_of_the_recording() {
     let mut stderr = String::new();
     lines.read_to_string(&mut stderr).unwrap();
     assert!(program.wait_with_output().unwrap().status.success(), "{stderr}");
-    let is_told = stderr.contains("took nothing for too long and was dropped")
-        || stderr.contains("1 Tracy viewer has not taken everything");
+    let is_told = stderr.contains("received no data for too long and was disconnected")
+        || stderr.contains("1 Tracy viewer has not received everything");
     assert!(is_told, "{stderr}");
     assert!(logged(folder.path()) > 90_000);
 }

@@ -287,7 +287,7 @@ impl TtnnSession {
             });
             if let Some(pressure) = waiting {
                 eprintln!(
-                    "kprof: {} Tracy viewers have not taken everything: {} zones are waiting",
+                    "kprof: {} Tracy viewers have not received everything: {} zones are waiting",
                     pressure.viewer_count, pressure.waiting_zones
                 );
             }
@@ -304,17 +304,13 @@ fn lock_view(view: &Mutex<LiveView>) -> MutexGuard<'_, LiveView> {
 fn tell_viewer(result: Result<ServedViewer, ServeError>) {
     match result {
         Err(error) => eprintln!("kprof: {error}"),
-        Ok(ServedViewer { peer, has_stalled: true, .. }) => {
-            eprintln!("kprof: {peer} took nothing for too long and was dropped");
-        }
-        Ok(ServedViewer { peer, is_whole: false, .. }) => {
-            eprintln!("kprof: {peer} left before it had everything");
-        }
-        Ok(ServedViewer { peer, notes, .. }) => {
+        Ok(served) => {
+            let ServedViewer { peer, notes, .. } = served;
+            if let Some(failure) = served.failure() {
+                return eprintln!("kprof: {peer} {failure}");
+            }
             let (zones, lanes) = (notes.zones, notes.lanes);
-            eprintln!(
-                "kprof: {peer} received everything that was kept: {zones} zones on {lanes} lanes"
-            );
+            eprintln!("kprof: {peer} received all kept data: {zones} zones on {lanes} lanes");
             for (what, count) in notes.doubts() {
                 eprintln!("  {}: {count}", what.replace('_', " "));
             }
@@ -373,7 +369,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 }
 
 fn finished() -> PyErr {
-    PyValueError::new_err("expected a session that reads, found one that is finished")
+    PyValueError::new_err("expected an open session, found a finished one")
 }
 
 /// Reader of the Inspector's log of launches.

@@ -172,7 +172,7 @@ def test_a_tracy_capture_tool_receives_every_zone_while_the_program_runs(tmp_pat
     found = tables(Recorded(subprocess.CompletedProcess(words, 0, "", ""), tmp_path))
     assert sum(zone["count"] for zone in found["zones"] if zone["name"] == "TURN") == turns * TURN_CORES
     # Every lane of the chip streams, so viewers receive all zones of the recording.
-    (sent,) = [line for line in said if "received everything that was kept: " in line]
+    (sent,) = [line for line in said if "received all kept data: " in line]
     zones, lanes = re.search(r": (\d+) zones on (\d+) lanes$", sent.strip()).groups()
     assert int(zones) == sum(zone["count"] for zone in found["zones"]) == found["kept"]["zones"]
     assert int(lanes) >= TURN_CORES
@@ -202,7 +202,7 @@ def test_a_killed_program_leaves_what_was_read_until_then(tmp_path, variables):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--stream",), "expected --simulate with --stream, since this kprof was built without access"),
+        (("--stream",), "expected --simulate with --stream, because this kprof was built without access"),
         (("--stream", "--simulate", "/no/libttsim.so"), "expected the simulator's library as /no/libttsim.so"),
         (("--stream", "--profile-dispatch-cores"), "cannot be used with"),
     ],

@@ -49,12 +49,24 @@ pub struct ServedViewer {
     pub protocol: &'static TracyProtocol,
     /// Contents of the export.
     pub notes: TracyNotes,
-    /// True if the viewer received everything; false if it disconnected earlier or was dropped.
+    /// True if the viewer received everything.
     pub is_whole: bool,
-    /// True if the viewer was dropped because it received nothing for too long.
+    /// True if the viewer was disconnected because it received no data for too long.
     pub has_stalled: bool,
     /// Bytes sent, after compression.
     pub sent_bytes: u64,
+}
+
+impl ServedViewer {
+    /// Returns why the viewer did not receive everything; `None` if it did.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&'static str> {
+        match (self.has_stalled, self.is_whole) {
+            (true, _) => Some("received no data for too long and was disconnected"),
+            (false, false) => Some("disconnected before it had received everything"),
+            (false, true) => None,
+        }
+    }
 }
 
 impl TracyServer {
