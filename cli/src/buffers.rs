@@ -73,7 +73,7 @@ pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> s
     if peaks.ops.is_empty() {
         let changes: u64 = peaks.pools.iter().map(|row| row.change_count).sum();
         let changes = counted(changes, "change of buffers", "changes of buffers");
-        return writeln!(out, "{changes} of no op: the host did not say when it enqueued ops");
+        return writeln!(out, "{changes} without an op: the host recorded no enqueued ops");
     }
     let kinds: BTreeSet<&str> =
         peaks.ops.iter().flat_map(|op| &op.peaks).map(|(pool, _)| pool.kind).collect();

@@ -31,8 +31,8 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure!(
-        "{} exists and is not of a simulation or capture, so it is not replaced; choose another \
-         folder with -o",
+        "{} exists and was not written from a simulation or capture, so it is not replaced; choose \
+         another folder with -o",
         path.display()
     ))
 }

@@ -61,7 +61,7 @@ pub(crate) fn refuse_input_as_output(
         return Ok(());
     }
     Err(Failure::Sentence(format!(
-        "expected an output beside the input, found the input {} itself; name another file",
+        "expected an output file that is not the input, found the input {}; name another file",
         output.display()
     )))
 }

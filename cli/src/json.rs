@@ -177,7 +177,7 @@ impl ReadCounts {
     pub(crate) fn write(self, out: &mut impl Write) -> std::io::Result<()> {
         let Self { count, pause_ns } = self;
         let reads = counted(count, "time", "times");
-        writeln!(out, "Read {reads}, {} ns of simulated time after each read", grouped(pause_ns))
+        writeln!(out, "Read {reads}, {} ns of simulated time before each read", grouped(pause_ns))
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn lost_line(losses: &LossLedger) -> String {
     }
     let idle = losses.by_cause(LossCause::ValidateOff);
     if idle != LossTotals::default() {
-        line.push_str(&format!("; left out, since no kernel ran: {}", describe(&idle)));
+        line.push_str(&format!("; omitted, because no kernel ran: {}", describe(&idle)));
     }
     line
 }
@@ -91,7 +91,7 @@ mod tests {
         let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let key = |cause| LossKey { lane, program: None, cause };
         losses.record(key(LossCause::ValidateOff), lost_zones(3));
-        let left_out = "left out, since no kernel ran: 3 zones";
+        let left_out = "omitted, because no kernel ran: 3 zones";
         assert_eq!(lost_line(&losses), format!("Lost: nothing; {left_out}"));
         losses.record(key(LossCause::L1Full), lost_zones(2));
         assert_eq!(lost_line(&losses), format!("Lost: 2 zones; {left_out}"));

@@ -47,8 +47,8 @@ impl Findings {
             false => Report::new(readout),
             true if costs.is_empty() => {
                 return Err(failure!(
-                    "cannot subtract the cost of probes: nobody has measured it in this run; \
-                     `kprof capture` does so"
+                    "cannot subtract the cost of probes: this run has no measurement of it; \
+                     `kprof capture` makes one"
                 ));
             }
             true => Report::without_probe_cost(readout, costs),

@@ -31,7 +31,7 @@ impl CaptureTarget {
         writer.map_err(|error| match error {
             CaptureError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
                 failure!(
-                    "the capture {} exists; go on with it by --append or name another file",
+                    "the capture {} exists; append to it with --append, or name another file",
                     self.path.display()
                 )
             }

@@ -62,20 +62,20 @@ impl Findings {
         for kind in OwnZone::ALL {
             let Some(time) = own_time(&self.report.zones, kind) else { continue };
             let what = match kind {
-                OwnZone::Stall => "RISCs stood still until the host had read",
+                OwnZone::Stall => "Waits of RISCs until the host had read",
                 OwnZone::SharedPush => "Pushes of several launches",
             };
             let count = counted(time.count, "time", "times");
             let (cycles, longest) = (grouped(time.cycles), grouped(time.longest_cycles));
-            writeln!(out, "{what}: {count}, {cycles} cycles in all, {longest} at most")?;
+            writeln!(out, "{what}: {count}, {cycles} cycles in total, {longest} at most")?;
         }
         if summary.pending_run_count > 0 {
             let count = counted(summary.pending_run_count, "run", "runs");
-            writeln!(out, "Still in L1, pushed by the next launch: {count}")?;
+            writeln!(out, "Still in L1, to be pushed by the next launch: {count}")?;
         }
         if summary.discarded_launch_count > 0 {
             let count = counted(summary.discarded_launch_count, "launch", "launches");
-            writeln!(out, "Ran no kernel and left nothing: {count} of a core")?;
+            writeln!(out, "Idle launches of a core (no kernel, no records): {count}")?;
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl DoubtCounts {
     }
 
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let figures = ["without durations", "without a time from op to op"];
+        let figures = ["without durations", "without a time since the previous op"];
         for (figure, counts) in figures.into_iter().zip(self.0) {
             for (doubt, count) in Doubt::ALL.into_iter().zip(counts) {
                 if count > 0 {
@@ -291,7 +291,7 @@ fn write_probe_cost(
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    writeln!(out, "\nSubtracted from these zones: the cost of probes, in cycles\n")?;
+    writeln!(out, "\nCost of probes, subtracted from these zones, in cycles\n")?;
     write_columns!(&subtracted.costs, rows, out, |ProbeCostRow { chip_id, risc, cost }| {
         "chip" => chip_id,
         "RISC" => risc,
@@ -305,11 +305,11 @@ fn write_probe_cost(
         (subtracted.shorter_than_cost_count, subtracted.uncalibrated_zone_count);
     if shorter > 0 {
         let zones = counted(shorter, "zone was", "zones were");
-        writeln!(out, "{zones} shorter than that and count as 0")?;
+        writeln!(out, "{zones} shorter than the cost of probes and counted as 0")?;
     }
     if others > 0 {
-        let zones = counted(others, "zone lies", "zones lie");
-        writeln!(out, "{zones} on RISCs without such figures and count as recorded")?;
+        let zones = counted(others, "zone is", "zones are");
+        writeln!(out, "{zones} on RISCs without a measured cost and shown as recorded")?;
     }
     Ok(())
 }

@@ -96,20 +96,20 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
         FileKind::OpsCsv => {
             format!(
                 "{expected}, found an ops CSV, {shown}; `kprof perf {shown}` and `kprof explain {shown}` read it, \
-                 `kprof export {shown} -o page.html` makes a page of it"
+                 `kprof export {shown} -o page.html` writes a page about it"
             )
         }
         FileKind::DeviceOpsCsv => format!(
-            "{expected}, found the ops CSV of a device log, {shown}; give the log that it was \
-             made of"
+            "{expected}, found the ops CSV of a device log, {shown}; name the log that it was \
+             made from"
         ),
         FileKind::TracyFile => format!(
-            "{expected}, found a recording of Tracy, {shown}; give the \
-             profile_log_device.csv that was written beside it"
+            "{expected}, found a recording of Tracy, {shown}; name the \
+             profile_log_device.csv next to it"
         ),
         FileKind::NocTrace => format!(
             "{expected}, found a NoC trace of one op, {shown}; `kprof noc {shown}` shows its \
-             traffic, and pages, Perfetto traces and tables are made of the device log beside it, \
+             traffic; for pages, Perfetto traces and tables, name the device log next to it, \
              which has the same events"
         ),
         FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
@@ -125,12 +125,12 @@ pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let expected = "expected an ops CSV with op names";
     let sentence = match FileKind::from_path(path) {
         FileKind::DeviceOpsCsv => format!(
-            "{expected}, found {shown}, which was made of a device log alone and names no op; \
+            "{expected}, found {shown}, which was made from a device log alone and has no op names; \
              `kprof report` with that log shows its ops"
         ),
         FileKind::TracyFile => format!(
             "{expected}, found a recording of Tracy, {shown}; `kprof ops FOLDER` makes the ops \
-             CSV of the folder that tt-metal left its logs in"
+             CSV from the folder with tt-metal's logs"
         ),
         FileKind::DeviceLog => format!(
             "{expected}, found a device log, {shown}; `kprof report {shown}` shows it, \

@@ -113,7 +113,7 @@ fn an_existing_capture_is_refused_unless_it_is_to_be_continued() {
     let before = std::fs::read(folder.path().join("a.kprof")).unwrap();
     let args = ["capture", "--ops", "1", "-o", "a.kprof"];
     let refused = kprof(folder.path(), &args);
-    assert_refused(&refused, "the capture a.kprof exists; go on with it by --append");
+    assert_refused(&refused, "the capture a.kprof exists; append to it with --append");
     assert_eq!(std::fs::read(folder.path().join("a.kprof")).unwrap(), before);
 
     let more = ["--append", "--seed", "3", "--json"];

@@ -2,24 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::process::Command;
+mod program;
 
-/// Returns the one sentence of a command that failed with exit code 2.
-#[track_caller]
-fn refusal(args: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args)
-        .current_dir(folder.path())
-        .env_clear()
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert!(output.stdout.is_empty());
-    errors
-}
+use program::refusal;
 
 #[cfg(not(feature = "chip"))]
 #[test]

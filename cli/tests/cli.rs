@@ -92,7 +92,7 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     // A few launches are enough to see the line about the reads.
     let few = stdout(&run("4", &["--read-every", "100us", "--rows", "1"]));
     assert!(few.contains("Lost: nothing"), "{few}");
-    assert!(few.contains(" times, 100,000 ns of simulated time after each read"), "{few}");
+    assert!(few.contains(" times, 100,000 ns of simulated time before each read"), "{few}");
 }
 
 #[test]
@@ -133,7 +133,10 @@ fn a_time_between_reads_needs_a_unit() {
         let output = kprof(Path::new("."), &["run", &format!("--read-every={wrong}")]);
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{wrong}: {errors}");
-        assert!(errors.contains("expected a whole number and a unit of ns, us, ms, s"), "{errors}");
+        assert!(
+            errors.contains("expected a whole number with the unit ns, us, ms or s"),
+            "{errors}"
+        );
     }
 }
 
@@ -216,13 +219,13 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
         (["--arch", "grayskull"], "there is no architecture `grayskull`; choose from wormhole_b0"),
         (["--cores", "65"], "wormhole_b0 comes with 64, 72"),
         (["--devices", "0"], "a mesh needs at least one chip"),
-        (["--kernel-args", "5"], "--kernel-args are for kernels of your own; give one with"),
+        (["--kernel-args", "5"], "--kernel-args are for your own kernels; name one with"),
         (
             ["--pipeline", "reader=1"],
             "--pipeline is for --workload pipeline, found --workload matmul",
         ),
         (["--replays", "2"], "--replays is for --workload trace-replay, found --workload matmul"),
-        (["--devices", "4294967295"], "expected at most 1024 chips, which run host ids can number"),
+        (["--devices", "4294967295"], "expected at most 1024 chips, the limit of run host ids"),
         (["--op-support-count", "4000000000"], "program support count of 4000000000"),
     ] {
         let output = kprof(folder.path(), &[&["run"][..], &args[..]].concat());
@@ -326,7 +329,7 @@ fn assert_cost_is_subtracted(choice: &[&str]) {
     }
     assert_eq!(report["ops"], recorded["ops"]);
     let tables = stdout(&kprof(folder.path(), &["report", "a.kprof", "--subtract-probe-cost"]));
-    assert!(tables.contains("Subtracted from these zones: the cost of probes, in cycles"));
+    assert!(tables.contains("Cost of probes, subtracted from these zones, in cycles"));
     let has_row = tables.lines().any(|line| {
         let cells: Vec<_> = line.split_whitespace().collect();
         cells.starts_with(&["0", "BRISC", &empty.to_string(), &(nested - empty).to_string()])
@@ -349,7 +352,10 @@ fn a_run_subtracts_as_the_report_of_its_capture_does() {
     }
     let log = "generated/kprof/.logs/profile_log_device.csv";
     let refused = kprof(folder.path(), &["report", log, "--subtract-probe-cost"]);
-    assert_refused(&refused, "cannot subtract the cost of probes: nobody has measured it");
+    assert_refused(
+        &refused,
+        "cannot subtract the cost of probes: this run has no measurement of it",
+    );
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn what_cannot_wait_is_refused_in_one_sentence() {
     }
     let folder = tempfile::tempdir().unwrap();
     let refused = [
-        ("--workload pipeline", "has no code that records waits"),
+        ("--workload pipeline", "does not support workloads that record waits"),
         ("--enable-sum-profiling", "cannot be used with"),
         ("--kernel a.elf", "cannot be used with"),
     ];
@@ -120,7 +120,7 @@ fn a_variable_asks_for_it_and_options_come_first() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let tables = json(&output);
         assert_eq!(zones_with(&tables, WAIT).0 > 0, has_waits, "{option}: {said}");
-        let note = "TT_METAL_NOC_DEBUG_DUMP has no effect beside";
+        let note = "TT_METAL_NOC_DEBUG_DUMP has no effect with";
         assert_eq!(said.contains(note), !has_waits, "{said}");
         // TT-Metal's host reads every half second, and waits end after the next read.
         assert_eq!(lost(&tables) == 0, has_waits, "{}", tables["lost"]);

@@ -150,7 +150,7 @@ fn a_threshold_that_nothing_exceeds_is_refused() {
         let refused = diff(&a, &a, &[&format!("--fail-above={threshold}")]);
         assert_eq!(refused.status.code(), Some(2), "{threshold}");
         let errors = String::from_utf8(refused.stderr).unwrap();
-        assert!(errors.contains("expected a percentage from 0 on, found"), "{errors}");
+        assert!(errors.contains("expected a percentage of at least 0, found"), "{errors}");
     }
     assert_eq!(diff(&a, &a, &["--fail-above=0"]).status.code(), Some(0));
 }

@@ -129,11 +129,11 @@ fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
         (&["-o", "no/a.folded"], "cannot write no/a.folded: there is no folder no"),
         (&["-o", "/dev/full", "-f", "perfetto"], "No space left on device"),
         (&["-o", ".", "-f", "folded"], "expected the name of a file, found a folder"),
-        (&["--recording", "a", "-f", "html"], "--recording names a recording of --format parquet"),
-        (&["--recording", "a", "-f", "device-log"], "--recording names a recording of --format"),
-        (&["--host", "a"], "--host names a host of --format parquet"),
-        (&["--host", "a", "-f", "device-log"], "--host names a host of --format parquet"),
-        (&["--compare", "c.kprof", "-f", "device-log"], "--compare is of --format html"),
+        (&["--recording", "a", "-f", "html"], "--recording is only for --format parquet"),
+        (&["--recording", "a", "-f", "device-log"], "--recording is only for --format"),
+        (&["--host", "a"], "--host is only for --format parquet"),
+        (&["--host", "a", "-f", "device-log"], "--host is only for --format parquet"),
+        (&["--compare", "c.kprof", "-f", "device-log"], "--compare is only for --format html"),
         (&["-f", "svg"], "there is no format `svg`; choose from perfetto, chrome"),
         (&["--filter", "core=1"], "expected a core as x-y"),
         (&["--run", "2"], "holds 1 run, found --run 2"),
@@ -397,9 +397,9 @@ fn an_ops_csv_becomes_a_page_and_nothing_else() {
     assert_eq!(ops["core_count"], serde_json::json!([8, 64, 8, 1, 64, 64]));
     assert_eq!(facts["causes"]["findings"][0]["cause"], "host");
     for (args, expected) in [
-        (&["-o", "page.pftrace"][..], "`kprof export ops.csv -o page.html` makes a page of it"),
+        (&["-o", "page.pftrace"][..], "`kprof export ops.csv -o page.html` writes a page about it"),
         (&["-o", "page.html", "--compare", "ops.csv"], "`kprof diff` compares ops CSVs"),
-        (&["-o", "page.html", "--run", "1"], "an ops CSV is one run"),
+        (&["-o", "page.html", "--run", "1"], "an ops CSV has one run"),
         (&["-o", "page.html", "--filter", "zone=x"], "expected --filter with device or op"),
     ] {
         let output = kprof(folder.path(), &[&["export", "ops.csv"][..], args].concat());

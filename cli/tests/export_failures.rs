@@ -122,7 +122,10 @@ fn an_input_is_never_the_output() {
         &["export", "linked.kprof", "-f", "html", "--compare", "c.kprof", "-o", "c.kprof"],
         &["export", "c.kprof", "-f", "device-log", "-o", "c.kprof"],
     ] {
-        assert_refused(&kprof(path, args).output().unwrap(), "expected an output beside the input");
+        assert_refused(
+            &kprof(path, args).output().unwrap(),
+            "expected an output file that is not the input",
+        );
         assert_eq!(std::fs::read(path.join("c.kprof")).unwrap(), whole, "{args:?}");
     }
     // Without -o, `kprof export` does not replace a device log that may be measured.
@@ -132,8 +135,8 @@ fn an_input_is_never_the_output() {
     let first = std::fs::read(&log).unwrap();
     for (args, sentence) in [
         (&["export", "c.kprof", "-f", "device-log"][..], "so it is not replaced"),
-        (&["export", "profile_log_device.csv", "-f", "device-log"], "beside the input"),
-        (&["export", ".", "-f", "device-log"], "beside the input"),
+        (&["export", "profile_log_device.csv", "-f", "device-log"], "that is not the input"),
+        (&["export", ".", "-f", "device-log"], "that is not the input"),
     ] {
         assert_refused(&kprof(path, args).output().unwrap(), sentence);
     }

@@ -38,11 +38,11 @@ const WAYS: [(&[&str], &str); 16] = [
     ),
     (
         &["report", "device_ops.csv"],
-        "found the ops CSV of a device log, device_ops.csv; give the log",
+        "found the ops CSV of a device log, device_ops.csv; name the log",
     ),
     (
         &["report", "run.tracy"],
-        "found a recording of Tracy, run.tracy; give the profile_log_device.csv",
+        "found a recording of Tracy, run.tracy; name the profile_log_device.csv",
     ),
     (
         &["report", "empty"],
@@ -56,7 +56,7 @@ const WAYS: [(&[&str], &str); 16] = [
     ),
     (
         &["perf", "device_ops.csv"],
-        "made of a device log alone and names no op; `kprof report` with that log",
+        "made from a device log alone and has no op names; `kprof report` with that log",
     ),
     (&["perf", "run.tracy"], "`kprof ops FOLDER` makes the ops CSV"),
     (&["perf", LOG], "found a device log, "),
@@ -65,11 +65,11 @@ const WAYS: [(&[&str], &str); 16] = [
     (&["ops", "nothing"], "expected a folder of logs, a device log or a capture at nothing"),
     (
         &["run", "-o", "generated/profiler"],
-        "profile_log_device.csv exists and is not of a simulation or capture",
+        "profile_log_device.csv exists and was not written from a simulation or capture",
     ),
     (
         &["capture", "-o", "generated/profiler"],
-        "profile_log_device.csv exists and is not of a simulation",
+        "profile_log_device.csv exists and was not written from a simulation",
     ),
 ];
 

@@ -114,7 +114,7 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
     assert_eq!(offsets.collect::<BTreeSet<_>>(), BTreeSet::from([""]));
 }
 
-const UNTOLD: &str = "its recording does not tell on which machine it was made";
+const UNTOLD: &str = "its recording does not identify its machine";
 
 #[test]
 fn records_in_a_temporary_file_are_merged_all_the_same() {
@@ -134,7 +134,7 @@ fn records_in_a_temporary_file_are_merged_all_the_same() {
     let of_near = String::from_utf8(near.stdout).unwrap().replace("near:", "far:");
     assert_eq!(of_near, String::from_utf8(far.stdout).unwrap());
     assert_eq!(String::from_utf8(near.stderr).unwrap(), "");
-    let said = "kprof: rank3: hardware counters need all records at once, so that --memory does not \
+    let said = "kprof: rank3: hardware counters need all records at once, so --memory does not \
                 limit them\n";
     assert_eq!(String::from_utf8(far.stderr).unwrap(), said);
     let partition = "date=__HIVE_DEFAULT_PARTITION__/run=merged/merged~0.parquet";
@@ -166,12 +166,12 @@ fn starts_are_compared_on_hosts_that_offsets_relate() {
     let output = kprof(folder, &args);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{errors}");
-    assert!(errors.contains("offsets.csv: no host `lost` is merged"), "{errors}");
+    assert!(errors.contains("offsets.csv: no host `lost` among the inputs"), "{errors}");
     let text = String::from_utf8(output.stdout).unwrap();
     for line in [
         "Clocks of hosts: 2 of 4 recordings related, the widest bound 70 ns",
-        "none: clock not related, since no offset is given",
-        "past: clock not related, since its offset puts it before the common clock's start",
+        "none: clock not related, because no offset is given",
+        "past: clock not related, because its offset puts it before the common clock's start",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
@@ -358,7 +358,7 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     let cells = |host: &str| clocks[host].each_ref().map(String::as_str);
     assert_eq!(cells("p"), ["0", "0", ""]);
     assert_eq!(cells("q"), ["-7000", "0", ""]);
-    assert_eq!(cells("other"), ["", "", "it ran on another machine than most of the others"]);
+    assert_eq!(cells("other"), ["", "", "it ran on a different machine than most hosts"]);
     assert_eq!(cells("older"), ["", "", UNTOLD]);
     // The time of day relates more of these hosts than the machines' clocks do. The error is then
     // the error of the time of day.

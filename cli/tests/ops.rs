@@ -145,7 +145,9 @@ fn logs_of_a_chip_are_not_replaced_by_those_of_a_capture() {
     let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = errors(&refused);
-    assert!(said.contains("profile_log_device.csv exists and is not of a simulation or capture"));
+    assert!(said.contains(
+        "profile_log_device.csv exists and was not written from a simulation or capture"
+    ));
     assert!(said.contains("choose another folder with -o"), "{said}");
     let log = logs.join("profile_log_device.csv");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), LOG);
@@ -232,7 +234,7 @@ fn every_problem_is_listed_once_with_line_and_column_and_the_rest_written() {
         "profile_log_device.csv:7: column time[cycles since reset]: expected a whole number, found `then`",
         "profile_log_device.csv:8: expected 15 columns, found 4",
         "tracy_ops_data.csv:6: column 23: the op's JSON is broken: expected value",
-        "tracy_ops_data.csv:7: trace 3 of device 0 ends, and none was begun",
+        "tracy_ops_data.csv:7: trace 3 of device 0 ends, but none was begun",
         "tracy_ops_times.csv:3: expected a quote to be closed in its line",
         "tracy_ops_times.csv:4: column ns_since_start: expected nanoseconds, found `soon`",
         "op 2048 has no host time",
@@ -413,7 +415,7 @@ fn trace_only_mode_says_so_where_no_trace_is_replayed() {
         let args = ["run", "--device-trace-profiler", "--ops", "1"];
         let output = kprof(folder.path(), &[&args[..], workload].concat());
         assert!(output.status.success(), "{output:?}");
-        errors(&output).contains("this workload replays none")
+        errors(&output).contains("this workload has none")
     };
     assert!(noted(&["--workload", "matmul"]));
     assert!(!noted(&["--workload", "trace-replay", "--replays", "1"]));

@@ -499,7 +499,7 @@ fn a_delta_log_is_written_where_it_is_wanted_and_continued_where_it_is() {
     let output = kprof(folder, &other);
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(errors, "kprof: --delta-log is of --format parquet; other files have no log\n");
+    assert_eq!(errors, "kprof: --delta-log is only for --format parquet\n");
 }
 
 #[cfg(not(feature = "object-store"))]

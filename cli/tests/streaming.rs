@@ -124,7 +124,7 @@ fn what_cannot_be_is_refused_and_nothing_is_written() {
         ("--stream --relay-sink host", "--relays"),
         ("--stream --relays 64", "64 relays would leave none of them to kernels"),
         ("--stream=never", "expected drop, overwrite, block=CYCLES or sample=N"),
-        ("--stream=block=20", "with a power of two"),
+        ("--stream=block=20", "where CYCLES and N are powers of two"),
         ("--stream --noc-debug-dump", "cannot be used with"),
     ] {
         let output = run(folder.path(), options);

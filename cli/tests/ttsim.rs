@@ -4,52 +4,39 @@
 
 mod program;
 
-use std::process::Output;
-
-fn kprof(args: &[&str]) -> Output {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    program::program()
-        .arg("run")
-        .args(args)
-        .current_dir(folder.path())
-        .output()
-        .expect("kprof starts")
-}
-
-/// Returns the one sentence of a command that failed with exit code 2.
-#[track_caller]
-fn refusal(args: &[&str]) -> String {
-    let output = kprof(args);
-    assert_eq!(output.status.code(), Some(2));
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(errors.lines().count(), 1, "{errors}");
-    errors
-}
+use program::refusal;
 
 #[test]
 fn a_library_without_its_backend_is_refused() {
-    let sentence = refusal(&["--ttsim-library", "x.so"]);
+    let sentence = refusal(&["run", "--ttsim-library", "x.so"]);
     assert!(sentence.contains("add --backend ttsim"), "{sentence}");
 }
 
 #[cfg(not(feature = "ttsim"))]
 #[test]
 fn a_build_without_ttsim_says_how_to_get_one() {
-    let sentence = refusal(&["--backend", "ttsim", "--ttsim-library", "x.so"]);
+    let sentence = refusal(&["run", "--backend", "ttsim", "--ttsim-library", "x.so"]);
     assert!(sentence.contains("`cargo build -p kprof --features ttsim`"), "{sentence}");
 }
 
 #[cfg(feature = "ttsim")]
 mod with_ttsim {
-    use super::{kprof, refusal};
-    use std::env;
+    use super::{program::program, refusal};
+    use std::{env, process::Output};
+
+    fn kprof(args: &[&str]) -> Output {
+        let folder = tempfile::tempdir().unwrap();
+        program().arg("run").args(args).current_dir(folder.path()).output().unwrap()
+    }
 
     #[test]
     fn what_stands_against_a_run_is_one_sentence() {
-        let sentence = refusal(&["--backend", "ttsim"]);
+        let sentence = refusal(&["run", "--backend", "ttsim"]);
         assert!(sentence.contains("name its file with --ttsim-library"), "{sentence}");
         let ttsim = |more: &[&str]| {
-            refusal(&[&["--backend", "ttsim", "--ttsim-library", "/no/such.so"], more].concat())
+            refusal(
+                &[&["run", "--backend", "ttsim", "--ttsim-library", "/no/such.so"], more].concat(),
+            )
         };
         assert!(ttsim(&[]).starts_with("kprof: cannot use /no/such.so as libttsim: "));
         assert!(ttsim(&["--cores", "64"]).contains("choose --cores 80"));
@@ -59,7 +46,7 @@ mod with_ttsim {
 
     #[test]
     fn the_child_alone_says_what_it_is_missing() {
-        let output = super::program::program()
+        let output = program()
             .args(["ttsim-child", "/no/such.so"])
             .stdin(std::process::Stdio::null())
             .output()

@@ -249,7 +249,7 @@ fn mistakes_are_a_line_each_and_what_cannot_be_ends_the_run_with_one() {
     let gone = run("TT_METAL_TRACY_MID_RUN_PUSH=1", MATMUL);
     assert!(gone.said.len() == 1 && gone.said[0].contains("has no effect"), "{:?}", gone.said);
     for (variables, reason) in [
-        ("TT_METAL_STREAMING_PROFILER=1", "stream with --stream"),
+        ("TT_METAL_STREAMING_PROFILER=1", "use --stream"),
         (
             "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_MID_RUN_DUMP=1 TT_METAL_TRACE_PROFILER=1",
             "an envelope is whole only when its trace has run",
@@ -293,7 +293,7 @@ fn an_option_wins_over_its_variable() {
     );
     assert_eq!(
         beside.said,
-        ["kprof: TT_METAL_PROFILER_ACCUMULATE has no effect beside --enable-sum-profiling"]
+        ["kprof: TT_METAL_PROFILER_ACCUMULATE has no effect with --enable-sum-profiling"]
     );
     assert!(beside.tables == run("", &format!("{MATMUL} --enable-sum-profiling")).tables);
 }
@@ -317,7 +317,7 @@ fn a_mode_by_option_switches_modes_by_variables_off_and_says_so() {
         let alone = run("", &format!("{args} {option}"));
         assert_eq!(alone.code, Some(0), "{option}: {:?}", alone.said);
         let both = run(&format!("{ON} {variable}=1"), &format!("{args} {option}"));
-        let line = format!("kprof: {variable} has no effect beside {option}");
+        let line = format!("kprof: {variable} has no effect with {option}");
         assert!(both.said.contains(&line), "{line}: {:?}", both.said);
         assert!((both.code, both.tables, both.files) == (alone.code, alone.tables, alone.files));
     }

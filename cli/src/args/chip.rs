@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// Read the device profiler of a chip once, while a program uses the chip.
 ///
 /// The addresses of the profiler's words come from the debug information of the running firmware:
-/// from --elf, or else from the builds that the environment names. Nothing is written unless
-/// --write is given. An Ethernet core is read only if its control vector can be identified. Chips
-/// behind another chip's Ethernet are not read.
+/// --elf or, by default, the builds that environment variables name. Nothing is written to the chip
+/// unless --write is given. An Ethernet core is read only if its control vector can be identified.
+/// Chips that are connected only over Ethernet are not read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof read
@@ -36,9 +36,9 @@ pub(crate) struct ReadArgs {
   kprof attach --stream --for 10s --tracy 4711
   kprof attach --elf build/firmware/brisc/brisc.elf
 
-Exit code: as of kprof read.")]
+Exit code: as for kprof read.")]
 pub(crate) struct AttachArgs {
-    /// Number of the process.
+    /// Process id of the program.
     #[arg(value_name = "PID", required_unless_present = "elf")]
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct AttachArgs {
 pub(crate) struct StreamArgs {
     /// Read repeatedly until the program ends, the time of --for is over, or Ctrl-C. This empties
     /// the rings of streamed records (docs/streaming.md) and releases lanes in DRAM that were read.
-    /// To do so, it writes control vectors, as --write does, and nothing else.
+    /// To do so, kprof writes control vectors, as with --write, and nothing else.
     #[arg(long)]
     pub(crate) stream: bool,
     /// Time from the beginning of a read to the beginning of the next read, such as 100us, 2ms or
@@ -89,8 +89,8 @@ pub(crate) struct ChipArgs {
     /// else in generated/profiler of TT_METAL_HOME or of the current folder, if it exists.
     #[arg(long, value_name = "DIR")]
     pub(crate) names: Option<PathBuf>,
-    /// Report to the chip what was read, so that it can reuse its lanes. The program's own reads
-    /// then lack the records of this read.
+    /// Tell the chip which words were read, so that it can reuse them. The program's own reads then
+    /// lack these records.
     #[arg(long)]
     pub(crate) write: bool,
     /// Number of programs the DRAM buffers can hold, as set when the program was started.

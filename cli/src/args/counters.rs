@@ -2,17 +2,27 @@
 
 use host_reader::counters::CounterGroup;
 
-/// Hardware counters to read.
+/// Groups of hardware counters to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CounterChoice {
-    /// All groups of the architecture.
+    /// All groups that can be read.
     All,
     /// Selected groups, as the bit mask of TT-Metal's variable `TT_METAL_PROFILE_PERF_COUNTERS`.
     Groups(u32),
 }
 
+impl CounterChoice {
+    /// Returns the bit mask of the groups. `all` are the groups that can be read.
+    pub(crate) fn mask(self, all: &[CounterGroup]) -> u32 {
+        match self {
+            Self::All => all.iter().fold(0, |mask, group| mask | group.bit()),
+            Self::Groups(groups) => groups,
+        }
+    }
+}
+
 /// Parses the name of a counter group, `all`, or a bit mask in decimal.
-pub(super) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
+pub(crate) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
     if text == "all" {
         return Ok(CounterChoice::All);
     }
@@ -38,6 +48,8 @@ mod tests {
         for (name, bit) in [("fpu", 0), ("l1_1", 4), ("instrn", 5), ("l1_2", 6), ("l1_5", 9)] {
             assert_eq!(parse_choice(name), Ok(CounterChoice::Groups(1 << bit)));
         }
+        let mask = |name| parse_choice(name).unwrap().mask(&CounterGroup::one_run());
+        assert_eq!(["fpu", "instrn", "l1_5", "l1", "all"].map(mask), [1, 32, 512, 8, 47]);
         for name in ["l1_6", "FPU", "-1", ""] {
             assert!(parse_choice(name).is_err(), "{name}");
         }

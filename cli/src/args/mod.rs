@@ -16,11 +16,11 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs, StreamArgs};
-pub(crate) use counters::CounterChoice;
+pub(crate) use counters::{CounterChoice, parse_choice};
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, RelayMemory, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
-pub(crate) use run::{duration_ns, stream_policy};
+pub(crate) use run::{READ_PERIOD_NS, duration_ns, stream_policy};
 pub(crate) use show::{
     CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,
 };

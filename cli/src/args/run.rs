@@ -169,7 +169,8 @@ pub(crate) struct WorkloadArgs {
     /// Stream records: each RISC writes them into a ring that the host drains while kernels run.
     /// Long kernels then lose nothing if the host reads often enough (--read-every; default 1ms).
     /// POLICY determines what a RISC does when its ring is full: drop, overwrite, block=CYCLES
-    /// (wait for at most this time), or sample=N (keep one of N chunks).
+    /// (wait for at most this time), or sample=N (keep one of N chunks). CYCLES and N are powers
+    /// of two.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -192,8 +193,8 @@ pub(crate) struct WorkloadArgs {
         requires = "stream"
     )]
     pub(crate) relays: Option<u32>,
-    /// Memory into which --relays write what they gather: DRAM of the chip, or the host's memory, over
-    /// PCIe.
+    /// Memory to which --relays write the gathered records: DRAM of the chip, or the host's memory,
+    /// over PCIe.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -232,7 +233,7 @@ pub(crate) struct WorkloadArgs {
     /// phases of a workload.
     #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
-    /// Number of threads. Default: one per processor. Results do not depend on it.
+    /// Number of simulator threads, which does not affect results. Default: one per processor.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -260,7 +261,7 @@ pub(crate) struct OwnKernelArgs {
     /// ELF file of a kernel for TRISC 2.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel_trisc2: Option<PathBuf>,
-    /// Runtime arguments of every launch: words in decimal or with 0x.
+    /// Runtime arguments of every launch: 32-bit words, in decimal or, with 0x, in hexadecimal.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
     pub(crate) kernel_args: Vec<u32>,
     /// Firmware for the Tensix cores instead of kprof's own: a folder with brisc/brisc.elf and so
@@ -292,8 +293,11 @@ fn word(text: &str) -> Result<u32, String> {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
+    parsed.map_err(|error| format!("expected a 32-bit word: {error}"))
 }
+
+/// Default time between two reads of the rings of streamed records, in nanoseconds.
+pub(crate) const READ_PERIOD_NS: u64 = 1_000_000;
 
 /// Parses a duration such as `50us`, of at least one nanosecond. Returns nanoseconds.
 pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
@@ -302,7 +306,9 @@ pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
         let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
         number.checked_mul(ns).filter(|&ns| ns > 0)
     });
-    parsed.ok_or_else(|| "expected a whole number and a unit of ns, us, ms, s: 50us".to_owned())
+    parsed.ok_or_else(|| {
+        "expected a whole number with the unit ns, us, ms or s, such as 50us".to_owned()
+    })
 }
 
 /// Parses the policy that a streaming RISC follows when its ring is full.
@@ -318,8 +324,8 @@ pub(crate) fn stream_policy(text: &str) -> Result<Policy, String> {
         _ => None,
     };
     policy.ok_or_else(|| {
-        "expected drop, overwrite, block=CYCLES or sample=N, with a power of two: block=1048576, \
-         sample=8"
+        "expected drop, overwrite, block=CYCLES or sample=N, where CYCLES and N are powers of two, \
+         such as block=1048576 or sample=8"
             .to_owned()
     })
 }
@@ -332,10 +338,10 @@ fn exponent(number: &str, max: u8) -> Option<u8> {
     (number.is_power_of_two() && exponent <= max).then_some(exponent)
 }
 
-/// Write the linker scripts for kernels of your own, one per processor.
+/// Write linker scripts for your own kernels, one per processor.
 ///
-/// A script contains all addresses that a kernel shares with the simulator's firmware, so nothing
-/// else has to be linked. See docs/kernels.md.
+/// A script defines all addresses that a kernel shares with the simulator's firmware, so kernels
+/// are linked without other files. See docs/kernels.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof sdk sdk
@@ -344,7 +350,7 @@ pub(crate) struct SdkArgs {
     /// Folder for the scripts: wormhole_b0/brisc.ld and so on.
     #[arg(value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// Scripts for runs with --enable-sum-profiling.
+    /// Write scripts for runs with --enable-sum-profiling.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
 }
@@ -382,7 +388,7 @@ pub(crate) enum RelayMemory {
 /// Records of waits that kernels make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Waits {
-    /// None.
+    /// No records.
     Off,
     /// Cycles and number of the waits that blocked, by object, at the kernel's end.
     #[default]

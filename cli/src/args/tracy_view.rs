@@ -9,10 +9,10 @@ const TRACY: &str = "Tracy, while the program runs";
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TracyViewArgs {
     /// Send streamed records to Tracy viewers and capture tools as they are read; needs --stream.
-    /// ADDRESS is the address and port to listen on, and port 0 takes a free one. Default:
+    /// ADDRESS is the address and port to listen on; port 0 selects a free port. Default:
     /// 127.0.0.1:8086. Viewers may connect and leave at any time, and never delay the program. The
-    /// newest million zones and messages are kept for viewers; a viewer gets a message about what
-    /// it has missed.
+    /// newest million zones and messages are kept for viewers; a viewer gets a message about the
+    /// data that it missed.
     #[arg(
         help_heading = TRACY,
         long,

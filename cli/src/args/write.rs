@@ -10,9 +10,9 @@ use std::str::FromStr;
 /// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs, as an
 /// HTML report, or as a Parquet dataset.
 ///
-/// Chips, cores and RISCs become nested tracks with their zones; ops get a track of their own
-/// with arrows to their kernels. Values, events and sums are marks with arguments. Losses are
-/// marks at the time they happened; zones without an end are flagged.
+/// Chips, cores and RISCs become nested tracks with their zones; ops get their own track, with
+/// arrows to their kernels. Values, events and sums are marks with arguments. Losses are marks at
+/// the time they happened; zones without an end are flagged.
 ///
 /// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
 /// losses, clocks. For an ops CSV, the page has only what such a file contains: ops with their
@@ -52,8 +52,9 @@ pub(crate) struct ExportArgs {
     /// input. For html, also an ops CSV.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, html, parquet, device-log or noc-traces. Default:
-    /// inferred from the output name, else perfetto.
+    /// perfetto, tracy, chrome, speedscope, folded, folded-chip (folded stacks summed over the cores
+    /// of each chip), html, parquet, device-log or noc-traces. Default: inferred from the output
+    /// name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension, in
@@ -80,7 +81,7 @@ pub(crate) struct ExportArgs {
     /// derived from the recording's start.
     #[arg(long, value_name = "NAME")]
     pub(crate) recording: Option<String>,
-    /// For parquet: run of the fleet that the recording belongs to; all hosts of the run share it.
+    /// For parquet: name of the fleet run, which is the same for all hosts that recorded one run.
     /// Default: the recording's name.
     #[arg(long, value_name = "NAME")]
     pub(crate) fleet_run: Option<String>,
@@ -199,7 +200,7 @@ pub(crate) struct OpsArgs {
     /// Exit with code 1 if any input was missing or broken.
     #[arg(long)]
     pub(crate) fail_on_problems: bool,
-    /// Print one JSON object about what was written instead of lines.
+    /// Print one JSON object that describes the written files instead of lines.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -259,16 +260,16 @@ impl FromStr for ExportTarget {
   kprof serve --tracy matmul.kprof --fork --listen 127.0.0.1:9000
   kprof serve --tracy matmul.kprof --once & tracy-capture -o matmul.tracy
 
-Without --once, viewers are served side by side until the program is interrupted.
+Without --once, several viewers can connect at the same time, until the program is interrupted.
 Exit code: 0 if the viewer received everything, 2 otherwise.")]
 pub(crate) struct ServeArgs {
-    /// Speak Tracy's protocol; the only one so far.
+    /// Use Tracy's protocol, the only one so far.
     #[arg(long, required = true)]
     pub(crate) tracy: bool,
     /// Device log, capture, or folder with tt-metal's logs.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8086")]
     pub(crate) listen: String,
     /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.
@@ -324,14 +325,14 @@ pub(crate) struct CompactArgs {
   kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
   kprof merge node-1=a.kprof node-2=b.kprof -o both
   kprof merge generated/profiler/ttrun --offsets offsets.csv
-  kprof merge dataset                            the hosts of a dataset, by their ops alone
+  kprof merge dataset                            the hosts of a dataset, using only their ops
 
 Output, in OUT:
-  ops_perf_results.csv   the ops of all hosts, with the host in the first column
+  ops_perf_results.csv   ops of all hosts, with the host in the first column
   rank_skew.csv          each launch: its fastest, slowest, earliest and latest host
   hosts.csv              each recording: offset of its host's clock, or why there is none
   trace.pftrace          all hosts in one Perfetto trace, each a process
-  dataset/               as kprof export --format parquet writes it; rows of datasets stay there
+  dataset/               as kprof export --format parquet writes it; rows of input datasets are not copied
 
 Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
 pub(crate) struct MergeArgs {
@@ -346,12 +347,12 @@ pub(crate) struct MergeArgs {
     /// without this option.
     #[arg(long)]
     pub(crate) delta_log: bool,
-    /// Run of the fleet that the recordings belong to: a folder of the dataset.
+    /// Name of the fleet run, which groups the recordings: a folder of the dataset.
     #[arg(long, value_name = "NAME", default_value = "merged")]
     pub(crate) fleet_run: String,
     /// CSV with the columns host, offset_ns and error_ns: nanoseconds by which a common clock is
-    /// ahead of the host's monotonic clock, and a bound of the error [default: from captures: hosts
-    /// of one machine share its clock, other hosts share the time of day within its stated error].
+    /// ahead of the host's monotonic clock, and the maximum error [default: from captures: hosts of
+    /// one machine share its clock, other hosts share the time of day within its stated error].
     #[arg(long, value_name = "FILE")]
     pub(crate) offsets: Option<PathBuf>,
     #[command(flatten)]

@@ -58,8 +58,8 @@ pub(super) fn start(
             Ok(mesh)
         }
         Backend::Ttsim if config.dispatch_cores.is_some() => Err(failure!(
-            "--profile-dispatch-cores needs kernels that dispatch, which run only on this project's \
-             simulator; choose --backend sim"
+            "--profile-dispatch-cores needs dispatch kernels, which run only on kprof's own simulator; \
+             choose --backend sim"
         )),
         Backend::Ttsim => on_ttsim::start(args, config, plan),
     }
@@ -119,7 +119,7 @@ mod on_ttsim {
         };
         TtsimMesh::check(plan).or_fail()?;
         let program = std::env::current_exe()
-            .map_err(|error| failure!("cannot find this program to start it anew: {error}"))?;
+            .map_err(|error| failure!("cannot find kprof's own executable: {error}"))?;
         let mut child = Command::new(program);
         child.arg(crate::args::TTSIM_CHILD);
         let mesh = TtsimMesh::start(config, child, library).or_fail()?;

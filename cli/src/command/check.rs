@@ -97,7 +97,7 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
             ("damaged file header", "magic and checksum".into(), "other bytes".into())
         }
         ProblemKind::NoSection => {
-            ("no section", "a section's header".into(), "bytes that are none".into())
+            ("no section", "a section's header".into(), "no section header".into())
         }
         ProblemKind::TornSection { expected_bytes, found_bytes } => (
             "torn section",
@@ -109,18 +109,18 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
         }
         ProblemKind::MissingSections { count } => (
             "missing sections",
-            counted((*count).into(), "section more", "sections more"),
-            "a gap in their numbers".into(),
+            counted((*count).into(), "more section", "more sections"),
+            "a gap in the section numbers".into(),
         ),
         ProblemKind::RepeatedSection => (
             "repeated section, skipped",
-            "a number above those before it".into(),
-            "that of a section before it".into(),
+            "a section number above all earlier ones".into(),
+            "the number of an earlier section".into(),
         ),
         ProblemKind::MovedSection => (
             "moved section, used in the order of numbers",
-            "a number above that of the section before it".into(),
-            "a lower one".into(),
+            "a section number above the previous one".into(),
+            "a lower number".into(),
         ),
         ProblemKind::OtherCapture => {
             ("another capture, skipped", "the end of the file".into(), "a file's header".into())
@@ -133,11 +133,11 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
         }
         ProblemKind::Malformed(fault) => (
             "malformed payload",
-            format!("{} in {} at its byte {}", fault.expected, fault.field, fault.offset),
+            format!("{} in {} at payload byte {}", fault.expected, fault.field, fault.offset),
             fault.found.clone(),
         ),
         ProblemKind::OpenRead { read_number } => {
-            ("read without end", format!("an end of read {read_number}"), "none".into())
+            ("read without end", format!("the end of read {read_number}"), "none".into())
         }
         ProblemKind::Unfinished => ("never finished", "an end mark".into(), "none".into()),
         other => ("problem", "a usable section".into(), other.to_string()),

@@ -37,7 +37,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     refuse_input_as_output([&args.file, &args.file.join(DEVICE_LOG)], &path)?;
     if args.output.is_none() && path.exists() {
         return Err(failure!(
-            "{DEVICE_LOG} exists here, and may be of a chip, so it is not replaced; name the \
+            "{DEVICE_LOG} exists here and may come from a chip, so it is not replaced; name the \
              output with -o"
         ));
     }

@@ -29,8 +29,8 @@ use std::{
 /// matched by name, source and order. The ratio is the geometric mean of B divided by that of A;
 /// its interval is Welch's t interval of the mean logarithms. Repetitions are iterations of a model
 /// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),
-/// because some of hundreds of ops change by chance. An op with a single repetition has a ratio
-/// without an interval.
+/// because among hundreds of ops, some seem to change by chance. An op with a single repetition has
+/// a ratio without an interval.
 ///
 /// Repetitions within one recording share their circumstances: the chip's temperature, the
 /// placement in memory, the other programs. With --more-a and --more-b, each recording is one
@@ -45,9 +45,9 @@ use std::{
     kprof diff main.kprof this.kprof --fail-above 5
   Only the zones of one kernel's reader:
     kprof diff a.kprof b.kprof --filter op=Matmul*,risc=ncrisc
-  Several runs of each build, so that intervals tell how much runs differ:
+  Several runs of each build, so that intervals include the variation between runs:
     kprof diff a1.kprof b1.kprof --more-a a2.kprof --more-a a3.kprof --more-b b2.kprof
-  Everything, with intervals that hold in 99 of 100 cases:
+  Everything, with a confidence level of 99 percent:
     kprof diff a.csv b.csv --all --confidence 99
   The largest significant slowdown:
     kprof diff a.kprof b.kprof --json |
@@ -165,8 +165,8 @@ impl Recording {
         if !filters.is_empty() {
             let path = path.display();
             return Err(failure!(
-                "--filter is of device logs and captures; {path} is an ops CSV, of which \
-                 `kprof perf` takes parts"
+                "--filter is for device logs and captures; {path} is an ops CSV, for which \
+                 `kprof perf` has a filter"
             ));
         }
         let file = File::open(path).or_fail_at(path)?;
@@ -302,7 +302,7 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     };
     writeln!(
         out,
-        "\nOne recording {which}: it does not tell how much recordings differ; {options} add others"
+        "\nOne recording {which} does not show how much recordings vary; {options} add others"
     )
 }
 
@@ -345,7 +345,7 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
 /// Parses the threshold for slower ops, in percent.
 fn parse_threshold(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
-    percent.ok_or_else(|| format!("expected a percentage from 0 on, found `{text}`"))
+    percent.ok_or_else(|| format!("expected a percentage of at least 0, found `{text}`"))
 }
 
 /// Parses a confidence level in percent.

@@ -76,13 +76,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
 
 fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
     let sentence = if args.recording.is_some() {
-        "--recording names a recording of --format parquet; other files have none"
+        "--recording is only for --format parquet"
     } else if args.host.is_some() {
-        "--host names a host of --format parquet; other files have no such name"
+        "--host is only for --format parquet"
     } else if args.fleet_run.is_some() || args.date.is_some() {
-        "--fleet-run and --date are folders of --format parquet; other files have none"
+        "--fleet-run and --date are only for --format parquet"
     } else if args.delta_log {
-        "--delta-log is of --format parquet; other files have no log"
+        "--delta-log is only for --format parquet"
     } else {
         return Ok(());
     };
@@ -90,7 +90,7 @@ fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 fn compare_is_of_html() -> Failure {
-    failure!("--compare is of --format html; `kprof diff` compares in a terminal")
+    failure!("--compare is only for --format html; `kprof diff` compares in a terminal")
 }
 
 /// Returns a title for the input: the last component of its path that is not a usual name of logs

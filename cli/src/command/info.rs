@@ -142,12 +142,12 @@ fn write_totals(
     writeln!(out, "Reads: {reads} of {} words{span}", grouped(words))?;
     if !info.open_reads.is_empty() {
         let count = counted(info.open_reads.len() as u64, "read", "reads");
-        writeln!(out, "Cut off: {count} without an end")?;
+        writeln!(out, "Unfinished: {count} without an end")?;
     }
     match info.is_finished {
         Some(true) => {}
         Some(false) => writeln!(out, "Never finished: more may have been recorded")?,
-        None => writeln!(out, "Finished: unknown, its version has no end mark")?,
+        None => writeln!(out, "Finished: unknown, this format version has no end mark")?,
     }
     let lanes = counted(info.lane_words.len() as u64, "RISC", "RISCs");
     writeln!(out, "Markers: {} words of {lanes}", grouped(info.marker_words()))?;

@@ -33,7 +33,7 @@ mod zones;
 /// and output.
 ///
 /// Tools: load, recordings, ops, zones, explain, critical_path, losses, diff, more. Each answer is
-/// at most 4 kB of JSON. It reports losses, and has a handle for further rows. Files are only read.
+/// at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only read.
 /// See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -41,8 +41,8 @@ mod zones;
   kprof mcp generated/profiler
   kprof mcp --root /data/recordings
 
-An agent's client starts it. Exit code: 0 once the client has gone; 2 if INPUT cannot be used or no
-client spoke.")]
+The agent's client starts this command. Exit code: 0 after the client has disconnected; 2 if INPUT
+cannot be used or no client connected.")]
 pub(crate) struct McpArgs {
     /// Recording to load before the first question: device log, capture, folder with tt-metal's
     /// logs, or ops CSV.

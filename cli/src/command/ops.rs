@@ -100,7 +100,7 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
         format!(": {}", problem.strip_suffix("; ops have no durations then").unwrap_or(&problem))
     });
     let expected = match path.is_dir() {
-        true => "expected a device log or ops of a host in the folder",
+        true => "expected a device log or a host's ops in the folder",
         false => "expected a device log, a capture or a folder of logs at",
     };
     failure!("{expected} {}, found none{found}", path.display())
@@ -186,7 +186,7 @@ impl Source {
         }
         Err(failure!(
             "expected a folder of logs, a device log or a capture at {}, found nothing; \
-             `kprof ops --help` has more",
+             `kprof ops --help` lists the possible inputs",
             path.display()
         ))
     }
@@ -205,7 +205,7 @@ impl Source {
         }
         Err(failure!(
             "expected {PERF_REPORT} in a folder of logs for --force-perf-report, found none in \
-             {}; leave the option out to take durations from {DEVICE_LOG}",
+             {}; omit the option to take durations from {DEVICE_LOG}",
             shown.display()
         ))
     }

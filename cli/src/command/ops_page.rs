@@ -31,8 +31,8 @@ pub(super) fn write(
     destination: &Destination,
 ) -> Result<(), Failure> {
     let refused = [
-        (args.compare.is_some(), "--compare is of recordings; `kprof diff` compares ops CSVs"),
-        (args.run.is_some(), "--run is of captures; an ops CSV is one run"),
+        (args.compare.is_some(), "--compare is for recordings; `kprof diff` compares ops CSVs"),
+        (args.run.is_some(), "--run is only for captures; an ops CSV has one run"),
     ];
     if let Some((_, sentence)) = refused.iter().find(|(is_given, _)| *is_given) {
         return Err(failure!("{sentence}"));

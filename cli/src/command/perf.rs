@@ -50,7 +50,7 @@ use std::{
     kprof perf ops.csv --no-merge-devices --filter device=0,1,op=Matmul*
   Rows 31 and later as CSV, and the summary as ops_stacked.csv:
     kprof perf ops.csv --id-range 31- --csv ops_report.csv
-  How much each op varied over the iterations of a model:
+  Variation of each op over the iterations of a model:
     kprof perf ops.csv --iterations --no-advice
   The five ops with the longest device time:
     kprof perf ops.csv --json | jq '[.rows[]] | sort_by(-.device_time_us)[:5]'")]
@@ -112,7 +112,7 @@ struct ChipArgs {
     /// --arch-table.
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
-    /// CSV with your own architectures: name, aliases (separated by blanks), worker cores, cores of
+    /// CSV with your own architectures: name, aliases (separated by spaces), worker cores, cores of
     /// a DRAM-sharded matmul, DRAM GB/s, TFLOPs per core at HiFi4, HiFi3, HiFi2 and LoFi.
     #[arg(long, value_name = "FILE")]
     arch_table: Option<PathBuf>,

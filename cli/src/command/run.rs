@@ -111,16 +111,14 @@ pub(super) fn carry_out(
 /// Refuses options that ttsim does not support because it has no timing.
 fn check_untimed(config: &MeshConfig, show: ShowArgs) -> Result<(), Failure> {
     if config.modes.firmware.is_some() {
-        return Err(failure!(
-            "--firmware is for this program's own simulator; choose --backend sim"
-        ));
+        return Err(failure!("--firmware is only for kprof's own simulator; choose --backend sim"));
     }
     if config.kernel_grid.is_some() {
-        return Err(failure!("--grid is for this program's own simulator; choose --backend sim"));
+        return Err(failure!("--grid is only for kprof's own simulator; choose --backend sim"));
     }
     if show.subtract_probe_cost {
         return Err(failure!(
-            "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
+            "--subtract-probe-cost needs times, which ttsim does not simulate; choose --backend sim"
         ));
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! of the runs.
 
 use crate::{
-    args::{Backend, CounterChoice, WorkloadArgs},
+    args::{Backend, WorkloadArgs},
     failure::{Failure, failure, note},
     numbers::counted,
 };
@@ -22,12 +22,7 @@ pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>),
     };
     let known = CounterGroup::all(arch);
     let asked = args.profiler_capture_perf_counters.iter();
-    let mask = asked.fold(0, |mask, choice| {
-        mask | match choice {
-            CounterChoice::All => known.iter().fold(0, |mask, group| mask | group.bit()),
-            CounterChoice::Groups(groups) => *groups,
-        }
-    });
+    let mask = asked.fold(0, |mask, choice| mask | choice.mask(&known));
     let groups: Vec<CounterGroup> =
         known.iter().copied().filter(|group| mask & group.bit() != 0).collect();
     let found = groups.iter().fold(0, |mask, group| mask | group.bit());
@@ -44,7 +39,7 @@ pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>),
     let first = masks.next().unwrap_or(0);
     if first != 0 && args.backend != Backend::Sim {
         return Err(failure!(
-            "--profiler-capture-perf-counters needs counters that count, which ttsim lacks; choose \
+            "--profiler-capture-perf-counters needs hardware counters, which ttsim does not simulate; choose \
              --backend sim"
         ));
     }
@@ -60,16 +55,16 @@ pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     let merge = merge_passes(readout, later);
     let runs = later.len() + 1;
     let added = counted(merge.added, "counter", "counters");
-    note!("kprof: {runs} runs for the counters: {added} of later runs beside those of the first");
+    note!("kprof: {runs} runs to read all counters: {added} added from later runs");
     if merge.without_anchor > 0 {
         let count = counted(merge.without_anchor, "counter", "counters");
-        note!("kprof: {count} of launches that the first run has no counters of left out");
+        note!("kprof: {count} omitted: their launches have no counters in the first run");
     }
     for (number, readout) in (2..).zip(later) {
         if !readout.losses.is_intended() {
             let lost = readout.losses.unintended_total().record_count();
             let lost = counted(lost, "record", "records");
-            note!("kprof: run {number} lost {lost}, counters perhaps among them");
+            note!("kprof: run {number} lost {lost}, which may include counters");
         }
     }
 }

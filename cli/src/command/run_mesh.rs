@@ -47,7 +47,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     if args.enable_accumulate_profiling {
         if args.own.has_files() {
             return Err(failure!(
-                "own kernels are linked against firmware that pushes each launch; leave out \
+                "your own kernels need firmware that pushes each launch; omit \
                  --enable-accumulate-profiling"
             ));
         }
@@ -62,7 +62,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     }
     if args.devices > CHIPS_MAX {
         return Err(failure!(
-            "expected at most {CHIPS_MAX} chips, which run host ids can number, found --devices {}",
+            "expected at most {CHIPS_MAX} chips, the limit of run host ids, found --devices {}",
             args.devices
         ));
     }
@@ -113,8 +113,8 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure!(
-        "{mode} has no code that records waits, as kernels of --workload pipeline do; choose another \
-         workload"
+        "{mode} does not support workloads that record waits, such as --workload pipeline; choose \
+         another workload"
     ))
 }
 
@@ -143,8 +143,8 @@ pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u3
 
 fn no_object_code() -> Failure {
     failure!(
-        "cannot run kernels: this kprof was built without the riscv32im target; `rustup target add \
-         {TARGET}` and build it again"
+        "cannot run kernels: this kprof was built without the riscv32im target; run `rustup \
+         target add {TARGET}` and build it again"
     )
 }
 

@@ -80,7 +80,7 @@ impl Files {
             match written {
                 Err(OutputError::Empty { expected }) => {
                     note!(
-                        "kprof: this run leaves no {expected}, so nothing is in {}",
+                        "kprof: this run recorded no {expected}, so none were written to {}",
                         path.display()
                     );
                 }
@@ -134,8 +134,8 @@ fn check_traces(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure!(
-        "{} exists and may be of a chip, so NoC traces are not written there; choose another folder \
-         with -o or TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH",
+        "{} exists and may come from a chip, so NoC traces are not written there; choose another \
+         folder with -o or TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH",
         folder.join(found).display()
     ))
 }

@@ -3,7 +3,7 @@
 //! docs/variables.md lists the effect of each variable.
 
 use crate::{
-    args::{CounterChoice, DispatchCoreKind, WorkloadArgs},
+    args::{CounterChoice, DispatchCoreKind, READ_PERIOD_NS, WorkloadArgs},
     failure::{Failure, failure, note},
 };
 use host_reader::environment::{Environment, Problem, Settings};
@@ -18,8 +18,6 @@ pub(super) struct Request {
 /// while kernels run.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
 
-/// Default pause between two reads of the rings of streamed records, in nanoseconds.
-const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Request {
@@ -37,8 +35,8 @@ impl Request {
         }
         if settings.streaming {
             return Err(failure!(
-                "TT_METAL_STREAMING_PROFILER asks for TT-Metal's streams, which simulated chips do \
-                 not send; unset it, and stream with --stream"
+                "TT_METAL_STREAMING_PROFILER requests TT-Metal's streams, which simulated chips do \
+                 not send; unset it and use --stream"
             ));
         }
         let mut request = Self { args: args.clone(), settings };
@@ -51,7 +49,7 @@ impl Request {
     /// Disables settings that are incompatible with a given option, and prints a note for each.
     fn yield_to_options(&mut self) {
         let Self { args, settings } = self;
-        let own = ("kernels of your own", args.own.has_files());
+        let own = ("your own kernels", args.own.has_files());
         let sums = ("--enable-sum-profiling", args.enable_sum_profiling);
         let accumulate = ("--enable-accumulate-profiling", args.enable_accumulate_profiling);
         let trace_only = ("--device-trace-profiler", args.device_trace_profiler);
@@ -80,7 +78,7 @@ impl Request {
             let given = options.iter().find(|(_, is_given)| *is_given);
             if let (Some((option, _)), true) = (given, *setting) {
                 *setting = false;
-                note!("kprof: {variable} has no effect beside {option}");
+                note!("kprof: {variable} has no effect with {option}");
             }
         }
     }
@@ -110,7 +108,7 @@ impl Request {
             (false, true) => Some(poll_ns),
             (false, false) => None,
         };
-        let drain_ns = args.stream.map(|_| DRAIN_PAUSE_NS);
+        let drain_ns = args.stream.map(|_| READ_PERIOD_NS);
         args.read_every = args.read_every.or(drain_ns).or(pause_ns);
     }
 

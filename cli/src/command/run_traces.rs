@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
     if config.modes.is_trace_only && !plan.replays_traces() {
         note!(
-            "kprof: trace-only mode records replays of traces, and this workload replays none; \
+            "kprof: trace-only mode records only replays of traces, and this workload has none; \
              --workload trace-replay does"
         );
     }

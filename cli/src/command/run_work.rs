@@ -35,13 +35,13 @@ impl Work {
         }
         if args.own.firmware.is_some() {
             return Err(failure!(
-                "--firmware runs kernels that are linked against it; give one with --kernel or \
+                "--firmware runs only kernels that are linked against it; name one with --kernel or \
                  --kernel-ncrisc and so on"
             ));
         }
         if !args.own.kernel_args.is_empty() {
             return Err(failure!(
-                "--kernel-args are for kernels of your own; give one with --kernel or \
+                "--kernel-args are for your own kernels; name one with --kernel or \
                  --kernel-ncrisc and so on"
             ));
         }
@@ -111,7 +111,7 @@ fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Resu
     for (option, is_given, workload) in options {
         if is_given && given != Some(workload) {
             let found = given.map(|name| format!("--workload {name}"));
-            let found = found.unwrap_or_else(|| "kernels of your own".to_owned());
+            let found = found.unwrap_or_else(|| "your own kernels".to_owned());
             return Err(failure!("{option} is for --workload {workload}, found {found}"));
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
 
 fn no_firmware() -> Failure {
     failure!(
-        "this kprof was built without firmware for the RISCs; `rustup target add {TARGET}` and \
-         build it again"
+        "this kprof was built without firmware for the RISCs; run `rustup target add {TARGET}` \
+         and build it again"
     )
 }

@@ -24,6 +24,18 @@ pub(crate) fn clear_variables(command: &mut Command) {
     }
 }
 
+/// Returns the one sentence of a command that failed with exit code 2.
+#[track_caller]
+pub(crate) fn refusal(args: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = program().args(args).current_dir(folder.path()).env_clear().output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(output.stdout.is_empty());
+    errors
+}
+
 /// Runs `kprof` in the given folder.
 pub(crate) fn kprof(folder: &Path, args: &[&str]) -> Output {
     program().args(args).current_dir(folder).output().unwrap()

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CompactArgs) -> Result<(), Failure> {
     print(args.json.then_some(&counts), |out| {
         writeln!(
             out,
-            "{}: {} where there were {}, {} bytes where there were {}",
+            "{}: {} (before: {}), {} bytes (before: {})",
             args.dataset.display(),
             counted(counts.files, "file", "files"),
             grouped(counts.files_before),

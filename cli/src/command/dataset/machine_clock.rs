@@ -136,7 +136,7 @@ pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
                 .map_or(KnownClock::Unknown(DayProblem::OutOfRange.label()), |offset_ns| {
                     KnownClock::Offset(HostOffset { offset_ns, error_ns: 0 })
                 }),
-            Some(_) => KnownClock::Unknown("it ran on another machine than most of the others"),
+            Some(_) => KnownClock::Unknown("it ran on a different machine than most hosts"),
             None if !is_kept(boot_id) => KnownClock::Unknown(DayProblem::Unbounded.label()),
             None => {
                 let readings = readings.get(&boot_id).cloned().unwrap_or_default();
@@ -179,13 +179,13 @@ fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
         let here = Residence { boot_id, namespace_ns: clock.namespace_ns };
         let first = *found.get_or_insert(here);
         if (first.boot_id, first.namespace_ns) != (here.boot_id, here.namespace_ns) {
-            return Err("its recordings were made on several machines, or before a new start");
+            return Err("its recordings are of several machines, or of before and after a reboot");
         }
     }
     found.ok_or(UNTOLD)
 }
 
-const UNTOLD: &str = "its recording does not tell on which machine it was made";
+const UNTOLD: &str = "its recording does not identify its machine";
 
 /// Converts a host's readings of the time of day to the machine's clock. Omits readings whose time
 /// would be negative on the machine's clock.

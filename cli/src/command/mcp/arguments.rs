@@ -198,7 +198,7 @@ arguments! {
 choice! {
     /// Part of a comparison.
     DiffPart {
-        /// Significant changes, and changes that single repetitions do not allow to test.
+        /// Significant changes, and changes of items with a single repetition, which has no interval.
         #[default]
         Changes,
         /// Every op and zone of both recordings.
@@ -243,8 +243,8 @@ impl Call {
         serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
             let tool = &self.tool;
             failure!(
-                "expected arguments as the input schema of {tool} tells, found: {error}; tools/list \
-                 shows the schema"
+                "the arguments do not match the input schema of {tool}: {error}; tools/list shows \
+                 the schema"
             )
         })
     }
@@ -259,7 +259,7 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         tool::<LoadArguments>(
             "load",
             "Load a recording of kernels on Tenstorrent chips: device log, capture, folder of \
-             tt-metal's logs, or ops CSV. Gives its name for other tools.",
+             tt-metal's logs, or ops CSV. Returns the recording's name for other tools.",
         )?,
         tool::<RecordingsArguments>("recordings", "List the loaded recordings and their runs.")?,
         tool::<OpsArguments>(
@@ -273,16 +273,16 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         )?,
         tool::<ExplainArguments>(
             "explain",
-            "Why it is slow: ranked sentences with figure, place, gain at most and advice; where \
-             each nanosecond went; what cannot be told.",
+            "Why it is slow: ranked sentences with figure, location, maximum gain and advice; \
+             where the time went; what the recording cannot show.",
         )?,
         tool::<PathArguments>(
             "critical_path",
-            "Which RISC on which core, waiting for whom, set the end of an op.",
+            "Chain of RISCs and waits that determined the end of an op.",
         )?,
         tool::<LossesArguments>(
             "losses",
-            "What was not recorded, by cause or by core, and what helps; anomalies.",
+            "Missing records, by cause or by core, with remedies; anomalies.",
         )?,
         tool::<DiffArguments>(
             "diff",
@@ -291,7 +291,7 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         )?,
         tool::<MoreArguments>(
             "more",
-            "The rows that follow those of an answer whose field more has a handle.",
+            "The next rows of an answer that has a handle in its field `more`.",
         )?,
     ])
 }

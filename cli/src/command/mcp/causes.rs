@@ -10,9 +10,9 @@ use wire::RunHostId;
 const EVERYWHERE: &str = "about more than one, or not recorded";
 
 const NO_WAITS: &str = "no waits were recorded: blocked time is in the other classes";
-const NO_OVERLAP: &str = "kernels of one kind alone, or not known";
+const NO_OVERLAP: &str = "only one kind of kernel at a time, or unknown";
 const NO_CLOCK: &str = "not recorded, or unknown clock";
-const NO_KERNEL: &str = "no kernel of known length, or unknown clock";
+const NO_KERNEL: &str = "no kernel with a known duration, or unknown clock";
 
 const NO_CHIP: &str = "no launch on any chip";
 

@@ -28,7 +28,7 @@ pub(super) fn compare<'a>(
     let percent = match confidence {
         None => CONFIDENCE,
         Some(percent) => parse_confidence(&percent.to_string())
-            .map_err(|error| failure!("{error}; leave confidence out for {CONFIDENCE}"))?,
+            .map_err(|error| failure!("{error}; omit confidence for {CONFIDENCE}"))?,
     };
     let reports = [a, b].map(|side| {
         side.parts.iter().find_map(|part| match &part.figures {

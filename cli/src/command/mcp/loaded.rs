@@ -153,7 +153,7 @@ impl Part {
             Figures::OpsCsv(_) => Lost {
                 records: None,
                 is_lower_bound: true,
-                text: "Lost: unknown; an ops CSV does not tell".to_owned(),
+                text: "Lost: unknown; an ops CSV does not contain losses".to_owned(),
             },
             Figures::Run(run) => Lost::from_ledger(&run.losses),
         }

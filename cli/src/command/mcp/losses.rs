@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(super) fn table(figures: &Figures, asked: LossesPart) -> Table<'_> {
     match (figures, asked) {
         (Figures::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())
-            .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
+            .with_note("reason", "an ops CSV has no losses; load the device log or capture"),
         (Figures::Run(run), LossesPart::Causes) => causes(run),
         (Figures::Run(run), LossesPart::Lanes) => {
             Table::from_rows::<Losses>(LossRow::from_ledger(&run.losses))

@@ -13,7 +13,7 @@ use host_reader::{
 };
 use wire::RunHostId;
 
-const NOT_IN_FILE: &str = "the file does not tell";
+const NOT_IN_FILE: &str = "not in the file";
 
 /// Maximum number of bytes in a filter. Filters are limited because error messages quote them.
 const LONGEST_FILTER: usize = 400;
@@ -37,7 +37,7 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
     let Some(text) = text else { return Ok(TraceFilter::default()) };
     if text.len() > LONGEST_FILTER {
         return Err(failure!(
-            "expected a filter of at most {LONGEST_FILTER} bytes, found {}; give fewer terms",
+            "expected a filter of at most {LONGEST_FILTER} bytes, found {}; use fewer terms",
             text.len()
         ));
     }
@@ -45,7 +45,7 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
     match filter.keys_besides(keys).first() {
         None => Ok(filter),
         Some(key) => Err(failure!(
-            "expected a filter with terms of {}, found {key}; give one of those keys",
+            "expected a filter with terms of {}, found {key}; use one of these keys",
             keys.join(", ")
         )),
     }

@@ -98,9 +98,8 @@ impl ServerHandler for Server {
         let session = Arc::clone(&self.session);
         // Computing figures takes time and must not delay answers to pings.
         let answer = tokio::task::spawn_blocking(move || session.answer(call)).await;
-        let answer = answer.unwrap_or_else(|_| {
-            Err(failure!("this question has met an error in kprof itself; ask another one"))
-        });
+        let answer = answer
+            .unwrap_or_else(|_| Err(failure!("internal error in kprof; ask another question")));
         Ok(result_of(answer).into())
     }
 

@@ -265,7 +265,7 @@ impl Lost {
         let records = known.fold(0, u64::saturating_add);
         let is_lower_bound = runs.iter().any(|lost| lost.is_lower_bound);
         let records = (records > 0 || !is_lower_bound).then_some(records);
-        let text = "all runs together; recordings tells those of each".to_owned();
+        let text = "all runs together; recordings shows those of each run".to_owned();
         Self { records, is_lower_bound, text }
     }
 }

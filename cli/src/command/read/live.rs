@@ -2,7 +2,7 @@
 
 use super::{AnyChip, names::Names};
 use crate::{
-    args::StreamArgs,
+    args::{READ_PERIOD_NS, StreamArgs},
     failure::{Failure, OrFail as _, failure, note},
     numbers::{counted, grouped},
     recording::Recording,
@@ -54,7 +54,7 @@ impl LiveReads {
             ),
         };
         Ok(Self {
-            period: args.read_every.map_or(PERIOD, Duration::from_nanos),
+            period: Duration::from_nanos(args.read_every.unwrap_or(READ_PERIOD_NS)),
             begun: Instant::now(),
             limit: args.limit.map(Duration::from_nanos),
             execution,
@@ -99,8 +99,8 @@ impl LiveReads {
             Ok(end) => note!("kprof: read {reads} in {seconds:.1} s: {end}"),
             Err(failure) if read_count == 0 => return Err(failure),
             Err(failure) => note!(
-                "kprof: read {reads} in {seconds:.1} s, then no more: {failure}; what the chip kept \
-                 after the last read is missing, and its amount is unknown"
+                "kprof: read {reads} in {seconds:.1} s, then no more: {failure}; an unknown number of records \
+                 after the last read is missing"
             ),
         }
         Ok(())
@@ -114,10 +114,10 @@ impl LiveReads {
         } else if self.execution.as_ref().is_some_and(Execution::has_ended) {
             "the program has ended"
         } else if self.limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
-            "the time of --for is over"
+            "the time limit of --for was reached"
         } else if record_count >= RECORDS_MAX {
             return Some(format!(
-                "{} records are the most that are kept",
+                "the limit of {} records was reached",
                 grouped(RECORDS_MAX as u64)
             ));
         } else {
@@ -150,8 +150,8 @@ fn print_earlier_losses(losses: &LossTotals) {
     ] {
         if count > 0 {
             note!(
-                "kprof: {} before the first read, since the rings had a reader before; the tables \
-                 do not count {}",
+                "kprof: {} before the first read, when the rings had another reader; the tables \
+                 do not include {}",
                 counted(count, one, several),
                 if count == 1 { "it" } else { "them" },
             );
@@ -159,8 +159,6 @@ fn print_earlier_losses(losses: &LossTotals) {
     }
 }
 
-/// Default time between the starts of two reads.
-const PERIOD: Duration = Duration::from_millis(1);
 /// Maximum time between two checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of records in memory (about 1 GB) at which the reads end.

@@ -145,7 +145,7 @@ fn read_chips(
     for device in &mesh.devices {
         if let Some(stopped) = device.rails().stopped() {
             let chip_id = device.description().chip_id;
-            note!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
+            note!("kprof: chip {chip_id}: {stopped}; only data read before is shown");
         }
     }
     let (recording, view) = recording.finish()?;
@@ -195,16 +195,15 @@ fn print_unread(device: &ChipDevice<AnyChip>) {
     let untold = device.untold_ethernet_cores();
     if untold > 0 {
         note!(
-            "kprof: chip {}: {} not read: no control vector of theirs names the markers' place",
+            "kprof: chip {}: {} not read: no control vector with the address of markers was found",
             chip.chip_id,
             counted(untold as u64, "Ethernet core is", "Ethernet cores are"),
         );
     }
     if chip.cores.iter().any(|core| core.kind == CoreKind::ActiveEth) {
         note!(
-            "kprof: chip {}: chips behind its Ethernet links are read only if the driver shows \
-             them: luwen reaches others through a queue that it does not share with the running \
-             program",
+            "kprof: chip {}: chips connected only over its Ethernet are not read: luwen would \
+             access them through a queue that the running program uses",
             chip.chip_id,
         );
     }

@@ -1,21 +1,20 @@
 //! Options of `kprof record`.
 
 use crate::{
-    args::{TracyViewArgs, duration_ns, stream_policy},
+    args::{CounterChoice, TracyViewArgs, Waits, duration_ns, parse_choice, stream_policy},
     folders::measurements,
 };
-use clap::{Args, ValueEnum};
-use host_reader::counters::CounterGroup;
+use clap::Args;
 use std::path::PathBuf;
 use ttnn::simulator::Simulator;
 use wire::stream::Policy;
 
-/// Run a program and record what it does: its host zones, its chips' profile, its ops.
+/// Run a program and record its host zones, its ops, and the profile of its chips.
 ///
-/// kprof itself is the server of the Tracy client inside the program: no capture tool is needed,
-/// and every version of Tracy from 0.11 to 0.14 will do. Files go into OUT/.logs under tt-metal's
-/// names, beside those that tt-metal writes there. What was recorded is kept also if the program
-/// crashes or is killed.
+/// kprof reads host data directly from the Tracy client in the program, so no capture tool is
+/// needed. Clients of Tracy 0.11 to 0.14 are supported. Files go into OUT/.logs, with tt-metal's
+/// names and next to tt-metal's own files. If the program crashes or is killed, the data recorded
+/// until then is kept.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof record -- ./build/test_matmul
@@ -25,8 +24,8 @@ use wire::stream::Policy;
   kprof record -r --stream --simulate blackhole -- python3 model.py
   kprof record --collect-noc-traces --sync-host-device -- ./run_layer
 
-Exit code: that of the program; 128 and its number for a signal. With --check-exit-code: 4 if the
-program failed. 2 if the program cannot be started or a file not be written.")]
+Exit code: the program's; after a signal, 128 plus the signal's number. With --check-exit-code, 4 if
+the program failed. 2 if the program cannot be started or a file cannot be written.")]
 pub(crate) struct RecordArgs {
     /// Artifacts folder; logs of an earlier run in its .logs are moved to .logs.previous. Default:
     /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
@@ -38,41 +37,41 @@ pub(crate) struct RecordArgs {
         hide_default_value = true
     )]
     pub(crate) output: PathBuf,
-    /// Write the ops report afterwards, as `kprof ops OUT` does.
+    /// Write the ops report after the run, as `kprof ops OUT` does.
     #[arg(short, long)]
     pub(crate) report: bool,
     /// Name of the report's folder, also part of its file names.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name_append: Option<String>,
-    /// Say more about the recording.
+    /// Also print the numbers of received Tracy items that are not stored, by kind.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Python: record only what `Profiler().enable()` encloses.
+    /// Python: record only code between `enable()` and `disable()` of a `Profiler`.
     #[arg(short, long)]
     pub(crate) partial: bool,
-    /// Python: record lines, too; with -p.
+    /// Python: also record lines; needs -p.
     #[arg(short, long, requires = "partial")]
     pub(crate) lines: bool,
-    /// The program is a Python module.
+    /// Run COMMAND as a Python module.
     #[arg(short, long)]
     pub(crate) module: bool,
-    /// Port of the Tracy client. Default: any that the program and its children take, so that
-    /// several processes are recorded.
+    /// Port of the Tracy client. Default: all ports that the program and its child processes open,
+    /// so that all of them are recorded.
     #[arg(short = 't', long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Exit with code 4 if the program fails.
     #[arg(long)]
     pub(crate) check_exit_code: bool,
-    /// Run kernels unprofiled that do not compile with kprof's header.
+    /// Run kernels that do not compile with kprof's header, without profiling them.
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// Records of waits for circular buffers, semaphores and NoC barriers, with kprof's header.
-    #[arg(long, value_enum, default_value = "off")]
-    pub(crate) waits: KernelWaits,
-    /// Stream records, with kprof's header and --simulate: each RISC writes them into a ring that is
-    /// read while kernels run. POLICY says what a RISC does when its ring is full: drop, overwrite,
-    /// block=CYCLES (it waits so long at most), or sample=N, which keeps one chunk of N. Default:
-    /// block=16777216.
+    /// Records of waits for circular buffers, semaphores and NoC barriers; needs kprof's header.
+    #[arg(long, value_enum, value_name = "RECORDS", default_value = "off")]
+    pub(crate) waits: Waits,
+    /// Stream records: each RISC writes them into a ring that is read while kernels run. Needs a
+    /// ttnn from pip, and --simulate or a host with one chip. POLICY determines what a RISC does
+    /// when its ring is full: drop, overwrite, block=CYCLES (wait for at most this time), or
+    /// sample=N (keep one of N chunks). CYCLES and N are powers of two. Default: block=16777216.
     #[arg(
         long,
         value_name = "POLICY",
@@ -83,24 +82,24 @@ pub(crate) struct RecordArgs {
         conflicts_with = "profile_dispatch_cores"
     )]
     pub(crate) stream: Option<Policy>,
-    /// Time from the beginning of a read of the rings to the beginning of the next one, as in 100us
-    /// or 2ms. Default: 1ms.
+    /// Time from the beginning of a read of the rings to the beginning of the next read, such as
+    /// 100us or 2ms. Default: 1ms.
     #[arg(long, value_name = "DURATION", value_parser = duration_ns, requires = "stream")]
     pub(crate) read_every: Option<u64>,
     #[command(flatten)]
     pub(crate) view: TracyViewArgs,
-    /// Simulated chip in place of a real one: `wormhole_b0`, `blackhole`, or a library with
-    /// libttsim's entry points, with `ARCH=` before its path where no soc_descriptor.yaml lies
-    /// beside it.
+    /// Simulated chip to use instead of a real one: `wormhole_b0`, `blackhole`, or the path of a
+    /// library with libttsim's entry points. If the library's folder has no soc_descriptor.yaml,
+    /// put the architecture before the path, as in `wormhole_b0=libttsim.so`.
     #[arg(long, value_name = "CHIP")]
     pub(crate) simulate: Option<Simulator>,
-    /// Do not run the program, only report on the logs that exist.
+    /// Do not run a program; report on the existing logs.
     #[arg(long)]
     pub(crate) process_logs_only: bool,
-    /// Functions whose host time is added up per op.
+    /// Additional functions whose host time is summed for each op.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) child_functions: Vec<String>,
-    /// Print one JSON object about what was recorded instead of lines.
+    /// Print one JSON object that describes the recording instead of lines.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -117,55 +116,32 @@ pub(crate) struct RecordArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// Records of waits that kernels in C++ make.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelWaits {
-    /// None.
-    #[default]
-    Off,
-    /// Cycles and number of the waits that blocked, by object, at the kernel's end.
-    Totals,
-    /// Each wait that blocked and each signal, too.
-    Events,
-}
-
-impl KernelWaits {
-    /// Returns the macro definition that makes kernels record these waits.
-    pub(crate) const fn define(self) -> Option<&'static str> {
-        match self {
-            Self::Off => None,
-            Self::Totals => Some("KERNEL_PROFILER_WAITS=1"),
-            Self::Events => Some("PROFILE_SYNC_EVENTS=1"),
-        }
-    }
-}
-
 /// Data that tt-metal records on the chips.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "On the chips")]
+#[command(next_help_heading = "Records of the chips")]
 pub(crate) struct DeviceArgs {
     /// Record nothing on the chips.
     #[arg(long)]
     pub(crate) no_device: bool,
-    /// Number of programs that the DRAM buffers hold. Default: tt-metal's, 1000.
+    /// Number of programs the DRAM buffers can hold. Default: tt-metal's, 1000.
     #[arg(long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
-    /// Give the full description of every op, not only of its first run.
+    /// Record the full description at every launch of an op, not only at its first.
     #[arg(long)]
     pub(crate) no_op_info_cache: bool,
-    /// Record dispatch cores, too.
+    /// Also record dispatch cores.
     #[arg(long)]
     pub(crate) profile_dispatch_cores: bool,
-    /// Record sum zones.
+    /// Also record sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Accumulate over launches. Not with -r: there are no figures of single ops.
+    /// Collect several launches in L1 before a push. Not with -r, since single ops have no figures.
     #[arg(long, conflicts_with = "report")]
     pub(crate) enable_accumulate_profiling: bool,
-    /// Relate the chips' clocks to the host's.
+    /// Synchronise the chips' clocks with the host's clock.
     #[arg(long)]
     pub(crate) sync_host_device: bool,
-    /// Record only traces.
+    /// Record only traces: one envelope per replay and core.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,
     /// Record allocations of L1 and DRAM.
@@ -186,11 +162,11 @@ pub(crate) struct DeviceArgs {
     /// Record NoC events and write noc_trace files.
     #[arg(long)]
     pub(crate) collect_noc_traces: bool,
-    /// Groups of performance counters: fpu, pack, unpack, l1_0 to l1_5, instrn, or all of those
-    /// that one run can read.
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = counter_group)]
-    pub(crate) profiler_capture_perf_counters: Vec<u32>,
-    /// Leave the analysis of tt-metal's own C++ code out.
+    /// Groups of hardware counters: fpu, pack, unpack, instrn, l1_0 to l1_5, or all groups that one
+    /// run can read together.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = parse_choice)]
+    pub(crate) profiler_capture_perf_counters: Vec<CounterChoice>,
+    /// Switch off the analysis by tt-metal's own C++ code.
     #[arg(long)]
     pub(crate) no_runtime_analysis: bool,
 }
@@ -199,39 +175,16 @@ pub(crate) struct DeviceArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Accepted for compatibility, without effect")]
 pub(crate) struct UnneededArgs {
-    /// Folder of Tracy's tools: none is needed.
+    /// Folder of Tracy's tools, which are not needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) tracy_tools_folder: Option<PathBuf>,
-    /// Port of the web viewer: `kprof export -o report.html` needs none.
+    /// Port of the web viewer; `kprof export -o report.html` writes a page instead.
     #[arg(long, value_name = "PORT")]
     pub(crate) web_app_port: Option<u16>,
-    /// No web viewer is started anyway.
+    /// Start no web viewer; kprof never starts one.
     #[arg(long)]
     pub(crate) no_web_server: bool,
-    /// Analyses of tt-metal's older scripts: all are made.
+    /// Analyses of tt-metal's older scripts to run; kprof always runs all of them.
     #[arg(short = 'a', long, value_name = "NAME")]
     pub(crate) device_analysis_types: Vec<String>,
-}
-
-/// Parses a group of performance counters into tt-metal's bit mask.
-fn counter_group(name: &str) -> Result<u32, String> {
-    if name == "all" {
-        return Ok(CounterGroup::one_run().iter().fold(0, |mask, group| mask | group.bit()));
-    }
-    let group: Result<CounterGroup, _> = name.parse();
-    group.map(CounterGroup::bit).map_err(|error| format!("{error}; or all"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_have_the_bits_that_tt_metal_gives_them() {
-        let mask =
-            |names: &str| names.split(',').map(counter_group).map(Result::unwrap).sum::<u32>();
-        assert_eq!((mask("fpu"), mask("instrn"), mask("l1_5")), (1, 32, 512));
-        assert_eq!((mask("all"), mask("fpu,pack,unpack,l1,instrn")), (47, 47));
-        assert!(counter_group("l2").unwrap_err().contains("l1_5, found `l2`; or all"));
-    }
 }

@@ -4,7 +4,10 @@
 //! `tools/tracy/__main__.py` of tt-metal 0.81.1.
 
 use super::args::RecordArgs;
-use host_reader::environment::{Environment, Problem, Settings};
+use host_reader::{
+    counters::CounterGroup,
+    environment::{Environment, Problem, Settings},
+};
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 /// Variables to set to a value, or to remove (`None`).
@@ -57,8 +60,9 @@ fn changes(args: &RecordArgs, output: &Path) -> Changes {
 /// Returns the settings that the options request.
 fn settings(args: &RecordArgs, output: &Path) -> Settings {
     let device = &args.device;
+    let counters = device.profiler_capture_perf_counters.iter();
     let counter_groups =
-        device.profiler_capture_perf_counters.iter().fold(0, |mask, group| mask | group);
+        counters.fold(0, |mask, choice| mask | choice.mask(&CounterGroup::one_run()));
     let has_foreign_records =
         device.enable_sum_profiling || device.profile_dispatch_cores || counter_groups != 0;
     Settings {

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let served = is_served.then(ServedChip::start).transpose()?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {
-        note!("kprof: logs of the run before are in {}", previous.display());
+        note!("kprof: logs of the previous run are in {}", previous.display());
     }
     if let Some(stock) = stock {
         let exit_code = stock.run(args, &output, simulated.as_ref(), served)?;
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     let program = command.get_program().to_string_lossy().into_owned();
     let watched = watch::run(command, args.port);
-    let Watched { status, mut taken } = watched
-        .map_err(|error| failure!("expected a program `{program}` that can be started: {error}"))?;
+    let Watched { status, mut taken } =
+        watched.map_err(|error| failure!("cannot start the program `{program}`: {error}"))?;
     taken.sort_by_key(|taken| taken.as_ref().map_or(0, |recording| recording.program.process_id));
     let recordings: Vec<_> = taken.iter().flatten().collect();
     let files = artifacts::write(&recordings, &logs, &args.child_functions)?;
@@ -84,7 +84,7 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
         note!("kprof: the program opened no device: nothing was recorded");
     }
     for capture in &captures {
-        note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
+        note!("kprof: recorded {}; see: kprof report {}", capture.display(), capture.display());
         // Program ids are unique only within one process, so each process needs its own folder of
         // reports.
         let folder = match &captures[..] {
@@ -123,7 +123,7 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
     bound.map(drop).map_err(|error| {
         failure!(
             "expected a free port for --port, found {port} taken ({error}); choose another, or \
-             leave the option out"
+             omit the option"
         )
     })
 }

@@ -39,15 +39,15 @@ impl ServedChip {
         let found = driver::scan();
         if found.len() > 1 {
             return Err(failure!(
-                "--stream needs a host with one chip, found {}: ttnn may number them in another order \
-                 than the driver; leave --stream out, or hide the others from this host",
+                "--stream needs a host with one chip, found {}, which ttnn and the driver may number \
+                 differently; omit --stream, or hide the other chips from this host",
                 found.len()
             ));
         }
         let opened = driver::open(found.first().copied()).or_fail()?.into_iter().next();
         let Some((chip, facts)) = opened else {
             return Err(failure!(
-                "expected a Tenstorrent chip for --stream, found none; give --simulate"
+                "expected a Tenstorrent chip for --stream, found none; add --simulate"
             ));
         };
         let socket = socket_path(&socket_variable(), std::process::id());
@@ -65,8 +65,8 @@ impl ServedChip {
     /// Always.
     pub(super) fn start() -> Result<Self, Failure> {
         Err(failure!(
-            "expected --simulate with --stream, since this kprof was built without access to chips; build \
-             one with access: `cargo build -p kprof --features chip`"
+            "expected --simulate with --stream, because this kprof was built without access to chips; build one \
+             with access: `cargo build -p kprof --features chip`"
         ))
     }
 }

@@ -8,7 +8,7 @@ use super::{
     served::{ServedChip, socket_variable},
 };
 use crate::{
-    args::TracyViewArgs,
+    args::{READ_PERIOD_NS, TracyViewArgs, Waits},
     failure::{Failure, failure, note},
 };
 use chip::{
@@ -27,9 +27,6 @@ use ttnn::{
     tree::{Build, Tree, base_of, cache_folder},
 };
 use wire::{dram::DEFAULT_PROGRAM_SUPPORT_COUNT, stream::Policy};
-
-/// Default time between the starts of two reads of the rings of streamed records.
-const READ_EVERY_NS: u64 = 1_000_000;
 
 /// Version of ttnn that is tested with kprof.
 const TRIED_VERSION: &str = "0.81.1";
@@ -54,27 +51,25 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     match package.profiler {
         BuiltInProfiler::Absent => {}
         BuiltInProfiler::Present => {
-            note!("kprof: {named} has tt-metal's device profiler built in, which records");
+            note!("kprof: {named} was built with tt-metal's device profiler, which kprof uses");
             return Ok(None);
         }
         BuiltInProfiler::Unknown => {
-            note!(
-                "kprof: {named} does not show how it was built; tt-metal's own profiler is tried"
-            );
+            note!("kprof: {named} may lack tt-metal's device profiler; kprof tries to use it");
             return Ok(None);
         }
     }
-    note!("kprof: {named} has no device profiler built in: kernels are built with kprof's header");
+    note!(
+        "kprof: {named} was built without a device profiler: kernels are built with kprof's header"
+    );
     if package.version != TRIED_VERSION {
-        note!(
-            "kprof: {named} is new to kprof: tried is {TRIED_VERSION}; it is profiled all the same"
-        );
+        note!("kprof: {named} was not tested with kprof, only version {TRIED_VERSION}");
     }
     if package.kprof.is_none() {
         let python = python.display();
         return Err(failure!(
-            "expected the package kprof in the program's Python {python}, found none; install it \
-             there: {python} -m pip install kprof"
+            "expected the package kprof in the program's Python {python}, found none; build its \
+             wheel (docs/python.md), then: {python} -m pip install kprof-*.whl"
         ));
     }
     Ok(Some(Stock { package, python }))
@@ -156,9 +151,8 @@ impl Stock {
             command.env(SOCKET_VARIABLE, socket.unwrap_or_else(socket_variable));
         }
         let program = command.get_program().to_string_lossy().into_owned();
-        let status = super::watch::run_without_clients(command).map_err(|error| {
-            failure!("expected a program `{program}` that can be started: {error}")
-        })?;
+        let status = super::watch::run_without_clients(command)
+            .map_err(|error| failure!("cannot start the program `{program}`: {error}"))?;
         // The chip is served until the program has ended.
         drop(served);
         // A program that was killed could not remove its socket.
@@ -191,7 +185,7 @@ impl Stock {
         if args.device.collect_noc_traces {
             defines.push("PROFILE_NOC_EVENTS=1".to_owned());
         }
-        defines.extend(args.waits.define().map(str::to_owned));
+        defines.extend(wait_defines(args.waits).iter().map(|&define| define.to_owned()));
         defines.extend(args.stream.map(|_| "KERNEL_PROFILER_STREAM=1".to_owned()));
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
@@ -220,7 +214,7 @@ impl Stock {
             "sums": args.device.enable_sum_profiling,
             "dispatch_cores": args.device.profile_dispatch_cores,
             "stream_policy": args.stream.map(Policy::to_word),
-            "read_every_ns": args.read_every.unwrap_or(READ_EVERY_NS),
+            "read_every_ns": args.read_every.unwrap_or(READ_PERIOD_NS),
             "tracy": tracy_options(&args.view),
             "partial": args.partial,
             "lines": args.lines,
@@ -232,6 +226,16 @@ impl Stock {
         if let Ok(folders) = std::env::join_paths(folders) {
             command.env("PYTHONPATH", folders);
         }
+    }
+}
+
+/// Returns the macro definitions that make kernels record these waits.
+const fn wait_defines(waits: Waits) -> &'static [&'static str] {
+    match waits {
+        Waits::Off => &[],
+        Waits::Totals => &["KERNEL_PROFILER_WAITS=1"],
+        Waits::Events => &["PROFILE_SYNC_EVENTS=1"],
+        Waits::Windows => &["PROFILE_SYNC_EVENTS=1", "KERNEL_PROFILER_SYNC_WINDOW=14"],
     }
 }
 
@@ -250,8 +254,8 @@ fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
 fn tell_problems(tree: &Tree, keeps_going: bool) {
     let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
     let consequence = match keeps_going {
-        true => "it ran without being profiled",
-        false => "give --keep-going to run it without being profiled",
+        true => "it ran without profiling",
+        false => "add --keep-going to run it without profiling",
     };
     for problem in problems.lines() {
         note!("kprof: a kernel does not compile with kprof's header: {problem}; {consequence}");
@@ -270,8 +274,8 @@ pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Fail
     }
     if !is_stock {
         return Err(failure!(
-            "expected a Python program with a ttnn from pip for --stream, found another one; build \
-             its kernels with KERNEL_PROFILER_STREAM and use `kprof attach --stream`"
+            "expected a Python program with a ttnn from pip for --stream, found another program; \
+             build its kernels with KERNEL_PROFILER_STREAM and use `kprof attach --stream`"
         ));
     }
     Ok(())
@@ -290,8 +294,7 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
     match refused.into_iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),
         Some((_, option)) => Err(failure!(
-            "expected a ttnn that is built with Tracy for {option}, found one without; leave the \
-             option out"
+            "expected a ttnn built with Tracy for {option}, found one without Tracy; omit the option"
         )),
     }
 }

@@ -91,13 +91,12 @@ fn end(end: &RecordingEnd) -> Option<String> {
     match end {
         RecordingEnd::Complete => None,
         RecordingEnd::Stopped => {
-            Some("the process runs on: what it did after the program's end is missing".to_owned())
+            Some("the process still runs: its data after the program's end is missing".to_owned())
         }
         RecordingEnd::Cut => Some(
-            "the program was gone before it had sent everything: how much is missing is unknown"
-                .to_owned(),
+            "the program ended before it had sent all data: an unknown part is missing".to_owned(),
         ),
-        RecordingEnd::Silent => Some("the program said nothing more".to_owned()),
+        RecordingEnd::Silent => Some("the program stopped sending data".to_owned()),
         RecordingEnd::Unreadable { frame, found } => {
             Some(format!("expected items in frame {frame}, found {found}; the rest is missing"))
         }
@@ -123,7 +122,7 @@ impl Summary {
             process.write(out)?;
             if is_verbose {
                 for (kind, count) in &process.left_out {
-                    writeln!(out, "  kept nowhere, {kind}: {}", grouped(*count))?;
+                    writeln!(out, "  not stored, {kind}: {}", grouped(*count))?;
                 }
             }
         }
@@ -131,7 +130,7 @@ impl Summary {
             writeln!(out, "not recorded: {sentence}")?;
         }
         if self.processes.is_empty() && self.not_recorded.is_empty() {
-            writeln!(out, "no process of the program had a Tracy client: there are no host zones")?;
+            writeln!(out, "no host zones: no process of the program had a Tracy client")?;
         }
         for file in &self.files {
             writeln!(out, "written: {}", file.display())?;

@@ -46,7 +46,7 @@ impl Clocks {
         )?;
         for (host, _, relation) in &self.0 {
             if let Err(reason) = relation {
-                writeln!(out, "{host}: clock not related, since {reason}")?;
+                writeln!(out, "{host}: clock not related, because {reason}")?;
             }
         }
         Ok(())

@@ -165,7 +165,7 @@ fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     }
     for name in offsets.hosts() {
         if hosts.iter().all(|host| host.name != name) {
-            note!("kprof: {}: no host `{name}` is merged", path.display());
+            note!("kprof: {}: no host `{name}` among the inputs", path.display());
         }
     }
     Ok(())
@@ -258,7 +258,7 @@ impl Merge<'_> {
     fn print_obstacle(&self, host: &Host, what: &str) {
         if self.memory.written_bytes() > 0 {
             note!(
-                "kprof: {}: {what} need all records at once, so that --memory does not limit them",
+                "kprof: {}: {what} need all records at once, so --memory does not limit them",
                 host.name
             );
         }
@@ -436,7 +436,7 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     for host in &hosts {
         if host.name.is_empty() || !names.insert(&host.name) {
             return Err(failure!(
-                "expected a name of its own for each host, found `{}` twice or empty; name hosts \
+                "expected a unique name for each host, found `{}` twice or empty; name hosts \
                  as NAME=PATH",
                 host.name
             ));
