@@ -84,15 +84,13 @@ impl PeriodicReader {
     /// Stops after a last read, measures the clocks again, and returns all data that was read.
     fn stop(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
         let Some(thread) = self.thread.take() else {
-            return Err(PyValueError::new_err(
-                "expected a running reader, found a stopped one",
-            ));
+            return Err(PyValueError::new_err("expected a running reader, found a stopped one"));
         };
         let host = self.host.take();
         py.detach(|| {
-            let (reads, failure) = thread.stop().map_err(|_| {
-                PyRuntimeError::new_err("a bug in kprof ended the reading thread")
-            })?;
+            let (reads, failure) = thread
+                .stop()
+                .map_err(|_| PyRuntimeError::new_err("a bug in kprof ended the reading thread"))?;
             match failure {
                 Some(failure) => Err(value_error(&*failure)),
                 None => reads.finish(host.as_ref()),
