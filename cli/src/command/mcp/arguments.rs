@@ -243,8 +243,8 @@ impl Call {
         serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
             let tool = &self.tool;
             failure!(
-                "the arguments do not match the input schema of {tool}: {error}; tools/list shows \
-                 the schema"
+                "expected arguments that match the input schema of {tool}, found: {error}; \
+                 tools/list shows the schema"
             )
         })
     }
