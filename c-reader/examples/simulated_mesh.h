@@ -31,10 +31,11 @@ typedef struct SimulatedCore {
     uint64_t vector_address;
 } SimulatedCore;
 
-/* Creates simulated chips for a workload of its usual size. Returns null if the workload or the
- * architecture is unknown. */
+/* Creates simulated chips for a workload of its usual size. The kernels run on a grid of worker
+ * cores, such as "8x2" for 8 columns and 2 rows. Returns null if the workload or the architecture
+ * is unknown, or if the chips have no such grid. */
 SimulatedMesh *simulated_mesh_new(const char *workload, const char *arch, uint32_t chips,
-                                  uint64_t seed);
+                                  uint64_t seed, const char *grid);
 void simulated_mesh_free(SimulatedMesh *mesh);
 
 uint32_t simulated_mesh_support_count(const SimulatedMesh *mesh);

@@ -56,11 +56,13 @@ pub struct SimulatedCore {
 }
 
 impl SimulatedMesh {
-    fn new(workload: &str, arch: &str, chips: u32, seed: u64) -> Option<Self> {
+    fn new(workload: &str, arch: &str, chips: u32, seed: u64, grid: &str) -> Option<Self> {
         let workload = Workload::named(workload).ok()?;
         let chip = ChipConfig::new(Arch::from_name(arch)?);
         let program_support_count = workload.program_support_count;
-        let mut config = MeshConfig::new(seed).with_program_support_count(program_support_count);
+        let mut config = MeshConfig::new(seed)
+            .with_program_support_count(program_support_count)
+            .with_kernel_grid(grid.parse().ok()?);
         for _ in 0..chips {
             config = config.with_chip(chip.clone());
         }
@@ -91,23 +93,26 @@ impl SimulatedMesh {
     }
 }
 
-/// Creates simulated chips for a workload. Returns null if the workload or the architecture is
-/// unknown.
+/// Creates simulated chips for a workload whose kernels run on a grid of worker cores. Returns null
+/// if the workload or the architecture is unknown, or if the chips have no such grid.
 ///
 /// # Safety
-/// `workload` and `arch` must point to texts that end with a zero byte.
+/// `workload`, `arch` and `grid` must point to texts that end with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_new(
     workload: *const c_char,
     arch: *const c_char,
     chips: u32,
     seed: u64,
+    grid: *const c_char,
 ) -> *mut SimulatedMesh {
     // SAFETY: the caller passes a text.
     let workload = unsafe { CStr::from_ptr(workload) }.to_string_lossy();
     // SAFETY: the caller passes a text.
     let arch = unsafe { CStr::from_ptr(arch) }.to_string_lossy();
-    let mesh = SimulatedMesh::new(&workload, &arch, chips, seed);
+    // SAFETY: the caller passes a text.
+    let grid = unsafe { CStr::from_ptr(grid) }.to_string_lossy();
+    let mesh = SimulatedMesh::new(&workload, &arch, chips, seed, &grid);
     mesh.map_or(ptr::null_mut(), |mesh| Box::into_raw(Box::new(mesh)))
 }
 

@@ -1,7 +1,7 @@
 // A host runtime in C++ that reads the device profiler after each batch of programs, or while the
 // programs run.
 //
-//     read_mesh WORKLOAD ARCH CHIPS SEED FOLDER [PERIOD_US]
+//     read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US]
 //
 // The chips are simulated: a real runtime calls its own driver in place of `SimulatedBackend`. The
 // program prints its counts as one JSON object, and writes every output to FOLDER. With PERIOD_US, a
@@ -237,22 +237,23 @@ void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseco
 }  // namespace
 
 int main(int argc, char** argv) {
-    if ((argc != 6 && argc != 7) || kprof_abi_version() != KPROF_ABI_VERSION) {
-        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED FOLDER [PERIOD_US]\n");
+    if ((argc != 7 && argc != 8) || kprof_abi_version() != KPROF_ABI_VERSION) {
+        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US]\n");
         return 2;
     }
     const auto number = [&](int index) { return std::strtoull(argv[index], nullptr, 10); };
     SimulatedMesh* chips = simulated_mesh_new(argv[1], argv[2],
-                                              static_cast<std::uint32_t>(number(3)), number(4));
+                                              static_cast<std::uint32_t>(number(3)), number(4),
+                                              argv[5]);
     if (chips == nullptr) {
-        std::fprintf(stderr, "there is no such workload or architecture\n");
+        std::fprintf(stderr, "there is no such workload, architecture or grid\n");
         return 2;
     }
     int code = 0;
     try {
-        const std::chrono::microseconds period(argc == 7 ? number(6) : 0);
+        const std::chrono::microseconds period(argc == 8 ? number(7) : 0);
         // With a period of 0, the session keeps the figures of the programs of each read.
-        run(chips, argv[5], period, argc == 7 && period.count() == 0);
+        run(chips, argv[6], period, argc == 8 && period.count() == 0);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "read_mesh: %s\n", error.what());
         code = 1;
