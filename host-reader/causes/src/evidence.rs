@@ -22,7 +22,8 @@ const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
 /// Prefix of the names of the profiler's own zones.
 const PROFILER_PREFIX: &str = "PROFILER-";
 
-/// Zone names of a readout, grouped by their meaning for causes.
+/// Properties of a readout that all of its lanes share, such as the zone names that matter for
+/// causes.
 pub(crate) struct EvidenceContext<'readout> {
     lanes: LaneContext<'readout>,
     roles: RoleTable,
@@ -101,7 +102,7 @@ impl ZoneSum {
 pub(crate) struct RunEvidence {
     /// First start and last end of the kernel zones, in cycles; `None` if either is missing.
     pub(crate) kernel: Option<(u64, u64)>,
-    /// Number of zones that began in the run, without the zones of firmware, kernel and waits.
+    /// Number of zones that began in the run. Firmware, kernel and wait zones are not counted.
     pub(crate) zone_count: u32,
     /// Evidence that only a few runs have.
     pub(crate) rare: Option<Box<RareEvidence>>,
@@ -127,8 +128,8 @@ pub(crate) struct CounterRecords {
 }
 
 impl CounterRecords {
-    /// Adds a record. `continues` is true if the record directly follows the previous record of a
-    /// counter.
+    /// Adds a record. `continues` is true if no other record came between it and the previous
+    /// counter record.
     fn add(&mut self, time: u64, continues: bool) {
         self.count = self.count.saturating_add(1);
         match self.spans.last_mut().filter(|(_, last)| continues && *last <= time) {
@@ -137,7 +138,7 @@ impl CounterRecords {
         }
     }
 
-    /// Returns the cycles spent on records outside the kernel, which runs from `start` to `end`.
+    /// Returns the cycles spent on counter records before the kernel's `start` or after its `end`.
     pub(crate) fn cycles_outside(&self, (start, end): (u64, u64)) -> u64 {
         let outside = self.spans.iter().map(|(first, last)| {
             let before = start.min(*last).saturating_sub(*first);
@@ -157,8 +158,8 @@ impl RunEvidence {
         self.rare.as_ref()?.known_until
     }
 
-    /// Returns the kernel and the waits between two cycles. The number of zones stays that of the
-    /// whole run; other evidence is left out.
+    /// Returns the evidence of the kernel and of its waits between two cycles. `zone_count` still
+    /// covers the whole run; all other evidence is left out.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
         let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
@@ -203,10 +204,11 @@ pub(crate) struct Evidence {
     pub(crate) counts: SyncCounts,
     /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
-    /// Times of the first and last record of the cores that ran ops, by chip. Dispatch kernels are
-    /// excluded, because they start before the first op and run until the command queue is closed.
+    /// For each chip, the times of the first and last record of all cores that ran ops. Dispatch
+    /// kernels are excluded, because they start before the first op and run until the command queue
+    /// is closed.
     bounds: Bounds,
-    /// Times of the first and last record of cores that dispatched ops, by chip.
+    /// For each chip, the times of the first and last record of all cores that dispatched ops.
     dispatch_bounds: Bounds,
 }
 
@@ -266,8 +268,8 @@ impl Evidence {
 
     /// Returns the evidence of a run, and sets `at` to the index of the run's lane.
     ///
-    /// If `at` is the index of the lane of the previous call, the search tries the next lane first,
-    /// which is usually the right one.
+    /// If `at` still has the value that the previous call set, the search is fast: it first tries
+    /// the lane after `at`, which is usually the right one, and then `at` itself.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
         let next = at.saturating_add(1);
         let is_near = |at: &usize| self.runs.get(*at).is_some_and(|(id, _)| *id == lane);

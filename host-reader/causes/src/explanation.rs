@@ -1,4 +1,5 @@
-//! Why the ops of a recording take their time: breakdown of their time, ops, phases, findings.
+//! Explanation of a recording: a breakdown of the chips' time, the ops, the phases and the
+//! findings.
 
 use crate::{
     evidence::Evidence,
@@ -55,7 +56,7 @@ pub struct Explanation {
     pub schema_version: u32,
     /// At most ten findings, sorted by descending gain.
     pub findings: Vec<Finding>,
-    /// Statement instead of findings; `None` if there are findings.
+    /// Statement that replaces the findings if there are none; `None` if there are findings.
     pub no_cause: Option<NoCause>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
@@ -67,13 +68,13 @@ pub struct Explanation {
     /// Sentences that divide each chip's time into kernels, waiting for the host, and other time;
     /// empty if no op has a known duration.
     pub time_sums: Vec<String>,
-    /// Sentence about the ops CSV in the recording's folder that describes the launches; `None` if
-    /// there is no such CSV.
+    /// Sentence about the ops CSV that describes the launches and is in the recording's folder;
+    /// `None` if there is no such CSV.
     pub described_by: Option<String>,
     /// Sentences about the NoC traces next to the log; `None` if there are no such files.
     pub noc_events: Option<String>,
-    /// Device ops grouped by op code, sorted by descending time; empty if nothing describes the
-    /// tensors.
+    /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
+    /// are unknown.
     pub groups: Vec<OpCodeGroup>,
     /// Time of each chip by class.
     pub devices: Vec<DeviceTime>,
@@ -81,7 +82,7 @@ pub struct Explanation {
     pub phases: Vec<Phase>,
     /// Launches sorted by chip and time; empty for ops CSVs.
     pub ops: Vec<OpCauses>,
-    /// Number of usable and unusable records of waits and signals.
+    /// Numbers of usable and of unusable records of waits and signals.
     pub sync: SyncCounts,
 }
 
@@ -376,7 +377,8 @@ fn op_causes(
     launches
         .map(|(number, launch)| {
             let op = &launch.op;
-            // The op code of a row takes precedence, because it also names the op's group.
+            // The op code of a row is preferred to the name of the launch, because it also names
+            // the group.
             let op_code = described.row(number).map(|row| &*row.raw_op_code);
             let name = op_code
                 .filter(|name| !name.is_empty())

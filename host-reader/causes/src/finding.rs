@@ -44,7 +44,7 @@ reader::labelled! {
         Writer = "writer",
         /// Reconfiguration and initialisation take time in each launch.
         Setup = "setup",
-        /// Ops with one op code take much of the time and are far from their limit.
+        /// Ops with one op code take much of the time and are much slower than their shapes allow.
         OpGroup = "op group",
         /// Ops that only change the layout of tensors take time.
         Layout = "layout",
@@ -58,15 +58,17 @@ reader::labelled! {
         Wait = "wait",
         /// The recording itself takes time.
         Profiler = "profiler",
-        /// Two stages take turns, because the buffer between them holds only one block.
+        /// Two stages work alternately instead of at the same time, because the buffer between them
+        /// holds only one block of data.
         Turns = "turns",
-        /// No stage is clearly slower than the next one.
+        /// The slowest stage is not clearly slower than the next slowest one.
         Balanced = "balanced",
     }
 }
 
 impl Cause {
-    /// Returns true if the cause is a stage that sets the pace of an op, found from waits.
+    /// Returns true if the cause is that one stage sets the pace of an op. Such a cause is found
+    /// from waits.
     pub(crate) const fn is_of_stage(self) -> bool {
         matches!(
             self,
@@ -105,7 +107,7 @@ pub struct Place {
     pub chip_id: Option<u32>,
     /// Name of the op, as reported by the host.
     pub op: Option<String>,
-    /// Id of the program. It includes the chip.
+    /// Id of the program. The chip is part of the id.
     pub run_host_id: Option<u32>,
     /// Number of the launch among the launches of that program, counted from 1.
     pub launch: Option<u64>,
@@ -124,7 +126,7 @@ pub struct Place {
 pub struct Finding {
     /// Cause.
     pub cause: Cause,
-    /// Sentence with the figure.
+    /// Sentence that describes the cause and contains `figure`.
     pub sentence: String,
     /// Figure that has reached the threshold, in the threshold's unit.
     pub figure: f64,
@@ -142,7 +144,7 @@ pub struct Finding {
     pub location: String,
     /// Upper bound of the gain in nanoseconds; `None` if unknown.
     pub gain_at_most_ns: Option<f64>,
-    /// Upper bound of the gain in percent of the time `gain_of`.
+    /// Upper bound of the gain, in percent of the time that `gain_of` names.
     pub gain_at_most_percent: Option<f64>,
     /// Time to which the gain is compared.
     pub gain_of: GainOf,
@@ -209,7 +211,8 @@ impl Finding {
         self
     }
 
-    /// Returns a text about the gain: its time and its shares. `all` is the explained time.
+    /// Returns a text about the gain: its time and its shares. `all` names the time that the
+    /// explanation covers.
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
             return match self.cause {
@@ -246,7 +249,7 @@ impl Place {
         Self { op: Some(row.raw_op_code.to_string()), row: Some(row.id), ..Self::default() }
     }
 
-    /// Formats the location; empty if no field is set. If the place's row is the first of several
+    /// Formats the location; empty if no field is set. If `self.row` is the first of several
     /// `rows`, the text lists all of these rows.
     ///
     /// ```

@@ -133,22 +133,24 @@ fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     (!ops.is_empty() && ops == names(previous)).then_some(last)
 }
 
-/// Device, name and form of an op. Ops with equal programs are repetitions.
+/// Device, name and distinguishing text (`OpStep::form`) of an op. Ops that agree in all three are
+/// repetitions of each other.
 type Program<'a> = (Option<u64>, &'a str, &'a str);
 
-/// Returns the programs of the ops among the steps, with the indices of the steps.
+/// Returns the program of each op, with the index of the op's step. Signposts and other steps are
+/// left out.
 fn programs<'a>(steps: &[Step<'a>]) -> Vec<(usize, Program<'a>)> {
     let ops = steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?)));
     ops.map(|(index, op)| (index, (op.device, op.name, op.form))).collect()
 }
 
-/// Returns the names of the ops among the steps.
+/// Returns the name of each op. Signposts and other steps are left out.
 fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
     steps.iter().filter_map(Step::op).map(|op| op.name).collect()
 }
 
-/// Finds the sequence of ops that covers most steps if it is repeated up to the end, and returns
-/// the last pass through it.
+/// Finds the sequence of ops whose repetitions up to the end cover the largest number of steps, and
+/// returns its last repetition.
 ///
 /// If a single op repeats, the result contains all its runs except the first. At least two runs
 /// must remain, because a single run has no gaps.
@@ -166,8 +168,8 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     indices.get(count.checked_sub(1)?).map(|&first| LastIteration { rule, first })
 }
 
-/// Returns the period of the repetition that starts at the first item and covers most items; `None`
-/// if no prefix repeats.
+/// Returns the period of the repetition that starts at the first item and covers the largest number
+/// of items; `None` if no prefix repeats.
 ///
 /// If several periods cover equally many items, the shortest is returned.
 fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {

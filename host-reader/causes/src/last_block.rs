@@ -11,15 +11,15 @@ use wire::{Risc, wait::SignalKind};
 
 /// Minimum number of blocks for which the last block is representative of all blocks.
 const FEWEST_BLOCKS: u64 = 8;
-/// Minimum number of pops for computing the time between blocks.
+/// Minimum number of pops from a buffer for computing the time between blocks.
 const FEWEST_POPS: u64 = 4;
 
 /// Times of the last block on its way through the engines of one core.
 ///
 /// The RISC of each engine ends its kernel when its engine ends. If the math has waited for the
-/// last block, its end follows the unpacker's end by the time that one block takes. If the math
-/// sets the pace, it still has the previous block to process, so its end follows by almost twice
-/// that time.
+/// last block, the math ends later than the unpacker by the time that it needs for one block. If
+/// the math sets the pace, it still has the previous block to process, so it ends later than the
+/// unpacker by almost twice that time.
 ///
 /// A step is the time from one block to the next. If the packer is held up, both halves of the
 /// math's destination register are full. The packer then ends two steps after the math has started
@@ -30,8 +30,8 @@ pub(crate) struct LastBlock {
     /// Cycles from the core's first start to its last end.
     window: f64,
     /// Length of a step at the end of the kernel, divided by the length of a step in the known
-    /// part. It is below 1 if records were lost: once the ring is full, no time is spent on
-    /// records.
+    /// part. It is below 1 if records were lost: once the record buffer is full, the steps contain
+    /// no writing of records.
     late_part: f64,
     /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,
@@ -100,8 +100,8 @@ pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
 /// Estimates the number of blocks that a core's unpacker processed in its whole kernel.
 ///
 /// With recorded signals, the number follows from the rate of pops in the known part. Otherwise it
-/// is the number of waits for the buffer with most waits. Not every wait for a buffer blocks, so a
-/// barrier with about as many waits is also considered.
+/// is the number of waits for the buffer that was waited for most often. Waits that do not block
+/// are not recorded, so a NoC barrier with up to half as many waits more is used instead.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {
@@ -119,7 +119,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     (blocks >= FEWEST_BLOCKS).then(|| whole_kernel_cycles(unpacker, blocks) as f64)
 }
 
-/// Returns the mean number of cycles between two pops of the buffer with most pops.
+/// Returns the mean number of cycles between two pops of the buffer that was popped most often.
 fn pop_cycles(sync: &RunSync) -> Option<f64> {
     let mut pops: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
     for at in sync.signals.iter().filter(|at| at.kind == SignalKind::CbPop) {

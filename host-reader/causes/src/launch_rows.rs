@@ -151,7 +151,7 @@ fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
     Ok(rows_of(csv).unwrap_or_default())
 }
 
-/// Index of the launches that no row describes yet.
+/// Lookup table of the launches to which no row has been joined yet.
 #[derive(Default)]
 struct Join {
     /// Launches by chip and firmware start cycle. No two runs of a chip have the same start cycle.

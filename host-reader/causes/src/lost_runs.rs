@@ -14,7 +14,7 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs. Every run of each of them may have lost records.
+    /// Programs whose runs may all have lost records.
     programs: Vec<RunHostId>,
     /// Ranges of launches. Every run in a range may have lost records.
     spans: Vec<ProgramSpan>,
@@ -27,9 +27,9 @@ struct LaneLosses {
 impl LostRuns {
     /// Collects the losses of a ledger.
     ///
-    /// A loss of whole launches without a known program affects the loss windows of its lane.
-    /// Losses that cannot contain data records are left out, because waits and signals are recorded
-    /// as data.
+    /// If whole launches of an unknown program were lost, the affected runs are those in the loss
+    /// windows of the lane. Losses that cannot contain data records are left out, because waits and
+    /// signals are recorded as data.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
@@ -118,7 +118,7 @@ mod tests {
         lane
     }
 
-    /// Returns the numbers, from 1, of the runs that may have lost records.
+    /// Returns the numbers, counted from 1, of the runs that may have lost records.
     fn lossy(add: impl Fn(&mut LossLedger)) -> Vec<usize> {
         let mut losses = LossLedger::default();
         add(&mut losses);

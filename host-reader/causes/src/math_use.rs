@@ -18,7 +18,7 @@ pub(crate) struct MathUse {
     pub(crate) last_blocks: Option<LastBlocks>,
 }
 
-/// Medians over the last blocks of an op's cores.
+/// Figures of the last block of each core, as medians over the cores of an op.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LastBlocks {
     /// Time between the filling and the draining of the pipeline, in percent of the core's time.
@@ -36,9 +36,9 @@ pub(crate) struct LastBlocks {
 
 /// Returns the range of the math's use, measured by the last blocks if possible.
 ///
-/// Otherwise the lower bound is the time in which neither the unpacker nor the packer waits, or the
-/// use shown by the engine's counter if that is higher, and the upper bound is 100 %. If only the
-/// math can set the pace, both bounds are 100 %.
+/// Otherwise the upper bound is 100 %. The lower bound is the time in which neither the unpacker
+/// nor the packer waits, or the use according to the engine's hardware counter if it is higher. If
+/// only the math can set the pace, both bounds are 100 %.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,
@@ -89,7 +89,7 @@ pub(crate) fn math_use(
     Some(MathUse { used, is_known, last_blocks })
 }
 
-/// Returns the share of a RISC's kernel time in waits of one kind, in percent.
+/// Returns the percentage of a RISC's kernel time that the RISC spent in waits of one kind.
 pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
     let (mut kernel, mut blocked) = (0_u64, 0_u64);
     for run in view.runs.iter().filter(|run| run.lane.risc == risc) {

@@ -12,7 +12,8 @@ use crate::{
 use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
-/// Use of a stage that moves data, and the share of time spent writing records of individual waits.
+/// Use of a stage that moves data, and the share of its time that it spent writing records of
+/// individual waits.
 #[derive(Clone, Copy)]
 pub(crate) struct MoverUse {
     pub(crate) used: StageUse,
@@ -27,8 +28,8 @@ pub(crate) fn mover_use(
 ) -> Option<MoverUse> {
     let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn, records } =
         sums_over_cores(view, signals, risc);
-    // The share relates to the core's whole time, because a reader that has finished early does not
-    // work until the end.
+    // The core's whole time is 100 %: a reader that has finished early is idle until the core's
+    // end.
     let used = kernel.saturating_sub(peers);
     let used = StageUse {
         stage,
@@ -43,8 +44,8 @@ pub(crate) fn mover_use(
         .then(|| MoverUse { used, records_percent: cycle_percent(records.min(kernel), window) })
 }
 
-/// Returns the share of time that the stage that sets the pace spent writing records, in percent; 0
-/// if neither reader nor writer sets the pace.
+/// Returns the percentage of its time that the pace-setting stage spent writing records; 0 if
+/// neither reader nor writer sets the pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();
     let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);

@@ -140,7 +140,7 @@ impl NoCause {
     }
 }
 
-/// Returns true if no op of a chip has a known length.
+/// Returns true if no op of the chip has a known length.
 pub(crate) fn has_no_length(device: &DeviceTime) -> bool {
     device.kernel_sum_ns.unwrap_or(0) == 0 && device.time.percent(TimeClass::Unknown) >= 100.0
 }
@@ -289,7 +289,7 @@ fn noc_fact(uses: &NocUses) -> Option<String> {
     ))
 }
 
-/// Returns a fact about the largest group of ops and its distance from the limit of its shapes.
+/// Returns a fact about the largest group of ops, and how much slower it is than its shapes allow.
 fn group_fact(explanation: &Explanation) -> Option<String> {
     let group = explanation.groups.first()?;
     let limit = group.limit_ns.map_or_else(

@@ -30,7 +30,7 @@ pub(crate) struct NocUse {
 }
 
 impl NocUse {
-    /// Returns true if the known bytes already reach the link's peak.
+    /// Returns true if the known bytes alone reach the peak bandwidth of the busiest link.
     pub(crate) fn is_at_peak(&self) -> bool {
         self.percent >= NOC.value
     }
@@ -206,8 +206,8 @@ mod tests {
     use super::*;
     use analysis::noc_events::read_json;
 
-    /// Builds a trace of writes over NoC 0 from tile (1,1) to tiles in the same row. Each write is
-    /// a pair of x coordinate and bytes.
+    /// Builds a trace of writes over NoC 0 from tile (1,1) to tiles in the same row. Each element
+    /// of `writes` has the x coordinate of the target tile and the number of bytes.
     fn trace(program: u32, writes: &[(u16, u64)]) -> ProgramTrace {
         let events: Vec<String> = writes
             .iter()

@@ -57,7 +57,7 @@ pub(crate) struct OpView<'a> {
     pub(crate) clock_bounds: Option<&'a BTreeMap<(u32, Noc0Coord), u64>>,
     /// Mean use of the matrix engine in percent, from its hardware counter.
     pub(crate) fpu_percent: Option<f64>,
-    /// Span of the kernels of all cores, or the part of that span with evidence.
+    /// Span of the kernels of all cores, or only the part of that span for which there is evidence.
     pub(crate) kernel: Option<Span>,
     /// Runs, sorted by core and RISC.
     pub(crate) runs: Vec<CoreRun<'a>>,
@@ -80,7 +80,7 @@ impl<'a> OpView<'a> {
     }
 
     /// Returns the whole kernel with the sums of its waits. If the sums are incomplete, returns the
-    /// last of `parts`, in which individual waits are known.
+    /// last of `parts`, the spans in which individual waits are known.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
         if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
@@ -180,7 +180,7 @@ impl<'a> OpView<'a> {
     }
 }
 
-/// Decodes x and y of 6 bits each, in the low bits of part of a NoC address.
+/// Decodes a coordinate of a NoC address from the lowest 12 bits: 6 bits of x, then 6 bits of y.
 fn coord_in(bits: u64) -> Option<RawCoord> {
     let [x, y] = [bits, bits >> 6].map(|bits| i8::try_from(bits & 0x3F).ok());
     Some(RawCoord { x: x?, y: y? })
@@ -213,13 +213,13 @@ pub struct OpCauses {
     /// Balance of the cores; `None` if only one core ran the op, or if the times of the cores are
     /// not comparable.
     pub balance: Option<Balance>,
-    /// Share of the kernel time in which all waits are known, in percent, counted from the start of
-    /// the kernels; `None` if all waits are known.
+    /// Percentage of the kernel time, counted from the start of the kernels, in which all waits are
+    /// known; `None` if it is the whole time.
     ///
     /// The figures for waits, pace and critical path cover that part.
     pub known_percent: Option<f64>,
-    /// Share of the kernel time inside the windows in which individual waits and signals were
-    /// recorded, in percent; `None` if they were recorded all the time or never.
+    /// Percentage of the kernel time in which individual waits and signals were recorded, because a
+    /// window was open; `None` if they were recorded all the time or never.
     ///
     /// The critical path covers these windows. Other figures are computed from sums.
     pub windows_percent: Option<f64>,

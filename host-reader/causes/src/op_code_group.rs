@@ -1,5 +1,5 @@
-//! Groups of ops with the same op code: their time, the limit of their shapes, and the reasons for
-//! the difference between the two.
+//! Groups of ops with the same op code: their time, the minimum time that their shapes require, and
+//! the reasons for the difference between the two.
 
 use crate::{
     finding::percent,
@@ -56,7 +56,7 @@ pub struct OpCodeGroup {
     pub bound: Option<GroupBound>,
     /// Time saved if the ops that run on few cores used all cores, at the same speed per core.
     pub idle_cores_ns: f64,
-    /// Rows of the longest ops, sorted by descending length.
+    /// Rows of the longest ops in the ops CSV, sorted by descending length.
     pub rows: Vec<u64>,
     /// Number of cores that the longest op uses.
     pub core_count: Option<u64>,
@@ -162,8 +162,8 @@ impl OpCodeGroup {
         few_cores(self.core_count, self.available_core_count)
     }
 
-    /// Returns true if the ops take several times their limit, or compute with a higher fidelity
-    /// than their types need.
+    /// Returns true if the ops take several times as long as their shapes require, or if compute
+    /// bounds them and their math fidelity is higher than their element types need.
     pub(crate) fn is_far_from_limit(&self) -> bool {
         let Some(limit_ns) = self.limit_ns else { return false };
         let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));
@@ -191,7 +191,8 @@ pub(crate) fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> 
 /// Returns true if an op only rearranges or converts a tensor.
 ///
 /// # Compatibility
-/// The category of tt-perf-report 1.4.1, except `Ternary`, which is computation.
+/// The ops are those that tt-perf-report 1.4.1 puts into this category, except `Ternary` ops, which
+/// compute.
 pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }

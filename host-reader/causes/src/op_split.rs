@@ -24,7 +24,7 @@ pub(crate) fn op_times(
         times.add(TimeClass::Unknown, length(window));
         return times;
     };
-    // After the known part of the waits, the class of the op's time is unknown.
+    // After the part of the op in which waits are known, the class of the time is unknown.
     let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
     let counters = length((0, counter_cycles(view, kernel))).min(outside);

@@ -170,8 +170,8 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
-/// Returns the number of iterations, and the times of the last iterations. The gap before each
-/// iteration is excluded.
+/// Returns the number of iterations, and the times of the last [`NAMED_ITERATIONS`] of them. The
+/// gap before each iteration is excluded.
 fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
     let ends = starts.iter().skip(1).copied().chain([rows.len()]);
     let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();
@@ -251,7 +251,8 @@ pub(crate) fn model_facts(
     .collect()
 }
 
-/// Returns the time of each device: kernels by category, and gaps as dispatch and late host.
+/// Returns the time of each device. Kernels are classified by op category, and gaps are divided
+/// into dispatch and waiting for the host.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     let mut by_device: BTreeMap<Option<u32>, (ClassTimes, u64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {

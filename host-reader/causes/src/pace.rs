@@ -29,10 +29,11 @@ pub struct Pace {
     pub stages: Vec<StageUse>,
     /// Stage with the highest use.
     pub pacer: Stage,
-    /// Minimum lead of the pacer's use over the next stage, in percentage points. Negative if
-    /// another stage may have a higher use.
+    /// Minimum lead of the pacer's use over the use of the next busiest stage, in percentage
+    /// points. Negative if another stage may have a higher use.
     pub margin_at_least: f64,
-    /// Maximum lead of the pacer's use over the next stage, in percentage points.
+    /// Maximum lead of the pacer's use over the use of the next busiest stage, in percentage
+    /// points.
     pub margin_at_most: f64,
     /// Upper bound of the gain from speeding up the pacer, in percent of the op's time.
     pub gain_at_most_percent: f64,
@@ -86,21 +87,21 @@ impl Pace {
             >= KNOWN_MARGIN.value
     }
 
-    /// Returns true if the lower bound of each stage's use is below the use of a stage that sets
-    /// the pace.
+    /// Returns true if no stage is known to be busy enough to set the pace: all lower bounds of the
+    /// use are below the threshold.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
     }
 
-    /// Returns true if no stage leads, and the stages do not take turns.
+    /// Returns true if no stage is clearly the busiest, and the stages do not take turns.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         self.is_level() && self.turns_percent() < TURNS.value
     }
 
-    /// Returns true if two stages take turns, and overlapping the two would gain more than a faster
-    /// stage.
+    /// Returns true if two stages take turns, and letting both work at the same time would gain
+    /// more than making one of them faster.
     #[must_use]
     pub fn takes_turns(&self) -> bool {
         let is_open = self.is_open_by_semaphores();
@@ -120,7 +121,7 @@ impl Pace {
     }
 
     /// Returns true if the other stages wait for the pacer at the last blocks, and the upper bound
-    /// of the pacer's lead is large enough to distinguish it from the next stage.
+    /// of the pacer's lead is large enough to distinguish it from the next busiest stage.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
@@ -218,7 +219,8 @@ fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<
     }
 }
 
-/// Returns the stage with the highest use, with its minimum and maximum lead over the next stage.
+/// Returns the stage with the highest use, with its minimum and maximum lead over the next busiest
+/// stage.
 fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     if stages.len() < 2 {
         return None;
@@ -233,8 +235,8 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     Some((first.stage, first.at_least_percent - most, first.at_most_percent - least))
 }
 
-/// Returns the share of the time that could be gained at the pacer: its lead over the next stage,
-/// but at most its use.
+/// Returns the share of the time that could be gained at the pacer: its lead over the next busiest
+/// stage, but at most its own use.
 ///
 /// The pacer and its neighbour may take turns, for example because their buffer holds only one
 /// block. Then the neighbour's part of each turn is added, because with a fast pacer this part

@@ -1,4 +1,4 @@
-//! Critical path of an op. It is walked backwards from the op's last end: from each wait to the
+//! Critical path of an op. It is traced backwards from the last kernel end: from each wait to the
 //! RISC that ended the wait.
 //!
 //! # Cost
@@ -44,7 +44,8 @@ pub struct PathStep {
     pub start_cycle: u64,
     /// End, in cycles of the chip's reference clock.
     pub end_cycle: u64,
-    /// Kind and key of the wait, if the step is a wait or ends a wait.
+    /// Kind of the wait, and number or address of the object waited for, if the step is a wait or
+    /// ends a wait.
     pub wait: Option<(&'static str, u32)>,
 }
 
@@ -223,7 +224,8 @@ struct Walk<'a> {
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
-    /// Buffer and index of the block that the path follows, if known.
+    /// Block of data that the path currently follows, if known: its buffer and its index in that
+    /// buffer.
     block: Option<(u32, usize)>,
 }
 

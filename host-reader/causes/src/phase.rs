@@ -33,7 +33,8 @@ pub struct Phase {
     pub host_ns: u64,
     /// Number of launches that began in the phase, on all chips.
     pub op_count: u64,
-    /// Time on each chip, from an interval's first launch to the end of its last launch.
+    /// Time on each chip, summed over the intervals. In each interval, the time runs from the start
+    /// of the first launch to the end of the last launch.
     pub devices: Vec<PhaseTime>,
     /// Kernel lengths in nanoseconds, summed over ops and chips. The sum is not an elapsed time.
     pub kernel_sum_over_devices_ns: u64,
@@ -154,7 +155,8 @@ fn half_of(name: &str) -> Option<(String, bool)> {
     opens.or_else(|| CLOSING.into_iter().find_map(|end| Some((stem(end)?, false))))
 }
 
-/// Launches of one chip, sorted by their start on the trace's clock.
+/// Launches of one chip, sorted by their start, which is converted to nanoseconds of the host's
+/// clock.
 struct Chip<'a> {
     chip_id: u32,
     aiclk_mhz: u32,

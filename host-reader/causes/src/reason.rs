@@ -1,4 +1,4 @@
-//! Reasons, found in the rows of ops, why ops are slower than the limit of their shapes.
+//! Reasons, found in the rows of ops, why ops are slower than their shapes allow.
 
 use crate::{
     finding::percent,
@@ -20,8 +20,8 @@ pub struct Reason {
     /// True if the reason is that ops run on few cores.
     #[serde(skip)]
     pub(crate) is_few_cores: bool,
-    /// Time that the group would save at the speed of a better row; `None` if the reason is not a
-    /// better row.
+    /// Time that the group would save if all its ops were as fast as a better op; `None` if the
+    /// reason is not a better op.
     #[serde(skip)]
     pub(crate) gain_ns: Option<f64>,
 }

@@ -40,7 +40,7 @@ pub struct RiscWait {
     pub blocked_percent: f64,
     /// Percentage of the kernel cycles in which this RISC waited for the NoC.
     pub barrier_percent: f64,
-    /// Sums by object, sorted by descending cycles.
+    /// Waits of the RISC, summed by the object waited for and sorted by descending cycles.
     pub sums: Vec<WaitSum>,
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn is_barrier(kind: WaitKind) -> bool {
     kind.object() == Some(WaitObject::Noc)
 }
 
-/// Returns the cycles in which a run was blocked by other RISCs, and by the NoC.
+/// Returns two sums for a run: the cycles in which other RISCs blocked it, and those in which it
+/// waited for the NoC.
 pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     let Some(sync) = run.sync() else { return (0, 0) };
     sync.sums().into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {

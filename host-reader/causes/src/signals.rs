@@ -1,4 +1,5 @@
-//! Signals of an op by object, and the search for the signal that ended a wait.
+//! Signals of an op, grouped by the object that they act on, and the search for the signal that
+//! ended a wait.
 //!
 //! A signal to another core travels over a NoC. Its minimum travel time is given by the hops
 //! between the tiles; other traffic makes it longer. A wait for a semaphore ends within one poll
@@ -38,11 +39,11 @@ pub(crate) struct Given {
 /// is a signal, or the last poll of a wait.
 const RECORD_CYCLES: u64 = 64;
 
-/// Signals by object, with their lanes and times.
+/// Signals of one op, grouped by the object that they act on.
 pub(crate) struct Signals<'a> {
     /// For each object, the lanes that signal it, with their signals in time order.
     object_signals: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
-    /// For each object, the lanes that must signal it according to their own waits.
+    /// For each object, the lanes whose own waits show that they must signal it.
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
     /// Objects for which a signal may have no record.
     doubted: HashSet<(Noc0Coord, Object)>,
@@ -219,7 +220,7 @@ struct TargetList {
     cores: Vec<Noc0Coord>,
 }
 
-/// Cache of the semaphores at NoC addresses.
+/// Cache of the [`TargetList`] of each NoC address.
 struct Targets<'a> {
     view: &'a OpView<'a>,
     awaited: &'a HashSet<(Noc0Coord, u64)>,

@@ -196,7 +196,8 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
     }
 }
 
-/// Combines the waits and the overlap of launches, weighted by the launches' lengths.
+/// Combines what is known about the waits and the overlap of launches. Overlap is weighted by the
+/// launches' lengths.
 fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
     times.waits = match with {

@@ -50,7 +50,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
         together.described_by.as_deref(),
         Some("ops_perf_results_today.csv describes the ops of 4 of 4 launches.")
     );
-    // The rows show the repetition, and the log the length: 100,020 + 2000 + 20,020 cycles.
+    // The rows show that the ops repeat. The log shows the length: 100,020 + 2000 + 20,020 cycles.
     let steady = together.steady.as_ref().unwrap();
     assert_eq!((steady.first_launch, steady.last_launch), (Some(3), Some(4)));
     assert_eq!(steady.total_ns, 122_040.0);

@@ -47,7 +47,7 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding.with_gain(gain, (whole, GainOf::Ops)))
 }
 
-/// Advice against a slow chip.
+/// Advice for finding out why a chip is slow.
 pub(super) const COMPARE_CHIPS: &str = "compare its clock, its harvested cores, its share of the work and its \
     links with the others'";
 
@@ -59,7 +59,7 @@ struct Slow<'a> {
     chip_count: usize,
 }
 
-/// Groups the launches of one program that have the same number on all chips.
+/// Groups launches by program and number. Each group has one launch on each of at least two chips.
 fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     let mut rounds: BTreeMap<(u32, u64), Vec<&OpCauses>> = BTreeMap::new();
     for op in group.ops.iter().filter(|op| kernel_ns(op) > 0.0) {

@@ -64,8 +64,8 @@ pub(crate) enum IterationScope {
 }
 
 impl Waiting {
-    /// Returns the chip with the largest share in a class, with the chip's time in that class; its
-    /// parts are not set yet. Returns `None` if the time is unknown.
+    /// Returns the chip with the largest share in a class, with the chip's time in that class.
+    /// `parts` of the result is still empty. Returns `None` if the time is unknown.
     pub(crate) fn on_chip(
         devices: &[DeviceTime],
         class: TimeClass,
@@ -275,7 +275,7 @@ fn named_host_ops(names: &[&str]) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// Reports ops that ran on the host instead of the chip, from their names.
+/// Reports ops that ran on the host instead of the chip. `names` has the name of each of these ops.
 pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
     let count = names.len();
     reaches(count, HOST_OPS).then(|| {

@@ -25,8 +25,8 @@ impl OpCodeGroup {
         format!("{ops}, {}", duration(self.duration_ns))
     }
 
-    /// Returns the time saved at the speed of a better row if that row is the only reason,
-    /// otherwise the time saved at the limit of the shapes.
+    /// Returns the time that would be saved at the speed of a better op, if a better op is the only
+    /// reason. Otherwise, returns the time that would be saved at the minimum time of the shapes.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
@@ -62,8 +62,8 @@ fn lower_first(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Reports groups that take a large part of the kernel time and either are far from their limit,
-/// run on few cores, or have no model of their limit.
+/// Reports groups that take a large part of the kernel time and are much slower than their shapes
+/// allow, run on few cores, or have shapes whose minimum time is unknown.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let others = groups.iter().filter(|group| !group.is_layout);
     let large = others.filter(|group| group.percent >= GROUP_TIME.value);
@@ -95,7 +95,8 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns a text about a group's use of the peaks and its distance from its limit.
+/// Returns a text about the shares of the chip's peaks that a group uses, and about its minimum
+/// time `limit_ns`.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     let flops = group
         .flops_percent
@@ -164,7 +165,7 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns advice against layout changes. `changes` must be sorted by descending time.
+/// Returns advice on how to avoid layout changes. `changes` must be sorted by descending time.
 ///
 /// # Compatibility
 /// ttnn's `Op2dSliceConfig` has the field `num_slices` and the type `L1_FULL`, which does not
@@ -179,7 +180,7 @@ fn layout_advice(changes: &[&OpCodeGroup]) -> String {
     let weights = "convert weights once, before the first iteration";
     let slices = "let ttnn.conv2d cut its input into fewer slices (slice_config with a smaller \
                   num_slices), or into none if it fits into L1 (L1_FULL)";
-    // The convolution itself makes these changes, so weights do not cause them.
+    // The convolution itself makes these changes, so advice about weights would not help.
     let mut named = changes.iter().take(LAYOUT_NAMES);
     if named.any(|of| of.op.starts_with("PaddedSlice") || of.op.starts_with("SliceWrite")) {
         format!("{slices}; {layouts}")
@@ -216,7 +217,7 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
     layout.into_iter().chain(undone).collect()
 }
 
-/// Returns the part of the conversions' time that also is time of layout changes, in percent.
+/// Returns the percentage of the conversions' time that is also counted as time of layout changes.
 fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> f64 {
     let ops = trips.iter().flat_map(|trip| trip.ops);
     let shared: f64 = ops.clone().filter(|row| is_layout(row)).map(row_ns).sum();

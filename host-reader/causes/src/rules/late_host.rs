@@ -40,7 +40,7 @@ impl Compilation {
 const LOOK_AT_HOST: &str = "look at what the host does in the longest gaps: its own code, compilation, \
     or upload and readback of tensors (ttnn.from_torch, ttnn.to_torch)";
 
-/// Advice if gaps only come from single launches.
+/// Advice if gaps are short and come only from launching each op separately.
 const CAPTURE: &str = "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
     ttnn.execute_trace)";
 

@@ -223,7 +223,7 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
         let (start, end) = op.window;
         *before += op.time.ns_of(kernel.start_cycle.saturating_sub(start)).unwrap_or(0.0);
         *after += op.time.ns_of(end.saturating_sub(kernel.end_cycle)).unwrap_or(0.0);
-        // Counter records follow the kernel, but are not part of the launch.
+        // Counter records are written after the kernel, but their time is not a cost of the launch.
         *after -= op.counters_ns.min(*after);
     }
     firmware
@@ -392,7 +392,8 @@ pub(crate) fn rounded(percent: f64) -> String {
     }
 }
 
-/// Returns the label of a group for the beginning of a sentence. Names of ops are not changed.
+/// Returns the label of a group with a capital letter, for the beginning of a sentence. Names of
+/// ops are not changed.
 pub(crate) fn capital(label: &str) -> String {
     match label.strip_prefix("program ") {
         Some(program) => format!("Program {program}"),

@@ -10,7 +10,8 @@ use crate::{
 };
 use wire::Risc;
 
-/// Reports the pace of an op; `None` if no wait was recorded, or if the pace cannot be decided.
+/// Reports the stage that sets the pace of an op; `None` if no wait was recorded, or if the pace
+/// cannot be decided.
 pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, pace) = paced(group)?;
     if pace.is_balanced() {
@@ -55,7 +56,7 @@ pub(crate) fn is_open_by_semaphores(group: &OpGroup<'_>) -> bool {
     is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_open_by_semaphores())
 }
 
-/// Returns true if the pace is undecided because no stage is known to work long enough.
+/// Returns true if the pace is undecided because no stage is known to be busy enough to set it.
 pub(crate) fn is_in_turn(group: &OpGroup<'_>) -> bool {
     is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_in_turn())
 }

@@ -1,5 +1,6 @@
-//! Event model of a core with reader, unpacker, math, packer and writer and bounded buffers between
-//! them, and the recording that it leaves. Nothing here uses the code under test.
+//! Event model of a core, and the recording that the model produces. The core has a reader,
+//! unpacker, math, packer and writer, with bounded buffers between them. Nothing here uses the code
+//! under test.
 
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
