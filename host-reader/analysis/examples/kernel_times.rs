@@ -13,7 +13,7 @@ trace id counter, zone name, type, source line, source file, meta data
 0,1,2,NCRISC,9,170,0,1024,,,NCRISC-KERNEL,ZONE_END,12,/k/writer.cpp,
 ";
 
-/// Returns the cycles of each op's kernels.
+/// Returns, for each op, the duration of its kernels in cycles.
 fn kernel_cycles(log: &str) -> Result<Vec<Option<u64>>, LogError> {
     let readout = read_device_log(log.as_bytes(), "the example's log")?;
     let launches = Report::new(&readout).ops;

@@ -1,4 +1,4 @@
-//! Prints the use of the math units, and the limits of that figure.
+//! Prints the use of the math units, and what that figure does not measure.
 
 use analysis::{counters::counters_of, launches_of};
 use recording::device_log::read_device_log;

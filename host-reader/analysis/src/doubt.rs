@@ -24,7 +24,7 @@ reader::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum Doubt {
-        /// Records are missing on lanes that took part in the launch, or may have.
+        /// Records are missing on lanes that took part in the launch, or that may have taken part.
         LostRecords = "records of some RISCs are lost",
         /// Kernels or firmware began but did not end.
         Unfinished = "some kernels did not end",

@@ -57,7 +57,8 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Extents of the zones of a launch, on one core or on several cores. An op is computed from them.
+/// Extents of the zones of a launch, on one core or on several cores. The figures of an op are
+/// computed from these extents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
@@ -191,8 +192,8 @@ impl LaneRun {
     }
 }
 
-/// Returns the runs of a lane. Runs without records, and runs with only pushes of the profiler, are
-/// left out.
+/// Returns the runs of a lane. Runs without records, and runs in which the profiler only pushed
+/// records to DRAM, are left out.
 pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
     (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }

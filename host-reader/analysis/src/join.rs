@@ -42,7 +42,7 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let Some(reference) = cores.iter().max_by_key(|core| core.len()).cloned() else {
         return Vec::new();
     };
-    // A core with as many launches as the reference ran all of them, so its order is kept.
+    // If a core has as many launches as the reference, it ran all of them, so their order is kept.
     for core in cores.iter_mut().filter(|core| core.len() < reference.len()) {
         fit_by_time(core, &reference);
     }
@@ -133,7 +133,8 @@ fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
 
 fn is_same_epoch(core: &[CoreLaunch], reference: &[CoreLaunch]) -> bool {
     let (Some(first), Some(last)) = (reference.first(), reference.last()) else { return false };
-    // Tolerance as long as all launches together. Clocks with different epochs differ by far more.
+    // The tolerance is the time from the first start to the last end of the reference launches.
+    // Clocks with different epochs differ by far more.
     let slack = last.bounds.1.saturating_sub(first.bounds.0);
     let from = first.bounds.0.saturating_sub(slack);
     let until = last.bounds.1.saturating_add(slack);

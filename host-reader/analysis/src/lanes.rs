@@ -105,8 +105,8 @@ impl Report {
         Self::from_lanes(readout, figures, &PackedMemory::unlimited())
     }
 
-    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The
-    /// `readout` may be without its lanes.
+    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. `readout`
+    /// need not contain its lanes.
     ///
     /// ```
     /// use analysis::{LaneFigures, Report};

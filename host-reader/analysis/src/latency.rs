@@ -46,7 +46,8 @@ impl Timing {
     }
 }
 
-/// Latencies of one launch: until its first kernel, and until its first data-movement kernel.
+/// Times from the end of the previous op to the first kernel, and to the first data-movement
+/// kernel, of one launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatencyPair {
     kernel: Latency,

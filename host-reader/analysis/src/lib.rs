@@ -90,7 +90,7 @@ pub struct Report {
     pub ops: PackedLaunches,
     /// Zones, sorted by chip, RISC and descending cycles.
     pub zones: Vec<ZoneStatistics>,
-    /// Sum zones, in the same order.
+    /// Sum zones, sorted by chip, RISC and descending cycles.
     pub sums: Vec<SumStatistics>,
     /// Waits, sorted by chip, RISC and descending cycles.
     pub waits: Vec<WaitStatistics>,

@@ -24,7 +24,7 @@ pub struct LossGroup {
     /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. A text such as `among 7..9` is a
     /// range in which only some launches lost records. At most three ranges are listed.
     pub programs: String,
-    /// True if the RISC also lost records because DRAM was full, on every core of the group.
+    /// True if the RISC, on every core of the group, also lost records because DRAM was full.
     pub is_behind_full_dram: bool,
 }
 

@@ -60,7 +60,7 @@ impl PackedLaunches {
         self.chips.iter().filter(move |chip| chip.chip_id == chip_id).flat_map(|chip| chip.iter())
     }
 
-    /// Returns the first error of the temporary file.
+    /// Checks that no access to the temporary file has failed.
     ///
     /// # Errors
     /// Returns an error if launches could not be written or read back.

@@ -62,7 +62,7 @@ impl ChipRuns {
 }
 
 /// Minimum number of runs in a piece, except in the last piece. This many unpacked runs take about
-/// a megabyte, so they are still cached when they are joined.
+/// a megabyte, so they are still in the CPU's cache when they are joined.
 const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
@@ -124,9 +124,9 @@ impl Shape {
     const IS_FAR: u64 = 1;
     const HAS_TRACE: u64 = 1 << 1;
     const HAS_SUB_DEVICE: u64 = 1 << 2;
-    /// The data-movement extent equals the kernel extent.
+    /// Flag of a run whose data-movement extent equals its kernel extent.
     const MOVES_DATA: u64 = 1 << 3;
-    /// The extent of the RISC's own kernel equals the kernel extent.
+    /// Flag of a run whose extent of the RISC's own kernel equals its kernel extent.
     const IS_OWN: u64 = 1 << 4;
 }
 

@@ -1,5 +1,5 @@
-//! Index of the launch of each run of a lane, packed into about two bytes. With these indices,
-//! launches need no list of their runs.
+//! For each run of a lane, the index of the run's launch, packed into about two bytes. With these
+//! indices, launches need no list of their runs.
 
 use super::{
     op::{Launch, LaunchRun},
@@ -15,12 +15,12 @@ use std::{
     sync::Arc,
 };
 
-/// Launches of all chips, and the index of the launch of each run.
+/// Launches of all chips, and for each run the index of its launch.
 #[derive(Debug)]
 pub struct NumberedLaunches {
     /// Launches, sorted by chip and time.
     pub launches: PackedLaunches,
-    /// Index of the launch of each run, by lane.
+    /// For each run of each lane, the index of its launch.
     pub numbers: RunNumbers,
 }
 
@@ -37,7 +37,7 @@ pub struct RunNumbers {
     memory: Arc<PackedMemory>,
 }
 
-/// Packed pairs of a run and the number of its launch, for one lane.
+/// Packed (run, launch number) pairs of one lane.
 #[derive(Debug, Default)]
 struct LaneNumbers {
     kept: Vec<PackedBytes>,

@@ -13,7 +13,7 @@ use wire::{
     },
 };
 
-/// Number of usable and unusable records of waits and signals.
+/// Numbers of usable and of unusable records of waits and signals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SyncCounts {
     /// Records with the sum of a kernel's waits for one object.
@@ -65,7 +65,7 @@ pub enum SyncName {
     Total,
     /// An individual wait of this kind, recorded as data or as a zone.
     Wait(WaitKind),
-    /// The key of a wait that TT-Metal records as a zone.
+    /// The key (buffer, NoC or semaphore) of a wait that TT-Metal records as a zone.
     Key,
     /// A signal.
     Signal(SignalKind),

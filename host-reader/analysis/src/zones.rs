@@ -33,7 +33,7 @@ pub struct ZoneStatistics {
     pub source_line: u32,
     /// Durations of the zones that have a start and an end.
     pub cycles: CycleStatistics,
-    /// Cycles of the complete zones that no inner zone covers.
+    /// Cycles of the complete zones, minus the cycles that their inner zones cover.
     pub self_total_cycles: u64,
     /// Number of zones without an end. All other figures exclude these zones, because their
     /// durations are unknown.

@@ -1,4 +1,5 @@
-//! Figures over missing records are empty, with a reason, and all other figures are present.
+//! Tests that figures are empty, with a reason, if they depend on missing records, and that all
+//! other figures are present.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,4 +1,5 @@
-//! Traces of real chips: our traces of a log equal those that TT-Metal wrote in the same run.
+//! Traces of real chips: the traces computed from a log equal those that TT-Metal wrote in the same
+//! run.
 
 use analysis::noc_events::{
     Noc, NocEventKind, NocTraces, TileMap, TraceOptions, Traffic, read_json,

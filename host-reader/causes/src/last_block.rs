@@ -30,8 +30,8 @@ pub(crate) struct LastBlock {
     /// Cycles from the core's first start to its last end.
     window: f64,
     /// Length of a step at the end of the kernel, divided by the length of a step in the known
-    /// part. It is below 1 if records were lost: once the record buffer is full, the steps contain
-    /// no writing of records.
+    /// part. It is below 1 if records were lost: once the record buffer is full, no step contains
+    /// writing of records.
     late_part: f64,
     /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,

@@ -36,12 +36,12 @@ pub(crate) enum Formula {
     Port1Refused,
     /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
-    /// Sum of all waits of a thread, divided by the cycles of the bank. It exceeds 1 if waits
-    /// overlap.
+    /// Sum of all waits of a thread, divided by the cycles of the counters' bank. It exceeds 1 if
+    /// waits overlap.
     Overlap(u8),
     /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe for source B only, divided by the cycles of the bank.
+    /// Stalls of the math pipe for source B only, divided by the cycles of the counters' bank.
     SrcBStall,
     /// Cycles with math results ready to be packed, divided by the packer's busy cycles, or by all
     /// cycles if the packer was never busy.
@@ -277,7 +277,7 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     divided(most - least, most)
 }
 
-/// Returns the mean share of refused requests at the ports of the unpacker and of ring 0.
+/// Returns the mean share of refused requests at the L1 ports of the unpacker and of NoC ring 0.
 fn contention(reader: &CounterReader) -> Option<f64> {
     let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
     mean(
@@ -287,7 +287,7 @@ fn contention(reader: &CounterReader) -> Option<f64> {
     )
 }
 
-/// Requests at the ports of L1's first bank, counted by the unit that uses the port.
+/// Number of requests at the ports of L1's first bank, grouped by the unit that uses the port.
 struct L1Traffic {
     unpacker: f64,
     port_1: f64,

@@ -15,7 +15,7 @@ pub enum CounterArch {
 }
 
 impl CounterArch {
-    /// Returns the architecture that a name such as `wormhole_b0` contains.
+    /// Returns the architecture whose name is part of a text such as `wormhole_b0`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
@@ -27,7 +27,7 @@ impl CounterArch {
         known.into_iter().find(|(known, _)| name.contains(known)).map(|(_, arch)| arch)
     }
 
-    /// Returns the number of parts of a core that count separately.
+    /// Returns the number of parts of a core, each of which has its own counters.
     ///
     /// # Compatibility
     /// `NUM_NEOS` of `perf_counters/registers.h`.

@@ -7,7 +7,7 @@ use crate::counters::{
 };
 
 reader::labelled! {
-    /// Something that a metric does not measure.
+    /// Quantity or distinction that a metric does not measure.
     ///
     /// # Compatibility
     /// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
@@ -28,7 +28,7 @@ reader::labelled! {
         SecondChannels = "the second pair of channels, which only Blackhole has",
         /// Banks of L1 that another run counts.
         OtherBanks = "other banks of L1, because a run counts one bank",
-        /// A common time span: the formula's counters start one after the other, or count in
+        /// One time span for all counters of a formula: they start one after the other, or count in
         /// different runs.
         OneSpan =
             "one common time span: its counters start one after the other, or in different runs",
@@ -42,7 +42,7 @@ reader::labelled! {
         OtherSelections = "other ports and events of the L1 clients, because a run selects one of 256",
         /// Lane of an L1 client's port: the count of a port's bank covers all lanes.
         WhichLane = "which lane of the port: a bank's count covers all lanes",
-        /// Events that are too few for a carry: one count stands for several events.
+        /// Events too few to increase a count by one: one count stands for several events.
         BelowCarry =
             "fewer events than a carry: one count stands for four events of lanes, or for 64 or \
              128 cycles of pending requests",

@@ -77,7 +77,7 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
     merge
 }
 
-/// Returns the first counter record of each launch and core.
+/// Returns the first counter record of each launch on each core.
 fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     let mut anchors = HashMap::new();
     for (device, device_readout) in readout.devices.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Metrics in the order of their columns.
+//! Metrics computed from hardware counters, in the order of their columns in TT-Metal's ops CSV.
 
 use crate::counters::{
     Limit,
@@ -20,7 +20,7 @@ use crate::counters::{
 };
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// A metric of one core and launch.
+/// Metric of hardware counters, with one value for each core and launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     label: &'static str,
@@ -57,7 +57,7 @@ impl Metric {
         format!("{} {statistic} ({})", self.label, self.unit())
     }
 
-    /// Returns the value on one core, in the unit of the column.
+    /// Returns the value on one core, in the metric's unit.
     pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let value = self.formula.value(reader, is_blackhole)?;
         Some(if self.is_ratio { value } else { value * 100.0 })

@@ -1,4 +1,4 @@
-//! Names of counters by the number in a record.
+//! Names of counters, looked up by the number that a record contains.
 
 use std::borrow::Cow;
 
@@ -272,7 +272,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("AVAILABLE_MATH", "MATH_NOT_SCOREBOARD_STALLED"),
 ];
 
-/// Prefixes of the names of counters that read a constant.
+/// Prefixes of the names of counters whose value is constant.
 ///
 /// # Compatibility
 /// Counters that the header calls "tied off", "constant zero" or "retired", and the XSEARCH
@@ -318,7 +318,7 @@ pub(crate) fn is_counter(name: &str) -> bool {
     NAMES.iter().skip(1).any(|&known| known == name)
 }
 
-/// Returns true if a counter always reads a constant.
+/// Returns true if the value of a counter is constant.
 pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }

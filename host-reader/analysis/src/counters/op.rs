@@ -159,7 +159,7 @@ impl OpCounters {
     }
 
     /// Returns the means over the whole grid. A mean is left out if its counter was not read, or if
-    /// `scale` lacks one of its inputs.
+    /// `scale` lacks an input of the mean.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);

@@ -22,7 +22,7 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_3",
 ];
 /// Outgoing ports of NoC ring 0 that every architecture with L1 counters has. The next three lists
-/// are the same for incoming ports and for ring 1.
+/// contain the incoming ports of ring 0, and the ports of ring 1.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =
@@ -32,7 +32,7 @@ pub(crate) const RING_1_OUTGOING: &[&str] =
 pub(crate) const RING_1_INCOMING: &[&str] =
     &["L1_1_NOC_RING1_INCOMING_0", "L1_1_NOC_RING1_INCOMING_1"];
 pub(crate) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
-/// Port 1: the packer of Wormhole, the second unpacker of Blackhole.
+/// Port 1, which the packer uses on Wormhole, and the second unpacker on Blackhole.
 pub(crate) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
 /// Counters of granted requests at port 1, in the order of [`PORT_1`].
 pub(crate) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];

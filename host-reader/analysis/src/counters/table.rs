@@ -93,7 +93,7 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
         .collect()
 }
 
-/// Totals of one counter over all cores of a launch that read it.
+/// Totals of one counter over those cores of a launch that read the counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterTotal {
     /// Name of the counter.
@@ -109,7 +109,7 @@ pub struct CounterTotal {
     pub cycles: Option<(u64, u64)>,
 }
 
-/// Number of events that one counter counted.
+/// Events that one counter counted, per core and in total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterCounts {
     /// Minimum per core.
@@ -149,7 +149,8 @@ impl CounterTotal {
 }
 
 impl LaunchCounters {
-    /// Returns the totals of each counter over all cores, in the order of first readings.
+    /// Returns the totals of each counter over all cores, in the order in which the counters were
+    /// first read.
     #[must_use]
     pub fn totals(&self) -> Vec<CounterTotal> {
         let mut totals: Vec<CounterTotal> = Vec::new();

@@ -96,7 +96,7 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
 
 /// Derives the line of each translated number, by chip, from TT-Metal's traces of the same run.
 ///
-/// For each of our records, TT-Metal's trace contains an event with the tile that the record's
+/// For each record of an event, TT-Metal's trace contains an event with the tile that the record's
 /// coordinates mean. Translated numbers that no such event uses are missing in the result.
 #[must_use]
 pub fn lines_of_traces(
@@ -134,8 +134,8 @@ fn event_key(chip_id: u32, object: &TraceObject) -> EventKey<'_> {
     (chip_id, object.timestamp, core, &object.proc, kind)
 }
 
-/// Returns the translated number and the line of a target. The tile of the target is only in
-/// TT-Metal's trace.
+/// Returns the translated number and the line of a target. Only `theirs`, the object of TT-Metal's
+/// trace, contains the tile of the target.
 fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
     let number = line_number(arch, ours.unplaced_target?)?;
     let line = if harvests_rows(arch) { theirs.dy } else { theirs.dx };
@@ -157,7 +157,8 @@ pub(super) fn known_lines(
     let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc).map(|lane| lane.core);
     let seen: BTreeSet<u16> =
         tensix.map(|core| if harvests_rows(arch) { core.y } else { core.x }).collect();
-    // A number of cores that no product has may exclude dispatch cores, so it is not used.
+    // If no product has this number of cores, the number may exclude dispatch cores. It is then not
+    // used.
     let cores = chip.max_compute_cores;
     let count = cores.and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());
     let possible = (0..1_u32 << lines.len()).filter_map(|set| {

@@ -119,11 +119,11 @@ pub(super) struct Evidence {
     /// Lane and time of the first event.
     first: Option<(LaneId, u64)>,
     numbering: NumberingEvidence,
-    /// Findings about the events, decoded under each of the two numberings.
+    /// Findings about the events: one for each of the two numberings by which they may be decoded.
     findings: [Findings; 2],
 }
 
-/// Findings about events that are decoded under one numbering.
+/// Findings about events that are decoded by one numbering.
 #[derive(Debug, Default)]
 struct Findings {
     sizes: SizeEvidence,

@@ -126,7 +126,8 @@ pub enum Routing {
         /// True if all chips on the route receive the packet.
         is_multicast: bool,
     },
-    /// On a mesh, without the route: since TT-Metal 0.81.1, devices do not record it.
+    /// Along an unrecorded route on a mesh: since TT-Metal 0.81.1, devices do not record such
+    /// routes.
     Unrecorded,
 }
 

@@ -159,8 +159,8 @@ impl TileMap {
 /// Returns the column or row that a kernel's coordinate means on a Wormhole with `size` columns or
 /// rows.
 ///
-/// The translated number 16 means line 0, and 17 the line `middle`. Numbers from 18 on are indices
-/// into `lines`, the lines of Tensix tiles.
+/// The translated number 16 means line 0, and 17 means the line `middle`. Numbers from 18 on are
+/// indices into `lines`, the lines of Tensix tiles.
 fn wormhole_line(
     noc: Noc,
     number: u16,
@@ -219,7 +219,8 @@ pub(super) fn line_number(arch: Arch, coord: RawCoord) -> Option<u16> {
 
 /// First translated column and row of a Wormhole's Tensix tiles.
 const WORMHOLE_TENSIX: u16 = 18;
-/// Translated row of a Blackhole's Ethernet tiles, and the translated column of channel 0.
+/// Translated row of a Blackhole's Ethernet tiles. The next constant is the translated column of
+/// the tile of Ethernet channel 0.
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
 

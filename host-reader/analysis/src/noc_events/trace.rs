@@ -169,7 +169,8 @@ impl TraceNotes {
         *count = count.saturating_add(1);
     }
 
-    /// Adds the notes of `other`. The first occurrence of a note in `self` is kept.
+    /// Adds the notes of `other`. If both have a note on the same problem, the lane and time of the
+    /// note in `self` are kept.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (what, &(more, lane, time)) in &other.notes {
             let (count, ..) = self.notes.entry(what.clone()).or_insert((0, lane, time));

@@ -141,7 +141,7 @@ impl Traffic {
     }
 
     /// Returns the activities of all cores, summed by program, RISC, network and kind. Each element
-    /// contains the number of summed activities, and the sum with the `core` of the first one.
+    /// has the number of summed activities, and their sum with the `core` of the first activity.
     #[must_use]
     pub fn sums_over_cores(&self) -> Vec<(u64, Activity)> {
         let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();

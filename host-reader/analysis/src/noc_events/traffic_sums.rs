@@ -26,7 +26,7 @@ type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, NocEvent
 struct EventCounts {
     events: u64,
     bytes: u64,
-    /// Number of events with exactly the size of each element of [`SATURATED_BYTES`].
+    /// For each size in [`SATURATED_BYTES`], the number of events with exactly this size.
     saturated: [u64; 2],
     wait_cycles: u64,
 }
@@ -71,7 +71,7 @@ pub(super) struct Sums {
 /// Largest payloads in bytes that the narrow and the wide size field can hold.
 const SATURATED_BYTES: [u64; 2] = [SizeField::Bits8.most_bytes(), SizeField::Bits12.most_bytes()];
 
-/// Returns the maximum size that the events of these traces can hold.
+/// Returns the maximum size in bytes that an event of these traces can record.
 pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
     let [narrow, wide] = SATURATED_BYTES;
     if has_wide_sizes(traces) { wide } else { narrow }

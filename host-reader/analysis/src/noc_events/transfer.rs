@@ -22,7 +22,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Returns the target of an event of kind `kind` that a trace contains as `object`.
+    /// Returns the target of the event `object` of a trace. The event has the kind `kind`.
     fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);

@@ -91,8 +91,8 @@ fn zones_inside(zones: &Zones) -> Vec<u64> {
     inside
 }
 
-/// Closes the open zones at `depth` and deeper, and adds each one and the zones inside it to its
-/// parent's count.
+/// Closes the open zones at `depth` and deeper. Each parent's count increases by 1 for the closed
+/// zone, plus the count of the closed zone.
 fn close(around: &mut Vec<usize>, inside: &mut [u64], depth: usize) {
     while around.len() > depth {
         if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {
