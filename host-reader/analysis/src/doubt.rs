@@ -39,10 +39,10 @@ reader::labelled! {
     }
 }
 
-/// Times of the earliest and the latest record of each run, by lane and index of the run.
+/// Times of the earliest and the latest record of each run. The key is the run's lane and index.
 pub(super) type RunBounds = HashMap<(LaneId, usize), (u64, u64)>;
 
-/// Time windows in which launches of one chip may be missing, by lane.
+/// For each lane of one chip, the time windows in which launches may be missing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'ledger> {
     windows: BTreeMap<LaneId, Vec<&'ledger LossWindow>>,

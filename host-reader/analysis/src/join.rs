@@ -25,7 +25,8 @@ pub(super) struct CoreLaunch {
     pub(super) extents: Extents,
     /// Index of the launch among the launches of its program, from 0.
     pub(super) ordinal: usize,
-    /// True if `ordinal` was determined by time.
+    /// True if `ordinal` was determined by comparing times with other cores, not by counting
+    /// launches.
     pub(super) is_matched_by_time: bool,
     /// Lane and index of each joined run.
     pub(super) runs: Vec<LaunchRun>,

@@ -109,8 +109,8 @@ pub struct Op {
     pub data_movement_op_to_op_latency_cycles: Option<u64>,
     /// Nanoseconds from the end of the previous op's kernel to this op's first data-movement start.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
-    /// Time that RISCs waited for the host to read their records, summed over all RISCs. Only the
-    /// debug dump has such waits. `None` if no wait was recorded or records are missing.
+    /// Time that RISCs waited for the host to read their records, summed over all RISCs. Such waits
+    /// are recorded only in debug-dump mode. `None` if no wait was recorded or records are missing.
     pub stall: Option<OwnTime>,
     /// Cycles of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,

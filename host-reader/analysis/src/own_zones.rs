@@ -5,7 +5,7 @@ use super::ZoneStatistics;
 /// Kind of the profiler's own zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnZone {
-    /// Wait of a RISC until the host has read the RISC's records, in the debug dump.
+    /// Wait of a RISC until the host has read the RISC's records, in debug-dump mode.
     Stall,
     /// Push of the records of several launches to DRAM at once, in accumulate mode.
     SharedPush,

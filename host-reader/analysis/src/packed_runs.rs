@@ -124,9 +124,9 @@ impl Shape {
     const IS_FAR: u64 = 1;
     const HAS_TRACE: u64 = 1 << 1;
     const HAS_SUB_DEVICE: u64 = 1 << 2;
-    /// Flag of a run whose data-movement extent equals its kernel extent.
+    /// Flag of a run whose extents `data_movement` and `kernel` are equal.
     const MOVES_DATA: u64 = 1 << 3;
-    /// Flag of a run whose extent of the RISC's own kernel equals its kernel extent.
+    /// Flag of a run whose extents `own_kernel` and `kernel` are equal.
     const IS_OWN: u64 = 1 << 4;
 }
 
@@ -206,7 +206,7 @@ fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: PreviousRun) {
 /// increased by 1; 0 means no time.
 type NearExtents = [[u64; 3]; 2];
 
-/// Packs the firmware and kernel extents, and returns them with the flags of their shape.
+/// Packs the firmware and kernel extents, and returns them with the [`Shape`] flags.
 ///
 /// Returns `None` in three cases: there is a stall; another extent is neither empty nor equal to
 /// the kernel extent; a number would wrap around.

@@ -16,7 +16,7 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::PacketKind;
 
-/// Number of records in the report by kind. A zone counts once.
+/// Number of records in the report by kind. A zone counts as one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct KeptCounts {
     /// Zones with a recorded start and end.
@@ -75,9 +75,9 @@ pub struct Summary {
     pub lost: Vec<LossRow>,
     /// Number of missing records of all kinds and causes.
     pub lost_record_count: u64,
-    /// Sources that do not record how many records they lost.
+    /// Sources of records that do not count how many records they lost.
     pub uncounted: Vec<&'static str>,
-    /// True if any source is damaged or was never finished.
+    /// True if any source of the records, such as a file, is damaged or was never finished.
     pub is_source_damaged: bool,
     /// Anomalies that lost data or made data doubtful.
     pub anomalies: Vec<KindCount>,
@@ -101,7 +101,7 @@ pub(super) struct LaneCounts {
     cores: BTreeSet<(u32, Noc0Coord)>,
     lanes: u64,
     runs: u64,
-    /// Maximum number of runs of a lane, by chip.
+    /// For each chip, the maximum number of runs of any lane.
     most_runs: BTreeMap<u32, u64>,
     records: u64,
     data: u64,

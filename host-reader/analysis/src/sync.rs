@@ -16,19 +16,20 @@ use wire::{
 /// Numbers of usable and of unusable records of waits and signals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SyncCounts {
-    /// Records with the sum of a kernel's waits for one object.
+    /// Number of records that contain the sum of a kernel's waits for one object.
     pub totals: u64,
-    /// Individual waits, including TT-Metal's wait zones.
+    /// Number of individual waits, including TT-Metal's wait zones.
     pub waits: u64,
-    /// Signals.
+    /// Number of signals.
     pub signals: u64,
-    /// Records of unknown kinds, by number.
+    /// Number of records of each unknown kind. The keys are the numbers of the kinds.
     pub unknown_kinds: BTreeMap<u8, u64>,
-    /// Records with reserved bits set, or of a kind that does not match their name.
+    /// Number of records that have reserved bits set, or a kind that does not match their name.
     pub malformed: u64,
-    /// Records whose second value is missing, because a line of a device log has no space for it.
+    /// Number of records whose second value is missing, because a line of a device log has no space
+    /// for it.
     pub without_cycles: u64,
-    /// TT-Metal's wait zones without a start, an end or the key of the object.
+    /// Number of TT-Metal's wait zones that lack a start, an end or the key of the object.
     pub incomplete_zones: u64,
 }
 

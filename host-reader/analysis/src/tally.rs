@@ -30,7 +30,7 @@ pub(super) type GroupKey = (usize, Risc);
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     zones: ZoneNumbers,
-    /// Durations of each group, by zone number.
+    /// Durations of the zones of each group, indexed by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
     /// Stack of zones: the zones that contain the latest zone, outermost first, and the latest
     /// zone.
@@ -41,7 +41,7 @@ pub(super) struct Tally {
 #[derive(Debug, Default)]
 struct ZoneNumbers {
     zones: Vec<ZoneIndex>,
-    /// Number of each zone, by zone index.
+    /// Number of each zone, indexed by the zone's index.
     numbers: Vec<u32>,
 }
 

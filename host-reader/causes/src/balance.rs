@@ -13,8 +13,8 @@ pub struct CoreTime {
     pub end_cycle: u64,
     /// Number of steps of the core's work.
     ///
-    /// A step is one of the kernel's own zones, on the RISC with most of these zones. For kernels
-    /// without zones, a step is a wait for the object with most waits.
+    /// A step is one of the kernel's own zones on the RISC that recorded the most such zones. For
+    /// kernels without zones, a step is a wait for the object that the core waited for most often.
     pub step_count: u32,
 }
 

@@ -5,7 +5,8 @@ use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
 use recording::problem::counted;
 use std::collections::BTreeMap;
 
-/// Barriers of the core that spends most time at barriers, summed over all launches of a program.
+/// Barriers of the core that spends the most time at barriers, summed over all launches of a
+/// program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BarrierUse {
     /// Core on the NoC-0 grid, as column and row.
@@ -19,13 +20,14 @@ pub(crate) struct BarrierUse {
     pub(crate) byte_count: u64,
 }
 
-/// Waits at barriers, and transfers, of one core.
+/// Barrier waits and transfers of one core.
 #[derive(Default)]
 struct CoreBarriers<'a> {
     waits: Vec<(u64, u64)>,
     transfer_count: u64,
     byte_count: u64,
-    /// Open barrier of each RISC: the event that ends it, and its start.
+    /// Barrier in progress on each RISC: the kind of the event that ends the barrier, and the
+    /// barrier's start.
     open: BTreeMap<&'a str, (NocEventKind, u64)>,
 }
 

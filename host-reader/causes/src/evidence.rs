@@ -212,7 +212,7 @@ pub(crate) struct Evidence {
     dispatch_bounds: Bounds,
 }
 
-/// Times of the first and last record, by chip.
+/// For each chip, the times of the first and last record.
 type Bounds = BTreeMap<u32, (u64, u64)>;
 
 fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
@@ -390,7 +390,7 @@ impl LaneScan<'_, '_> {
 }
 
 /// Returns the cycle up to which all waits of a run with lost data are known. This cycle is the
-/// start of the kernel if no record of a wait is left.
+/// start of the kernel if the records of all its waits were lost.
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),

@@ -29,9 +29,9 @@ pub(crate) struct LastBlock {
     blocks: f64,
     /// Cycles from the core's first start to its last end.
     window: f64,
-    /// Length of a step at the end of the kernel, divided by the length of a step in the known
-    /// part. It is below 1 if records were lost: once the record buffer is full, no step contains
-    /// writing of records.
+    /// Length of a step at the end of the kernel, divided by the length of a step in the part of
+    /// the kernel whose waits are known. It is below 1 if records were lost: once the record buffer
+    /// is full, no step contains writing of records.
     late_part: f64,
     /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,
@@ -69,15 +69,15 @@ impl LastBlock {
         (cycles_of_block * self.blocks / self.window * 100.0).clamp(0.0, 100.0)
     }
 
-    /// Returns the share of the core's time in which the math works, in percent.
+    /// Returns the percentage of the core's time in which the math works.
     pub(crate) fn math_percent(&self) -> f64 {
         let held_up = 2.0 * self.step() - self.to_packer;
         let work = self.to_math.min(held_up);
         if work >= self.step() { 100.0 } else { self.window_percent(work.max(0.0)) }
     }
 
-    /// Returns the share of the core's time between the filling and the draining of the pipeline,
-    /// in percent. The first block fills the pipeline, and the last block drains it.
+    /// Returns the percentage of the core's time between the filling and the draining of the
+    /// pipeline. The first block fills the pipeline, and the last block drains it.
     pub(crate) fn steady_percent(&self) -> f64 {
         self.window_percent(self.window / (self.blocks + 1.5))
     }
@@ -89,7 +89,7 @@ pub(crate) fn kernel_window(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
-/// Scales a sum over the known part of a RISC's kernel up to the whole kernel.
+/// Scales a sum over the part of a RISC's kernel whose waits are known up to the whole kernel.
 pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
@@ -99,9 +99,10 @@ pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
 
 /// Estimates the number of blocks that a core's unpacker processed in its whole kernel.
 ///
-/// With recorded signals, the number follows from the rate of pops in the known part. Otherwise it
-/// is the number of waits for the buffer that was waited for most often. Waits that do not block
-/// are not recorded, so a NoC barrier with up to half as many waits more is used instead.
+/// With recorded signals, the number follows from the rate of pops in the part of the kernel whose
+/// signals are known. Otherwise it is the number of waits for the buffer that was waited for most
+/// often. Waits that do not block are not recorded, so a NoC barrier with up to half as many waits
+/// more is used instead.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {

@@ -98,7 +98,7 @@ impl LaunchRows {
         Self { untold, described_by: Some(described_by), ..joined }
     }
 
-    /// Returns no rows, with the reason why there are none.
+    /// Returns an empty list of rows, with the reason why no ops CSV describes the launches.
     fn without_file(reason: String) -> Self {
         let record_with = "an ops CSV that was made from the device log next to it";
         let untold = Some(Untold { question: WHAT_OPS_ARE, reason, record_with });
@@ -156,7 +156,7 @@ fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
 struct Join {
     /// Launches by chip and firmware start cycle. No two runs of a chip have the same start cycle.
     starts: BTreeMap<(u32, u64), usize>,
-    /// Launches with an unknown firmware start, by program, in time order.
+    /// For each program, its launches with an unknown firmware start, in time order.
     others: BTreeMap<(u32, u32), VecDeque<usize>>,
 }
 

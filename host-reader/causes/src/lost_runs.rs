@@ -7,7 +7,7 @@ use reader::{
 use std::{collections::HashMap, ops::Range};
 use wire::RunHostId;
 
-/// Losses by lane, grouped by what is known about the affected launches.
+/// Losses of each lane, grouped by how the affected launches are known.
 #[derive(Debug, Default)]
 pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 

@@ -44,7 +44,7 @@ pub(crate) fn mover_use(
         .then(|| MoverUse { used, records_percent: cycle_percent(records.min(kernel), window) })
 }
 
-/// Returns the percentage of its time that the pace-setting stage spent writing records; 0 if
+/// Returns the percentage of the pace-setting stage's time that was spent writing records; 0 if
 /// neither reader nor writer sets the pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();

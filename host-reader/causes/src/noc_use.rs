@@ -25,7 +25,7 @@ pub(crate) struct NocUse {
     /// True if more bytes may have passed than are known. The reasons are multicasts, transfers to
     /// unknown tiles, sizes above the maximum that an event can hold, and lost records.
     pub(crate) is_lower_bound: bool,
-    /// Barriers of the core that spends most time at barriers; `None` if no barrier is known.
+    /// Barriers of the core that spends the most time at barriers; `None` if no barrier is known.
     pub(crate) barriers: Option<BarrierUse>,
 }
 

@@ -140,7 +140,8 @@ impl<'a> OpView<'a> {
     /// # Compatibility
     /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
     /// then x and y of 6 bits each. A multicast address has x and y of the rectangle's end,
-    /// followed by x and y of its start. On NoC 1, the end is the lower corner.
+    /// followed by x and y of its start. On NoC 1, the rectangle's end is the corner with the lower
+    /// coordinates.
     pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Vec<Noc0Coord>, u64)> {
         let tiles = self.tiles?;
         let (noc, local) = (noc_of(noc), address & 0xF_FFFF_FFFF);

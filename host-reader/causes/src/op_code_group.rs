@@ -41,7 +41,8 @@ pub struct OpCodeGroup {
     pub percent: f64,
     /// True if the ops only rearrange or convert tensors.
     pub is_layout: bool,
-    /// Sum of the minimum times that the ops' shapes require; `None` if this is unknown for any op.
+    /// Sum of the minimum times that the ops' shapes require; `None` if the minimum time of any op
+    /// is unknown.
     pub limit_ns: Option<f64>,
     /// Percentage of the peak FLOPs of the cores in use; `None` if any of the ops has no FLOPs
     /// model.
@@ -62,7 +63,7 @@ pub struct OpCodeGroup {
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
-    /// Reasons, found in the rows, why the ops are slower than their limit.
+    /// Reasons, found in the rows, why the ops are slower than their shapes allow.
     pub reasons: Vec<Reason>,
 }
 

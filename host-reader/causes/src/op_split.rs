@@ -149,8 +149,8 @@ pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
     counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }
 
-/// Returns the cycles that probes take in the op: the measured cost of its zones plus the
-/// profiler's own zones, on the lane where this sum is largest.
+/// Returns the cycles that probes take in the op: the measured cost of the op's zones plus the time
+/// of the profiler's own zones, on the lane where this sum is largest.
 fn profiler_cycles(view: &OpView<'_>) -> f64 {
     let runs = view.runs.iter().map(|run| {
         let cost = view.costs.cost(run.lane.chip_id, run.lane.risc);

@@ -110,8 +110,7 @@ impl Pace {
         !is_open && turns >= TURNS.value && is_most
     }
 
-    /// Returns the share of the time in which every stage waits for another one, in percent; 0 if
-    /// unknown.
+    /// Returns the percentage of the time in which every stage waits for another one; 0 if unknown.
     ///
     /// The time in which the pipeline fills and drains does not count.
     #[must_use]

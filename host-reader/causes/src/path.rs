@@ -94,8 +94,8 @@ impl CriticalPath {
         self
     }
 
-    /// Returns the share of the path in waits for which the RISC that ended the wait cannot be
-    /// determined, in percent.
+    /// Returns the percentage of the path that consists of waits whose ending RISC cannot be
+    /// determined.
     #[must_use]
     pub fn unknown_percent(&self) -> f64 {
         let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
@@ -164,7 +164,8 @@ fn walked(view: &OpView<'_>, signals: &Signals<'_>, is_math_pacer: bool) -> Opti
             Some((run.lane, Track { start, end, waits, used }))
         })
         .collect();
-    // If a RISC is blocked at the end of the known part, it did not determine that end.
+    // If a RISC is blocked at the end of the part whose waits are known, it did not determine that
+    // end.
     let is_blocked = |track: &Track<'_>| track.waits.last().is_some_and(|wait| wait.is_open);
     let (&last, _) = tracks.iter().max_by_key(|(_, track)| (track.end, !is_blocked(track)))?;
     let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0, block: None };
@@ -267,7 +268,8 @@ impl Walk<'_> {
     /// marks the wait as used.
     ///
     /// The unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
-    /// three count as one lane, and the packer's work leads back to the unpacker's wait.
+    /// three count as one lane, and from the packer's work the path continues at the unpacker's
+    /// wait.
     fn take_wait(&mut self, lane: LaneId, by: u64) -> Option<(LaneId, Wait)> {
         const TRISCS: [Risc; 3] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
         let own = [lane.risc];

@@ -65,7 +65,7 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
         1 => format!("it runs on {cores} of {available} cores"),
         _ => format!("few cores{count}, the longest on {cores} of {available}"),
     };
-    // ttnn.matmul has parameters for the number of its cores.
+    // ttnn.matmul has parameters that set the number of cores.
     let advice = if longest.raw_op_code.starts_with("Matmul") {
         "use more cores (core_grid, or a program_config with a larger compute_with_storage_grid_size)"
     } else {

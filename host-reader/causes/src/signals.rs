@@ -184,7 +184,7 @@ impl<'a> Signals<'a> {
         }
         // Without recorded signals, the wait was ended by the only lane that must signal the
         // object. If there is no such lane, it was ended by the RISC at the other end of the
-        // buffer. The time is the end of the wait.
+        // buffer. The returned time is the end of the wait.
         let by = match self.by_waits.get(&(lane.core, object)) {
             Some(lanes) => *only(lanes.iter())?,
             None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },

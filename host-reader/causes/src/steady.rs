@@ -29,14 +29,14 @@ pub struct SteadyPart {
     pub first_row: Option<u64>,
     /// Last row of the part in the ops CSV.
     pub last_row: Option<u64>,
-    /// First launch of the part on the chip with the most time, counted from 1 in time order;
-    /// `None` for rows.
+    /// First launch of the part on the chip with the longest total time, counted from 1 in time
+    /// order; `None` for rows.
     pub first_launch: Option<u64>,
     /// Last launch of the part on that chip.
     pub last_launch: Option<u64>,
     /// Number of device ops in the part.
     pub op_count: u64,
-    /// Time of kernels and gaps on the chip with the most time in nanoseconds.
+    /// Time of kernels and gaps, in nanoseconds, on the chip on which this time is longest.
     pub total_ns: f64,
 }
 
@@ -55,8 +55,7 @@ pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// Total time of the chip with the most time, and the percentage of this time in which the chip
-/// waits for the host.
+/// Total time of one chip, and the percentage of this time in which the chip waits for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HostWait {
     /// Chip; `None` if there is only one.
@@ -66,7 +65,7 @@ pub(crate) struct HostWait {
 }
 
 impl HostWait {
-    /// Returns the figures of the chip with the most time.
+    /// Returns the figures of the chip with the longest total time.
     pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
         longest.map_or_else(Self::default, |device| Self {

@@ -57,7 +57,7 @@ impl SteadyLaunches {
     }
 
     /// Returns the steady part, with the sentence that compares it with the whole recording. `all`
-    /// and `own` are the times of the chips in the recording and in the part.
+    /// has the times of the chips in the whole recording, `own` those in the part.
     pub(crate) fn part(
         &self,
         launches: &[Explained<'_>],
@@ -127,7 +127,7 @@ fn forms_of<'a>(
 /// The host's signposts, and the chips' clocks, which convert cycles to the time of the signposts.
 #[derive(Default)]
 struct Signposts<'a> {
-    /// Signposts by time.
+    /// Signposts, sorted by time.
     marks: BTreeSet<(u64, &'a str)>,
     clocks: BTreeMap<u32, recording::DeviceClock<'a>>,
 }

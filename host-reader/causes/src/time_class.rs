@@ -116,7 +116,8 @@ impl TimeSplit {
         self.shares.iter().find(|share| share.class == class).map_or(0.0, |share| share.percent)
     }
 
-    /// Returns the share of a class in percent; `None` for waits if no waits were recorded.
+    /// Returns the share of a class in percent; `None` for [`TimeClass::Wait`] if no waits were
+    /// recorded.
     #[must_use]
     pub fn known_percent(&self, class: TimeClass) -> Option<f64> {
         let percent = self.percent(class);

@@ -5,8 +5,8 @@ use crate::{
     timeline::DeviceTime,
 };
 
-/// Maximum number of chips that get a line each. With more chips, only the chip with the most time
-/// gets a line.
+/// Maximum number of chips that get a line each. With more chips, only the chip with the longest
+/// total time gets a line.
 const NAMED_CHIPS: usize = 4;
 
 /// Classes of time in which kernels ran.

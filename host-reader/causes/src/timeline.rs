@@ -136,8 +136,9 @@ fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     slots.get(..count).unwrap_or(slots)
 }
 
-/// Adds the time between two launches: the cost of a launch as dispatch, the rest as late host.
-/// Within one replay of a trace, all of this time is dispatch, because the host sends nothing.
+/// Adds the time between two launches: the cost of a launch counts as dispatch, the rest as
+/// [`TimeClass::HostLate`]. Within one replay of a trace, all of this time is dispatch, because the
+/// host sends nothing.
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),

@@ -49,8 +49,8 @@ fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
         tiles.iter().map(|at| (at.windows.length(), at.windows.period())).collect();
     let &(length, period) = windows.first().filter(|_| windows.len() == 1)?;
     let (length, period) = (u64::from(length), u64::from(period));
-    // For each tile, the delay of its opening after the first tile's opening. If a tile opens
-    // earlier, the delay wraps around the period.
+    // For each tile, the cycles from the opening of the first tile's window to the opening of this
+    // tile's window. If this tile's window opens earlier, the difference wraps around the period.
     let reference = tiles.first()?.opens.checked_rem(period)?;
     let (mut latest, mut earliest) = (0_u64, 0_u64);
     for at in tiles {

@@ -202,8 +202,8 @@ fn traces_next_to_a_log_give_the_use_of_the_noc() {
     assert!(!explain(folder.path()).groups[0].is_noc_lower_bound);
 }
 
-/// A trace of fewer launches than the log gives a lower bound. A trace of more launches gives no
-/// use.
+/// A trace of fewer launches than the log gives a lower bound. With a trace of more launches, the
+/// use is unknown.
 #[test]
 fn traces_of_fewer_launches_are_lower_bounds_and_of_more_launches_no_use() {
     let (ops, folder) = (model(), folder(&model(), Some(&model())));

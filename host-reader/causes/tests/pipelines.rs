@@ -162,7 +162,8 @@ fn time_of_a_core_with_waits_adds_up() {
     }
 }
 
-/// Checks that each joined wait of the path was ended by the same RISC as in the model.
+/// Checks, for each wait on the path whose ending RISC was found, that this RISC also ended the
+/// wait in the model.
 fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
     let path = explanation.ops[0].critical_path.as_ref().unwrap();
     let truth: HashMap<_, _> =
@@ -177,7 +178,7 @@ fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
         if !is_handoff && (stage(found) == stage(waiter) || pair[0].kind == StepKind::Handoff) {
             continue;
         }
-        // A release by an engine has no time of its own: the path continues at the wait's end.
+        // A signal that an engine sends has no recorded time: the path continues at the wait's end.
         let end = if is_handoff { pair[1].end_cycle } else { pair[1].start_cycle };
         let own = [waiter];
         let riscs = if is_handoff || stage(waiter).is_some() {
@@ -417,7 +418,8 @@ fn lost_waits_leave_the_answer_and_its_gain() {
     }
 }
 
-/// If losses name several launches, the waits, paths and findings of the other launches are kept.
+/// If a loss may affect several launches, the waits, paths and findings of all other launches are
+/// kept.
 #[test]
 fn launches_before_and_after_a_loss_keep_their_waits() {
     let work = Work { reader: 1620, writer: 700, blocks: 20, ..Work::EVEN };
@@ -578,7 +580,8 @@ fn what_cannot_be_decided_about_a_semaphore_is_unknown() {
     assert!(waited_for(&own).iter().all(|(by, _)| by.is_none()));
 }
 
-/// Adds launches of one program on several chips, with the cycles of each chip.
+/// Adds launches of one program on several chips. Each element of `cycles` has the cycles that one
+/// launch takes on each chip.
 fn on_chips(recorder: &mut Recorder, cycles: &[[u64; 4]]) {
     for (launch, chips) in (0_u64..).zip(cycles) {
         for (chip_id, &cycles) in (0..).zip(chips) {

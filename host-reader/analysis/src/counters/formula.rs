@@ -1,6 +1,6 @@
 //! Formulas that compute metrics from the counters of one core.
 //!
-//! A metric whose counters were not read has no value, which differs from 0.
+//! A metric whose counters were not read has no value; it is not 0.
 
 use crate::counters::{
     ports::{
@@ -233,10 +233,11 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
     Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
 }
 
-/// Returns the share of one reason in all stalls; `None` unless at least two reasons are known.
+/// Returns the stalls for one reason, divided by the stalls for all reasons; `None` unless at least
+/// two reasons are known.
 ///
 /// The counter `DVALID_STALL_MATH` covers stalls for source A and source B. It is replaced by the
-/// stalls for source B only, which are its difference from the counter for source A.
+/// stalls for source B only: its value minus the value of the counter for source A.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));

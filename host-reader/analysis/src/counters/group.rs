@@ -76,7 +76,7 @@ pub struct UnknownGroup {
 const GROUPS_PER_PASS: usize = 5;
 
 impl CounterGroup {
-    /// Returns all groups of an architecture, in the order of their bits.
+    /// Returns all groups of an architecture, sorted by their [bits](Self::bit).
     ///
     /// ```
     /// use analysis::counters::{CounterArch, CounterGroup};

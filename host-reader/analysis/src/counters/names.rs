@@ -5,7 +5,8 @@ use std::borrow::Cow;
 /// Names of counters, indexed by number.
 ///
 /// # Compatibility
-/// `enum PerfCounterType` of `perf_counters/types.h`, release 0.81.1. Numbers are only ever added.
+/// `enum PerfCounterType` of `perf_counters/types.h`, release 0.81.1. Later releases add numbers,
+/// but do not change existing ones.
 const NAMES: [&str; 228] = [
     "UNDEF",
     "FPU_COUNTER",
@@ -323,7 +324,8 @@ pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Returns the counter names of all existing selections of Quasar's L1 clients, in order.
+/// Returns, in order, the counter names of all valid selections (a port and an event) of Quasar's
+/// L1 clients.
 pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
     (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
 }

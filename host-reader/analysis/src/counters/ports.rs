@@ -32,7 +32,7 @@ pub(crate) const RING_1_OUTGOING: &[&str] =
 pub(crate) const RING_1_INCOMING: &[&str] =
     &["L1_1_NOC_RING1_INCOMING_0", "L1_1_NOC_RING1_INCOMING_1"];
 pub(crate) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
-/// Port 1, which the packer uses on Wormhole, and the second unpacker on Blackhole.
+/// Port 1. On Wormhole, the packer uses it; on Blackhole, the second unpacker uses it.
 pub(crate) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
 /// Counters of granted requests at port 1, in the order of [`PORT_1`].
 pub(crate) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];

@@ -30,8 +30,8 @@ pub struct CounterSample {
     pub sample: Sample,
 }
 
-/// Number of data records whose id marks a reading of a counter, but which are not valid readings,
-/// by reason.
+/// For each reason, the number of data records that have the id of a counter reading but are not
+/// valid readings.
 pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 
 /// Counters of one launch.
@@ -43,7 +43,7 @@ pub struct LaunchCounters {
     pub samples: Vec<CounterSample>,
     /// The readings in `samples`, prepared for computing metrics.
     pub counters: OpCounters,
-    /// Number of data records that are not valid readings, by reason.
+    /// For each reason, the number of data records that are not valid readings.
     pub problems: ProblemCounts,
 }
 

@@ -38,7 +38,8 @@ pub(crate) enum Joined {
 }
 
 impl Joined {
-    /// Returns the lane and time of the event, or of the packet's local write.
+    /// Returns the lane and time of the event, or of the write with which the kernel sent the
+    /// packet.
     pub(crate) const fn place(&self) -> (LaneId, u64) {
         let event = match self {
             Self::Plain(event) => event,

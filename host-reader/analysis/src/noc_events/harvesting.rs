@@ -94,7 +94,8 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
     Arch::from_name(arch).map(harvestable).ok_or(HarvestingError::Arch)
 }
 
-/// Derives the line of each translated number, by chip, from TT-Metal's traces of the same run.
+/// Derives, for each chip, the line of each translated number from TT-Metal's traces of the same
+/// run.
 ///
 /// For each record of an event, TT-Metal's trace contains an event with the tile that the record's
 /// coordinates mean. Translated numbers that no such event uses are missing in the result.

@@ -14,10 +14,10 @@ use wire::{PacketKind, Risc, RunHostId};
 /// Trace replay, if the program was replayed, and the start time of the first kernel.
 type Start = (Option<TraceReplay>, u64);
 
-/// Start of the first kernel of each program, by lane.
+/// For each lane, the start of the first kernel of each program.
 ///
 /// TT-Metal shifts and scales the times of its NoC traces to the clock of one chip, and older
-/// releases count from the first event. The times of a log are those of the tile's own clock.
+/// releases count times from the first event. The times of a log are those of the tile's own clock.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStarts {
     starts: BTreeMap<(LaneId, RunHostId), Vec<Start>>,
@@ -53,7 +53,7 @@ impl KernelStarts {
     }
 
     /// Shifts the times of a trace to the clocks of its lanes, so that each lane's first kernel
-    /// starts as recorded. Returns the number of removed events.
+    /// starts at its recorded time. Returns the number of removed events.
     ///
     /// A lane without a recorded kernel start gets the shift of another lane of the trace. If no
     /// lane has one, all events are removed.

@@ -1,4 +1,4 @@
-//! Locks of memory by kernels.
+//! Locks that kernels hold on memory.
 
 use crate::noc_events::trace::TraceNotes;
 use reader::{

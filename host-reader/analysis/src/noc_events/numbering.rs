@@ -55,7 +55,7 @@ impl Numbering {
 /// route in only one of the numberings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberingEvidence {
-    /// Number of routes that directly follow their packet, by numbering.
+    /// For each numbering, the number of routes that directly follow their packet.
     explained: [u64; 2],
     /// First and last number of the sequence.
     ends: Option<(u8, u8)>,

@@ -108,15 +108,15 @@ pub struct LinkLoad {
 /// Traffic of one or more programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Events by program, core, RISC, network and kind.
+    /// Events, summed by program, core, RISC, network and kind.
     pub activities: Vec<Activity>,
-    /// Transfers by network and pair of tiles.
+    /// Transfers, summed by network and pair of tiles.
     pub pairs: Vec<Pair>,
-    /// Bytes by link.
+    /// Bytes transferred over each link.
     pub links: Vec<LinkLoad>,
     /// Number of multicasts. They are not in `pairs` or `links`.
     pub multicast_count: u64,
-    /// Transfers with an unknown tile, by network, core and target.
+    /// Transfers with an unknown tile, summed by network, core and target.
     pub unplaced_pairs: Vec<UnplacedPair>,
     /// Number of transfers with an unknown tile. They are not in `pairs` or `links`.
     pub unplaced_count: u64,

@@ -83,7 +83,7 @@ fn is_uneven(balance: &Balance) -> bool {
         && (balance.ratio / more - 1.0).abs() * 100.0 <= WORK_FIT.value
 }
 
-/// Returns the time by which the core that ended last exceeds the mean of the cores.
+/// Returns, in nanoseconds, how much longer the core that ended last ran than the cores on average.
 fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
     super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
 }

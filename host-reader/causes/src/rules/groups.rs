@@ -274,8 +274,8 @@ struct Trip<'a> {
 
 fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     let mut trips = Vec::new();
-    // For each chip, the last op, which the next op may undo, with a flag that is true if a host op
-    // has run since.
+    // For each chip, the last op, which the next op may undo. The flag is true if a host op has run
+    // since the last op.
     let mut last: BTreeMap<Option<u64>, (&OpReport, bool)> = BTreeMap::new();
     for row in rows {
         match row.kind {

@@ -53,7 +53,7 @@ impl Waiting {
         self.gaps_ns().filter(|gap| *gap > LONG_GAP.value * 1e6).collect()
     }
 
-    /// Returns the part of the gaps' time that is in long gaps, in percent.
+    /// Returns the percentage of the total time of all gaps that is in long gaps.
     fn long_percent(&self) -> f64 {
         percent(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
     }

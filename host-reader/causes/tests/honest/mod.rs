@@ -69,7 +69,8 @@ fn assert_within_group(explanation: &Explanation, finding: &Finding, what: &str)
     assert!(gain <= group.duration_ns + 1.0, "{what}: {gain} of {group:?}");
 }
 
-/// Asserts that the gain is at most the time in the cause's classes, on the chip with most of it.
+/// Asserts that the gain is at most the time in the cause's classes, on the chip where this time is
+/// longest.
 fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str) {
     use TimeClass::{
         Collective, Compute, DataMovement, Dispatch, HostLate, Profiler, Unknown, Wait,
@@ -90,7 +91,7 @@ fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str)
     };
     let most: f64 = explanation.devices.iter().map(of_chip).fold(0.0, f64::max);
     let gain = finding.gain_at_most_ns.unwrap_or(0.0);
-    // Only launches in parallel have more kernel time than total time, and these run one after the
-    // other.
+    // Only parallel launches can have more kernel time than total time, and the launches of these
+    // recordings run one after the other.
     assert!(gain <= most + 1.0, "{what}: {gain} of {most} ns: {finding:?}");
 }

@@ -63,7 +63,8 @@ impl Work {
         output_blocks: 2,
     };
 
-    /// Draws the work of stages, with short unpack and pack, and blocks that differ by a fifth.
+    /// Draws the work of each stage. Unpacking and packing are short, and single blocks deviate by
+    /// up to a fifth.
     pub(crate) fn drawn(numbers: &mut Numbers, blocks: usize) -> Self {
         let mut cycles = || 400 + numbers.below(1600);
         Self {
@@ -329,7 +330,7 @@ impl Recorder {
                     (time, PacketKind::TimestampedData, name, vec![key])
                 }));
             }
-            // The kernel's end stays after everything else in its last cycle.
+            // Among the records of its cycle, the kernel's end comes last.
             let (ends, rest): (Vec<_>, Vec<_>) = records
                 .into_iter()
                 .partition(|record| record.1 == PacketKind::ZoneEnd && record.2 == kernel);

@@ -109,8 +109,8 @@ impl NocChip {
         Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
     }
 
-    /// Sets the number of DRAM controllers from the name of the board. A Blackhole has 7 on a P100,
-    /// and 8 on other boards. An unknown name changes nothing.
+    /// Sets the number of DRAM controllers from the name of the board. A Blackhole has 7
+    /// controllers on a P100, and 8 on other boards. An unknown name changes nothing.
     #[must_use]
     pub fn with_board(mut self, cluster_type: &str) -> Self {
         if self.dram_controller_count.is_none() {

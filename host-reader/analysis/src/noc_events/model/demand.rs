@@ -1,7 +1,7 @@
 //! Demand for links and tiles in one step, and the rate that remains for each transfer.
 //!
 //! The sums use single precision and the same order as tt-npe. A difference of one byte at the end
-//! of a step would change when a transfer ends, and so when later transfers begin.
+//! of a step would change the end of a transfer, and therefore the starts of later transfers.
 
 #![expect(
     clippy::arithmetic_side_effects,

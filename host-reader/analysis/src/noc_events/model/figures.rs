@@ -20,7 +20,7 @@ pub struct NocFigures {
     pub multicast_link_percent: Option<f64>,
     /// Use of DRAM: bytes read and written during the kernels.
     pub dram_percent: Option<f64>,
-    /// Use of each DRAM controller with traffic, by number.
+    /// Use of each DRAM controller that has traffic. The keys are the numbers of the controllers.
     pub dram_controller_percent: Option<BTreeMap<u16, f64>>,
     /// Use of each Ethernet core that receives writes: bytes received during the kernels.
     pub ethernet_percent: Option<BTreeMap<Noc0Coord, f64>>,
