@@ -11,8 +11,8 @@ use wire::{PacketKind, Risc};
 ///
 /// # Compatibility
 /// TT-Metal's analyses use the first marker that matches the start, and the last marker that
-/// matches the end. Markers are not paired, so a lost marker between the two does not change the
-/// result.
+/// matches the end. Markers are not paired, so a lost marker between the first and the last one
+/// does not change the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,

@@ -177,8 +177,8 @@ impl Ends {
 /// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.
 /// The latency is 0 for the first op. It is empty if an op starts before the previous op ends, or
 /// has no duration. If ops overlap, the latency begins at the last end of all earlier ops; TT-Metal
-/// uses the end of the op with the previous start. TT-Metal scales the cycles by the op's own
-/// rounded nanoseconds per cycle, which causes an error; here latencies are exact.
+/// uses the end of the op that started immediately before. TT-Metal scales the cycles by the op's
+/// own rounded nanoseconds per cycle, which causes an error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
     before: (&MissingLaunches<'_>, bool),

@@ -73,7 +73,7 @@ pub struct Summary {
     pub kept: KeptCounts,
     /// Missing records by cause; empty if no records are known to be missing.
     pub lost: Vec<LossRow>,
-    /// Number of missing records of all kinds and causes.
+    /// Total number of missing records, over all kinds and causes.
     pub lost_record_count: u64,
     /// Sources of records that do not count how many records they lost.
     pub uncounted: Vec<&'static str>,
@@ -89,7 +89,7 @@ pub struct Summary {
     pub repair_count: u64,
     /// Number of runs that cores have finished but not yet pushed.
     pub pending_run_count: u64,
-    /// Number of launches without a kernel, which the firmware discarded.
+    /// Number of launches that had no kernel and that the firmware discarded.
     pub discarded_launch_count: u64,
     /// Number of words read from the device; 0 for logs.
     pub words_read: u64,

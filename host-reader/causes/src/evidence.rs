@@ -374,8 +374,8 @@ impl LaneScan<'_, '_> {
             open.push((zone, time));
             return;
         }
-        // An end closes the innermost open zone with its name. Zones nested in it are part of its
-        // time.
+        // An end closes the innermost open zone of the same name. The time of nested zones is part
+        // of that zone's time.
         let Some(at) = open.iter().rposition(|&(of, _)| of == zone) else { return };
         let (_, start) = open.swap_remove(at);
         if open.is_empty() {

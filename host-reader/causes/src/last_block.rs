@@ -89,7 +89,8 @@ pub(crate) fn kernel_window(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
-/// Scales a sum over the part of a RISC's kernel whose waits are known up to the whole kernel.
+/// Scales `cycles`, a sum over the part of a RISC's kernel in which waits are known, to the whole
+/// kernel.
 pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));

@@ -116,7 +116,7 @@ pub(crate) fn critical_path(
     if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
 }
 
-/// Divisor n: the path is walked but not counted in the last 1/n of each window.
+/// Divisor n: in the last 1/n of each window, the path is traced but its steps are not counted.
 ///
 /// It is unknown which RISC determines the end of a window. Some blocks before that end, the paths
 /// from all RISCs coincide.

@@ -155,8 +155,7 @@ fn half_of(name: &str) -> Option<(String, bool)> {
     opens.or_else(|| CLOSING.into_iter().find_map(|end| Some((stem(end)?, false))))
 }
 
-/// Launches of one chip, sorted by their start, which is converted to nanoseconds of the host's
-/// clock.
+/// Launches of one chip, sorted by start. The starts are in nanoseconds of the host's clock.
 struct Chip<'a> {
     chip_id: u32,
     aiclk_mhz: u32,

@@ -135,8 +135,8 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
 }
 
-/// Finds an op of the group that is much closer to its limit than the longest op, and lists the
-/// differences between the two ops.
+/// Finds an op of the group that is much closer to the minimum time of its shape than the longest
+/// op, and lists the differences between the two ops.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let speed = |row: &TimedRow<'_>| Some(percent(limit_ns(*row)?, row.1));
     let longest = rows.first()?;

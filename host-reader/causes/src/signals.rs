@@ -6,8 +6,8 @@
 //! after the arrival. So the candidates are the signals that, without other traffic, arrived within
 //! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before the wait's end. This bound is widened by
 //! the possible difference between the clocks of the two tiles. If all candidates come from one
-//! RISC, that RISC ended the wait. If there are none, or they come from several RISCs, the RISC
-//! cannot be decided.
+//! RISC, that RISC ended the wait. If there are no candidates, or if they come from several RISCs,
+//! it is unknown which RISC ended the wait.
 
 use crate::{op::OpView, roles::Roles, threshold::SIGNAL_DELAY};
 use analysis::{SignalAt, Wait};
@@ -244,7 +244,7 @@ impl Targets<'_> {
 /// Returns the time at which a lane ended a wait.
 ///
 /// A TRISC's signal is recorded when the RISC passes it to the engine. The engine sends the signal
-/// later, so the time is the wait's end.
+/// later, so the end of the wait is returned instead of the signal's time.
 fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     match by.risc {
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {

@@ -28,9 +28,10 @@ pub struct StageUse {
     pub at_least_percent: f64,
     /// Upper bound of the use, in percent of the time.
     pub at_most_percent: f64,
-    /// Percentage of the stage's kernel time that it spends at NoC barriers.
+    /// Percentage of the stage's kernel time in which it waits at NoC barriers.
     pub barrier_percent: f64,
-    /// Percentage of the stage's kernel time that it waits at semaphores that other cores signal.
+    /// Percentage of the stage's kernel time in which it waits at semaphores that other cores
+    /// signal.
     pub other_cores_percent: f64,
     /// Share of the time in which the stage waits for another stage, without its first wait. In
     /// this time, the stage's work does not overlap the work of the neighbouring stages.

@@ -44,7 +44,7 @@ struct Slot<'a> {
     start: u64,
     end: u64,
     times: &'a ClassTimes,
-    /// True if launches may be missing in the gap before this one.
+    /// True if launches may be missing in the gap before this launch.
     is_gap_doubted: bool,
     /// Id of the trace and number of its replay, if the launch was replayed.
     replay: Option<(u64, u64)>,

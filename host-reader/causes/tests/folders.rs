@@ -106,7 +106,7 @@ fn launches_without_a_row_and_rows_without_a_launch_are_counted() {
     assert_eq!(untold.reason, "2 of 4 launches are not in ops_perf_results_today.csv");
     let names: Vec<_> = part.ops.iter().map(|op| op.name.as_deref()).collect();
     assert_eq!(names, [Some("Matmul"), Some("BinaryNg"), None, None]);
-    // If the log begins later, no row is joined to another launch of the same name.
+    // If the log begins later, no row is joined to a wrong launch that has the same name.
     let last = explain(folder(&ops[3..], Some(&ops)).path());
     assert_eq!(
         last.described_by.as_deref(),

@@ -1,4 +1,4 @@
-//! Recordings of an event model with known causes, from pipelines to late cores.
+//! Recordings of an event model with known causes, such as slow stages of pipelines and late cores.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -286,7 +286,7 @@ fn steps(recorder: &mut Recorder, program: u32, start: u64, cores: &[(u32, u64)]
 
 #[test]
 fn uneven_steps_are_told_with_their_numbers() {
-    // 165 steps on one of ten cores and 1371 on the nine others: 153.6 on average.
+    // 165 steps on one of ten cores, and 1371 on the nine others together: 153.6 on average.
     let mut recorder = Recorder::new();
     let mut cores = vec![(152, 1000); 9];
     cores[0].0 = 155;

@@ -11,9 +11,10 @@ use wire::noc_event::NocEventKind;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Numbering {
-    /// Remote and multicast semaphores have no numbers; fabric events begin at 30.
+    /// Remote and multicast semaphores have no numbers; the numbers of fabric events begin at 30.
     Older,
-    /// Remote and multicast semaphores are 30 to 32; fabric events begin at 33.
+    /// Remote and multicast semaphores have the numbers 30 to 32; those of fabric events begin at
+    /// 33.
     #[default]
     Newer,
 }
@@ -51,8 +52,8 @@ impl Numbering {
 
 /// Evidence for the numbering of a sequence of events, in the order in which a RISC recorded them.
 ///
-/// A fabric packet is followed by the event for its route. The number of the route's event means a
-/// route in only one of the numberings.
+/// A fabric packet is followed by the event for its route. The numberings use different numbers for
+/// routes, so only the right one decodes that event as a route.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberingEvidence {
     /// For each numbering, the number of routes that directly follow their packet.

@@ -222,7 +222,7 @@ impl Payload {
                     target,
                     multicast_end: raw_coord(end_x, end_y),
                     noc: noc_of(carrier)?,
-                    // The upper four bits, sign-extended.
+                    // The virtual channel is in the upper four bits, as a signed number.
                     virtual_channel: carrier.cast_signed() >> 4,
                     chunk_count,
                     size_field,
@@ -269,7 +269,7 @@ pub(super) fn trailer_text(trailer: NocTrailer) -> String {
 
 /// Parses the text of [`trailer_text`]; `None` for other texts.
 pub(super) fn trailer_from_text(text: &str) -> Option<NocTrailer> {
-    /// Keys of the text.
+    /// Fields of the text.
     #[derive(serde::Deserialize)]
     struct Described {
         dst_addr: u32,

@@ -309,7 +309,7 @@ mod tests {
         ];
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let (traces, counts) = taken(&files, &programs);
-        // Sorted by program number, not by file name.
+        // The traces are sorted by program number, not by file name.
         let expected = [(files[2].0.to_owned(), 2), (files[0].0.to_owned(), 1)];
         assert_eq!(traces, expected);
         assert_eq!((counts.file_count, counts.event_count, counts.left_out_count()), (2, 3, 35));

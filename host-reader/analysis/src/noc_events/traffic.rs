@@ -73,7 +73,7 @@ pub struct UnplacedPair {
     pub noc: Noc,
     /// Core that recorded the transfers.
     pub core: Noc0Coord,
-    /// Other tile, in the coordinates of the core's kernel.
+    /// Coordinates of the other tile, as used by the core's kernel.
     pub target: RawCoord,
     /// True if the core reads from the other tile, false if the core writes to that tile.
     pub is_read: bool,

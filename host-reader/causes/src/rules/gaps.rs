@@ -59,7 +59,7 @@ pub(crate) enum IterationScope {
     Last,
     /// The whole recording, because nothing repeats.
     None,
-    /// The whole recording, without searching for iterations.
+    /// The whole recording, because all of it was asked for.
     All,
 }
 

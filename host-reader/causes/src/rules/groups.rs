@@ -26,7 +26,8 @@ impl OpCodeGroup {
     }
 
     /// Returns the time that would be saved at the speed of a better op, if a better op is the only
-    /// reason. Otherwise, returns the time that would be saved at the minimum time of the shapes.
+    /// reason. Otherwise, returns the time that would be saved if the ops took only the minimum
+    /// time that their shapes require.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
@@ -62,8 +63,8 @@ fn lower_first(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Reports groups that take a large part of the kernel time and are much slower than their shapes
-/// allow, run on few cores, or have shapes whose minimum time is unknown.
+/// Reports groups with a large part of the kernel time, if they are much slower than their shapes
+/// allow, run on few cores, or have an unknown minimum time.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let others = groups.iter().filter(|group| !group.is_layout);
     let large = others.filter(|group| group.percent >= GROUP_TIME.value);

@@ -122,8 +122,8 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     findings.retain(|finding| !follows_from_noc(finding, &noc_findings));
     findings.extend(noc_findings);
     findings.extend(barriers(&groups, of.noc));
-    // A finding with one of these causes already explains blocked time by a stage, core or chip
-    // that others wait for.
+    // A finding with one of these causes already explains blocked time: it names the stage, core or
+    // chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes = [
         TimeClass::HostLate,

@@ -158,8 +158,8 @@ pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
         }
         pushed[i] = at_reader;
         core.signals.push((READER, "SYNC-CB-PUSH", INPUT, at_reader));
-        // Two contexts: the hardware holds up the unpacker until the math of the block before the
-        // last is done. This is not a polling wait.
+        // The hardware has two contexts: it holds up the unpacker until the math has processed the
+        // block before the previous one. This is not a polling wait.
         at_unpack = wait(&mut core, Risc::Trisc0, 1, INPUT, at_unpack, Some((READER, pushed[i])));
         if let Some(before) = i.checked_sub(2) {
             at_unpack = at_unpack.max(math_done[before]);
