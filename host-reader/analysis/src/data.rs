@@ -21,7 +21,7 @@ pub enum DataKind {
     Counter,
     /// A transfer on the NoC.
     NocEvent,
-    /// A transfer on the NoC, for TT-Metal's NoC debugger.
+    /// A transfer on the NoC, recorded for TT-Metal's NoC debugger.
     NocDebugging,
     /// Any other value that a kernel records.
     Value,

@@ -43,7 +43,8 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let Some(reference) = cores.iter().max_by_key(|core| core.len()).cloned() else {
         return Vec::new();
     };
-    // If a core has as many launches as the reference, it ran all of them, so their order is kept.
+    // If a core has as many launches as the reference core, it took part in every launch, so the
+    // order of its launches is kept.
     for core in cores.iter_mut().filter(|core| core.len() < reference.len()) {
         fit_by_time(core, &reference);
     }
@@ -56,8 +57,8 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
 /// share its clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
-    // The lane with the most runs, and the first one if several have the most. This is BRISC if it
-    // ran in every launch.
+    // The lane with the most runs, and the first one if several have the most. That lane is BRISC's
+    // if BRISC ran in every launch.
     let Some(reference) = lanes.iter().rev().max_by_key(|lane| lane.len()) else {
         return Vec::new();
     };

@@ -113,8 +113,8 @@ impl Latency {
     }
 }
 
-/// Launches of a chip that are missing or hidden. A latency is unknown if such a launch is between
-/// the two ops.
+/// Launches of a chip that are missing or hidden. The latency of an op is unknown if such a launch
+/// is between the op and the previous op.
 pub(super) struct MissingLaunches<'readout> {
     pub(super) holes: Holes<'readout>,
     /// First and last cycles of launches that a selection has removed.

@@ -18,7 +18,7 @@
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of one core
 //! are compared directly. Times of different cores are compared only after the readout has been
-//! aligned by its [`TileOrigins`](reader::origins::TileOrigins). Nothing is printed here.
+//! aligned by its [`TileOrigins`](reader::origins::TileOrigins). This crate prints nothing.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

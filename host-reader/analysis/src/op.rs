@@ -77,7 +77,7 @@ pub struct Op {
     /// Number of cores whose firmware zone began but did not end.
     pub unfinished_core_count: u64,
     /// Number of cores whose runs were assigned to the launch by time, because these cores have
-    /// fewer launches of the program than others.
+    /// fewer launches of the program than other cores.
     pub time_matched_core_count: u64,
     /// Span from the first firmware start to the last firmware end.
     pub firmware: Option<Span>,
@@ -251,8 +251,8 @@ pub(super) fn chip_launches(
     launches
 }
 
-/// Like [`chip_launches`], but without runs, and packed in `memory`. The launch of each run is
-/// added to `numbers`, if given.
+/// Like [`chip_launches`], but without runs, and packed in `memory`. If `numbers` is given, the
+/// number of each run's launch is added to it.
 pub(super) fn packed_chip_launches(
     mut runs: ChipRuns,
     chip: &ChipSummary,

@@ -44,7 +44,7 @@ impl PackedLaunches {
         self.len() == 0
     }
 
-    /// Unpacks the launches. If the temporary file cannot be read, launches are missing, and
+    /// Unpacks the launches. If the temporary file cannot be read, some launches are left out, and
     /// [`Self::check`] returns the error.
     pub fn iter(&self) -> impl Iterator<Item = Launch> + '_ {
         self.chips.iter().flat_map(|chip| chip.iter())

@@ -173,7 +173,7 @@ pub struct Wait {
 pub enum WaitForm {
     /// As 16 bytes of data, only if the wait blocked.
     Blocked,
-    /// As 16 bytes of data, for a wait that blocked for at least the maximum that the record can
+    /// As 16 bytes of data, for a wait that blocked for at least the maximum time that a record can
     /// hold.
     BlockedLonger,
     /// As a zone with the name that TT-Metal uses. Waits that did not block are recorded too.

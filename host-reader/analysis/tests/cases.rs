@@ -112,7 +112,8 @@ fn statistics_without_a_timeline_are_those_of_the_timeline() {
 
 #[test]
 fn noc_event_captures_have_the_figures_of_their_logs() {
-    // Firmware, kernel, first to last start, BRISC and NCRISC kernels, in nanoseconds.
+    // Expected nanoseconds: firmware, kernel, first to last kernel start, BRISC kernel, NCRISC
+    // kernel.
     for (capture, expected) in [
         ("blackhole-noc-256", [6_599, 6_136, 87, 6_048, 3_466]),
         ("blackhole-noc-4096", [7_552, 7_089, 87, 7_001, 3_995]),

@@ -60,6 +60,6 @@ fn metrics_are_the_quotients_of_the_log() {
         assert_eq!(value(label), Some(count / 4317.0 * 100.0), "{label}");
     }
     assert_eq!(value("T1 Instrn Per Issue-Ready Cycle"), Some(143.0 / (4317.0 - 36.0)));
-    // Its group was not read, so there is no value rather than 0.
+    // The metric's group was not read, so the metric has no value; it is not 0.
     assert_eq!(value("FPU Util"), None);
 }

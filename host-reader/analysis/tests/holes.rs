@@ -18,8 +18,9 @@ use wire::Risc;
 const TITLES: &str = "PCIe slot,core_x,core_y,RISC processor type,timer_id,\
     time[cycles since reset],data,run host ID,zone name,type";
 
-/// Builds a log of launches, each with firmware and kernel on one lane. A launch has the core's `x`
-/// and the RISC, the program, the kernel's start, and its end if the kernel ended.
+/// Builds a log of launches, each with firmware and kernel on one lane. Each element of `launches`
+/// has a text with the core's `x` and the RISC, the program, the kernel's start and, if the kernel
+/// ended, its end.
 fn log_of(aiclk_mhz: u32, launches: &[(&str, u32, u64, Option<u64>)]) -> Readout {
     let mut log = format!("ARCH: wormhole_b0, CHIP_FREQ[MHz]: {aiclk_mhz}\n{TITLES}\n");
     for &(lane, program, start, end) in launches {

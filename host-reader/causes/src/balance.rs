@@ -43,7 +43,8 @@ pub struct Balance {
     pub cores: Vec<CoreTime>,
 }
 
-/// Returns the balance of an op's cores; `None` if fewer than two cores have a known kernel.
+/// Returns the balance of an op's cores; `None` if the kernel times of fewer than two cores are
+/// known.
 pub(crate) fn balance_of(view: &OpView<'_>) -> Option<Balance> {
     view.launch.op.kernel?;
     let cores: Vec<CoreTime> = view.cores().filter_map(core_time).collect();

@@ -173,7 +173,8 @@ pub struct Untold {
 }
 
 impl Finding {
-    /// Creates the finding of a cause whose figure has reached a threshold. Its gain is unknown.
+    /// Creates the finding of a cause whose figure has reached a threshold. The gain is left
+    /// unknown.
     pub(crate) fn new(
         cause: Cause,
         (threshold, figure): (Threshold, f64),

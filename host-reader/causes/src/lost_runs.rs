@@ -14,7 +14,7 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs whose runs may all have lost records.
+    /// Programs of which any run may have lost records.
     programs: Vec<RunHostId>,
     /// Ranges of launches. Every run in a range may have lost records.
     spans: Vec<ProgramSpan>,

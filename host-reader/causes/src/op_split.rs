@@ -105,8 +105,8 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
 ///
 /// An unpacking TRISC works while it is not blocked, so compute is a lower bound unless the use of
 /// the math is known. Data movement is the time in which a data-movement RISC is not blocked by
-/// other RISCs. The sums do not show how much compute and data movement overlap, so time that may
-/// belong to either class is unknown.
+/// other RISCs. The sums of waits do not show how much compute and data movement overlap, so time
+/// that may belong to either class is unknown.
 fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
     let bounds = core.iter().filter_map(|run| run.evidence.kernel);
     let start = bounds.clone().map(|(start, _)| start).min()?;

@@ -145,7 +145,7 @@ impl Pace {
     }
 
     /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
-    /// the time. The next slowest engine is the math; its work is known from the last blocks.
+    /// the op's time. The next slowest engine is the math; its work is known from the last blocks.
     pub(crate) fn gain_at_engine_percent(&self) -> f64 {
         let lead = self.last_blocks.and_then(|last| match self.engine? {
             Engine::Unpacker => Some(last.starved_percent),
@@ -193,8 +193,8 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 /// If the math waits for the unpacker at the end of an op, the math ends later than the unpacker by
 /// the time that the math needs for one block. This time is shorter than a step, which is the time
 /// from one block to the next. A packer that lags behind the math ends later than the math by more
-/// than a step. If the counter shows that the math works all the time, the math itself is the
-/// slowest engine.
+/// than a step. If the matrix engine's counter shows that the math works all the time, the math
+/// itself is the slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);

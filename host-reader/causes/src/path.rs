@@ -199,8 +199,8 @@ fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
     shares
 }
 
-/// Kernel and waits of one RISC. Waits are sorted by end; the waits from index `used` on have been
-/// walked.
+/// Kernel and waits of one RISC. Waits are sorted by end; the waits from index `used` on have
+/// already been traced.
 struct Track<'a> {
     start: u64,
     end: u64,

@@ -49,7 +49,8 @@ pub struct PhaseTime {
     pub time: TimeSplit,
 }
 
-/// Maximum depth of host zones that become phases. Deeper zones belong in a trace.
+/// Maximum depth of host zones that become phases. Deeper zones are too detailed for phases; traces
+/// show them.
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 

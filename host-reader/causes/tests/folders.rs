@@ -155,7 +155,7 @@ fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     );
 }
 
-/// Writes TT-Metal's trace of a program that writes these bytes from core (1,2) to the next tile.
+/// Writes TT-Metal's trace of a program that writes `bytes` bytes from core (1,2) to the next tile.
 fn write_trace(folder: &Path, program: u32, bytes: u64) {
     let part = |rest: &str| {
         format!(

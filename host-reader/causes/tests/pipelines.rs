@@ -30,7 +30,7 @@ fn explain(work: &Work, form: Form) -> (Explanation, Vec<CoreRun>) {
     (Explanation::from_recording(&recording_of(&runs, form)), runs)
 }
 
-/// Returns the time that a stage without any work would save, in percent.
+/// Returns the percentage of the time that would be saved if a stage had hardly any work.
 fn most_to_gain(work: &Work, less: impl Fn(&mut Work)) -> f64 {
     let mut faster = *work;
     less(&mut faster);
@@ -84,7 +84,7 @@ fn slow_math_and_a_slow_writer_are_told() {
     let writer = Work { writer: 1500, reader: 1100, math: 800, ..Work::EVEN };
     let gain = most_to_gain(&writer, |work| work.writer = 1);
     assert_first(&writer, Cause::Writer, gain);
-    // Blocks queue up before the math. The held-up packer shows the math's work.
+    // Blocks queue up before the math. The math's work is measured at the packer, which is held up.
     let bound = Work { reader: 700, ..writer };
     let gain = most_to_gain(&bound, |work| work.writer = 1);
     let (explanation, _) = explain(&bound, Form::Sums);

@@ -34,7 +34,7 @@ pub(crate) enum Formula {
     /// Share of the requests to these ports that were not granted.
     Refused(&'static [&'static str]),
     Port1Refused,
-    /// Instructions of a thread divided by the cycles in which it was not stalled.
+    /// Instructions of a thread, divided by the cycles in which the thread was not stalled.
     PerReadyCycle(&'static str, &'static str),
     /// Sum of all waits of a thread, divided by the cycles of the counters' bank. It exceeds 1 if
     /// waits overlap.
@@ -268,8 +268,8 @@ fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
 const PACKER_ENGINES: [&str; 4] =
     ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
 
-/// Returns the difference between the busiest and the least busy of the four engines, divided by
-/// the busiest.
+/// Returns the difference between the counts of the busiest and the least busy packer engine,
+/// divided by the count of the busiest one.
 fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     let busy: Vec<f64> =
         PACKER_ENGINES.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;

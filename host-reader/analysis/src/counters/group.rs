@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn plans_of_all_groups_are_upstreams() {
-        // Masks and numbers of records from `perf_counter_multipass.py` for `all`.
+        // Expected masks and numbers of records, from `perf_counter_multipass.py` for `all`.
         for (arch, masks, records) in [
             (CounterArch::Wormhole, vec![13, 50], vec![37, 89]),
             (CounterArch::Blackhole, vec![9, 18, 68, 160, 256, 512], vec![19, 21, 34, 75, 16, 4]),

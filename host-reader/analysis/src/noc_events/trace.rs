@@ -119,7 +119,7 @@ impl ProgramTrace {
         self.objects.iter().filter(|object| object.zone.is_none()).count() as u64
     }
 
-    /// Returns the number of launches: the maximum number of kernel starts in one RISC.
+    /// Returns the number of launches: the maximum number of kernel starts on one RISC.
     #[must_use]
     pub fn kernel_count(&self) -> u64 {
         let mut counts: BTreeMap<_, u64> = BTreeMap::new();

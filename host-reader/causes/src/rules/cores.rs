@@ -71,8 +71,8 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
-/// Returns true if the core that ended last has more steps than the mean of the cores, and takes
-/// longer than their mean by about the same ratio.
+/// Returns true if the core that ended last has more steps than the cores have on average, and
+/// takes longer than the average by about the same ratio.
 fn is_uneven(balance: &Balance) -> bool {
     let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
     else {

@@ -24,8 +24,8 @@ pub(crate) struct Waiting {
     /// Exact time in the class. `percent` is rounded.
     pub(crate) class_ns: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the op after the gap. For classes other than late host and
-    /// dispatch, the parts are the ops themselves.
+    /// Gaps of the chip, each with the op after the gap. For classes other than
+    /// [`TimeClass::HostLate`] and [`TimeClass::Dispatch`], the parts are the ops themselves.
     pub(crate) parts: Vec<(f64, Place)>,
     /// Ops before and after the longest gap; `None` if unknown.
     pub(crate) between: Option<[String; 2]>,
@@ -358,7 +358,8 @@ pub(super) mod tests {
 
     #[test]
     fn launches_name_their_firmware_and_the_longest_gap_of_a_launch() {
-        // A launch takes less than 7 us, so a part of that gap counts as late host.
+        // A launch takes less than 7 us, so a part of that gap counts as time in which the host was
+        // late.
         let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], IterationScope::All);
         let finding = waiting(&launches).unwrap();
         assert_eq!((finding.place.row, &*finding.rows), (Some(4), &[4, 3, 2][..]));

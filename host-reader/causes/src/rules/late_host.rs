@@ -12,9 +12,9 @@ use crate::{
 pub(crate) struct Compilation {
     /// Number of gaps that consist mostly of compilation.
     pub(crate) gap_count: usize,
-    /// Time of compiling the ops after these gaps, in nanoseconds. For each op, it is limited to
-    /// the length of the gap, because the host may compile while the chip still runs the previous
-    /// op.
+    /// Time of compiling the ops after these gaps, in nanoseconds. For each op, the time is limited
+    /// to the length of the gap, because the host may compile while the chip still runs the
+    /// previous op.
     pub(crate) compile_ns: f64,
 }
 
@@ -53,7 +53,7 @@ impl Waiting {
         self.gaps_ns().filter(|gap| *gap > LONG_GAP.value * 1e6).collect()
     }
 
-    /// Returns the percentage of the total time of all gaps that is in long gaps.
+    /// Returns the time of the long gaps, in percent of the time of all gaps.
     fn long_percent(&self) -> f64 {
         percent(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
     }

@@ -138,8 +138,8 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     (findings, untold)
 }
 
-/// Finds cores and chips that are late in all launches of a group. Gains are scaled to the launches
-/// that the explanation covers.
+/// Finds cores and chips that are repeatedly late, considering all launches of a group. Gains are
+/// scaled to the launches that the explanation covers.
 fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for whole in self::groups(all) {

@@ -62,8 +62,8 @@ fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Findin
     noc_bound(group.place(), &group.label, &bound.collect::<Vec<_>>(), kernels_ns)
 }
 
-/// Returns the finding about launches that use a link at its peak. Each use is paired with its
-/// time.
+/// Returns the finding about launches that use a link at its peak. Each use is paired with the time
+/// of its launch.
 fn noc_bound(
     place: Place,
     label: &str,
@@ -204,7 +204,7 @@ fn at_limit(
         return None;
     }
     let percent = weighed / ns;
-    // Ops at a limit can at most gain the remainder up to the peak.
+    // Ops at a limit can gain at most the part of the peak that they do not use.
     let gain_ns = ns * (1.0 - percent.min(100.0) / 100.0);
     let (ops, uses, takes) = match bound.len() {
         1 => ("op", "uses", "takes"),

@@ -15,7 +15,8 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// Returns the row that took longest, with its length divided by the mean of the other rows.
+    /// Returns the row that took longest, with its length divided by the mean length of the other
+    /// rows.
     fn slowest(&self) -> Option<(&'a OpReport, f64)> {
         let times = self.rows.iter().map(|row| (row.device_time_us.unwrap_or(0.0), *row));
         let (most_us, most) = times.clone().max_by(|(one, _), (other, _)| one.total_cmp(other))?;

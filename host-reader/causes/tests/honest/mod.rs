@@ -1,4 +1,4 @@
-//! Properties of the findings of every explanation.
+//! Assertions about the findings of any explanation.
 
 use causes::{Cause, Explanation, Finding, TimeClass};
 

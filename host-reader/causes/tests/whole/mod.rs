@@ -1,4 +1,4 @@
-//! Sums that are valid for every explanation.
+//! Assertions about sums that hold for every explanation.
 
 use causes::Explanation;
 

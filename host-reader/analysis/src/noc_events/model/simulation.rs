@@ -15,8 +15,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Length of a step in cycles.
 pub(super) const STEP_CYCLES: u64 = 32;
-/// Maximum number of table elements that a simulation visits, so that no trace takes longer than
-/// seconds.
+/// Maximum number of table elements that a simulation visits, so that no trace takes longer than a
+/// few seconds.
 const MOST_WORK: u64 = 1 << 29;
 /// Maximum number of steps with moving bytes: 33 million cycles.
 const MOST_STEPS: u64 = 1 << 20;
