@@ -13,7 +13,7 @@ pub(super) type CounterPoints = Vec<(u64, i64)>;
 /// Returns the number of concurrently running kernels over time, for all lanes of a chip.
 ///
 /// # Cost
-/// Lanes are merged while they are read, so their steps are not stored.
+/// The changes of all lanes are merged while they are read, so they are not stored.
 pub(super) fn kernels_running<'t>(
     device: &'t TraceDevice<'_>,
     names: &'t TraceNames<'_>,
@@ -25,14 +25,14 @@ pub(super) fn kernels_running<'t>(
 /// change.
 pub(super) type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
-/// Returns the changes of a lane's number of running kernels: up at each kernel's start, and down
-/// at its end.
+/// Returns the changes of a lane's number of running kernels: +1 at each kernel's start, -1 at its
+/// end.
 pub(super) fn kernel_steps<'t>(
     lane: &'t TraceLane<'_>,
     names: &'t TraceNames<'_>,
 ) -> LaneSteps<'t> {
     // A clock with several linear pieces may convert a later cycle to a time that is one nanosecond
-    // earlier. The steps are then sorted by time.
+    // earlier. In this case, the changes are sorted by time.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
     }
@@ -55,7 +55,7 @@ fn steps_in_record_order<'t>(
     })
 }
 
-/// Returns the running sum of many lanes' changes, at each time with a change.
+/// Merges the changes of many lanes, and returns their running sum at each time with a change.
 pub(super) fn summed_steps(
     lanes: impl IntoIterator<Item = impl Iterator<Item = (u64, i64)>>,
 ) -> impl Iterator<Item = (u64, i64)> {
@@ -83,8 +83,8 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     )
 }
 
-/// Returns the cumulative bytes of the reads and writes that cores recorded over one NoC; empty if
-/// there are no transfers.
+/// Returns the cumulative number of bytes that cores read and wrote over one NoC; empty if no
+/// transfer was recorded.
 ///
 /// The size of each transfer is rounded up to 32 bytes.
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {

@@ -150,7 +150,7 @@ pub(super) struct PartFile {
 }
 
 enum PartOutput {
-    /// Standard output, a pipe or a device. Its bytes cannot be taken back.
+    /// Standard output, a pipe or a device. Bytes that are written cannot be removed.
     Stream(BufWriter<Box<dyn Write + Send>>),
     File(OpenFile),
     #[cfg(feature = "object-store")]
@@ -195,7 +195,7 @@ impl PartFile {
         Self::create_at(&destination.clone(), destination, cancel)
     }
 
-    /// Starts the file `target`. Error messages name `destination` instead.
+    /// Starts to write to `target`. Error messages name `destination` instead.
     fn create_at(
         target: &Destination,
         destination: Destination,

@@ -6,10 +6,10 @@
 use super::{Trace, TraceDevice, TraceLane, TraceRun};
 use std::collections::HashMap;
 
-/// Runs with the kernels at which arrows end.
+/// The arrows of a trace, identified by the runs at whose kernels they end.
 pub(super) struct Arrows {
-    /// Index of the trace's first device in the file. It makes arrow ids unique if a file contains
-    /// several traces.
+    /// Index of the trace's first device among all devices in the exported file. It makes arrow ids
+    /// unique if the file contains several traces.
     first_device: usize,
     /// For each device and lane, the indices of the runs at which an arrow ends, in ascending
     /// order.
@@ -22,7 +22,7 @@ impl Arrows {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }
 
-    /// Returns the runs of a lane at which an arrow ends, in ascending order.
+    /// Returns the indices of those runs of a lane at which an arrow ends, in ascending order.
     pub(super) fn lane_arrows(&self, device_index: usize, lane_index: usize) -> &[usize] {
         let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
         runs.map_or(&[], Vec::as_slice)
@@ -83,7 +83,7 @@ impl CoreArrows {
     }
 }
 
-/// Returns the runs of each lane at which an arrow ends, in ascending order.
+/// Returns, for each lane, the indices of the runs at which an arrow ends, in ascending order.
 fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
     let mut runs = vec![Vec::new(); device.lanes.len()];
     let mut first_lane = 0;

@@ -36,7 +36,7 @@ pub(super) fn write(
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;
     }
-    // The losses of single lanes are written with their lanes.
+    // The losses of single lanes have been written with the stacks of these lanes.
     out.write_all(doubts_of(trace, |key| !key.starts_with("lost_")).as_bytes())
 }
 

@@ -5,7 +5,7 @@ use analysis::counters::{LaunchCounters, Sample};
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// Returns a flag for each name: true if hardware counters have this name.
+/// Returns a flag for each name: true if samples of hardware counters have this name.
 pub(super) fn counter_names(names: &TraceNames<'_>) -> Vec<bool> {
     let id = u32::from(ZoneId::PERF_COUNTER.0);
     names.as_slice().iter().map(|name| name.marker_id == id).collect()

@@ -1,4 +1,5 @@
-//! Numbers for the names of host zones and marks. They follow the numbers of the chips' names.
+//! Numbers for the names of host zones, messages, signposts and frames. They follow the numbers of
+//! the chips' names.
 
 use super::{NameId, Trace, TraceHostThread, TraceZone};
 use host_events::HostSource;
@@ -6,7 +7,7 @@ use std::collections::HashMap;
 
 /// Names of the host, for formats that have a single table of names.
 pub(super) struct HostNames<'a> {
-    /// Sources in the order of their numbers.
+    /// Names with their source locations, in the order of their numbers.
     pub(super) sources: Vec<&'a HostSource>,
     numbers: HashMap<&'a HostSource, NameId>,
 }
@@ -24,7 +25,7 @@ impl<'a> HostNames<'a> {
         thread.zone_event(zone).map_or(NameId(0), |(_, source)| self.number(source))
     }
 
-    /// Returns the number of a source in the table of names.
+    /// Returns the number of a source's name in the table of names.
     pub(super) fn number(&self, source: &HostSource) -> NameId {
         self.numbers.get(source).copied().unwrap_or(NameId(0))
     }

@@ -20,7 +20,8 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Starts a slice with start and duration. The caller must add a name.
+    /// Starts a complete event, which is a slice with a start time and a duration. The caller must
+    /// add a name.
     pub(super) fn complete(
         text: &'t mut Vec<u8>,
         pid: u64,
@@ -82,7 +83,7 @@ impl<'t> JsonEvent<'t> {
         event.push("},\n");
     }
 
-    /// Starts metadata of a process or thread: its name or its sort index.
+    /// Starts a metadata event of a process or thread. The event sets the name or the sort index.
     pub(super) fn metadata(text: &'t mut Vec<u8>, what: &str, pid: u64, tid: u64) -> Self {
         let mut event = Self::begin(text, 'M', pid, tid);
         event.push(",\"name\":\"");
@@ -91,13 +92,13 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Adds a name and ends the metadata.
+    /// Adds a name and ends the metadata event.
     pub(super) fn name(mut self, name: &str) {
         self.text("name", name);
         self.end();
     }
 
-    /// Adds a sort index and ends the metadata.
+    /// Adds a sort index and ends the metadata event.
     pub(super) fn sort_index(mut self, index: u64) {
         self.number("sort_index", index);
         self.end();

@@ -4,15 +4,15 @@
 //! |---|---|
 //! | which model do all formats share? | [`Trace`], made by [`Trace::new`] from a [`Recording`] |
 //! | how is the model filtered? | [`TraceFilter`] |
-//! | which formats of one file are there? | [`ExportFormat`] |
+//! | which formats write a single file? | [`ExportFormat`] |
 //! | how does a Tracy viewer get a trace, as a file or live? | [`tracy`] |
 //! | how do SQL engines query many recordings as one? | `ParquetDataset`, with the feature `parquet` |
 //! | how is a file written either completely or not at all? | [`write_atomically`] |
 //!
-//! The model is built once: records are paired to zones, times are converted to one clock per chip,
-//! zones are sorted by time and properly nested, and names are numbered without gaps. The model
-//! counts the corrections that this requires, and also losses, anomalies and filtered items. Each
-//! format has its own module.
+//! The model is built once: start and end records are paired into zones, times are converted to one
+//! clock per chip, zones are sorted by time and properly nested, and names are numbered without
+//! gaps. The model counts the corrections that this requires, and also losses, anomalies and
+//! filtered items. Each format has its own module.
 
 #![forbid(unsafe_code)]
 

@@ -33,7 +33,7 @@ pub struct ObjectPlace {
     path: ObjectPath,
 }
 
-/// Bucket, and the threads that run requests.
+/// Client of one bucket, with the threads that run its requests.
 struct Client {
     store: Box<dyn ObjectStore>,
     /// Scheme and bucket, as in `s3://bucket`.

@@ -16,13 +16,14 @@ use wire::{
 
 /// Meanings of a trace's points.
 pub(super) struct PointWords<'t> {
-    /// Kind of record that each name identifies; `None` for names of other records.
+    /// For each name, the kind of the records with this name; `None` if their values need no
+    /// decoding.
     records: Vec<Option<Record>>,
     /// NoC events of each lane, by cycle.
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
 }
 
-/// Kind of record whose values have a meaning.
+/// Kind of the records whose values are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Record {
     Counter,

@@ -110,8 +110,8 @@ pub(super) fn totals_label(totals: &LossTotals) -> String {
 /// Returns the figures of a loss, except its record counts, as pairs of name and value. Unknown
 /// figures are left out.
 ///
-/// The figures are the number of runs that lost records, and the first and last launch of the range
-/// that contains these runs.
+/// The figures are the number of runs that lost records, and the programs of the first and the last
+/// launch that may have lost them.
 pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let span = totals.programs;
     let numbers = [

@@ -19,7 +19,8 @@ struct OpColumns<'a> {
     /// Kinds of memory, in the order of `peaks`.
     kinds: Vec<&'static str>,
     chip_id: Vec<u64>,
-    /// Index of the op's last launch among the ops of all chips; `None` if no chip recorded it.
+    /// Index of the op's last launch in the page's list of ops; `None` if no chip recorded a
+    /// launch.
     op: Vec<Option<usize>>,
     name: Vec<Option<&'a str>>,
     program: Vec<u32>,

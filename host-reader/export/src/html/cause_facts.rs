@@ -18,22 +18,22 @@ use tables::{Object, Objects};
 pub(super) struct CauseFacts<'a> {
     /// Sentence about the part of the recording that is explained.
     window: Option<&'a str>,
-    /// Text for each chip that shows the chip's time as a sum of its parts.
+    /// For each chip, a text that shows the chip's time as a sum of its parts.
     time_sums: &'a [String],
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
     /// Sentence about the NoC traces next to the log.
     noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
-    /// Statement shown instead of findings.
+    /// Statement shown instead of findings if there are none.
     no_cause: Option<&'a NoCause>,
     /// Open questions: the question, the reason why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
     classes: Vec<&'static str>,
-    /// Each chip's id, if known, with its shares of time by class in percent.
+    /// For each chip, its id, if known, and the share of each class in the chip's time, in percent.
     devices: Vec<(Option<u32>, Vec<f64>)>,
-    /// Shares of each op's time by class in percent; `None` if unknown.
+    /// For each op, the share of each class in the op's time, in percent; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
     /// Stage that limits the speed of each op.
     op_paces: Vec<Option<Object<&'a Pace>>>,
@@ -85,8 +85,8 @@ impl<'a> CauseFacts<'a> {
         })
     }
 
-    /// Returns the page data without the data of single ops. `place` returns the indices on the
-    /// page of the op and the chip that a [`Place`] means.
+    /// Returns the page data without the data of single ops. `place` finds the op and the chip of a
+    /// [`Place`], and returns their indices on the page.
     pub(super) fn from_explanation(
         explanation: &'a Explanation,
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
@@ -150,8 +150,8 @@ fn wait_objects(op: &OpCauses) -> Objects<&RiscWait> {
             ("risc", |wait| (wait.risc as usize).into()),
             ("blocked_percent", |wait| tenths(wait.blocked_percent).into()),
             ("barrier_percent", |wait| tenths(wait.barrier_percent).into()),
-            // For each object of waits: the kind of wait, the object's key, the cycles and the
-            // number of waits. The longest sum comes first.
+            // For each object that the RISC waited for: the kind of wait, the object's key, the
+            // total cycles and the number of waits. The largest total comes first.
             ("sums", |wait| {
                 let sums = wait.sums.iter().take(SHOWN_WAITS);
                 sums.map(|sum| json!((sum.kind, sum.key, sum.cycles, sum.waits))).collect()
@@ -200,8 +200,7 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
     trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
 }
 
-/// Returns the index of the op that a [`Place`] means. If several launches match, returns the
-/// longest one.
+/// Returns the index of the op at a [`Place`]. If several launches match, returns the longest one.
 fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;

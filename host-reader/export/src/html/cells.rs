@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// Number of ops in one block of the page.
 pub(super) const OPS_PER_BLOCK: usize = 256;
 
-/// Zones around the kernels of a core, by RISC number.
+/// The zone around the kernel on each RISC of a core, by RISC number.
 pub(super) type CoreKernels<'t> = BTreeMap<usize, &'t TraceZone>;
 
 /// Packs ops of a chip, given the zones of each op and the core index of each lane.

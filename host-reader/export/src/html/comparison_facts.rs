@@ -9,7 +9,7 @@ use tables::Objects;
 #[derive(Serialize)]
 pub(super) struct ComparisonFacts<'a> {
     title: &'a str,
-    /// Ops and zones that exist in both recordings.
+    /// Changes of the ops and zones that exist in both recordings.
     changes: Objects<&'a Change>,
     /// Labels of ops and zones that exist only in this recording.
     only_a: Vec<String>,
@@ -38,7 +38,7 @@ impl<'a> ComparisonFacts<'a> {
     }
 }
 
-/// Returns labels of the ops and zones that only this side of the comparison has.
+/// Returns labels of the ops and zones that exist only on this side of the comparison.
 fn labels_of(side: &Side) -> Vec<String> {
     let only_here = side.only_here.iter();
     only_here.map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label())).collect()

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use wire::Risc;
 
-/// Sums over the ops of a chip. Each vector has one entry for each core, in the order of the cores'
-/// lanes.
+/// Sums over the ops of a chip. Each vector has one entry for each core, in the order in which the
+/// cores occur among the chip's lanes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct DeviceSums {
     /// Number of ops that ran a kernel on each core.
@@ -16,7 +16,8 @@ pub(super) struct DeviceSums {
     kernel_cycles: Vec<u64>,
     /// Kernel cycles on each core, by RISC number.
     risc_cycles: Vec<[u64; Risc::ALL.len()]>,
-    /// Cycles from the start of the op's first core to the start of each core, summed over the ops.
+    /// Cycles from the first kernel start of the op to the first kernel start on each core, summed
+    /// over the ops.
     late_cycles: Vec<u64>,
     lost_records: Vec<u64>,
 }

@@ -1,4 +1,5 @@
-//! Hardware counters for the page: metrics over cores, the limits of the metrics, and the counters.
+//! Hardware counters for the page: the counters, the metrics computed from them, and what the
+//! metrics do not measure.
 
 use crate::{Trace, hardware_counters::counters_of_ops};
 use analysis::counters::{CounterTotal, Limit, MetricSummary};
@@ -13,7 +14,7 @@ pub(super) struct CounterFacts {
     limits: [&'static str; Limit::ALL.len()],
     metrics: Arrays<(usize, MetricSummary)>,
     counters: Arrays<(usize, CounterTotal)>,
-    /// Reasons why counters could not be read, and the number of occurrences.
+    /// Reasons why counters could not be read, each with the number of times it occurred.
     problems: Vec<(String, u64)>,
 }
 
@@ -57,9 +58,9 @@ fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSumma
             ("label", |(_, summary)| summary.metric.label().into()),
             ("unit", |(_, summary)| summary.metric.unit().into()),
             ("cores", |(_, summary)| summary.core_count.into()),
-            // Min, median, max, mean.
+            // Minimum, median, maximum and mean over the cores.
             ("values", |(_, summary)| summary.values().to_vec().into()),
-            // Indices into the labels of limits.
+            // Indices of the metric's limits in `CounterFacts::limits`.
             ("limits", |(_, summary)| {
                 let limits = summary.metric.limits().into_iter();
                 let all = Limit::ALL.iter();
@@ -77,11 +78,12 @@ fn counters(totals: Vec<(usize, CounterTotal)>) -> Arrays<(usize, CounterTotal)>
             ("name", |(_, total)| (*total.name).into()),
             ("group", |(_, total)| total.group.map(|group| group.label()).into()),
             ("samples", |(_, total)| total.sample_count.into()),
-            // Minimum, maximum and total; null if nothing was counted.
+            // Minimum and maximum per core, and total over all cores; null if no reading is
+            // meaningful.
             ("counts", |(_, total)| {
                 json!(total.counts.map(|counts| [counts.min, counts.max, counts.total]))
             }),
-            // Minimum and maximum number of cycles, if known.
+            // Minimum and maximum of the cycles per core, if known.
             ("cycles", |(_, total)| json!(total.cycles)),
         ],
     )

@@ -32,8 +32,8 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Reasons why more records may be missing than were counted. The flag is true if the reason is
-    /// a failure.
+    /// Reasons why more records may be missing than were counted, each with a flag that is true if
+    /// the reason is a failure.
     uncounted: Vec<(&'static str, bool)>,
     /// RISCs by number, which is the RISC's position in [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
@@ -52,7 +52,7 @@ struct Facts<'a> {
     anomalies: AnomalyFacts<'a>,
     comparison: Option<ComparisonFacts<'a>>,
     causes: Option<CauseFacts<'a>>,
-    /// Ops by op code, if a source describes their tensors.
+    /// Ops grouped by op code; empty if no source describes the ops' tensors.
     groups: &'a [OpCodeGroup],
 }
 

@@ -63,7 +63,7 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// Returns the page's number of a kind of mark. These numbers follow those of
+/// Returns the number by which the page identifies a kind of event. These numbers follow those of
 /// [`PointCategory`](crate::PointCategory).
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {

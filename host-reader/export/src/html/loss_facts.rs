@@ -15,7 +15,7 @@ const SHOWN_ANOMALIES: usize = 500;
 /// Losses, column by column.
 #[derive(Serialize)]
 pub(super) struct LossFacts {
-    /// Losses by group, as in the tables of the terminal.
+    /// Losses grouped as in the tables that are printed to a terminal.
     groups: Rows<'static, LossGroups>,
     /// Causes that can be avoided, each with its remedy.
     remedies: Vec<(&'static str, &'static str)>,
@@ -54,14 +54,14 @@ impl LossFacts {
     }
 }
 
-/// Returns the programs, lanes and times of losses, column by column. Numbers of programs do not
-/// include the chip.
+/// Returns the programs, lanes and times of losses, column by column. The program numbers do not
+/// contain the chip.
 fn shown_losses(losses: Vec<PlacedLoss>) -> Arrays<PlacedLoss> {
     Arrays::new(
         losses,
         [
             ("program", |(row, _)| row.key.program.map(RunHostId::base).into()),
-            // First and last launch of the range in which records were lost.
+            // Programs of the first and the last launch that may have lost the records.
             ("programs", |(row, _)| {
                 json!(row.totals.programs.map(|span| (span.first.base(), span.last.base())))
             }),

@@ -16,8 +16,8 @@ pub(super) struct OpFacts<'a> {
     columns: Columns<'a, Ops>,
     #[serde(flatten)]
     drawn: Arrays<DrawnOp<'a>>,
-    /// Kernel cycles of each Quasar processor without its own column, by RISC number; empty for
-    /// other chips.
+    /// Kernel cycles of those Quasar processors that have no column of their own, by RISC number;
+    /// empty for other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
     lost_records: Vec<u64>,
     /// Text in the column `latency_doubt` if launches before the op may be missing.
@@ -58,7 +58,7 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-/// Returns the positions at which ops are drawn, column by column.
+/// Returns the chip, start and length with which each op is drawn, column by column.
 fn drawn_ops<'a>(ops: &[DrawnOp<'a>]) -> Arrays<DrawnOp<'a>> {
     Arrays::new(
         ops.iter().copied(),
@@ -98,8 +98,8 @@ fn processor_kernels(
 
 /// Returns the first start and the last end of the kernels of each processor of a Quasar.
 ///
-/// If the common figure of the data-movement or the compute processors is in doubt, all processors
-/// of this kind are left out.
+/// The data-movement processors of an op share one figure, and so do its compute processors. If the
+/// figure is unknown, all processors that share it are left out.
 fn quasar_kernels(
     names: &TraceNames<'_>,
     device: &TraceDevice<'_>,

@@ -33,9 +33,10 @@ struct OpsPageFacts<'a> {
     worker_cores: Option<u64>,
     ops: Arrays<&'a OpReport>,
     causes: CauseFacts<'a>,
-    /// Ops of the steady part, grouped by op code.
+    /// Ops of the explained part of the CSV, grouped by op code.
     groups: &'a [OpCodeGroup],
-    /// First and last op of the steady part; `None` if all ops are explained.
+    /// First and last op of the last iteration, if only this part is explained; `None` if all ops
+    /// are explained.
     steady: Option<(usize, usize)>,
     absent: [(&'static str, &'static str); ABSENT.len()],
     notes: &'a [String],
@@ -47,7 +48,7 @@ struct OpsPageFacts<'a> {
     dram_gb_per_s: Option<f64>,
 }
 
-/// Returns rows of ops, column by column; unknown values are null.
+/// Returns the values of each op, column by column; unknown values are null.
 fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
     Arrays::new(
         rows.iter().copied(),

@@ -47,8 +47,8 @@ impl PackedColumns {
         }
     }
 
-    /// Adds the number of values that are present, then the steps of their indices, and then the
-    /// values, each with `add`.
+    /// Adds the number of values that are present, then their indices as ascending numbers, and
+    /// then the values, each by calling `add`.
     pub(super) fn present<T>(
         &mut self,
         values: impl Iterator<Item = Option<T>>,

@@ -204,7 +204,7 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     let page = String::from_utf8(page).unwrap();
     assert_eq!(facts(&page)["ops"]["name"], json!(["Mat\"mul"]));
     let mut cells = block(&page, "ops-0-0");
-    // One core: the first. Only its BRISC ran a kernel, which starts at the op's start.
+    // One core, with index 0. Only its BRISC ran a kernel, which starts at the op's start.
     assert_eq!(cells.numbers(3), [1, 0, 0b1]);
     assert_eq!(cells.signed(), 0);
     assert_eq!(cells.numbers(2), [0, 100]);

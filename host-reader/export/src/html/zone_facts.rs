@@ -104,8 +104,8 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
             ("median_cycles", |(_, row)| row.statistics.median_cycles.into()),
             ("p99_cycles", |(_, row)| row.statistics.p99_cycles.into()),
             ("max_cycles", |(_, row)| row.statistics.max_cycles.into()),
-            // Number of zones in each of equal intervals between the shortest duration and the
-            // 99th percentile. The last bar also counts the longer zones.
+            // Number of zones in each bar. The bars divide the range from the shortest duration to
+            // the 99th percentile into equal intervals. The last bar also counts all longer zones.
             ("bars", |(_, row)| row.bars.to_vec().into()),
             // Indices of the longest zone's chip, lane and zone.
             ("longest", |(_, row)| json!(row.set.longest.1)),
@@ -122,8 +122,8 @@ pub(super) struct Row {
 
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
-        // No frequency is given, because frequencies differ between chips. So only cycles are
-        // known.
+        // The frequency 0 means unknown: zones of several chips are counted, and frequencies differ
+        // between chips. So all statistics are in cycles.
         let statistics = CycleStatistics::from_durations(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();
@@ -170,7 +170,7 @@ fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
     one
 }
 
-/// Number of a name, and a kind of points with this name.
+/// Number of a name, and one kind of the points that have this name.
 pub(super) type PointKey = (usize, &'static str);
 
 /// Number of points, and their total cycles.

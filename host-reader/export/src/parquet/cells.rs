@@ -38,11 +38,11 @@ enum Values {
 /// columns have few distinct texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Stored texts. A text that was added row by row differs from the few texts before it.
+    /// Stored texts. A text added by `push` differs from the texts with which it is compared.
     encoded: Vec<ByteArray>,
-    /// Index of each row's text.
+    /// For each row, the index of its text in `encoded`.
     rows: Vec<u32>,
-    /// Bytes of the texts in `encoded`.
+    /// Total length of the texts in `encoded`.
     byte_count: usize,
 }
 
@@ -95,7 +95,8 @@ impl Texts {
         *byte_count = 0;
     }
 
-    /// Writes the texts in batches of as many rows as the Parquet writer processes at once.
+    /// Writes the texts in batches. A batch has as many rows as the Parquet writer processes at
+    /// once.
     fn write(
         &self,
         levels: Option<&[i16]>,
@@ -164,7 +165,7 @@ impl Cells {
         }
     }
 
-    /// Appends the next `count` rows of a column chunk, which must have the same type.
+    /// Appends the next `count` rows of a column chunk, which must have the type of this column.
     pub(super) fn read(
         &mut self,
         reader: ColumnReader,

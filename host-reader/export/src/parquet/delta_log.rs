@@ -1,5 +1,4 @@
-//! Delta Lake logs: which files contain the current rows of a table, with the version of its
-//! schema.
+//! Delta Lake logs: the files that contain the current rows of a table, and the table's columns.
 //!
 //! Each table of a dataset is a separate Delta table. Its log is the folder `_delta_log`, with a
 //! numbered file for each commit. A commit adds and removes files in one atomic step, because a
@@ -79,7 +78,8 @@ impl<'d> DeltaLog<'d> {
         Self { dataset, table }
     }
 
-    /// Commits that the files `added` were written and the files `removed` were replaced.
+    /// Makes a commit that adds the files `added` and removes the files `removed`, which were
+    /// replaced.
     ///
     /// If the table has no log yet, creates a log of all files of the table.
     pub(super) fn replace(
@@ -101,8 +101,9 @@ impl<'d> DeltaLog<'d> {
 
     /// Commits the differences between the log and the files of the table.
     ///
-    /// Files of unfinished writes are left out and returned. These are files that the log has
-    /// removed, and files of an export for which the log contains other files.
+    /// Files of unfinished writes are not added to the log. Their paths are returned. A file counts
+    /// as unfinished if the log has removed it, or if the log contains other files of the same
+    /// export but not this one.
     pub(super) fn bring_up_to_date(self) -> Result<Vec<String>, WriteError> {
         let snapshot = self.snapshot()?;
         let files = self.files()?;

@@ -26,7 +26,7 @@ pub(super) fn schema_of(table: &str) -> Schema {
 }
 
 impl Schema {
-    /// Returns the columns in a `metaData` action.
+    /// Parses the columns in a `metaData` action.
     pub(super) fn parse(metadata: &Value) -> Result<Self, String> {
         let text = metadata["schemaString"].as_str().unwrap_or_default();
         let fields = serde_json::from_str::<Value>(text)

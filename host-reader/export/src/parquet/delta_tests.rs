@@ -238,7 +238,8 @@ fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_
     assert_eq!(rows_of(&compacted, &["host"]), ["a", "a", "b", "b"]);
 }
 
-/// A first export that was killed before its commit is complete, and a compaction adds its files.
+/// If the first export of a recording was killed just before its commit, all its files exist. A
+/// compaction adds them to the log.
 #[test]
 fn files_that_no_log_knows_are_added_by_a_compaction() {
     let folder = tempfile::tempdir().unwrap();

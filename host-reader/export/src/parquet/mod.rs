@@ -138,31 +138,31 @@ pub struct DatasetCounts {
     pub files: u64,
     /// Number of earlier files of the same export that were replaced.
     pub replaced_files: u64,
-    /// Rows of `zones`.
+    /// Number of rows of the table `zones`.
     pub zones: u64,
-    /// Rows of `markers`.
+    /// Number of rows of the table `markers`.
     pub markers: u64,
-    /// Rows of `ops`.
+    /// Number of rows of the table `ops`.
     pub ops: u64,
-    /// Rows of `losses`.
+    /// Number of rows of the table `losses`.
     pub losses: u64,
-    /// Rows of `host_zones`.
+    /// Number of rows of the table `host_zones`.
     pub host_zones: u64,
-    /// Rows of `host_events`.
+    /// Number of rows of the table `host_events`.
     pub host_events: u64,
-    /// Rows of `counters`.
+    /// Number of rows of the table `counters`.
     pub counters: u64,
-    /// Rows of `noc_events`.
+    /// Number of rows of the table `noc_events`.
     pub noc_events: u64,
-    /// Rows of `waits`.
+    /// Number of rows of the table `waits`.
     pub waits: u64,
-    /// Rows of `wait_sums`.
+    /// Number of rows of the table `wait_sums`.
     pub wait_sums: u64,
-    /// Rows of `profiler_time`.
+    /// Number of rows of the table `profiler_time`.
     pub profiler_time: u64,
-    /// Rows of `buffers`.
+    /// Number of rows of the table `buffers`.
     pub buffers: u64,
-    /// Rows of `op_buffers`.
+    /// Number of rows of the table `op_buffers`.
     pub op_buffers: u64,
 }
 
@@ -174,15 +174,14 @@ trait TableSink: Send {
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-    /// Adds the rows for some of a chip's ops or records, if the table has rows for this kind of
-    /// item.
+    /// Adds the rows for the ops or records in `rows`, if the table has rows for this kind of item.
     fn add_part(&mut self, part: Part, rows: DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
     /// Completes the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
-/// Kinds of items of a packed recording that are added in parts.
+/// Kind of the items that are added in parts if a recording is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Some of a chip's ops.
@@ -249,7 +248,7 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds the ops and lanes of a packed recording; [`ParquetDataset::add`] has added the rest.
+    /// Adds the ops and lanes of a packed recording. [`ParquetDataset::add`] adds everything else.
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the
@@ -419,8 +418,8 @@ struct Sink<T: Table> {
 }
 
 impl<T: Table> Sink<T> {
-    /// Creates a table. The rows of one recording must be added in the order of the columns
-    /// `sorted_by`.
+    /// Creates the sink of a table. The rows of one recording must be added in the order of the
+    /// columns `sorted_by`.
     fn boxed(
         opening: &Arc<Opening>,
         sorted_by: &'static [&'static str],

@@ -10,8 +10,8 @@ use reader::clock::{DayOffset, DayProblem};
 pub struct MachineClock {
     /// Boot id of the machine's kernel; `None` if the recording does not contain it.
     pub boot_id: Option<u128>,
-    /// Offset of the host's clock from the machine's own clock in nanoseconds; positive if the
-    /// host's clock is ahead.
+    /// Nanoseconds by which the host's clock is ahead of the machine's clock, because of a Linux
+    /// time namespace.
     pub namespace_ns: i64,
     /// Offset of wall-clock time from the host's clock. It applies to the whole recording.
     pub day: Result<DayOffset, DayProblem>,

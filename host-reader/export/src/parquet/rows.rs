@@ -86,7 +86,7 @@ impl<W: Write + Send> RowFile<W> {
         self.cells.first().map_or(0, Cells::len)
     }
 
-    /// Returns the bytes of the complete row groups.
+    /// Returns the number of bytes of the complete row groups.
     pub(super) fn byte_count(&self) -> u64 {
         self.file.bytes_written() as u64
     }
@@ -154,7 +154,7 @@ fn properties(
         .set_max_row_group_row_count(None);
     for column in columns {
         // Most 64-bit columns contain times, which are mostly unique and close to the previous
-        // time. So a dictionary would only take space.
+        // time. A dictionary would not make them smaller.
         if matches!(column.kind, ColumnKind::Unsigned64 | ColumnKind::Signed64) {
             let path = ColumnPath::from(column.name.as_str());
             builder = builder
@@ -200,7 +200,7 @@ mod tests {
         // take 8 MiB.
         let text = |row| Value::Text(format!("{row:01000}").into());
         assert_eq!(group_rows(ColumnKind::Text, 20_000, text), [8_192, 8_192, 3_616]);
-        // Equal texts are kept once.
+        // Equal texts are stored only once.
         let text = |_| Value::Text("equal".into());
         assert_eq!(group_rows(ColumnKind::Text, 122_881, text), [122_880, 1]);
     }

@@ -47,7 +47,7 @@ pub struct SummaryOp {
     pub trace_id: Option<u64>,
     /// Number of the trace's replay, from 1.
     pub trace_replay: Option<u64>,
-    /// Number of the launch of the program and replay, from 1.
+    /// Number of the launch among the launches of this program in this replay, from 1.
     pub launch: u64,
     /// Name given by the host.
     pub name: Option<String>,

@@ -140,7 +140,8 @@ impl<'t, 'a> DeviceRows<'t, 'a> {
     }
 }
 
-/// One record of a wait: run, time, rank among records of the same time, name, kind, and data.
+/// One record of a wait: its run, its time, its rank among records with the same time, and then its
+/// name, kind and data.
 type Entry<'a> = (Option<u32>, u64, u8, SyncName, PacketKind, &'a [u64]);
 
 /// Decodes the waits of a lane, run by run.

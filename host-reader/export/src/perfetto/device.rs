@@ -273,8 +273,9 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Draws the mean of each metric over an op's cores, starting at the op's start. If an op has
-    /// no counters for a metric, the previous value stays, because the metric is unknown and not 0.
+    /// Draws a counter for each metric. At the start of each op, the counter changes to the mean of
+    /// the metric over the op's cores. If an op has no counters for a metric, the previous value
+    /// stays, because the metric is unknown and not 0.
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();

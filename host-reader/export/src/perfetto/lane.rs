@@ -48,8 +48,8 @@ const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. Arrows end
-/// at the kernels of `arrow_runs`.
+/// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. An arrow
+/// ends at the kernel of each run in `arrow_runs`.
 ///
 /// Each part has its own interned names, and may describe the track of waits again.
 pub(super) fn packets(

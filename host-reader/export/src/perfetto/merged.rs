@@ -17,8 +17,9 @@ use std::{
 const FIRST_PID: i32 = 1_000_000;
 /// First track id of hosts. It is below the track ids of lanes.
 const FIRST_TRACK: u64 = 1 << 36;
-/// Maximum number of recordings, and of chips, in one file.
+/// Maximum number of recordings in one file.
 const MOST_PARTS: u64 = 1 << 14;
+/// Maximum number of chips in one file.
 const MOST_DEVICES: usize = (1 << 15) - 1;
 /// Latest time that a trace's origin may have. It leaves enough range for the times after the
 /// origin.
@@ -80,7 +81,7 @@ impl CommonTime {
 pub struct MergedTrace {
     /// Index of each host, and the number of recordings of the host.
     hosts: BTreeMap<String, (usize, usize)>,
-    /// Position of the next recording.
+    /// Ids and times at which the next recording starts.
     next: Placement,
     /// Start of the first recording. Recordings without a common time also start here.
     first_ns: Option<u64>,
@@ -111,7 +112,7 @@ impl MergedTrace {
         self.begin(host, trace.devices.len(), time, out)?;
         write_placed(items, &self.next, out, &mut |_| ())?;
         self.next.first_lane += trace.lane_count();
-        // One sequence for each chip and each lane, and one for the host's threads.
+        // One packet sequence for each chip and each lane, and one for the host's threads.
         self.advance(trace.devices.len(), trace.devices.len() + trace.lane_count() + 1);
         Ok(())
     }
@@ -170,7 +171,7 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Advances the position of the next recording past a recording with these numbers of chips and
+    /// Advances [`Self::next`] past a recording that has `device_count` chips and `sequence_count`
     /// packet sequences.
     fn advance(&mut self, device_count: usize, sequence_count: usize) {
         let sequence_count = u32::try_from(sequence_count).unwrap_or(u32::MAX);

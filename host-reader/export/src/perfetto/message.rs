@@ -24,9 +24,9 @@ pub(super) const SLICE_END: i32 = 2;
 pub(super) const INSTANT: i32 = 3;
 pub(super) const COUNTER: i32 = 4;
 
-/// Sort order of a track's children: by their ranks.
+/// Sort order of a track's children: explicit, by the rank of each child.
 pub(super) const ORDER_EXPLICIT: i32 = 3;
-/// Merging of tracks with the same name: none.
+/// Value that prevents merging of tracks with the same name.
 pub(super) const MERGE_NONE: i32 = 2;
 /// Unit of a counter: a plain number.
 pub(super) const UNIT_COUNT: i32 = 2;

@@ -5,7 +5,7 @@
 //!
 //! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's clock if
 //! the chips are synchronised with it, and otherwise nanoseconds since the trace's origin. Cycles
-//! are arguments.
+//! are arguments of the events.
 
 mod causes;
 mod device;
@@ -37,8 +37,8 @@ pub(super) fn write(
     write_placed(trace.into(), &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
 
-/// Writes a trace at its position among the traces of the same file: all chips, then all lanes.
-/// Long packed lanes are written in parts.
+/// Writes one of the traces of a file: all chips, then all lanes. Long packed lanes are written in
+/// parts.
 fn write_placed(
     items: TraceItems<'_, '_>,
     placement: &Placement,
@@ -93,8 +93,8 @@ fn write_host(
     out.write_all(&host::packets(&context.trace.host, sequence_id, context.placement))
 }
 
-/// Position of a trace among the traces of the same file. The default is the position of a single
-/// trace.
+/// Ids and times at which a trace starts in a file that may contain several traces. The default is
+/// for the first trace.
 #[derive(Debug, Default)]
 struct Placement {
     /// Time of the trace's origin on the file's time axis.
@@ -109,7 +109,7 @@ struct Placement {
     process: Option<HostProcess>,
 }
 
-/// Process of one of several hosts.
+/// Process that represents one of several hosts.
 #[derive(Debug)]
 struct HostProcess {
     /// Track of the process.
@@ -133,7 +133,8 @@ impl HostProcess {
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
     items: TraceItems<'t, 'a>,
-    /// Arrows that end on lanes in memory. Packed lanes store their arrows themselves.
+    /// Arrows that end on lanes in memory. The arrows that end on packed lanes are stored with
+    /// these lanes.
     arrows: Arrows,
     words: PointWords<'t>,
     /// Time of the trace's origin on the file's time axis.

@@ -26,8 +26,8 @@ pub struct TraceLane<'a> {
     pub runs: &'a [Run],
     /// For each run, the index of its op in [`super::TraceDevice::ops`].
     pub run_ops: Vec<Option<u32>>,
-    /// For each run, the index in `zones` of the zone around its kernel: the first zone with such a
-    /// name, or otherwise the first zone of the run.
+    /// For each run, the index in `zones` of the zone around its kernel. This is the run's first
+    /// zone whose name marks a kernel or, if there is none, the run's first zone.
     pub run_kernels: Vec<Option<u32>>,
     /// Zones of the lane.
     pub zones: TraceZones,
@@ -46,7 +46,7 @@ impl TraceLane<'_> {
         self.zones.get(kernel as usize)
     }
 
-    /// Returns the index of the op of a run in [`super::TraceDevice::ops`].
+    /// Returns the index, in [`super::TraceDevice::ops`], of the op that a run belongs to.
     pub(crate) fn op(&self, run: Option<u32>) -> Option<u32> {
         self.run_ops.get(run? as usize).copied().flatten()
     }
@@ -71,7 +71,7 @@ pub(super) fn build<'a>(
 ) -> (TraceLane<'a>, AnomalyLog) {
     let mut anomalies = AnomalyLog::default();
     let paired = pair_lane(lane, context.zones, &mut anomalies).zones;
-    // Zones take most of a trace's memory, so no memory is allocated beyond them.
+    // Zones take most of a trace's memory, so the vector gets exactly the capacity that they need.
     let mut zones = TraceZones(Vec::with_capacity(paired.len()));
     zones.0.extend(paired.iter().map(|zone| TraceZone {
         name: context.names.number(zone.zone),

@@ -4,8 +4,8 @@ use reader::lane::{Lane, Run};
 use std::{borrow::Cow, ops::Range};
 use wire::Risc;
 
-/// Number of records after which a part ends. It ends before the next run that starts later than
-/// the previous record.
+/// Minimum number of records of a part that is not the lane's last one. From this number on, the
+/// part ends before the first run whose first record is later than the record before it.
 const PART_RECORDS: usize = 1 << 15;
 
 /// Part of a lane: consecutive runs. All records of a part are earlier than all records of the next
@@ -22,8 +22,8 @@ pub(super) struct LaneRange {
 pub(super) fn parts(lane: &Lane) -> Vec<LaneRange> {
     let mut parts = Vec::new();
     let mut part = LaneRange::default();
-    // The zones of an aggregate lane can be paired only if all names of the lane are known. So an
-    // aggregate lane is not divided.
+    // The zones of an aggregate lane can be paired only if all names of the lane are known. So such
+    // a lane is not divided.
     let is_cut = lane.id.risc != Risc::TensixAggregate && lane.times.is_sorted();
     for (run, &Run { first_record, .. }) in lane.runs.iter().enumerate() {
         let record_count = first_record.saturating_sub(part.records.start);

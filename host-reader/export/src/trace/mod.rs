@@ -134,15 +134,15 @@ pub struct TraceRun {
 /// Numbers of items that a filter hides. They show that filtered output is not complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenCounts {
-    /// Lanes that are hidden completely.
+    /// Number of lanes that are hidden completely.
     pub lanes: u64,
-    /// Zones, including zones of hidden lanes.
+    /// Number of hidden zones, including those of hidden lanes.
     pub zones: u64,
-    /// Events, values and sums, including those of hidden lanes.
+    /// Number of hidden events, values and sums, including those of hidden lanes.
     pub points: u64,
-    /// Ops.
+    /// Number of hidden ops.
     pub ops: u64,
-    /// Lost records that are known.
+    /// Number of lost records in the hidden losses.
     pub lost_records: u64,
 }
 
@@ -197,20 +197,22 @@ impl Trace<'_> {
     /// Returns the number of zones that are drawn shorter than recorded, because otherwise they
     /// would not nest.
     ///
-    /// Lanes that are still packed have none: the lanes of a log are sorted by time, so their runs
-    /// do not overlap.
+    /// Packed lanes are not counted. They have no such zones, because the lanes of a log are sorted
+    /// by time, so their runs do not overlap.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
         self.lanes().map(|lane| lane.zones.clipped_count()).sum()
     }
 
-    /// Returns the losses among the shown records. Records left out on purpose do not count.
+    /// Returns the numbers of lost records, except losses that the filter hides. Records that
+    /// kernels left out on purpose do not count.
     #[must_use]
     pub fn lost(&self) -> LossTotals {
         self.missing(|cause| !cause.is_intended())
     }
 
-    /// Returns the records that kernels left out on purpose, as configured.
+    /// Returns the numbers of records that kernels left out on purpose, because they were
+    /// configured to do so.
     #[must_use]
     pub fn left_out(&self) -> LossTotals {
         self.missing(LossCause::is_intended)

@@ -10,8 +10,8 @@ use std::{cmp::Reverse, ops::Range};
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 ///
-/// Zones are unchanged if they are nested and no other zones overlap or touch them. So a lane that
-/// is built in parts has the same zones as a lane that is built at once.
+/// A group of nested zones is left unchanged if no other zone overlaps or touches the group. So a
+/// lane that is built in parts has the same zones as a lane that is built at once.
 pub(super) fn nest(zones: &mut [TraceZone]) {
     if is_nested(zones) {
         return;
@@ -112,7 +112,7 @@ mod tests {
         (0..).zip(spans).map(zone).collect()
     }
 
-    /// Returns a figure of each zone.
+    /// Returns the result of `figure` for each zone.
     fn each<T>(zones: &[TraceZone], figure: impl Fn(&TraceZone) -> T) -> Vec<T> {
         zones.iter().map(figure).collect()
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn zones_that_nest_stay_as_they_are_where_zones_elsewhere_do_not() {
-        // Sorting would move the zone of zero length behind the longer zone that starts at the same
+        // Sorting would put the zone of zero length after the longer zone that starts at the same
         // cycle.
         let mut zones = zones(&[(20, 30, 0), (25, 35, 0), (40, 40, 0), (40, 50, 0), (60, 70, 0)]);
         nest(&mut zones);

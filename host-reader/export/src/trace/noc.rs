@@ -35,8 +35,8 @@ impl TraceNoc {
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
     }
 
-    /// Collects the events of the NoC traces next to a log that has no events itself. Times are
-    /// aligned with the log.
+    /// Collects the events of the NoC traces that are next to a log without NoC events. The times
+    /// of the traces are aligned with the log.
     fn beside(recording: &Recording) -> Self {
         let readout = &recording.readout;
         if recording.noc_traces.unrepeated().is_empty() {

@@ -30,7 +30,7 @@ const ARGUMENTS: [&str; 16] = [
 /// One launch of one program on one chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOp<'a> {
-    /// Figures of the op.
+    /// Id, launch number, durations and other figures of the op.
     pub figures: Op,
     /// Metadata from the host: the op's name and other fields.
     pub metadata: Option<&'a OpMetadata>,

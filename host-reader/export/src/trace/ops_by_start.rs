@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// with the index of its launch among the launches of the chip.
 ///
 /// Launches must be sorted by their first cycle. An op starts at its launch's first cycle or later,
-/// so few ops have to wait for an op that starts earlier.
+/// so only few ops are kept waiting until an op that starts earlier has been unpacked.
 pub(super) fn ops_by_start<'t, 'a: 't>(
     launches: impl Iterator<Item = Launch> + 't,
     metadata: &'t ProgramMetadata<'a>,

@@ -62,7 +62,7 @@ pub struct PackedTrace<'a> {
 /// Data about a chip's packed ops and lanes.
 #[derive(Debug, Default)]
 struct PackedChip {
-    /// Index of each launch's op among the chip's ops, which are sorted by start.
+    /// For each launch, the index of its op among the chip's ops, which are sorted by start.
     ops: Vec<u32>,
     /// Number of rows in which the ops are drawn.
     row_count: u32,
@@ -322,7 +322,8 @@ impl<'a> PackedTrace<'a> {
         (lane, anomalies)
     }
 
-    /// Unpacks all lanes in order, and calls `take` with their parts, one for each thread at a time.
+    /// Unpacks all lanes in order, and calls `take` with batches of their parts. A batch has at
+    /// most one part for each thread.
     ///
     /// # Errors
     /// If records cannot be read from the temporary file, or `take` fails.

@@ -8,7 +8,8 @@ use wire::PacketKind;
 /// Metadata of the zones of one lane, by name and cycle of their records.
 ///
 /// Several zones with the same name may start or end at the same cycle. Each of these zones then
-/// has the metadata of all these records, because the log does not assign metadata to zones.
+/// has the metadata of all records at this cycle, because the log does not state which zone a
+/// record belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneTexts<'a> {
     starts: BTreeMap<(NameId, u64), Cow<'a, str>>,

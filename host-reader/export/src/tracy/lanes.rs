@@ -11,9 +11,9 @@ use wire::Risc;
 /// Number of low bits in a lane's number that encode the RISC.
 const RISC_BITS: u32 = 3;
 
-/// Number of RISC bits in lane numbers of a Quasar, and the flag that distinguishes these lane
-/// numbers from all others.
+/// Number of low bits in the number of a Quasar's lane that encode the RISC.
 const QUASAR_BITS: u32 = 5;
+/// Flag that is set only in the numbers of a Quasar's lanes.
 const QUASAR: u32 = 1 << 31;
 
 /// Colour as 0xRRGGBB.
@@ -62,7 +62,8 @@ pub(super) fn core_name(id: LaneId) -> String {
     format!("Device: {}, Core ({},{})", id.chip_id, id.core.x, id.core.y)
 }
 
-/// Returns the name of a lane. The name begins with the RISC, because a context may be narrow.
+/// Returns the name of a lane. The name begins with the RISC, because a viewer may have room only
+/// for the beginning.
 pub(super) fn lane_name(id: LaneId) -> String {
     format!("{} (device {}, core {}-{})", id.risc, id.chip_id, id.core.x, id.core.y)
 }

@@ -1,6 +1,7 @@
 //! Contents of an export to Tracy, and changes that Tracy's limits require.
 
-/// Contents of an export to Tracy, and the changes made for it.
+/// Numbers of exported items of each kind in an export to Tracy, and of items that Tracy cannot
+/// show as recorded.
 ///
 /// The same figures are in the export, as messages at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -9,14 +10,14 @@ pub struct TracyNotes {
     pub zones: u64,
     /// Number of lanes with zones.
     pub lanes: u64,
-    /// Number of contexts with these lanes.
+    /// Number of contexts that contain these lanes.
     pub contexts: u64,
     /// Number of zones of the host's threads.
     pub host_zones: u64,
     /// Number of messages: events, values, sums, losses, messages of the host, and remarks.
     pub messages: u64,
-    /// Number of zones that share a less exact source location, because Tracy supports only 32,767
-    /// locations.
+    /// Number of zones that share a source location instead of having their own, because Tracy
+    /// supports only 32,767 locations.
     pub vague_zones: u64,
     /// Number of zones that end after Tracy's last nanosecond (39 hours). Their end is drawn at
     /// that time.

@@ -77,7 +77,7 @@ pub(super) struct PlaceTable<'a> {
     special: HashMap<Key, PlaceNumber>,
     /// Locations by source and colour, because zones of one source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
-    /// Number of zones that share a less exact location.
+    /// Number of zones that share a location because the table has no room for their own.
     pub(super) vague_zone_count: u64,
 }
 

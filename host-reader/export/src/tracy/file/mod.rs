@@ -32,7 +32,7 @@ const FILE_VERSION: [u8; 3] = [0, 10, 0];
 /// Kind of GPU context: Vulkan. For this kind, viewers draw one lane for each thread; every version
 /// of the viewer knows it.
 const CONTEXT_TYPE: u8 = 2;
-/// Program name in the title line.
+/// Name of the traced program, as shown in the viewer's title line.
 pub(super) const PROGRAM: &str = "kprof";
 /// Number of bytes to buffer before they are written out.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -360,7 +360,8 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-/// Returns the names with keys, from key 1: names of plots, then of frames.
+/// Returns the names that are stored with keys, in the order of the keys from 1: names of plots,
+/// then names of frames.
 fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
     let frames = scene.frames.iter().map(|frames| frames.name);
     scene.plots.iter().map(|plot| plot.name.as_str()).chain(frames).collect()

@@ -17,14 +17,14 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the id under which the file stores a source location by value.
+/// Returns the id of a source location that the file contains itself. Such ids are negative.
 pub(super) fn place_id(place: PlaceNumber) -> i16 {
     i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
 }
 
 /// Data about the zones of contexts, needed by earlier sections of the file.
 pub(super) struct GpuTimelines {
-    /// Number of zones with nested zones.
+    /// Number of zones that contain nested zones.
     pub(super) parent_count: u64,
     /// Number of zones for each source location.
     pub(super) place_counts: Vec<u64>,
@@ -100,7 +100,7 @@ fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u6
     (outermost, children)
 }
 
-/// Returns the number of zones with nested zones, given the depths of all zones.
+/// Returns the number of zones that contain nested zones, given the depths of all zones.
 fn parents(depths: impl Iterator<Item = u16>) -> u64 {
     let mut before = u16::MAX;
     depths.filter(|&depth| depth > std::mem::replace(&mut before, depth)).count() as u64

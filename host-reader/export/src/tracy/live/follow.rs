@@ -39,8 +39,9 @@ const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
 
-/// Backward step in time, in ns, from which the origin of the context's counter is sent again. A
-/// viewer concludes only from a larger step that the counter has restarted.
+/// Maximum backward step between two times of a context, in ns. If a step is larger, the origin of
+/// the context's counter is sent again, so that the viewer does not assume that the counter has
+/// restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
 /// Id and name of the thread with the remarks for one viewer.

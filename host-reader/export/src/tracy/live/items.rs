@@ -200,7 +200,8 @@ impl Items {
     }
 
     pub(super) fn plot_config(&mut self, plot: u64, is_stepped: bool) {
-        // Plain numbers, as steps or a line, filled, in the viewer's colour.
+        // The plot shows plain numbers, as steps or as a line, filled, in a colour that the viewer
+        // chooses.
         let look = [0, is_stepped.into(), 1, 0, 0, 0, 0];
         self.item(ItemKind::PlotConfig, &[&plot.to_le_bytes(), &look]);
     }

@@ -101,7 +101,8 @@ impl History {
     pub(super) fn add_viewer(&mut self) -> u64 {
         let number = self.next_viewer;
         self.next_viewer = number.saturating_add(1);
-        // A viewer that connects late has missed all parts that are no longer kept.
+        // Every viewer starts at the first part. A viewer that connects late has missed the parts
+        // that are no longer kept.
         self.viewers.insert(number, FeedPosition::default());
         number
     }

@@ -30,7 +30,8 @@ pub(in crate::tracy::live) struct Part {
     /// Points of the plots of lost records: chip, time in ns, and the chip's total of lost records.
     pub(in crate::tracy::live) lost: Vec<(u32, u64, i64)>,
     pub(in crate::tracy::live) counts: ItemCounts,
-    /// Number of zones that share a less exact source location.
+    /// Number of zones that share a source location because viewers have no room for their own
+    /// locations.
     pub(in crate::tracy::live) vague_zones: u64,
 }
 
