@@ -74,7 +74,8 @@ pub use reader::{
 #[cfg(feature = "recording")]
 pub use reader::{packed_bytes, packed_items, packed_numbers};
 
-/// Streamed lanes: cells, records, and reads while kernels run.
+/// Streamed lanes, which can be read while kernels run: their encoding, their records, and the
+/// reads.
 pub mod stream {
     pub use reader::{
         read::{Backpressure, LiveRead, LiveReader},

@@ -228,10 +228,10 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 /// files.
 ///
 /// Two more files contain information that no recording contains. `cluster_coordinates.json` has
-/// the positions of the chips in the cluster. That file is copied from the folder of `input`, or
-/// written with unknown positions. `topology.json` has the connections between chips. That file is
-/// copied if the folder of `input` has it. If one of the two files already exists in the output
-/// folder, it is not changed.
+/// the positions of the chips in the cluster. `cluster_coordinates.json` is copied from the folder
+/// of `input`, or written with unknown positions. `topology.json` has the connections between
+/// chips. `topology.json` is copied if the folder of `input` has this file. If one of the two files
+/// already exists in the output folder, it is not changed.
 ///
 /// # Errors
 /// If a file cannot be written.

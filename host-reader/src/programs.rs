@@ -24,8 +24,8 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// If nothing can be read, or if a capture cannot be written. In the latter case, the programs are
-/// still added.
+/// If nothing can be read, or if a capture cannot be written. If only writing the capture fails,
+/// the programs are still added.
 pub fn read_programs<M: Mesh + ?Sized>(
     recorder: &mut MeshRecorder,
     mesh: &mut M,

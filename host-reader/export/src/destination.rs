@@ -266,7 +266,7 @@ impl PreparedFile {
     }
 }
 
-/// Writes a whole file unless a file with this name exists. Returns true if it was written.
+/// Writes a whole file unless a file with this name exists. Returns true if the file was written.
 #[cfg(feature = "parquet")]
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut file = OpenFile::create(path)?;

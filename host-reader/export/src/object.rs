@@ -146,7 +146,7 @@ impl ObjectPlace {
         self.client.wait_for(self.client.store.delete(&self.path))
     }
 
-    /// Writes a small object unless an object with this name exists. Returns true if it was
+    /// Writes a small object unless an object with this name exists. Returns true if the object was
     /// written.
     pub(crate) fn create_new(&self, bytes: &[u8]) -> io::Result<bool> {
         let payload = PutPayload::from(bytes.to_vec());

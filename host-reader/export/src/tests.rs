@@ -56,7 +56,7 @@ pub(super) fn readout() -> Readout {
 }
 
 /// Returns a thread that runs for 1000 ns, including 300 ns of enqueueing, with a message, a frame
-/// and a plot. Its clock starts at 1000. The message is orange, the inner zone is blue.
+/// and a plot. The thread's clock starts at 1000 ns. The message is orange, the inner zone is blue.
 pub(super) fn host_recording() -> HostRecording {
     use HostEventKind::{FrameMark, Message, Plot, Zone};
     let event = |source, time_ns, kind, text: Option<&str>| HostEvent {

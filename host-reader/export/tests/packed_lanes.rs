@@ -22,7 +22,7 @@ PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since rese
 ";
 
 /// Returns a log of two chips. Its programs overlap, are launched several times, and are replayed
-/// by traces. It also has zones without ends, values, sums and texts.
+/// by traces. The log also has zones without an end, and values, sums and texts.
 fn varied_log() -> String {
     let mut text = HEADER.to_owned();
     for (chip, x, y, risc, lag) in [

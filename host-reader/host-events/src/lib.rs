@@ -66,7 +66,7 @@ pub use tracing_layer::HostLayer;
 /// Returns the time of the monotonic clock that recorders use, in nanoseconds.
 ///
 /// A back end for real hardware should take the host times of its clock samples from this clock.
-/// The times of chips can then be converted to the clock of the host's events.
+/// With such samples, the times of chips can be converted to the clock of the host's events.
 ///
 /// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share. On other systems the
 /// clock starts at 0 with the process.

@@ -114,7 +114,7 @@ impl ThreadLog {
         }
     }
 
-    /// Returns true if the thread has stopped writing. All records of the thread can then be read.
+    /// Returns true if the thread has stopped writing, so that all of its records can be read.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Acquire)
     }

@@ -341,7 +341,7 @@ impl Drop for HostZoneGuard {
         let Some(zone) = self.open.take() else { return };
         let OpenZone { recorder_id, source, clock, start_ns, depth, text, color } = zone;
         let times = (start_ns, read_clock(clock.as_ref()));
-        // If there is no writer, the thread is terminating. The zone then stays counted as open.
+        // If there is no writer, the thread is terminating, and the zone stays counted as open.
         let _ = WRITERS.try_with(|writers| {
             let mut writers = writers.try_borrow_mut().ok()?;
             let (_, writer) = writers.iter_mut().find(|(id, _)| *id == recorder_id)?;

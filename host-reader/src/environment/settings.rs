@@ -25,7 +25,7 @@ pub struct Settings {
     pub counter_groups: u32,
     /// True if buffer allocations are recorded.
     pub buffer_usage: bool,
-    /// True if each replay of a trace is recorded as one envelope zone.
+    /// True if each replay of a trace is recorded as one zone that encloses the whole replay.
     pub trace_only: bool,
     /// True if traces are reported to Tracy.
     pub trace_tracking: bool,
@@ -37,7 +37,7 @@ pub struct Settings {
     pub sums: bool,
     /// True if kernels push the records of several launches to DRAM together (accumulate mode).
     pub accumulate: bool,
-    /// Number of programs that a lane can hold; `None` if not set.
+    /// Number of programs whose records fit into a lane; `None` if not set.
     pub program_support_count: Option<u32>,
     /// True if log and noc_trace files are written.
     pub files: bool,
@@ -64,7 +64,7 @@ pub struct Settings {
     pub full_op_records: bool,
 }
 
-/// Default number of programs that a lane can hold, if cores wait for the host.
+/// Default number of programs whose records fit into a lane, if cores wait for the host.
 const NON_DROPPING_SUPPORT_COUNT: u32 = 500;
 
 impl Default for Settings {
@@ -99,7 +99,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the number of programs that a lane can hold, after TT-Metal's adjustments.
+    /// Returns the number of programs whose records fit into a lane, after TT-Metal's adjustments.
     #[must_use]
     pub const fn effective_support_count(&self) -> u32 {
         let count = match self.program_support_count {
@@ -128,7 +128,7 @@ impl Settings {
         }
     }
 
-    /// Returns the options for reading a mesh. A host uses them like this:
+    /// Returns the options for reading a mesh. A host uses these options as follows:
     ///
     /// ```
     /// use host_reader::environment::Environment;

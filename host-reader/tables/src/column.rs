@@ -128,8 +128,8 @@ impl<T: Table> Column<T> {
         self.titled(title)
     }
 
-    /// Makes the terminal mark the column's values as lower bounds in rows with a true
-    /// `is_lower_bound` column.
+    /// Makes the terminal mark the column's values as lower bounds in rows whose column
+    /// `is_lower_bound` is true.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self

@@ -16,7 +16,7 @@ pub struct Ops;
 /// One launch of one program on one chip.
 #[derive(Clone, Copy, Debug)]
 pub struct OpRow<'a> {
-    /// Figures of the op.
+    /// Id, launch number, durations and other numbers of the op.
     pub figures: &'a Op,
     /// Name given by the host.
     pub name: Option<&'a str>,
@@ -24,7 +24,7 @@ pub struct OpRow<'a> {
     pub place: OpPlace<'a>,
 }
 
-/// Position of an op in a dataset. Only columns of datasets use it.
+/// Position of an op in a dataset. Only columns of datasets use this position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpPlace<'a> {
     /// Recording.

@@ -44,7 +44,7 @@ pub struct ColumnSchema {
     pub title: Option<&'static str>,
     /// True if the terminal hides the column when its values are null in all rows.
     pub is_hidden_if_empty: bool,
-    /// True if the column's values are lower bounds in rows with a true `is_lower_bound` column.
+    /// True if the column's values are lower bounds in rows whose column `is_lower_bound` is true.
     pub is_bounded: bool,
 }
 

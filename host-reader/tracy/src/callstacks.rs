@@ -41,8 +41,8 @@ impl Callstacks {
         }
     }
 
-    /// Adds functions of an interpreted language to the stack. They come before the addresses,
-    /// because they were called by the functions at the addresses.
+    /// Adds functions of an interpreted language to the stack. The functions come before the
+    /// addresses, because they were called by the functions at the addresses.
     pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut entries = Vec::new();
         for _ in 0..fields.u8()? {

@@ -82,10 +82,10 @@ pub struct TracyClient {
 impl TracyClient {
     /// Connects to a client and determines the client's protocol version.
     ///
-    /// If a client rejects a server's version, it does not send its own version, but listens again.
+    /// A client that rejects a server's version does not send its own version, but listens again.
     /// All known versions are therefore tried, likely versions first. If the client uses an unknown
-    /// version, the connection is closed at once. A client that waits for a server before it exits
-    /// can then exit.
+    /// version, the connection is closed at once. This allows a client that waits for a server to
+    /// exit.
     ///
     /// # Errors
     /// If nothing listens at the address, the peer is not a Tracy client, the client uses an

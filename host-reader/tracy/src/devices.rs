@@ -1,4 +1,4 @@
-//! Device contexts. The times of their zones arrive in separate items.
+//! Device contexts. The times of device zones arrive in separate items.
 
 use crate::{
     fields::Fields,

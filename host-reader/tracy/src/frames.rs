@@ -27,7 +27,8 @@ impl Frames {
         let size = decompress_into_with_dict(block, &mut self.frame, &self.window)
             .map_err(|error| error.to_string())?;
         let frame = self.frame.get(..size).unwrap_or_default();
-        // Later frames can only refer to the last `WINDOW_BYTES` of window and frame together.
+        // Later frames can only refer to the last `WINDOW_BYTES` of the window and this frame
+        // together.
         let kept = WINDOW_BYTES.saturating_sub(frame.len()).min(self.window.len());
         self.window.drain(..self.window.len().saturating_sub(kept));
         let from = frame.len().saturating_sub(WINDOW_BYTES);

@@ -64,8 +64,8 @@ fn take_fields<'frame>(kind: ItemKind, rest: &mut Fields<'frame>) -> Option<Item
 /// A protocol version that is checked against the received frames.
 ///
 /// Even a wrong version may decode a frame to complete items: Tracy's version reads the second byte
-/// of the fork's context number, 0, as an item [`ItemKind::ZoneText`]. Such an item is detected
-/// because no text precedes it.
+/// of the fork's context number, 0, as an item [`ItemKind::ZoneText`]. This misreading is detected,
+/// because no text precedes such an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,

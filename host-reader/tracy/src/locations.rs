@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::{HashMap, VecDeque};
 
-/// A location. Its texts may not have arrived yet.
+/// A location whose texts may not have arrived yet.
 #[derive(Clone, Debug)]
 struct Pending {
     name: TextRef,

@@ -3,7 +3,7 @@
 use crate::texts::TextRef;
 use std::collections::HashMap;
 
-/// Plots, series of frames or memory pools, in order of first appearance. Their names may not have
+/// Plots, series of frames or memory pools, in order of first appearance. Some names may not have
 /// arrived yet.
 #[derive(Debug, Default)]
 pub(crate) struct Named<T> {

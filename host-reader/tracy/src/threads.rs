@@ -155,7 +155,7 @@ impl Threads {
             damage.unmatched_ends = damage.unmatched_ends.saturating_add(1);
             return;
         };
-        // Zones inside the ended zone did not end. They stay open, and are counted when the
+        // Zones inside the ended zone did not end. Such zones stay open, and are counted when the
         // recording ends.
         let ended = thread.open.get(position).and_then(|open| open.0);
         thread.open.truncate(position);

@@ -1,5 +1,5 @@
-//! A chip's clock as a piecewise linear function with few points. The page uses it to convert
-//! cycles to time.
+//! A chip's clock as a piecewise linear function with few points. The page uses this function to
+//! convert cycles to time.
 
 use recording::DeviceClock;
 
@@ -12,7 +12,8 @@ const TOLERANCE_NS: u64 = 1;
 /// Maximum number of times that an interval is halved.
 const MAX_HALVINGS: u32 = 10;
 
-/// Returns at least two knots. Linear interpolation between them is accurate to `TOLERANCE_NS`.
+/// Returns at least two knots. Linear interpolation between the knots is accurate to
+/// `TOLERANCE_NS`.
 pub(super) fn knots(clock: &DeviceClock<'_>) -> Vec<Knot> {
     let (first, last) = (clock.first_cycle(), clock.last_cycle());
     // The last knot must differ from the first one, even for a chip without records.

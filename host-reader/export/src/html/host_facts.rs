@@ -19,7 +19,7 @@ pub(super) struct HostFacts<'a> {
 }
 
 impl<'a> HostFacts<'a> {
-    /// Returns the page data of the host, if it recorded anything.
+    /// Returns the page data of the host; `None` if the host recorded nothing.
     pub(super) fn new(trace: &'a Trace<'a>, names: &HostNames<'_>) -> Option<Self> {
         let host = &trace.host;
         (!host.is_empty()).then(|| Self {

@@ -69,8 +69,8 @@ const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,
         HostEventKind::Signpost => 4,
-        // Only frame marks get here. This function is not called for zones and plots, because they
-        // are not marks.
+        // Of these kinds, only frame marks occur. This function is not called for zones and plots,
+        // because they are not marks.
         HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
     }
 }

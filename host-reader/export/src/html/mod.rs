@@ -2,10 +2,10 @@
 //!
 //! The page consists of a template with a style sheet and a script, which are part of this program,
 //! and of data. The data shown first is a block of JSON. Zones, points and the figures of single
-//! cores follow as packed columns. The script decodes them only on demand, so a page with a million
-//! zones opens as fast as a page with ten zones.
+//! cores follow as packed columns. The script decodes packed columns only on demand, so a page with
+//! a million zones opens as fast as a page with ten zones.
 //!
-//! Zone names are untrusted input. They reach the page only as data: `<` is escaped wherever the
+//! Zone names are untrusted input. Names reach the page only as data: `<` is escaped wherever the
 //! page's parser could see it, and the script writes text but never markup. The page's policy
 //! forbids other scripts, all images and all requests.
 //!

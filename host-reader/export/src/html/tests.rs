@@ -129,7 +129,8 @@ fn a_page_carries_the_threads_and_plots_of_the_host() {
     let mut reading = block(&page, "host-0");
     let thread = read_lane(&mut reading);
     assert_eq!((reading.number(), reading.number(), reading.text()), (1, 1, "id:1024".to_owned()));
-    // Count, index and colour: first for points, then for zones. Zones are ordered by start.
+    // Number of colours, index, and colour: first of the points, then of the zones. Zones are
+    // ordered by start.
     assert_eq!([(); 3].map(|()| reading.number()), [1, 0, 0xFF_8000]);
     assert_eq!([(); 3].map(|()| reading.number()), [1, 1, 0x00_00AB]);
     assert!(reading.is_at_end());
@@ -245,7 +246,7 @@ fn a_page_has_the_peaks_of_buffers_by_memory_and_by_op() {
     };
     trace.buffers = BufferPeaks {
         pools: vec![pool(dram, 700, 1_250), pool(l1, 90, 999)],
-        // Program 1 is in the log. Program 2 is not, so no chip recorded it.
+        // Program 1 is in the log. Program 2 is not in the log, so no chip recorded this program.
         ops: vec![
             op(1024, None, vec![(l1, 80), (dram, 600)]),
             op(2048, Some("</script>"), vec![(dram, 700)]),

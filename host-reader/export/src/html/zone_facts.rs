@@ -123,7 +123,7 @@ pub(super) struct Row {
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
         // The frequency 0 means unknown: zones of several chips are counted, and frequencies differ
-        // between chips. So all statistics are in cycles.
+        // between chips. All statistics are therefore in cycles.
         let statistics = CycleStatistics::from_durations(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();

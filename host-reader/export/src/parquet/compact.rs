@@ -3,9 +3,9 @@
 //! Each host of a fleet writes its own files, which are as small as the host's recording. Engines
 //! open every file that a query may need, so a partition of a thousand small files takes longer to
 //! read than one file with the same rows. Compacted files replace the small files. A compacted file
-//! gets its final name when it is complete; then its source files are removed. If a compaction is
-//! interrupted in between, the next compaction reads the names of the source files from the
-//! compacted file and removes the remaining source files.
+//! gets its final name when it is complete. After this, the source files are removed. If a
+//! compaction is interrupted between these two steps, the next compaction reads the names of the
+//! source files from the compacted file and removes the remaining source files.
 
 use super::{
     WriteError,
@@ -69,8 +69,8 @@ pub enum CompactError {
 ///
 /// # Errors
 /// If the location does not contain a dataset, a file cannot be read or written, or the operation
-/// is cancelled. Partitions that are finished by then stay compacted; the other partitions are
-/// unchanged.
+/// is cancelled. Partitions that were finished before the error stay compacted; the other
+/// partitions are unchanged.
 ///
 /// # Cost
 /// Partitions are compacted in parallel. Memory is bounded by one row group per partition.
@@ -85,11 +85,11 @@ pub fn compact(
         return Err(CompactError::NoDataset { location: dataset.clone() });
     }
     if has_logs {
-        // Source files that an interrupted compaction left behind are removed first. Otherwise the
-        // logs would include them.
+        // Source files that an interrupted compaction left behind are removed first, so that the
+        // logs do not include these files.
         partitions.par_iter().try_for_each(|partition| partition.files().map(drop))?;
-        // No other process writes to the dataset during a compaction. So files of unfinished writes
-        // were left by interrupted processes.
+        // No other process writes to the dataset during a compaction. All files of unfinished
+        // writes were therefore left by interrupted processes.
         for path in create_logs(dataset)? {
             dataset.remove(&path)?;
         }
@@ -208,7 +208,7 @@ impl Partition<'_> {
         sources.iter().try_for_each(|path| self.dataset.remove(path))
     }
 
-    /// Merges files into one file. Returns its number of rows.
+    /// Merges files into one file. Returns the number of rows of the new file.
     fn join(&self, inputs: &[StoredFile], cancel: &CancelFlag) -> Result<u64, WriteError> {
         let mut opened = Vec::with_capacity(inputs.len());
         let mut made_of = Vec::with_capacity(inputs.len());

@@ -87,7 +87,7 @@ fn statistics_of(footer: &ParquetMetaData, columns: &[FileColumn]) -> Value {
     })
 }
 
-/// Returns the bounds of a column; `None` if they are not exact in every row group.
+/// Returns the bounds of a column; `None` if the bounds are not exact in every row group.
 fn bounds_of(groups: &[&Statistics], kind: ColumnKind) -> Option<(Value, Value)> {
     let is_exact = groups.iter().all(|group| group.min_is_exact() && group.max_is_exact());
     if !is_exact {

@@ -67,7 +67,8 @@ const MAX_ATTEMPTS: usize = 10_000;
 
 /// Returns true if a dataset has logs.
 ///
-/// The table `recordings` gets its log after all other tables, so only its log is looked up.
+/// The table `recordings` gets its log after all other tables, so only the log of this table is
+/// looked up.
 pub(super) fn has_logs(dataset: &DatasetLocation) -> Result<bool, WriteError> {
     let log = DeltaLog::new(dataset, Recordings::NAME);
     Ok(log.commits()?.is_some())
@@ -101,9 +102,9 @@ impl<'d> DeltaLog<'d> {
 
     /// Commits the differences between the log and the files of the table.
     ///
-    /// Files of unfinished writes are not added to the log. Their paths are returned. A file counts
-    /// as unfinished if the log has removed it, or if the log contains other files of the same
-    /// export but not this one.
+    /// Files of unfinished writes are not added to the log. Returns the paths of these files. A
+    /// file counts as unfinished if the log has removed it, or if the log contains other files of
+    /// the same export but not this one.
     pub(super) fn bring_up_to_date(self) -> Result<Vec<String>, WriteError> {
         let snapshot = self.snapshot()?;
         let files = self.files()?;
@@ -165,8 +166,8 @@ impl<'d> DeltaLog<'d> {
             if self.dataset.create_new(&self.commit_path(version), actions.as_bytes())? {
                 return Ok(());
             }
-            // Another process has made a commit with this number. It may have added the same
-            // columns or removed the same files.
+            // Another process has made a commit with this number. The other commit may have added
+            // the same columns or removed the same files.
             if !snapshot.read_commit(self, version)? {
                 return Err(self.refused("the store says that a commit exists, and has none"));
             }

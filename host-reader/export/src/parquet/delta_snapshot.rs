@@ -128,8 +128,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the path of a file relative to the dataset. For a file in another folder, its URL is
-/// returned.
+/// Returns the path of a file relative to the dataset. For a file in another folder, returns the
+/// URL of the file.
 fn path_in_dataset(table: &str, path: &str) -> String {
     if path.starts_with('/') || path.contains("://") {
         return path.to_owned();

@@ -171,7 +171,7 @@ fn a_dataset_without_logs_gets_them_of_all_its_files() {
     add(folder, "b", 60, DeltaLogs::Create);
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~0.parquet", "/b%2520rec~0.parquet"]);
     assert_eq!(commits(folder, "zones").len(), 1);
-    // The log already exists, so a third export only continues it.
+    // The log already exists, so a third export only adds a commit to the log.
     add(folder, "c", 60, DeltaLogs::Create);
     assert_eq!(table(folder, "zones"), on_disk(folder, "zones"));
     assert_eq!(table(folder, "zones").len(), 3);
@@ -219,7 +219,8 @@ fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_
     std::fs::copy(partition.join("a%20rec~0.parquet"), partition.join("a%20rec~1.parquet"))
         .unwrap();
     assert_eq!(table(folder, "zones"), whole);
-    // Another export leaves these files alone, because their process may still be running.
+    // Another export does not remove these files, because the process that wrote them may still be
+    // running.
     add(folder, "b", 60, DeltaLogs::Create);
     assert!(partition.join("a%20rec~1.parquet").exists());
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~0.parquet", "/b%2520rec~0.parquet"]);
@@ -239,7 +240,7 @@ fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_
 }
 
 /// If the first export of a recording was killed just before its commit, all its files exist. A
-/// compaction adds them to the log.
+/// compaction adds these files to the log.
 #[test]
 fn files_that_no_log_knows_are_added_by_a_compaction() {
     let folder = tempfile::tempdir().unwrap();

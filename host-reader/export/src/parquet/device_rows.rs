@@ -19,7 +19,7 @@ pub trait DeviceTable: Table {
     /// Calls `visit` with each row of a chip.
     ///
     /// # Errors
-    /// Returns the first error of `visit`. No further rows are visited then.
+    /// Returns the first error of `visit`. After an error, no further rows are visited.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,

@@ -188,8 +188,8 @@ impl NewFolders {
 impl Drop for NewFolders {
     fn drop(&mut self) {
         for folder in self.made.get_mut().unwrap_or_else(PoisonError::into_inner).iter().rev() {
-            // Removal fails if another process has put files into the folder in the meantime. The
-            // folder then stays.
+            // If another process has put files into the folder in the meantime, the removal fails
+            // and the folder stays.
             let _ = std::fs::remove_dir(folder);
         }
     }

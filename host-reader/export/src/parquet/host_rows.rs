@@ -17,7 +17,7 @@ pub trait HostTable: Table {
     /// Calls `visit` with each row.
     ///
     /// # Errors
-    /// Returns the first error of `visit`. No further rows are visited then.
+    /// Returns the first error of `visit`. After an error, no further rows are visited.
     fn for_each_row<E>(
         rows: HostRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,

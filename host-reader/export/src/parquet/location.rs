@@ -171,7 +171,8 @@ impl DatasetLocation {
         self.join(path).and_then(access).map_err(|source| self.refused(path, source))
     }
 
-    /// Writes a small file unless a file with this name exists. Returns true if it was written.
+    /// Writes a small file unless a file with this name exists. Returns true if the file was
+    /// written.
     ///
     /// The file appears only when it is complete.
     pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> Result<bool, WriteError> {
@@ -243,8 +244,8 @@ impl DatasetLocation {
         })
     }
 
-    /// Opens a file for reading all of it. An object is first copied to a temporary file without a
-    /// name.
+    /// Opens a file that will be read completely. An object is first copied to a temporary file
+    /// without a name.
     pub(super) fn open(&self, path: &str) -> Result<File, WriteError> {
         self.at(path, |file| match file {
             Self::Folder(file) => File::open(file),
@@ -300,8 +301,8 @@ fn folder_entries(folder: &Path) -> io::Result<Vec<(String, Option<u64>)>> {
         match std::fs::metadata(entry.path()) {
             Ok(found) if found.is_dir() => entries.push((name, None)),
             Ok(found) => entries.push((name, Some(found.len()))),
-            // Another process has removed the file in the meantime, or it is a link with a missing
-            // target.
+            // Another process has removed the file in the meantime, or the file is a link to a
+            // missing target.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

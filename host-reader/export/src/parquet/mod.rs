@@ -84,8 +84,8 @@ pub struct DatasetLabels {
     /// Name of the files, such as the name of the host. A later export with the same name replaces
     /// the files.
     pub file: String,
-    /// True if only one recording is added. Then the files are sorted by chip, and their metadata
-    /// declares this order.
+    /// True if only one recording is added. If true, the files are sorted by chip, and the metadata
+    /// of the files declares this order.
     pub has_one_recording: bool,
 }
 
@@ -248,7 +248,8 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds the ops and lanes of a packed recording. [`ParquetDataset::add`] adds everything else.
+    /// Adds the ops and lanes of a packed recording. [`ParquetDataset::add`] must have added the
+    /// rest before.
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the
@@ -283,8 +284,9 @@ impl ParquetDataset {
     /// changes to each table are one commit. The table `recordings` is committed last.
     ///
     /// # Errors
-    /// If a file cannot be written, or the operation is cancelled. Then no new files remain, unless
-    /// the system refuses to rename a file that has just been written, or to write a log.
+    /// If a file cannot be written, or the operation is cancelled. After an error, no new files
+    /// remain, unless the system refuses to rename a file that has just been written, or to write a
+    /// log.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
         let Self { opening, tables, logs } = self;
         let place = &opening.place;
@@ -408,7 +410,7 @@ type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), 
 /// Function that adds the rows of some of a chip's items to a table.
 type AddPart<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
-/// Files of a table, and the functions that add rows to them.
+/// Files of a table, and the functions that add rows to the files.
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,

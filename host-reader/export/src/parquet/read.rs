@@ -146,7 +146,7 @@ pub(super) fn columns_named<T: Table>(names: &[&str]) -> Vec<FileColumn> {
     columns.map(|column| FileColumn::from(&column.schema)).collect()
 }
 
-/// Columns that identify a recording. Every table has them.
+/// Columns that identify a recording. Every table has these columns.
 pub(super) const KEY_COLUMNS: [&str; 2] = ["host", "recording"];
 
 /// Returns the host and the recording of a row whose first columns are [`KEY_COLUMNS`].

@@ -154,7 +154,7 @@ fn properties(
         .set_max_row_group_row_count(None);
     for column in columns {
         // Most 64-bit columns contain times, which are mostly unique and close to the previous
-        // time. A dictionary would not make them smaller.
+        // time. A dictionary would not make such a column smaller.
         if matches!(column.kind, ColumnKind::Unsigned64 | ColumnKind::Signed64) {
             let path = ColumnPath::from(column.name.as_str());
             builder = builder

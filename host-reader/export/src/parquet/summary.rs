@@ -1,4 +1,5 @@
-//! Recordings of a dataset with only their ops: the input of fleet reports.
+//! Recordings of a dataset, each with its ops but without other records: the input of fleet
+//! reports.
 //!
 //! Zones and markers are never read, so time and memory depend on the number of ops but not on the
 //! length of the recordings.

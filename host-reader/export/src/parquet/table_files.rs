@@ -14,8 +14,8 @@ use crate::{
 use std::{marker::PhantomData, sync::Arc};
 use tables::Table;
 
-/// Length at which a file ends and the next one begins. It is large so that engines open few files,
-/// yet small enough to read several files in parallel.
+/// Length at which a file ends and the next one begins. The length is so large that engines open
+/// few files, and so small that they can read several files in parallel.
 pub(super) const FILE_BYTES: u64 = 256 << 20;
 
 /// Complete files of one table that do not have their final names yet.

@@ -420,8 +420,8 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     let zones = partition.join("compacted-0.parquet");
     assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
 
-    // The file of `b` gets the name of `a`'s removed source file. It stays, because its checksum
-    // differs.
+    // The file of `b` gets the name of `a`'s removed source file. The file is not removed, because
+    // its checksum differs.
     let own = partition.join("a%20rec~0.parquet");
     let (_, other_bytes) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();

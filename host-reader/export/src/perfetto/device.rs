@@ -273,9 +273,11 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Draws a counter for each metric. At the start of each op, the counter changes to the mean of
-    /// the metric over the op's cores. If an op has no counters for a metric, the previous value
-    /// stays, because the metric is unknown and not 0.
+    /// Draws a counter for each metric.
+    ///
+    /// At the start of each op, the counter changes to the mean of the metric over the op's cores.
+    /// If an op has no counters for a metric, the previous value stays, because the metric is
+    /// unknown and not 0.
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -305,7 +307,7 @@ impl DevicePackets<'_, '_> {
     }
 }
 
-/// Statistic of a metric that its counter track shows.
+/// Statistic of a metric that the counter track of the metric shows.
 const MEAN: &str = MetricSummary::STATISTICS[3];
 
 /// Writes the track descriptor of a metric, including the metric's limits.

@@ -258,7 +258,8 @@ fn fill_counter(
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
 }
 
-/// Labels a point with its decoded meaning, and adds its fields as arguments.
+/// Labels the event of a point with the point's decoded meaning, and adds the fields of the meaning
+/// as arguments.
 fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
     event.name = Some(meaning.label().into_owned());

@@ -35,8 +35,8 @@ pub(super) const UNIT_BYTES: i32 = 3;
 
 /// Defines messages by the number, wire type, name and type of each field.
 ///
-/// `prost` encodes the fields. Its derive macro is not used, because the macro and its dependencies
-/// would add six seconds to the first build.
+/// `prost` encodes the fields. The derive macro of `prost` is not used, because it would add six
+/// seconds to the first build.
 macro_rules! messages {
     ($($(#[$doc:meta])* $message:ident { $($tag:literal $wire:ident $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*

@@ -83,7 +83,7 @@ fn lane_sequence(first: u32, lane: usize) -> u32 {
     first.saturating_add(u32::try_from(lane).unwrap_or(u32::MAX))
 }
 
-/// Writes the packets of the host's threads. They follow the lanes.
+/// Writes the packets of the host's threads, which follow the packets of the lanes.
 fn write_host(
     context: &Context<'_, '_>,
     first_lane_sequence: u32,
@@ -114,8 +114,8 @@ struct Placement {
 struct HostProcess {
     /// Track of the process.
     track: u64,
-    /// Number of the recording among the host's recordings, from 1. It is shown from the second
-    /// recording on.
+    /// Number of the recording among the host's recordings, from 1. The number is shown from the
+    /// host's second recording on.
     run: usize,
     /// Relation of the host's clock to the clocks of other hosts.
     clock: String,

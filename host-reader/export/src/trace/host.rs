@@ -32,7 +32,7 @@ pub struct TraceHostThread<'a> {
     pub number: u64,
     /// Name of the thread; empty if it has none.
     pub name: &'a str,
-    /// Zones of the thread. Their cycles are nanoseconds of the host's clock.
+    /// Zones of the thread. The cycles of these zones are nanoseconds of the host's clock.
     /// [`TraceHostThread::zone_event`] returns the name of a zone.
     pub zones: TraceZones,
     /// Messages, signposts and frame marks of the thread, sorted by time.

@@ -22,8 +22,8 @@ pub(super) struct LaneRange {
 pub(super) fn parts(lane: &Lane) -> Vec<LaneRange> {
     let mut parts = Vec::new();
     let mut part = LaneRange::default();
-    // The zones of an aggregate lane can be paired only if all names of the lane are known. So such
-    // a lane is not divided.
+    // Aggregate lanes are not divided, because their zones can be paired only if all names of the
+    // lane are known.
     let is_cut = lane.id.risc != Risc::TensixAggregate && lane.times.is_sorted();
     for (run, &Run { first_record, .. }) in lane.runs.iter().enumerate() {
         let record_count = first_record.saturating_sub(part.records.start);

@@ -74,7 +74,8 @@ use wire::Risc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trace<'a> {
-    /// Title of the trace: the name of a file or workload. It is empty unless the caller sets it.
+    /// Title of the trace: the name of a file or workload. The title is empty unless the caller
+    /// sets it.
     pub title: String,
     /// The host's clock and its clock samples, if chips were synchronised.
     pub mesh_clock: Option<&'a MeshClock>,
@@ -131,7 +132,7 @@ pub struct TraceRun {
     pub run: usize,
 }
 
-/// Numbers of items that a filter hides. They show that filtered output is not complete.
+/// Numbers of items that a filter hides. If a number is not 0, the output is not complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenCounts {
     /// Number of lanes that are hidden completely.
@@ -170,7 +171,8 @@ impl Trace<'_> {
 
     /// Returns the kinds of RISCs in the order of their numbers.
     ///
-    /// The RISCs of a Quasar come last. They are included only if a lane belongs to a Quasar.
+    /// The RISCs of a Quasar come last. RISCs of a Quasar are included only if a lane belongs to a
+    /// Quasar.
     pub(crate) fn risc_kinds(&self) -> impl Iterator<Item = Risc> + use<> {
         let has_quasar = self.lanes().any(|lane| lane.id.risc.is_quasar());
         Risc::ALL.into_iter().filter(move |risc| has_quasar || !risc.is_quasar())
@@ -197,8 +199,8 @@ impl Trace<'_> {
     /// Returns the number of zones that are drawn shorter than recorded, because otherwise they
     /// would not nest.
     ///
-    /// Packed lanes are not counted. They have no such zones, because the lanes of a log are sorted
-    /// by time, so their runs do not overlap.
+    /// Packed lanes are not counted. The records of a packed lane are sorted by time, so its runs
+    /// do not overlap and all of its zones nest.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
         self.lanes().map(|lane| lane.zones.clipped_count()).sum()

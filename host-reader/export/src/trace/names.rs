@@ -87,8 +87,8 @@ impl<'a> TraceNames<'a> {
         {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
-            // A zone that several RISCs of a core may begin has a separate id for each RISC. These
-            // ids share one number.
+            // A zone that several RISCs of a core may begin has a separate id for each RISC. All
+            // ids of such a zone share one number.
             let is_envelope = ZoneRole::from_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {

@@ -2,16 +2,16 @@
 //!
 //! Pairing already nests the zones of one run, and the runs of a core follow each other, so usually
 //! no change is needed. But logs may contain anything, such as overlapping runs or restarted
-//! clocks. Viewers draw such zones incorrectly, without a warning. So zones are sorted here,
-//! clipped at the end of their parent, and counted.
+//! clocks. Viewers draw such zones incorrectly, without a warning. Zones are therefore sorted,
+//! clipped at the end of their parent, and counted here.
 
 use super::zones::TraceZone;
 use std::{cmp::Reverse, ops::Range};
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 ///
-/// A group of nested zones is left unchanged if no other zone overlaps or touches the group. So a
-/// lane that is built in parts has the same zones as a lane that is built at once.
+/// A group of nested zones is left unchanged if no other zone overlaps or touches the group. A lane
+/// that is built in parts therefore has the same zones as a lane that is built at once.
 pub(super) fn nest(zones: &mut [TraceZone]) {
     if is_nested(zones) {
         return;

@@ -30,7 +30,7 @@ const ARGUMENTS: [&str; 16] = [
 /// One launch of one program on one chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOp<'a> {
-    /// Id, launch number, durations and other figures of the op.
+    /// Id, launch number, durations and other numbers of the op.
     pub figures: Op,
     /// Metadata from the host: the op's name and other fields.
     pub metadata: Option<&'a OpMetadata>,
@@ -75,8 +75,8 @@ impl<'a> TraceOp<'a> {
 
     /// Returns the cycles from the op's start to its end.
     ///
-    /// Returns `None` if records of the op may be missing, or if the clocks of its cores disagree.
-    /// Even then, the op is drawn up to its last record.
+    /// Returns `None` if records of the op may be missing, or if the clocks of the op's cores
+    /// disagree. The op is drawn up to its last record even if its duration is unknown.
     #[must_use]
     pub const fn duration_cycles(&self) -> Option<u64> {
         match self.figures.duration_doubt {

@@ -1,4 +1,4 @@
-//! Trace of a packed log. Its ops are unpacked one after the other, and each thread unpacks the
+//! Trace of a packed log. The ops are unpacked one after the other, and each thread unpacks the
 //! records of one lane at a time. Everything else is in memory.
 
 use super::{
@@ -150,7 +150,7 @@ impl<'a> PackedTrace<'a> {
         Ok(built)
     }
 
-    /// Returns the trace. It has no ops, and its lanes have losses but no records.
+    /// Returns the trace. The trace has no ops, and its lanes have losses but no records.
     #[must_use]
     pub const fn trace(&self) -> &Trace<'a> {
         &self.trace
@@ -301,7 +301,7 @@ impl<'a> PackedTrace<'a> {
         Ok(UnpackedLane { place, records, run_ops, parts })
     }
 
-    /// Builds a part of a lane from its records, with the ops of its runs.
+    /// Builds a part of a lane from the records of the part, with the ops of the part's runs.
     fn built<'l>(
         &self,
         unpacked: &UnpackedLane,

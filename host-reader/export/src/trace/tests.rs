@@ -85,8 +85,8 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     let id = trace(&whole, "").recording_id();
     assert_eq!(id.len(), 8);
     assert_eq!(trace(&whole, "op=2").recording_id(), id);
-    // The identifier stays the same without the last three rows. It changes if the first cycle
-    // changes.
+    // The identifier stays the same without the last three rows. The identifier changes if the
+    // first cycle changes.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
     assert_eq!(trace(&Recording::from_readout(read_log(&cut)), "").recording_id(), id);
     let later = read_log(&ROWS.replace(",1000,", ",1007,"));

@@ -19,8 +19,8 @@ pub struct TracyNotes {
     /// Number of zones that share a source location instead of having their own, because Tracy
     /// supports only 32,767 locations.
     pub vague_zones: u64,
-    /// Number of zones that end after Tracy's last nanosecond (39 hours). Their end is drawn at
-    /// that time.
+    /// Number of zones that end after Tracy's last nanosecond (39 hours). The end of such a zone is
+    /// drawn at that nanosecond.
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,

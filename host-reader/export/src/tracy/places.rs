@@ -82,8 +82,8 @@ pub(super) struct PlaceTable<'a> {
 }
 
 impl<'a> PlaceTable<'a> {
-    /// Creates a table. For every name, it first reserves a location that shows neither an op nor
-    /// remarks.
+    /// Creates a table that already contains, for every name, a location that shows neither an op
+    /// nor remarks.
     pub(super) fn new(trace: &'a Trace<'a>) -> Self {
         let names = &trace.names;
         let mut table = Self {

@@ -1,5 +1,5 @@
 //! Model of the viewer's display: contexts, lanes, threads, messages, plots. Other modules encode
-//! it.
+//! this model.
 
 use super::{
     TracyNotes, TracyOptions,

@@ -1,10 +1,10 @@
-//! Zones of threads. Unlike zones of lanes, they have their own names and texts.
+//! Zones of threads. Unlike a zone of a lane, a zone of a thread can have its own name and text.
 
 use super::places::PlaceNumber;
 use crate::{ZoneEdge, trace::edges_of_depths};
 use std::borrow::Cow;
 
-/// Zone of a thread. In a list, it follows the zones that enclose it.
+/// Zone of a thread. In a list of spans, a zone follows the zones that enclose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span<'a> {
     pub(super) start_ns: u64,

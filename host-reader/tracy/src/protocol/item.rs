@@ -1,4 +1,4 @@
-//! Kinds of items. They are listed in the order of their codes, which is the same in every version.
+//! Kinds of items, listed in the order of their codes. This order is the same in every version.
 
 /// Encoding of an item after its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) enum Topic {
     FrameMark,
     Section,
     Device,
-    /// Locks. Only their times are used, to advance the time of the serial queue.
+    /// Locks. Only the times of locks are used, to advance the time of the serial queue.
     Lock,
     /// Allocations.
     Memory,
@@ -330,7 +330,7 @@ kinds! {
     CallstackFrame: Callstack = Rule::fixed(66, 16),
     /// Load of the processors.
     SysTimeReport: Plot = Rule::fixed(66, 12),
-    /// Energy used.
+    /// Energy that the processor used.
     SysPowerReport: Other = Rule::fixed(66, 24),
     /// Process to which a thread belongs.
     TidToPid: Other = Rule::fixed(66, 16),

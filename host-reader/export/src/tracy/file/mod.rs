@@ -40,7 +40,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Writes a trace as a `.tracy` file.
 ///
 /// # Errors
-/// If `out` cannot be written to. The file is then incomplete; write through
+/// If `out` cannot be written to. After an error, the file is incomplete; write through
 /// [`crate::write_atomically`] to get either a complete file or none.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Zones of lanes, grouped by context, and zones of threads.
 //!
-//! Both are written as trees: a zone's children are between its start and its end. Each time is
-//! stored as the difference from the previous time.
+//! All zones are written as trees: the children of a zone are between its start and its end. Each
+//! time is stored as the difference from the previous time.
 
 use super::{
     bytes::Bytes,

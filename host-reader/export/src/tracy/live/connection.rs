@@ -28,7 +28,7 @@ pub(super) struct Names {
     pub(super) threads: BTreeMap<u64, Arc<str>>,
     /// Names of plots. The keys of plots begin at [`FIRST_PLOT`].
     pub(super) plots: Vec<String>,
-    /// Names of sets of frames. Their keys follow the keys of plots.
+    /// Names of sets of frames. The keys of these sets follow the keys of plots.
     pub(super) frames: Vec<String>,
 }
 

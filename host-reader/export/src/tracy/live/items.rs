@@ -14,7 +14,7 @@ const TEXT_BYTES: usize = 20_000;
 pub(super) struct Items {
     protocol: &'static TracyProtocol,
     bytes: Vec<u8>,
-    /// Last time sent for a context's zone. The next time is sent relative to it.
+    /// Last time sent for a context's zone. The next time is sent as the difference from this time.
     gpu_ns: i64,
     /// Last time sent for a zone of the current thread.
     thread_ns: i64,
@@ -142,7 +142,7 @@ impl Items {
         self.thread_ns = 0;
     }
 
-    /// Announces a thread. The viewer then asks for its name.
+    /// Announces a thread. The viewer then asks for the name of the thread.
     pub(super) fn thread_exists(&mut self, thread_id: u32) {
         self.thread_context(thread_id);
         self.item(ItemKind::ZoneValidation, &[&[0; 4]]);

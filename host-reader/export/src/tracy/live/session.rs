@@ -67,7 +67,7 @@ impl Connection {
         // immediately.
         let mut query = 0_u16;
         // If a time is much earlier than the previous time, a viewer assumes that the counter has
-        // restarted. So the lanes of a context are sent as a single sequence in time order.
+        // restarted. The lanes of a context are therefore sent as a single sequence in time order.
         let lanes = context.lanes.iter().map(|lane| lane.zones.timed_edges());
         for (time_ns, lane, edge) in TimeOrder::new(lanes) {
             let lane = &context.lanes[lane];

@@ -149,7 +149,7 @@ impl History {
     }
 }
 
-/// A viewer's subscription to a feed. Dropping it removes the viewer.
+/// A viewer's subscription to a feed. Dropping the subscription removes the viewer.
 #[derive(Debug)]
 pub(in crate::tracy::live) struct Subscription {
     feed: Arc<LiveFeed>,
@@ -161,7 +161,7 @@ impl Subscription {
         Self { feed, number }
     }
 
-    /// Returns the next part. Waits at most `limit` for it.
+    /// Returns the next part, after waiting for it at most `limit`.
     pub(in crate::tracy::live) fn next(&self, limit: Duration) -> Next {
         self.feed.next(self.number, limit)
     }

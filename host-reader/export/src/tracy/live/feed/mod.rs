@@ -83,7 +83,7 @@ impl LiveFeed {
     }
 
     /// Sets the maximum number of zones and messages that are kept for viewers. The part of the
-    /// last read is always kept, even if it is larger.
+    /// last read is always kept, even if it alone exceeds the maximum.
     #[must_use]
     pub fn keeping(self, count: u64) -> Self {
         Self { history: Mutex::new(History::new(count)), ..self }
@@ -166,7 +166,7 @@ impl LiveFeed {
         self.changed.notify_all();
     }
 
-    /// Returns the next part for a viewer. Waits at most `limit` for it.
+    /// Returns the next part for a viewer, after waiting for it at most `limit`.
     fn next(&self, number: u64, limit: Duration) -> Next {
         let deadline = Instant::now().checked_add(limit);
         let mut history = lock(&self.history);

@@ -2,8 +2,8 @@
 //!
 //! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
 //! enclosing zone therefore arrives after them. In a lane, a viewer accepts no zone that begins
-//! before the end of an earlier zone. Such a zone is therefore sent in another row of the same
-//! RISC.
+//! before the end of an earlier zone. A zone that begins too early for one row is therefore sent in
+//! another row of the same RISC.
 
 use crate::TraceZones;
 
