@@ -49,7 +49,7 @@ impl Client {
 }
 
 impl ObjectPlace {
-    /// Creates the place for an object's URL. No request is sent yet.
+    /// Parses the URL of an object or a prefix. No request is sent yet.
     ///
     /// # Errors
     /// If the URL's scheme does not belong to a store of S3, Google or Azure, the URL contains no
@@ -88,7 +88,7 @@ impl ObjectPlace {
         Self::new(store.map_err(io_error)?, bucket_url, path)
     }
 
-    /// Returns a place in an in-memory store.
+    /// Returns a prefix in a new in-memory store.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Self {
         let store = Box::new(object_store::memory::InMemory::new());
@@ -102,7 +102,7 @@ impl ObjectPlace {
         Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
     }
 
-    /// Returns the place of an object or prefix with this name below this prefix.
+    /// Returns the object or prefix that has this name below this prefix.
     ///
     /// # Errors
     /// If the name has parts that are not allowed in object names, such as `..`.

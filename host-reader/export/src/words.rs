@@ -26,7 +26,7 @@ pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
     format!("{name} {}.{}", thread.process_id, thread.number)
 }
 
-/// Returns the kind and the label of a mark.
+/// Returns the kind and the label of a message, signpost or frame mark.
 pub(super) fn mark_label<'a>(
     event: &'a HostEvent,
     source: &'a HostSource,
@@ -133,7 +133,7 @@ impl Trace<'_> {
     /// Returns all warnings about the trace as keys with counts; empty if the trace is complete.
     ///
     /// The warnings are losses, anomalies, repairs, clipped zones, items hidden by a filter, and
-    /// runs not pushed. Counts of zero are left out.
+    /// runs whose records have not been pushed. Counts of zero are left out.
     #[must_use]
     pub fn doubts(&self) -> Vec<(String, u64)> {
         let mut doubts = Vec::new();

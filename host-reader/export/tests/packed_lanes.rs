@@ -199,7 +199,8 @@ fn random_log(seed: u64) -> String {
     text
 }
 
-/// Packed traces need not count clipped zones, because the runs of a lane in a log do not overlap.
+/// Packed traces do not count clipped zones. The count is always 0, because the runs of a lane in a
+/// log do not overlap.
 #[test]
 fn no_zone_of_a_packed_log_is_clipped() {
     let mut zone_count = 0;
@@ -223,8 +224,8 @@ fn no_zone_of_a_packed_log_is_clipped() {
 /// not.
 ///
 /// Each of the runs 8,100 to 8,149 ends at the cycle at which the next run begins. The first part
-/// has enough records there, but can end only after these runs. Every second of them ends with a
-/// zone of zero length, which must precede all zones of the next run.
+/// has enough records there, but can end only after these runs. Every second one of these runs ends
+/// with a zone of zero length, which must precede all zones of the next run.
 fn long_log() -> String {
     let mut text = HEADER.to_owned();
     for (y, run_count) in [(2, 16_000_u64), (3, 100)] {

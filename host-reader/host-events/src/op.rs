@@ -10,8 +10,8 @@ pub struct OpMetadata {
     pub chip_id: u32,
     /// Id that the host assigned to the op's program runs, as it appears in reports.
     pub run_host_id: RunHostId,
-    /// Keys and values in their original order. The key `name` has the op's name. Ops from a
-    /// program cache share the fields of the first op.
+    /// Keys and values in their original order. The key `name` has the op's name. If an op's
+    /// program comes from the program cache, the op shares the fields of the program's first op.
     pub fields: Arc<[(String, String)]>,
 }
 

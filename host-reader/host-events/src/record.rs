@@ -2,8 +2,8 @@
 
 use super::{HostColor, HostEventKind};
 
-// Head word of a record: kind (bits 0 to 2), flags (bits 3 to 5), depth of a zone (bits 16 to 31),
-// number of a static source location (bits 32 to 63).
+// Layout of a record's head word: kind in bits 0 to 2, flags in bits 3 to 5, depth of a zone in
+// bits 16 to 31, and number of a static source location in bits 32 to 63.
 const ZONE: u64 = 0;
 const MESSAGE: u64 = 1;
 const SIGNPOST: u64 = 2;

@@ -84,8 +84,8 @@ impl TracyClient {
     ///
     /// A client that rejects a server's version does not send its own version, but listens again.
     /// All known versions are therefore tried, likely versions first. If the client uses an unknown
-    /// version, the connection is closed at once. This allows a client that waits for a server to
-    /// exit.
+    /// version, the connection is closed at once. Some clients exit only after a server has
+    /// connected; closing the connection lets them exit.
     ///
     /// # Errors
     /// If nothing listens at the address, the peer is not a Tracy client, the client uses an

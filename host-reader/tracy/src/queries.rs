@@ -25,7 +25,7 @@ impl Queries {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Returns true if all requests were answered.
+    /// Returns true if all requests have been sent and answered.
     pub(crate) fn is_done(&self) -> bool {
         self.in_flight == 0 && self.waiting.is_empty()
     }

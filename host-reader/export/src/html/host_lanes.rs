@@ -63,14 +63,14 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// Returns the number by which the page identifies a kind of event. These numbers follow those of
-/// [`PointCategory`](crate::PointCategory).
+/// Returns the number by which the page identifies messages, signposts or frame marks. These
+/// numbers follow those of [`PointCategory`](crate::PointCategory).
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,
         HostEventKind::Signpost => 4,
-        // Of these kinds, only frame marks occur. This function is not called for zones and plots,
-        // because they are not marks.
+        // Of these kinds, only frame marks occur. This function is called only for messages,
+        // signposts and frame marks, not for zones and plots.
         HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
     }
 }

@@ -12,8 +12,8 @@ use wire::ZoneId;
 /// Number of bars of a distribution.
 const BAR_COUNT: usize = 28;
 
-/// All names in the order of their numbers, column by column. Names of the host follow those of
-/// chips.
+/// All names, column by column, in the order of their numbers: first the names recorded on chips,
+/// then the names recorded on the host.
 #[derive(Default, Serialize)]
 pub(super) struct NameFacts<'a> {
     label: Vec<&'a str>,
@@ -178,7 +178,7 @@ pub(super) type PointCount = (u64, u64);
 
 type PointCounts = BTreeMap<PointKey, PointCount>;
 
-/// Returns events, values and sums by name and kind, column by column.
+/// Returns the numbers of events, values and sums by name and kind, column by column.
 pub(super) fn point_columns(trace: &Trace<'_>) -> Arrays<(PointKey, PointCount)> {
     let lanes: Vec<_> = trace.lanes().collect();
     let counts = lanes.par_iter().fold(BTreeMap::new, |mut counts, lane| {

@@ -153,7 +153,7 @@ pub(super) fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Folders created for a dataset. Dropping the value removes the folders, unless they are kept.
+/// Folders created for a dataset. Dropping the value removes the folders, unless `keep` was called.
 #[derive(Default)]
 pub(super) struct NewFolders {
     made: Mutex<Vec<PathBuf>>,

@@ -20,7 +20,7 @@ fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
     Some((kind.name()?, object))
 }
 
-/// Waits of one run of a lane; the run is `None` for records before the first run.
+/// The waits of one run of a lane; the run is `None` for records before the first run.
 type RunWaits = (Option<u32>, Box<RunSync>);
 
 impl DeviceTable for Waits {

@@ -1,4 +1,5 @@
-//! Zones, marks and plots of the host, thread by thread, on the trace's time axis.
+//! Zones, messages, signposts, frame marks and plots of the host, thread by thread, on the trace's
+//! time axis.
 
 use super::{HiddenCounts, NameId, TraceZone, TraceZones, nesting};
 use host_events::{HostEvent, HostEventKind, HostRecording, HostSource};
@@ -142,8 +143,8 @@ impl<'a> TraceHost<'a> {
         self.threads.iter().map(|thread| thread.zones.len()).sum()
     }
 
-    /// Returns the names and source locations of the host's zones and marks, sorted and without
-    /// duplicates.
+    /// Returns the names and source locations of the host's zones, messages, signposts and frame
+    /// marks, sorted and without duplicates.
     #[must_use]
     pub fn sources(&self) -> BTreeSet<&'a HostSource> {
         self.threads
@@ -159,8 +160,8 @@ impl<'a> TraceHost<'a> {
             .collect()
     }
 
-    /// Returns the time at which the last zone, mark or plot of the host ends, in nanoseconds since
-    /// the trace's origin.
+    /// Returns the end of the host's latest zone or the time of its latest other event, whichever
+    /// is later, in nanoseconds since the trace's origin.
     #[must_use]
     pub fn end_ns(&self) -> Option<u64> {
         let thread_ends = self.threads.iter().filter_map(|thread| thread.end_ns());
@@ -175,8 +176,7 @@ impl<'a> TraceHost<'a> {
         mark_count + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
-    /// Returns signposts sorted by time. Returns none if the host and the chips do not share a
-    /// clock.
+    /// Returns the signposts, sorted by time; empty if the host and the chips do not share a clock.
     pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
         let marks = self.threads.iter().flat_map(|thread| &thread.marks);
         let signposts = marks
@@ -236,8 +236,8 @@ impl<'a> TraceHostThread<'a> {
         })
     }
 
-    /// Returns the time at which the thread's last zone or mark ends, in nanoseconds since the
-    /// trace's origin.
+    /// Returns the end of the thread's latest zone or the time of its latest other event, whichever
+    /// is later, in nanoseconds since the trace's origin.
     pub(super) fn end_ns(&self) -> Option<u64> {
         let zones_end_ns = self.zones.iter().map(|zone| zone.end_ns).max();
         zones_end_ns.max(self.marks.last().map(|mark| mark.time_ns))

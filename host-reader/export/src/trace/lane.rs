@@ -22,7 +22,7 @@ use wire::{PacketKind, RunHostId};
 pub struct TraceLane<'a> {
     /// Chip, core and RISC of the lane.
     pub id: LaneId,
-    /// Launches of the lane, in order.
+    /// Runs of the lane, in order. A run consists of consecutive records of one launch.
     pub runs: &'a [Run],
     /// For each run, the index of its op in [`super::TraceDevice::ops`].
     pub run_ops: Vec<Option<u32>>,

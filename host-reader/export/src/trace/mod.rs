@@ -85,7 +85,7 @@ pub struct Trace<'a> {
     pub names: TraceNames<'a>,
     /// NoC events, as in TT-Metal's traces.
     pub noc: TraceNoc,
-    /// Zones, marks and plots of the host's threads.
+    /// Zones, messages, signposts, frame marks and plots of the host.
     pub host: TraceHost<'a>,
     /// Peak memory use on the chips, by memory and op; empty if the host reported no buffers.
     pub buffers: BufferPeaks,

@@ -47,7 +47,7 @@ pub struct TraceOp<'a> {
     /// Row in which the op is drawn. Ops in the same row never overlap. The row is 0 unless several
     /// ops run at the same time.
     pub row: u32,
-    /// Runs of the op.
+    /// The op's runs on all lanes of the chip.
     pub runs: Vec<TraceRun>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Returns the reasons for empty figures, with the key of each reason.
+    /// Returns the reasons why figures of the op are empty, as pairs of key and reason.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
             ("duration_doubt", self.figures.duration_doubt),

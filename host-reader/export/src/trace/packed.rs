@@ -88,7 +88,7 @@ pub struct LanePart<'l> {
     place: LanePosition,
     /// Index of the part's first run in the whole lane.
     first_run: usize,
-    /// Runs of the part with a kernel at which an arrow ends, in ascending order.
+    /// Indices of the part's runs at whose kernels an arrow ends, in ascending order.
     pub(crate) arrow_runs: Vec<usize>,
 }
 
@@ -474,7 +474,7 @@ struct StepPacker {
 }
 
 impl StepPacker {
-    /// Packs further steps, which must be later than the steps packed before.
+    /// Packs further starts and ends, which must be later than those packed before.
     fn add(&mut self, steps: impl Iterator<Item = (u64, i64)>) {
         for (time_ns, step) in steps {
             push(&mut self.bytes, time_ns.saturating_sub(self.before_ns));

@@ -30,7 +30,7 @@ reader::labelled! {
         Event = "event",
         /// Values with a time.
         Data = "data",
-        /// Total cycles of all zones with one name in a run.
+        /// Total cycles of all zones that have the same name and belong to the same run.
         Sum = "sum",
     }
 }

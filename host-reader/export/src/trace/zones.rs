@@ -43,7 +43,7 @@ impl Deref for TraceZones {
     }
 }
 
-/// Begin or end of a zone, with the zone's index.
+/// Start or end of a zone, with the zone's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneEdge {
     /// The zone begins.
@@ -71,12 +71,12 @@ impl TraceZones {
         }
     }
 
-    /// Removes zones that are not wanted. Depths then count only the kept zones. Returns the number
-    /// of removed zones.
+    /// Removes zones for which `is_wanted` returns false. After this, the depth of a zone is the
+    /// number of remaining zones that enclose it. Returns the number of removed zones.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&TraceZone) -> bool) -> u64 {
         let count = self.len();
-        // For each zone that encloses the next zone: the number of kept zones among this zone and
-        // the zones around it.
+        // For each zone that encloses the next zone: how many of this zone and the zones around it
+        // are kept.
         let mut around: Vec<u16> = Vec::new();
         self.0.retain_mut(|zone| {
             around.truncate(zone.depth.into());
@@ -88,13 +88,13 @@ impl TraceZones {
         (count - self.len()) as u64
     }
 
-    /// Returns begins and ends in stack order: at equal times, a zone ends before the next zone
-    /// begins, unless the next zone is its child.
+    /// Returns the starts and ends of the zones in stack order: at equal times, a zone ends before
+    /// the next zone starts, unless the next zone is its child.
     pub fn edges(&self) -> impl Iterator<Item = ZoneEdge> + '_ {
         edges_of_depths(self.iter().map(|zone| zone.depth))
     }
 
-    /// Returns begins and ends in stack order, each with its time in nanoseconds.
+    /// Returns the starts and ends of the zones in stack order, each with its time in nanoseconds.
     pub(crate) fn timed_edges(&self) -> impl Iterator<Item = (u64, ZoneEdge)> + '_ {
         self.edges().map(|edge| match edge {
             ZoneEdge::Begin(index) => (self[index].start_ns, edge),
@@ -121,12 +121,12 @@ impl TraceZones {
     }
 }
 
-/// Returns begins and ends of zones in stack order; only the zones' depths are needed.
+/// Returns the starts and ends of zones in stack order, calculated from the zones' depths.
 pub(crate) fn edges_of_depths(depths: impl Iterator<Item = u16>) -> impl Iterator<Item = ZoneEdge> {
     Edges { depths: depths.peekable(), next: 0, open: Vec::new() }
 }
 
-/// Iterator over the begins and ends of zones, derived from their depths.
+/// Iterator over the starts and ends of zones, calculated from the zones' depths.
 struct Edges<I: Iterator<Item = u16>> {
     depths: Peekable<I>,
     next: usize,

@@ -1,4 +1,5 @@
-//! Plots for each chip: number of running kernels, and cumulative number of lost records.
+//! The two plots of each chip: the number of running kernels, and the cumulative number of lost
+//! records.
 
 use crate::{TraceDevice, TraceNames, counters};
 

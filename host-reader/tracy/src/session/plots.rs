@@ -1,4 +1,4 @@
-//! Points of plots, and marks of frames.
+//! Points of plots, and frame marks.
 
 use super::Session;
 use crate::{
