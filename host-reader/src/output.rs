@@ -116,7 +116,7 @@ impl Output {
     /// Writes a recording to a path.
     ///
     /// A file gets its final name only after it is complete. `filter` selects the contents of
-    /// traces and reports. Times in these files equal the times in the filtered trace.
+    /// traces and reports. Times in traces and reports equal the times in the filtered trace.
     ///
     /// `title` is the name of the recording in traces and datasets.
     ///

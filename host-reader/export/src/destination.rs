@@ -92,7 +92,7 @@ impl CancelFlag {
 /// Writes an export with `write`. The file gets its final name only when it is complete and on
 /// disk.
 ///
-/// The bytes first go to a file with another name in the same folder. If writing fails or is
+/// The bytes are first written to a temporary file in the same folder. If writing fails or is
 /// cancelled, this temporary file is removed, and an earlier file with the final name is unchanged.
 /// Symbolic links are followed. Standard output and files that are not regular, such as a pipe or a
 /// device, are written directly.

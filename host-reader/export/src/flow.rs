@@ -1,7 +1,7 @@
 //! Arrows from the start of an op to its first kernel on each core.
 //!
-//! On each core of an op, one arrow ends at the kernel that starts first. An arrow for each RISC
-//! would hide the slices below.
+//! On each core of an op, one arrow ends at the kernel that starts first. Arrows to every RISC
+//! would hide the slices below the arrows.
 
 use super::{Trace, TraceDevice, TraceLane, TraceRun};
 use std::collections::HashMap;

@@ -9,7 +9,7 @@
 //! All runs of a lane are summed. A zone that had to be clipped for proper nesting counts with its
 //! clipped length, so the sum of a lane's lines is the total of its outermost zones. Events, values
 //! and sums have no cycles and are left out. The losses of a lane appear as a stack of 0 cycles.
-//! Losses and possible losses of the whole trace appear in the same way.
+//! Losses and possible losses of the whole trace also appear as stacks of 0 cycles.
 //!
 //! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 

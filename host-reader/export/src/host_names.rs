@@ -1,5 +1,5 @@
-//! Numbers for the names of host zones, messages, signposts and frames. They follow the numbers of
-//! the chips' names.
+//! Numbers for the names of host zones, messages, signposts and frames. These numbers follow the
+//! numbers of the chips' names.
 
 use super::{NameId, Trace, TraceHostThread, TraceZone};
 use host_events::HostSource;

@@ -11,7 +11,7 @@
 //!
 //! The model is built once: start and end records are paired into zones, times are converted to one
 //! clock per chip, zones are sorted by time and properly nested, and names are numbered without
-//! gaps. The model counts the corrections that this requires, and also losses, anomalies and
+//! gaps. The model counts the corrections that were necessary, and also losses, anomalies and
 //! filtered items. Each format has its own module.
 
 #![forbid(unsafe_code)]

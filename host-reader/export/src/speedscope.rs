@@ -1,11 +1,11 @@
 //! JSON for speedscope.
 //!
-//! Each chip has one sampled profile by RISC and zone, in cycles. Then each lane and each host
-//! thread has one evented profile, in nanoseconds.
+//! Each chip has one sampled profile by RISC and zone, in cycles. After the chips, each lane and
+//! each host thread has one evented profile, in nanoseconds.
 //!
 //! This format cannot show events, values and sums, nor messages and plots of the host. The name in
-//! the file states how many of these are left out. The name of a lane's profile states the losses
-//! of the lane.
+//! the file states how many of these items are left out. The name of a lane's profile states the
+//! losses of the lane.
 //!
 //! # Compatibility
 //! `file-format-schema.json` of the npm package `speedscope`.

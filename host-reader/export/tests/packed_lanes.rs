@@ -21,7 +21,7 @@ const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
 ";
 
-/// Returns a log of two chips. Its programs overlap, are launched several times, and are replayed
+/// Returns a log of two chips. The programs overlap, are launched several times, and are replayed
 /// by traces. The log also has zones without an end, and values, sums and texts.
 fn varied_log() -> String {
     let mut text = HEADER.to_owned();
@@ -224,8 +224,9 @@ fn no_zone_of_a_packed_log_is_clipped() {
 /// not.
 ///
 /// Each of the runs 8,100 to 8,149 ends at the cycle at which the next run begins. The first part
-/// has enough records there, but can end only after these runs. Every second one of these runs ends
-/// with a zone of zero length, which must precede all zones of the next run.
+/// reaches its minimum number of records within these runs, but can end only after the last of
+/// them. Every second one of these runs ends with a zone of zero length, which must precede all
+/// zones of the next run.
 fn long_log() -> String {
     let mut text = HEADER.to_owned();
     for (y, run_count) in [(2, 16_000_u64), (3, 100)] {

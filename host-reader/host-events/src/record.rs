@@ -69,7 +69,7 @@ impl Record {
     }
 
     /// Removes the next record from `words` and returns it with its text. Returns `None` at the end
-    /// of the words, or if they are malformed.
+    /// of the words, or if the words are malformed.
     pub(super) fn take(words: &mut &[u64]) -> Option<(Self, Option<Box<str>>)> {
         let head = take_word(words)?;
         let time_ns = take_word(words)?;

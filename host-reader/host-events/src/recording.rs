@@ -94,8 +94,8 @@ impl HostRecording {
         self.ops.is_empty() && !self.has_more_than_ops()
     }
 
-    /// Returns true if the recording has threads or drop counts. Captures store these separately
-    /// from the ops.
+    /// Returns true if the recording has threads or drop counts. Captures store threads and drop
+    /// counts separately from the ops.
     #[must_use]
     pub fn has_more_than_ops(&self) -> bool {
         !self.threads.is_empty() || (self.dropped_op_count, self.late_event_count) != (0, 0)

@@ -30,8 +30,8 @@ pub enum TraceStep {
 ///
 /// # Compatibility
 /// The messages are those of `tt_metal_tracy.hpp`. Until 2025, the messages began with
-/// `TT_DNN_TRACE`. The messages contain commas, so backticks quote them in `tracy_ops_data.csv`.
-/// Fields that a CSV parser returns do not contain the backticks.
+/// `TT_DNN_TRACE`. The messages contain commas, so they are quoted with backticks in
+/// `tracy_ops_data.csv`. Fields that a CSV parser returns do not contain the backticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceMessage {
     /// Step that the message reports.

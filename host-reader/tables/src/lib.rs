@@ -62,7 +62,8 @@ const WAIT_KEY: &str = "number of the circular buffer or NoC, or L1 address of t
 /// name of the fleet run. A fleet run groups the recordings of several hosts.
 pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
 
-/// A recording and the host that made it. Its fields are the first columns of each dataset table.
+/// A recording and the host that made it. The fields of this key are the first columns of each
+/// dataset table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordingKey<'a> {
     /// Name of the host; empty outside of a dataset.

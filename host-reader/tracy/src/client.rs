@@ -157,7 +157,7 @@ impl TracyClient {
 
     /// Returns the program's protocol version.
     ///
-    /// If Tracy and Tenstorrent's fork share the protocol number, this is Tracy's version.
+    /// If Tracy and Tenstorrent's fork share the protocol number, returns Tracy's version.
     #[must_use]
     pub const fn protocol(&self) -> &'static TracyProtocol {
         self.protocol

@@ -8,8 +8,8 @@
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
-/// Substring of the names of parent zones. The rows of their child zones repeat the parent's text
-/// in the column `special_parent_text`.
+/// Substring of the names of parent zones. The rows of child zones repeat the parent's text in the
+/// column `special_parent_text`.
 const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.

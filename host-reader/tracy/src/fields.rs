@@ -1,4 +1,4 @@
-//! Fields of an item. They follow each other without padding.
+//! Fields of an item. The fields follow each other without padding.
 
 use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
 

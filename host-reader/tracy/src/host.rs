@@ -59,8 +59,8 @@ impl TracyRecording {
     /// `start_ns` is the client's start on the clock of the host recording; with 0, the times are
     /// unchanged. Zones without an end are counted as open. The functions of a zone's call stack
     /// become lines of the zone's text. Each lane of a device becomes a thread with the device's
-    /// name. These threads come after the program's threads. Device zones without times are counted
-    /// as open.
+    /// name. The threads for devices come after the program's threads. Device zones without times
+    /// are counted as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
         let mut sources = Sources::default();

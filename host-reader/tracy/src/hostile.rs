@@ -1,4 +1,4 @@
-//! Tests with frames that no client would send. They check that nothing panics, and that all
+//! Tests with frames that no client would send. The tests check that nothing panics, and that all
 //! indices in the recording are valid.
 
 use crate::{
@@ -85,8 +85,8 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
 
 /// Returns the versions with a number that only Tracy or only Tenstorrent's fork uses.
 ///
-/// If both use a number, the session decides between them by the frames. The frames of this test
-/// match neither program.
+/// If both programs use a number, the session chooses the version that can decode the frames. The
+/// frames of this test match neither version.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
     protocols().prop_filter("a number of two programs", |known| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1

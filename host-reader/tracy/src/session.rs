@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 /// One session with a client.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// Versions that can decode all data so far. There may be several, because two versions can
-    /// share the client's number.
+    /// Versions that can decode all data so far. Several versions may remain, because two versions
+    /// can share the client's number.
     candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
@@ -46,7 +46,7 @@ pub(crate) struct Session {
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
     /// Time of the latest item of the serial queue. Events of locks, memory and devices contain
-    /// only the difference from the time of the item before them.
+    /// only the difference from the time of the previous item.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,
@@ -128,7 +128,7 @@ impl Session {
         *count = count.saturating_add(1);
     }
 
-    /// Returns true if one more event may be kept. Otherwise, counts the event as beyond the limit.
+    /// Returns true if one more event may be kept. If not, counts the event as beyond the limit.
     fn has_room(&mut self) -> bool {
         let kept = [self.threads.zone_count(), self.devices.zone_count(), self.messages.len()];
         let kept = kept.into_iter().fold(self.point_count, usize::saturating_add);

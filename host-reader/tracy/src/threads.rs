@@ -131,8 +131,10 @@ impl Threads {
         self.count
     }
 
-    /// Begins a zone. `zone` contains its location, start and call stack, or is `None` if the zone
-    /// is not kept. Zones that are not kept are also added to the open zones, so that their ends do
+    /// Begins a zone.
+    ///
+    /// `zone` contains the location, start and call stack of the zone, or is `None` if the zone is
+    /// not kept. Zones that are not kept are also added to the open zones, so that their ends do
     /// not end other zones.
     pub(crate) fn begin(&mut self, zone: Option<(u32, i64, Option<u32>)>, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
@@ -146,7 +148,7 @@ impl Threads {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Ends a zone. If the client numbers its zones, this is the zone with the expected number,
+    /// Ends a zone. If the client numbers its zones, ends the zone with the expected number,
     /// otherwise the innermost zone.
     pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };

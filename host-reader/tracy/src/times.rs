@@ -18,7 +18,7 @@ impl ClientClock {
     }
 }
 
-/// A time that items update by adding differences.
+/// Time of the latest item. The next item contains the difference from this time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reference(i64);
 

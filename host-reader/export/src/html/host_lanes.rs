@@ -10,8 +10,8 @@
 //! | colours of points | count, then all steps of the points' indices, then all colours |
 //! | colours of zones | count, then all steps of the zones' indices, then all colours |
 //!
-//! Colours are numbers 0xRRGGBB. A plot consists of all times as steps, then all values, each as
-//! the two halves of its bits.
+//! Colours are numbers 0xRRGGBB. A plot consists of the steps of all times, followed by all values.
+//! Each value is stored as the two halves of its bits.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{TraceHostPlot, TraceHostThread, host_names::HostNames};

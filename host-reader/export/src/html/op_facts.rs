@@ -98,8 +98,8 @@ fn processor_kernels(
 
 /// Returns the first start and the last end of the kernels of each processor of a Quasar.
 ///
-/// The data-movement processors of an op share one figure, and so do its compute processors. If the
-/// figure is unknown, all processors that share it are left out.
+/// An op has one kernel duration for all data-movement processors, and one for all compute
+/// processors. If one of these durations is unknown, all processors of this kind are left out.
 fn quasar_kernels(
     names: &TraceNames<'_>,
     device: &TraceDevice<'_>,

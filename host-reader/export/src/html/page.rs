@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("assets/report.css");
 pub(super) struct Page {
     /// Template of the page, with placeholders in double braces.
     template: &'static str,
-    /// Concatenated script files. They share one scope; the last file starts the script.
+    /// Concatenated script files. All files share one scope; the last file starts the script.
     script: &'static str,
 }
 
@@ -74,7 +74,7 @@ pub(super) const OPS: Page = Page {
     ),
 };
 
-/// Number of cores that are packed at once. It bounds the memory in use.
+/// Number of cores that are packed at once. This number bounds the memory in use.
 const CORES_PER_BATCH: usize = 32;
 
 impl Page {
@@ -104,8 +104,8 @@ impl Page {
         Ok(())
     }
 
-    /// Returns the page's content security policy. It allows only the page's own script and style,
-    /// identified by their hashes.
+    /// Returns the page's content security policy. The policy allows only the page's own script and
+    /// style, identified by their hashes.
     fn policy(&self) -> String {
         format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \

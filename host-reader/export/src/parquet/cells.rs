@@ -38,7 +38,8 @@ enum Values {
 /// columns have few distinct texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Stored texts. A text added by `push` differs from the texts with which it is compared.
+    /// Stored texts. A text added by `push` differs from each of the `COMPARED_TEXTS` texts before
+    /// it.
     encoded: Vec<ByteArray>,
     /// For each row, the index of its text in `encoded`.
     rows: Vec<u32>,

@@ -1,9 +1,10 @@
 //! Delta Lake logs: the files that contain the current rows of a table, and the table's columns.
 //!
-//! Each table of a dataset is a separate Delta table. Its log is the folder `_delta_log`, with a
-//! numbered file for each commit. A commit adds and removes files in one atomic step, because a
-//! file with the next number is created only if no other process has created it. So readers of the
-//! log see either all files of an export or none, and a killed export leaves the table unchanged.
+//! Each table of a dataset is a separate Delta table. The log of a table is the folder
+//! `_delta_log`, with a numbered file for each commit. A commit adds and removes files in one
+//! atomic step, because a file with the next number is created only if no other process has created
+//! it. So readers of the log see either all files of an export or none, and a killed export leaves
+//! the table unchanged.
 //!
 //! | question | module |
 //! |---|---|
@@ -102,9 +103,9 @@ impl<'d> DeltaLog<'d> {
 
     /// Commits the differences between the log and the files of the table.
     ///
-    /// Files of unfinished writes are not added to the log. Returns the paths of these files. A
-    /// file counts as unfinished if the log has removed it, or if the log contains other files of
-    /// the same export but not this one.
+    /// Returns the paths of files of unfinished writes, which are not added to the log. A file
+    /// counts as unfinished if the log has removed it, or if the log contains other files of the
+    /// same export but not this one.
     pub(super) fn bring_up_to_date(self) -> Result<Vec<String>, WriteError> {
         let snapshot = self.snapshot()?;
         let files = self.files()?;

@@ -55,7 +55,8 @@ impl Snapshot {
         self.version.map_or(0, |version| version.saturating_add(1))
     }
 
-    /// Applies the commit with the next number. Returns false if there is no such commit.
+    /// Applies the commit with the next number. Returns false if there is no commit with this
+    /// number.
     pub(super) fn read_commit(
         &mut self,
         log: DeltaLog<'_>,

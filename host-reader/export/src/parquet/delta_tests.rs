@@ -23,8 +23,8 @@ fn commits(folder: &Path, table: &str) -> Vec<Vec<Value>> {
     (0..).map_while(read).collect()
 }
 
-/// Returns the paths, with sizes, of the files that a log has added and not removed. According to
-/// the protocol, these are the files of the table.
+/// Returns the paths and sizes of the files that a log has added and not removed. The protocol
+/// defines these files as the files of the table.
 fn table(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let mut live = BTreeMap::new();
     for action in commits(folder, name).into_iter().flatten() {
@@ -118,7 +118,8 @@ fn a_log_has_the_columns_and_the_files_of_a_table() {
         (&stats["nullCount"]["start_host_ns"], &stats["nullCount"]["host"]),
         (&json!(2), &json!(0))
     );
-    // Every table has a log, even a table without rows. So readers of the log find all tables.
+    // Every table has a log, even a table without rows, so that readers of the logs find all
+    // tables.
     for name in all_tables() {
         assert_eq!(table(folder, name), on_disk(folder, name), "{name}");
     }

@@ -34,7 +34,7 @@ impl ExportPlace {
     }
 
     /// Returns the name of the file with a number. The `~` before the number is the only `~` in the
-    /// name, because [`escaped`] removes any other.
+    /// name, because [`escaped`] escapes every other `~`.
     pub(super) fn file_name(&self, number: usize) -> String {
         format!("{}~{number}.parquet", escaped(&self.file))
     }

@@ -91,7 +91,7 @@ pub struct DatasetLabels {
 
 /// Dataset of many recordings, to which new files are added.
 ///
-/// Files are written under temporary names. When all files are complete, all are renamed.
+/// Files are written under temporary names. The files are renamed when all of them are complete.
 ///
 /// ```
 /// use export::*;
@@ -248,8 +248,8 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds the ops and lanes of a packed recording. [`ParquetDataset::add`] must have added the
-    /// rest before.
+    /// Adds the ops and lanes of a packed recording. The rest of the recording must be added first,
+    /// by [`ParquetDataset::add`].
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the

@@ -13,7 +13,7 @@ pub struct MachineClock {
     /// Nanoseconds by which the host's clock is ahead of the machine's clock, because of a Linux
     /// time namespace.
     pub namespace_ns: i64,
-    /// Offset of wall-clock time from the host's clock. It applies to the whole recording.
+    /// Offset of wall-clock time from the host's clock. The offset applies to the whole recording.
     pub day: Result<DayOffset, DayProblem>,
 }
 

@@ -36,8 +36,7 @@ impl DeviceTable for Waits {
 }
 
 impl DeviceTable for WaitSums {
-    /// Visits the sums recorded by the kernel. If there are none, visits sums over the recorded
-    /// waits.
+    /// Visits the sums recorded by the kernel or, if there are none, sums over the recorded waits.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         mut visit: impl FnMut(&WaitSumRow<'_>) -> Result<(), E>,

@@ -57,8 +57,8 @@ pub(super) fn packets(host: &TraceHost<'_>, sequence_id: u32, placement: &Placem
     sequence.into_bytes()
 }
 
-/// Writes the descriptor of the parent track of threads and plots. It is a process if the file has
-/// only one host.
+/// Writes the descriptor of the parent track of threads and plots. This track is a process if the
+/// file has only one host.
 fn describe_process(
     sequence: &mut Sequence,
     host: &TraceHost<'_>,

@@ -83,7 +83,7 @@ pub struct MergedTrace {
     hosts: BTreeMap<String, (usize, usize)>,
     /// Ids and times at which the next recording starts.
     next: Placement,
-    /// Start of the first recording. Recordings without a common time also start here.
+    /// Start of the first recording. Recordings without a common time also start at this time.
     first_ns: Option<u64>,
 }
 

@@ -26,7 +26,8 @@ impl Sequence {
     /// for all events of the sequence.
     ///
     /// The id must be unique in the file, unless the flag `first_packet_on_sequence` of `first` is
-    /// false. In that case, the packets continue an earlier sequence with new interned data.
+    /// false. If the flag is false, the packets continue an earlier sequence with new interned
+    /// data.
     pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
         let bytes = Vec::with_capacity(capacity_bytes);
         let packet = TracePacket {
@@ -105,7 +106,8 @@ impl Sequence {
 }
 
 impl TrackEvent {
-    /// Sets the track, the name and a category. Returns the arguments.
+    /// Sets the track, the name and a category of an event. Returns the list of the event's
+    /// arguments.
     pub(super) fn begin(
         &mut self,
         track: u64,

@@ -218,8 +218,8 @@ impl<'a> PackedTrace<'a> {
         chip
     }
 
-    /// Reads each lane once, to collect arrows, kernel starts and ends, anomalies and losses. All
-    /// of these are needed before the first lane is written.
+    /// Reads each lane once, to collect the arrows, kernel starts and ends, anomalies and losses
+    /// that are needed before the first lane is written.
     fn read_lanes(&mut self) -> Result<(), PackedError> {
         let losses = self.trace.sort_losses(&self.packed.recording.readout);
         for device_index in 0..self.trace.devices.len() {

@@ -23,12 +23,12 @@ pub struct TracePoint<'a> {
 }
 
 reader::labelled! {
-    /// Category of a point. The labels are those that formats show.
+    /// Category of a point. The label of a category is the text that export formats show.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PointCategory {
-        /// A time without values.
+        /// An instant without values.
         Event = "event",
-        /// Values with a time.
+        /// Values recorded at one instant.
         Data = "data",
         /// Total cycles of all zones that have the same name and belong to the same run.
         Sum = "sum",

@@ -30,8 +30,8 @@ pub struct TraceZone {
 
 /// The zones of one lane.
 ///
-/// Zones are ordered by start, parents before their children. A zone ends no later than its parent,
-/// and no later than the next zone of the same depth begins.
+/// Zones are ordered by start, parents before their children. A zone ends no later than its parent
+/// ends, and no later than the next zone of the same depth starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceZones(pub(super) Vec<TraceZone>);
 

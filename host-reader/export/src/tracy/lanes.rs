@@ -24,7 +24,7 @@ const PROFILER_RGB: Rgb = 0x00CD_4F39;
 /// Colour of ops.
 pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
 
-/// Colour of the host's zones. With 0, the viewer chooses one for each thread.
+/// Colour of the host's zones. If the colour is 0, the viewer chooses a colour for each thread.
 pub(super) const HOST_RGB: Rgb = 0;
 
 /// Returns the colour of a RISC's zones.

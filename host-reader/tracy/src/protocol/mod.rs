@@ -25,7 +25,7 @@
 //! `public/common/TracyQueue.hpp` at every change of `ProtocolVersion` from 66 to 82, and of
 //! Tenstorrent's fork at 66 and 76. Codes and sizes were determined with a C++ compiler. According
 //! to the fork's description, versions 79 and 83 of the fork are Tracy's versions with three
-//! additional kinds. These two versions were not tested with a client.
+//! additional kinds. Versions 79 and 83 of the fork were not tested with a client.
 
 #![cfg_attr(
     not(test),

@@ -145,7 +145,8 @@ impl TracyProtocol {
 
     /// Returns true if zones have separate items for times of 16 and 32 bits.
     ///
-    /// In such versions, [`FAR_NS`](crate::protocol::FAR_NS) is subtracted from 64-bit times.
+    /// In versions with such items, [`FAR_NS`](crate::protocol::FAR_NS) is subtracted from 64-bit
+    /// times.
     #[must_use]
     pub const fn has_short_times(&self) -> bool {
         self.number >= 78

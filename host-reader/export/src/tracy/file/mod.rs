@@ -30,7 +30,7 @@ use timelines::{GpuTimelines, Spans};
 /// Version of the format in which files are written.
 const FILE_VERSION: [u8; 3] = [0, 10, 0];
 /// Kind of GPU context: Vulkan. For this kind, viewers draw one lane for each thread; every version
-/// of the viewer knows it.
+/// of the viewer knows this kind.
 const CONTEXT_TYPE: u8 = 2;
 /// Name of the traced program, as shown in the viewer's title line.
 pub(super) const PROGRAM: &str = "kprof";

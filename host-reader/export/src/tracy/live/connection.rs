@@ -15,8 +15,8 @@ use std::{
 };
 use tracy::protocol::{ItemKind, QUERY_BYTES, Query, TracyProtocol};
 
-/// Number of bytes after which items are sent. Viewers accept 256 KiB at once; the largest item is
-/// less than half as long.
+/// Number of bytes after which items are sent. Viewers accept 256 KiB at once, and each item is
+/// shorter than 128 KiB.
 const FRAME_BYTES: usize = 128 * 1024;
 
 /// Maximum number of queued requests. A viewer never has more open requests.
@@ -102,8 +102,8 @@ impl Connection {
         }
     }
 
-    /// Announces the end, and answers requests until the viewer ends the session. A viewer does so
-    /// when it has received everything.
+    /// Announces the end, and answers requests until the viewer ends the session. A viewer ends the
+    /// session when it has received everything.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.items.terminate();
         self.send()?;

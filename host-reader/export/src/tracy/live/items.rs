@@ -1,4 +1,4 @@
-//! Items sent to a viewer, encoded in its version of the protocol.
+//! Items sent to a viewer, encoded in the viewer's version of the protocol.
 //!
 //! # Compatibility
 //! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without padding.
@@ -221,7 +221,8 @@ impl Items {
         self.put_kind(ItemKind::Terminate);
     }
 
-    /// Answers a request with a text. Every protocol version has the kinds of such answers.
+    /// Answers a request with a text. Every protocol version contains all kinds of items that
+    /// answer requests.
     pub(super) fn answer(&mut self, kind: ItemKind, key: u64, text: &str) {
         let text = cut(text, TEXT_BYTES);
         let byte_count = u16::try_from(text.len()).unwrap_or(0).to_le_bytes();
@@ -247,7 +248,7 @@ impl Items {
 pub(super) struct GpuZone {
     pub(super) context: u16,
     pub(super) thread_id: u32,
-    /// Number that links a zone's item to the item with its time. No other zone in progress uses
-    /// this number.
+    /// Number that links the item for a zone's start or end to the item that contains the time. No
+    /// other zone in progress uses this number.
     pub(super) query: u16,
 }

@@ -116,7 +116,7 @@ impl TracyServer {
 
 impl Visitor {
     /// Sends the whole trace to the viewer, and waits until the viewer has received everything. To
-    /// serve several viewers at once, call this on several threads.
+    /// serve several viewers at once, call this function on several threads.
     ///
     /// # Errors
     /// If the peer is not a viewer, or uses an unknown protocol version. A viewer that leaves early is

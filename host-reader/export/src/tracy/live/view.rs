@@ -86,8 +86,10 @@ impl LiveView {
         self.feed.finish(&trace, self.other_record_count);
     }
 
-    /// Waits until every viewer has received everything, or has stopped receiving. If viewers have
-    /// stopped, returns what they have not received.
+    /// Waits until every viewer has received everything, or has stopped receiving.
+    ///
+    /// If a viewer has stopped, returns the state of the connections, which includes the number of
+    /// zones that viewers have not received.
     #[must_use]
     pub fn wait_for_viewers(&self) -> Option<FeedPressure> {
         (!self.feed.wait_for_viewers(self.patience)).then(|| self.feed.pressure())

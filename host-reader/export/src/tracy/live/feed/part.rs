@@ -181,7 +181,7 @@ impl PartBuilder {
     }
 
     /// Returns the copy of a location that all parts share. If viewers have no room for the
-    /// location, returns a less exact one.
+    /// location, returns a less exact location.
     fn shared_place(
         &mut self,
         place: SourcePlace<'static>,

@@ -1,9 +1,9 @@
 //! Rows of a RISC. A row is a lane of the viewer. The zones of a lane must be sent in time order.
 //!
 //! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
-//! enclosing zone therefore arrives after them. In a lane, a viewer accepts no zone that begins
-//! before the end of an earlier zone. A zone that begins too early for one row is therefore sent in
-//! another row of the same RISC.
+//! enclosing zone therefore arrives after its nested zones. In a lane, a viewer accepts no zone
+//! that begins before the end of an earlier zone. A zone that begins too early for one row is
+//! therefore sent in another row of the same RISC.
 
 use crate::TraceZones;
 
@@ -32,8 +32,8 @@ pub(super) struct Rows {
 /// End of the latest zone in a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct RowEnd {
-    /// End on the chip's clock. Nanoseconds cannot decide whether a zone follows another zone,
-    /// because the conversion becomes more exact while the program runs.
+    /// End on the chip's clock. Times in nanoseconds do not show reliably whether a zone follows
+    /// another zone, because the conversion from cycles becomes more exact while the program runs.
     cycle: u64,
     ns: u64,
 }
