@@ -1,4 +1,4 @@
-//! Readable labels of points whose values have a meaning: NoC events, hardware counters, waits and
+//! Readable labels of points whose values can be decoded: NoC events, hardware counters, waits and
 //! signals.
 
 use super::{Trace, TraceName, TraceNoc, TracePoint};

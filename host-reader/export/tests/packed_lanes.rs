@@ -1,5 +1,4 @@
-//! Compares traces and datasets of packed logs with those of the same logs with all lanes in
-//! memory.
+//! Compares the traces and datasets of packed logs with those of the same logs read into memory.
 #![cfg(feature = "parquet")]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 

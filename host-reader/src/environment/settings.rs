@@ -33,7 +33,8 @@ pub struct Settings {
     pub mid_run_dump: bool,
     /// True if TT-Metal's analyses are calculated.
     pub post_process: bool,
-    /// True if kernels record sum zones, which add up the cycles of all passes through the zone.
+    /// True if kernels record sum zones. A sum zone adds up the cycles of all passes through the
+    /// zone.
     pub sums: bool,
     /// True if kernels push the records of several launches to DRAM together (accumulate mode).
     pub accumulate: bool,
@@ -51,7 +52,7 @@ pub struct Settings {
     /// Idle time in milliseconds after which the host reads all memory of the profiler, if cores
     /// wait for the host; 0 means never, and `None` means not set.
     pub full_read_interval_ms: Option<u32>,
-    /// Time in milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if not
+    /// Time in milliseconds by which TT-Metal's NoC checker lags behind the reads; `None` if not
     /// set.
     pub watermark_margin_ms: Option<u32>,
     /// True if markers are streamed.
@@ -60,7 +61,8 @@ pub struct Settings {
     pub artifacts: PathBuf,
     /// True if the host records ops.
     pub op_records: bool,
-    /// True if the host records all fields even of ops from the program cache.
+    /// True if the host records all fields of every op, even if the op's program comes from the
+    /// program cache.
     pub full_op_records: bool,
 }
 

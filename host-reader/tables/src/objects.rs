@@ -1,4 +1,4 @@
-//! JSON objects and arrays for tables that only a single output has.
+//! JSON objects and arrays for tables that exist in only one output.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 /// Clock of a client: converts processor ticks to nanoseconds since the client's start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientClock {
-    /// Ticks at the beginning of the client's start-up.
+    /// Tick count at which the client's start-up began.
     pub(crate) start_ticks: i64,
     /// Nanoseconds per tick.
     pub(crate) ns_per_tick: f64,

@@ -1,4 +1,5 @@
-//! Tests with Tracy's own client, in a program that also measures and writes down its zones itself.
+//! Tests with Tracy's own client. The client runs in a program that also measures its zones itself,
+//! and logs the results.
 //!
 //! `KPROF_TRACY_LOAD` is the path of the program. `tests/tracy-client` builds the program.
 

@@ -16,13 +16,13 @@ use tables::{Object, Objects};
 /// Explanation of a recording: findings, and time by class.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
-    /// Sentence about the part of the recording that is explained.
+    /// Sentence that states which part of the recording is explained.
     window: Option<&'a str>,
     /// For each chip, a text that shows the chip's time as a sum of its parts.
     time_sums: &'a [String],
-    /// Sentence about the ops CSV whose rows describe the launches.
+    /// Sentence that names the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
-    /// Sentence about the NoC traces next to the log.
+    /// Sentence about the NoC traces in the folder of the log.
     noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Statement shown instead of findings if there are none.

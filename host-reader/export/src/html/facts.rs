@@ -35,7 +35,7 @@ struct Facts<'a> {
     /// Reasons why more records may be missing than were counted, each with a flag that is true if
     /// the reason is a failure.
     uncounted: Vec<(&'static str, bool)>,
-    /// RISCs by number, which is the RISC's position in [`Risc::ALL`].
+    /// Labels of the RISCs, in the order of [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
     devices: Vec<DeviceFacts<'a>>,

@@ -55,7 +55,7 @@ impl LossFacts {
 }
 
 /// Returns the programs, lanes and times of losses, column by column. The program numbers do not
-/// contain the chip.
+/// contain the number of the chip.
 fn shown_losses(losses: Vec<PlacedLoss>) -> Arrays<PlacedLoss> {
     Arrays::new(
         losses,

@@ -1,4 +1,5 @@
-//! Page for an ops CSV: its ops with bounds and gaps, and the causes of their slowness.
+//! Page for an ops CSV: the ops with their minimum times and gaps, and the reasons why the ops are
+//! slow.
 
 use super::{
     cause_facts::CauseFacts,
@@ -10,7 +11,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use tables::Arrays;
 
-/// Questions that an ops CSV cannot answer, and the recording that answers each.
+/// Questions that an ops CSV cannot answer, each with the recording that answers it.
 const ABSENT: [(&str, &str); 5] = [
     (
         "Single cores and RISCs, balance of cores, zones",

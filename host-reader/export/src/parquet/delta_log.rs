@@ -3,8 +3,8 @@
 //! Each table of a dataset is a separate Delta table. The log of a table is the folder
 //! `_delta_log`, with a numbered file for each commit. A commit adds and removes files in one
 //! atomic step, because a file with the next number is created only if no other process has created
-//! it. So readers of the log see either all files of an export or none, and a killed export leaves
-//! the table unchanged.
+//! it. Readers of the log therefore see either all files of an export or none, and a killed export
+//! leaves the table unchanged.
 //!
 //! | question | module |
 //! |---|---|

@@ -68,7 +68,7 @@ fn all_tables() -> Vec<&'static str> {
     tables.map(|table| table.name).collect()
 }
 
-/// Returns one kind of action of a commit.
+/// Returns the contents of all actions of one kind in a commit.
 fn actions<'c>(commit: &'c [Value], kind: &str) -> Vec<&'c Value> {
     commit.iter().filter_map(|action| action.get(kind)).collect()
 }

@@ -33,8 +33,8 @@ impl ExportPlace {
         format!("{table}/date={date}/run={}", escaped(&self.run))
     }
 
-    /// Returns the name of the file with a number. The `~` before the number is the only `~` in the
-    /// name, because [`escaped`] escapes every other `~`.
+    /// Returns the name of the export's file with the number `number`. The `~` before the number is
+    /// the only `~` in the name, because [`escaped`] escapes every other `~`.
     pub(super) fn file_name(&self, number: usize) -> String {
         format!("{}~{number}.parquet", escaped(&self.file))
     }

@@ -509,7 +509,7 @@ impl DatasetCounts {
             ProfilerTime::NAME => &mut self.profiler_time,
             Buffers::NAME => &mut self.buffers,
             OpBuffers::NAME => &mut self.op_buffers,
-            // These tables are not counted in [`DatasetCounts`].
+            // The rows of all other tables are not counted in [`DatasetCounts`].
             _ => return,
         };
         *count += written.row_count;

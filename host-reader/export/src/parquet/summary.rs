@@ -22,8 +22,8 @@ pub struct RecordingSummary {
     pub host: String,
     /// Name of the recording.
     pub recording: String,
-    /// Time of the first record on the host's clock; `None` if the chips were not synchronised with
-    /// the host.
+    /// Time of the first record in nanoseconds, on the host's clock; `None` if the chips were not
+    /// synchronised with the host.
     pub origin_host_ns: Option<i64>,
     /// Nanoseconds from the first record to the end of the last one.
     pub end_ns: u64,
@@ -42,7 +42,7 @@ pub struct RecordingSummary {
 pub struct SummaryOp {
     /// Id of the chip.
     pub chip_id: u32,
-    /// Number of the program, without the chip.
+    /// Number of the program, without the number of the chip.
     pub program: u32,
     /// Id of the trace that was replayed.
     pub trace_id: Option<u64>,

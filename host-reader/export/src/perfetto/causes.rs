@@ -17,7 +17,8 @@ use reader::{lane::LaneId, mesh::Noc0Coord};
 /// First id for the arrows of critical paths. Arrows from ops have lower ids.
 const FIRST_FLOW: u64 = 1 << 63;
 
-/// Writes the tracks of a chip's causes. Writes nothing if the recording was not explained.
+/// Writes the tracks that show why a chip's ops are slow. Writes nothing if the recording was not
+/// explained.
 pub(super) fn draw(
     sequence: &mut Sequence,
     context: &Context<'_, '_>,

@@ -224,8 +224,9 @@ impl DevicePackets<'_, '_> {
         self.sequence.end(self.context.base_ns + op.end_ns, track);
     }
 
-    /// Marks the start of an op. The arrows to the op's cores start at this mark, because viewers
-    /// draw an arrow from the end of a slice: arrows from the op itself would run backwards.
+    /// Marks the start of an op. The arrows to the op's cores start at this instant, because
+    /// viewers draw an arrow from the end of a slice: arrows from the op itself would run
+    /// backwards.
     fn launch_instant(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
         if flow_ids.is_empty() {
             return;

@@ -81,7 +81,7 @@ impl CommonTime {
 pub struct MergedTrace {
     /// Index of each host, and the number of recordings of the host.
     hosts: BTreeMap<String, (usize, usize)>,
-    /// Ids and times at which the next recording starts.
+    /// First ids and start time of the next recording.
     next: Placement,
     /// Start of the first recording. Recordings without a common time also start at this time.
     first_ns: Option<u64>,

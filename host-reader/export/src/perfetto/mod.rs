@@ -93,7 +93,7 @@ fn write_host(
     out.write_all(&host::packets(&context.trace.host, sequence_id, context.placement))
 }
 
-/// Ids and times at which a trace starts in a file that may contain several traces. The default is
+/// First ids and start time of a trace in a file that may contain several traces. The default is
 /// for the first trace.
 #[derive(Debug, Default)]
 struct Placement {

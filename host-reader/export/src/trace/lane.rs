@@ -159,7 +159,7 @@ fn points_of<'a>(lane: &'a Lane, context: &LaneContext<'a, '_>) -> Vec<TracePoin
     points
 }
 
-/// Zones and points of a lane that a filter selects.
+/// Criteria by which a filter selects zones and points of a lane.
 pub(super) struct Wanted<'a> {
     /// True for each selected name, indexed by its number.
     pub(super) names: &'a [bool],

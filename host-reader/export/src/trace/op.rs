@@ -114,7 +114,7 @@ impl<'a> TraceOp<'a> {
         doubts.into_iter().filter_map(|(key, doubt)| Some((key, doubt?.label())))
     }
 
-    /// Returns the program's number without the chip.
+    /// Returns the program's number, which does not contain the number of the chip.
     #[must_use]
     pub const fn base_id(&self) -> u32 {
         wire::RunHostId(self.figures.run_host_id).base()
@@ -134,8 +134,8 @@ impl<'a> TraceOp<'a> {
     }
 }
 
-/// Returns the label of an op: the op's name, and the program's number without the chip. The label
-/// of a replayed op also contains the trace's id and the number of the replay.
+/// Returns the label of an op: the op's name, and the program's number without the number of the
+/// chip. The label of a replayed op also contains the trace's id and the number of the replay.
 #[must_use]
 pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) -> String {
     let name = name.unwrap_or("program");

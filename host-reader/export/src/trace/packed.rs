@@ -123,7 +123,7 @@ const UNPACKED_RECORDS: usize = 1 << 19;
 const UNPACKED_OPS: usize = 1 << 10;
 
 impl<'a> PackedTrace<'a> {
-    /// Builds everything but the records of lanes.
+    /// Builds the trace, except the records of its lanes.
     ///
     /// # Errors
     /// If records cannot be read from the temporary file, or written to it.

@@ -214,7 +214,7 @@ impl<'a> FileWriter<'a> {
         bytes.put_u64(0); // names of other processes
     }
 
-    /// Adds the threads in the order of the numbers that the zones of contexts refer to.
+    /// Adds the threads in the order of the numbers by which zones of contexts refer to threads.
     fn put_threads_in_order(&mut self) {
         let known = &self.gpu.thread_ids;
         self.bytes.put_count(known.len());
@@ -367,7 +367,7 @@ fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
     scene.plots.iter().map(|plot| plot.name.as_str()).chain(frames).collect()
 }
 
-/// Maximum bytes of a title: readers use a buffer of 1024.
+/// Maximum length of a title in bytes. Readers use a buffer of 1024 bytes.
 const TITLE_BYTES: usize = 1000;
 
 /// Returns the beginning of a text, at most `byte_limit` bytes long.

@@ -22,7 +22,8 @@ const FRAME_BYTES: usize = 128 * 1024;
 /// Maximum number of queued requests. A viewer never has more open requests.
 const WAITING_LIMIT: usize = 8 * 1024;
 
-/// Names that a viewer asks for, by the key that its items contain.
+/// Names that a viewer asks for. The viewer identifies a name by a key that it has received in an
+/// item.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) threads: BTreeMap<u64, Arc<str>>,

@@ -230,8 +230,8 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// Returns the number and the last time of the lane's context. A new context is announced
-    /// first.
+    /// Returns the number of the lane's context, and the latest time that was sent for this
+    /// context. A new context is announced first.
     fn context(&mut self, lane: &PartLane) -> Option<(u16, i64)> {
         let key = self.grouping.key(lane.id);
         if let Some(known) = self.contexts.get(&key) {

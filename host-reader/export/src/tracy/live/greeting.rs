@@ -65,7 +65,7 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// Sends the traced program's name and the scale of its times.
+/// Sends the name of the traced program and the scale of the times.
 pub(super) fn welcome(
     stream: &mut TcpStream,
     protocol: &TracyProtocol,

@@ -14,9 +14,10 @@ const TEXT_BYTES: usize = 20_000;
 pub(super) struct Items {
     protocol: &'static TracyProtocol,
     bytes: Vec<u8>,
-    /// Last time sent for a context's zone. The next time is sent as the difference from this time.
+    /// Latest time that was sent for a zone of a context. The next time is sent as the difference
+    /// from this time.
     gpu_ns: i64,
-    /// Last time sent for a zone of the current thread.
+    /// Latest time that was sent for a zone of the current thread.
     thread_ns: i64,
 }
 

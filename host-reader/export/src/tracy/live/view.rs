@@ -1,4 +1,4 @@
-//! Viewers of a mesh that is being read: a feed with its server.
+//! Live view of a mesh that is read repeatedly: a feed, and the server for its viewers.
 
 use super::{
     error::ServeError,
@@ -15,7 +15,7 @@ use std::{
 };
 use tracy::protocol::Program;
 
-/// Options of the viewers of a mesh.
+/// Options of a live view of a mesh.
 #[derive(Clone, Debug)]
 pub struct LiveViewOptions {
     /// Address and port to listen on; port 0 selects a free port.
