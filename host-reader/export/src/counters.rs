@@ -31,8 +31,8 @@ pub(super) fn kernel_steps<'t>(
     lane: &'t TraceLane<'_>,
     names: &'t TraceNames<'_>,
 ) -> LaneSteps<'t> {
-    // A clock with several linear pieces may convert a later cycle to a time that is one nanosecond
-    // earlier. In this case, the changes are sorted by time.
+    // Changes must be sorted by time if a clock with several linear pieces has converted a later
+    // cycle to a time that is one nanosecond earlier.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
     }

@@ -33,8 +33,8 @@ fn varied_log() -> String {
         let zone = risc.trim_end_matches("_0");
         for number in 0..60_u64 {
             // Every fifth launch ends after the two launches that follow it. Launch 31 of the
-            // second core begins at the same time as one of the first core, and is longer. So ops
-            // with equal starts must be sorted by length, not by program.
+            // second core begins at the same time as one of the first core, and is longer. Ops with
+            // equal starts must therefore be sorted by length, not by program.
             let (lag, longer) = if number == 31 && y == 3 { (0, 90) } else { (lag, 0) };
             let start = 1_000_000 + number * 1_000 + lag + number * number % 7;
             let end = start + 400 + longer + if number % 5 == 0 { 2_500 } else { 0 };

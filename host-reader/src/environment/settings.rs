@@ -178,8 +178,8 @@ impl Settings {
         let mut settings = self.clone();
         let mut value = move |variable: &Variable| match variable.form {
             _ if variable.needs_profiler && !self.profiler => None,
-            // This is the old name of the variable `NOC_DEBUG`. Settings are written with the new
-            // name.
+            // `NOC_DEBUG_OLD` is the old name of the variable `NOC_DEBUG`. Settings are written
+            // with the new name.
             _ if variable.name == NOC_DEBUG_OLD => None,
             Form::Switch { flag, turns } => (*flag(&mut settings) == turns).then(|| "1".to_owned()),
             Form::Presence(flag) => flag(&mut settings).then(|| "1".to_owned()),

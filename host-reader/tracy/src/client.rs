@@ -282,7 +282,7 @@ impl Recorder<'_> {
                 return RecordingEnd::Cut;
             }
             let end = self.take_blocks(blocks);
-            // This ends the reading thread, which may be waiting for a block.
+            // Shutting the stream down ends the reading thread, which may be waiting for a block.
             let _ = self.stream.shutdown(Shutdown::Both);
             end
         })

@@ -2,8 +2,8 @@
 //!
 //! # Compatibility
 //! The files are `tracy_ops_times.csv` and `tracy_ops_data.csv`, as written by csvexport of
-//! Tenstorrent's fork. For a zone without text, csvexport repeats the text of an earlier zone; here
-//! the field is empty.
+//! Tenstorrent's fork. For a zone without text, csvexport repeats the text of an earlier zone; this
+//! module leaves the field empty.
 
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};

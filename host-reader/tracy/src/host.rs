@@ -141,8 +141,9 @@ impl TracyRecording {
         }
     }
 
-    /// Returns an event for each zone of a lane that has both a start and an end. The depth of an
-    /// event is the number of zones that are open at its start.
+    /// Returns an event for each zone of a lane, except zones whose start or end is unknown, or
+    /// whose end is before the start. The depth of an event is the number of zones that are open at
+    /// its start.
     fn lane_events(
         &self,
         zones: &[&DeviceZone],

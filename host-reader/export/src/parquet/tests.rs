@@ -432,7 +432,8 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     assert_eq!(rows_of(&partition.join(all), &["host"]).len(), 8);
 }
 
-/// Files of a later version have an additional column, and files of an earlier version lack one.
+/// Files of a later version have an additional column, and files of an earlier version lack a
+/// column.
 #[test]
 fn columns_that_some_files_lack_are_null_there() {
     use cells::FileColumn;

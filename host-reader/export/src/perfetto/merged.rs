@@ -171,8 +171,8 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Advances [`Self::next`] past a recording that has `device_count` chips and `sequence_count`
-    /// packet sequences.
+    /// Advances `next` past a recording that has `device_count` chips and `sequence_count` packet
+    /// sequences.
     fn advance(&mut self, device_count: usize, sequence_count: usize) {
         let sequence_count = u32::try_from(sequence_count).unwrap_or(u32::MAX);
         self.next.first_sequence = self.next.first_sequence.saturating_add(sequence_count);

@@ -13,8 +13,8 @@ pub struct TraceHost<'a> {
     pub threads: Vec<TraceHostThread<'a>>,
     /// Plots, sorted by name.
     pub plots: Vec<TraceHostPlot<'a>>,
-    /// True if times are comparable with the chips' times. This requires clock samples; without
-    /// them, the first event is at 0.
+    /// True if times are comparable with the chips' times. Comparable times require clock samples.
+    /// Without clock samples, the first event is at 0.
     pub is_on_clock_of_chips: bool,
     /// Trace's origin in nanoseconds of the host's clock.
     pub origin_ns: u64,

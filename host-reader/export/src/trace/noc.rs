@@ -69,7 +69,7 @@ impl TraceNoc {
         Traffic::from_traces(&self.programs, |chip_id| self.grid(chip_id))
     }
 
-    /// Returns every event of a chip with its program, sorted by program and core.
+    /// Returns every event of a chip together with the event's program, sorted by program and core.
     pub fn events(&self, chip_id: u32) -> impl Iterator<Item = (&ProgramTrace, &TraceObject)> {
         let programs = self.programs.iter().filter(move |program| program.chip_id == chip_id);
         let events = programs

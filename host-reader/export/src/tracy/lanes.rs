@@ -8,12 +8,12 @@
 use reader::lane::LaneId;
 use wire::Risc;
 
-/// Number of low bits in a lane's number that encode the RISC.
+/// Number of low bits that encode the RISC in a lane number.
 const RISC_BITS: u32 = 3;
 
-/// Number of low bits in the number of a Quasar's lane that encode the RISC.
+/// Number of low bits that encode the RISC in a lane number of a Quasar.
 const QUASAR_BITS: u32 = 5;
-/// Flag that is set only in the numbers of a Quasar's lanes.
+/// Flag that is set only in the lane numbers of a Quasar.
 const QUASAR: u32 = 1 << 31;
 
 /// Colour as 0xRRGGBB.

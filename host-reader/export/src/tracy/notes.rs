@@ -24,8 +24,8 @@ pub struct TracyNotes {
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,
-    /// Number of zones of a running program that the viewer has missed because they were no longer
-    /// kept: the viewer connected long after they ended, or received too slowly.
+    /// Number of zones of a running program that were no longer kept when the viewer could have
+    /// received them. The viewer connected too late, or received too slowly.
     pub missed_zones: u64,
     /// Number of messages of a running program that the viewer has missed.
     pub missed_messages: u64,

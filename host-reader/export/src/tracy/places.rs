@@ -77,7 +77,8 @@ pub(super) struct PlaceTable<'a> {
     special: HashMap<Key, PlaceNumber>,
     /// Locations by source and colour, because zones of one source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
-    /// Number of zones that share a location because the table has no room for their own.
+    /// Number of zones that share a location because the table has no room for locations of their
+    /// own.
     pub(super) vague_zone_count: u64,
 }
 
@@ -107,7 +108,7 @@ impl<'a> PlaceTable<'a> {
         table
     }
 
-    /// Location of ops without their own location.
+    /// Location shared by all ops that have no location of their own.
     pub(super) const OP: PlaceNumber = 0;
 
     const fn unnamed(risc: Risc) -> PlaceNumber {
@@ -231,7 +232,7 @@ impl<'a> PlaceTable<'a> {
 /// Remark on zones that are drawn shorter than recorded.
 pub(super) const CLIPPED: &str = "drawn shorter than recorded";
 
-/// Name of zones if there is no room for their own names.
+/// Name shown for zones if there is no room for names of their own.
 const UNNAMED: &str = "(one name too many for Tracy)";
 
 impl<'a> SourcePlace<'a> {
@@ -242,7 +243,8 @@ impl<'a> SourcePlace<'a> {
         SourcePlace { name, function, file, line: self.line, rgb: self.rgb }
     }
 
-    /// Returns the location of zones if there is no room for their own location.
+    /// Returns the shared location that is used for zones if there is no room for locations of
+    /// their own.
     pub(super) const fn unnamed(rgb: Rgb) -> Self {
         Self::new(UNNAMED, rgb)
     }

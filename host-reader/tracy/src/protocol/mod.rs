@@ -2,8 +2,8 @@
 //!
 //! A program with a Tracy client sends items. An item is a code of one byte, followed by fields
 //! without padding. Each version of the protocol renumbers the codes, because new kinds are
-//! inserted. This module contains the kinds, codes and sizes of every version. It neither sends nor
-//! receives data.
+//! inserted. This module contains the kinds, codes and sizes of every version. The module neither
+//! sends nor receives data.
 //!
 //! | question | item |
 //! |---|---|

@@ -67,8 +67,8 @@ pub struct LiveFeed {
 impl LiveFeed {
     /// Creates a feed. Time 0 of the feed is `origin_host_ns` on the host's clock.
     ///
-    /// `lanes` are all lanes that the program may have. These lanes determine how lanes are grouped
-    /// for viewers with few contexts.
+    /// `lanes` are all lanes that the program may have. The grouping of lanes for viewers with few
+    /// contexts depends on `lanes`.
     #[must_use]
     pub fn new(origin_host_ns: i64, lanes: &[LaneId]) -> Self {
         let mut lanes = lanes.to_vec();

@@ -30,8 +30,8 @@ pub(in crate::tracy::live) struct Part {
     /// Points of the plots of lost records: chip, time in ns, and the chip's total of lost records.
     pub(in crate::tracy::live) lost: Vec<(u32, u64, i64)>,
     pub(in crate::tracy::live) counts: ItemCounts,
-    /// Number of zones that share a source location because viewers have no room for their own
-    /// locations.
+    /// Number of zones that share a source location because viewers have no room for locations of
+    /// their own.
     pub(in crate::tracy::live) vague_zones: u64,
 }
 
@@ -190,8 +190,8 @@ impl PartBuilder {
         if let Some(known) = self.places.get(&place) {
             return Arc::clone(known);
         }
-        // The last locations are reserved for zones without their own location, one for each
-        // colour.
+        // The last locations are reserved. There is one for each colour, shared by zones that have
+        // no location of their own.
         const RESERVED: usize = 64;
         let mut place = place;
         if self.places.len() >= PLACE_LIMIT.saturating_sub(RESERVED) {
