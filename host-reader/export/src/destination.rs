@@ -72,7 +72,7 @@ pub enum WriteError {
     },
 }
 
-/// Cancels a write in progress, from a signal handler or another thread.
+/// Flag with which a signal handler or another thread cancels a write in progress.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 

@@ -103,7 +103,8 @@ thread_local! {
 #[must_use = "a zone ends when its guard is dropped"]
 pub struct HostZoneGuard {
     open: Option<OpenZone>,
-    /// Prevents sending the guard to another thread, since zones of one thread must nest.
+    /// Marker that prevents sending the guard to another thread, because zones of one thread must
+    /// nest.
     not_send: PhantomData<*const ()>,
 }
 

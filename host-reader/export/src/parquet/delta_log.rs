@@ -35,7 +35,7 @@ use std::{
     io,
 };
 
-/// Selects which tables of a dataset get a Delta log.
+/// Choice of the tables of a dataset that get a Delta log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeltaLogs {
     /// Existing logs of the dataset are continued.

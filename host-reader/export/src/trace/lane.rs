@@ -167,7 +167,8 @@ pub(super) struct Wanted<'a> {
     pub(super) runs: &'a [bool],
     /// True if records outside of runs are selected.
     pub(super) outside_of_runs: bool,
-    /// Returns true if a time span, in nanoseconds since the origin, overlaps a selected window.
+    /// Function that returns true if a time span, in nanoseconds since the origin, overlaps a
+    /// selected window.
     pub(super) is_in_window: &'a dyn Fn(u64, u64) -> bool,
 }
 

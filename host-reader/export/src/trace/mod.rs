@@ -117,7 +117,7 @@ pub struct TraceDevice<'a> {
     pub lanes: Vec<TraceLane<'a>>,
     /// Launches, sorted by start.
     pub ops: Vec<TraceOp<'a>>,
-    /// Number of runs that cores have finished but not pushed yet.
+    /// Number of runs that cores have finished without pushing their records to DRAM yet.
     pub pending_run_count: u64,
     /// Number of launches without a kernel, which the firmware discarded.
     pub discarded_launch_count: u64,

@@ -76,7 +76,7 @@ struct PackedCore {
     lanes: Range<usize>,
     /// Arrows that end on the core, sorted by op.
     arrows: PackedBytes,
-    /// Starts and ends of kernels on each lane.
+    /// The starts and ends of kernels on each lane.
     steps: Vec<PackedBytes>,
 }
 

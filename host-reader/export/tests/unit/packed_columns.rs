@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::io::Read;
 
-/// Reads columns in the order in which they were added.
+/// Reader of packed columns. Values are read in the order in which they were added.
 pub(crate) struct Reading {
     bytes: Vec<u8>,
     position: usize,
