@@ -1,5 +1,5 @@
-//! Detects when a core has no more records of a launch: it has pushed all of them, or has written
-//! the last of them into its rings.
+//! Detects when a core will deliver no more records of a launch: it has written all of them to
+//! DRAM, or has published the last of them in its rings.
 //!
 //! BRISC signals the end of a launch to the host before its own main zone ends. So records may
 //! follow the signal.
@@ -15,8 +15,8 @@ use wire::{
 type Control = [u32; ControlLayout::WORDS64.word_count];
 
 impl TtsimMesh {
-    /// Returns true if all cores have pushed all records of their finished launches, or published
-    /// them in their rings.
+    /// Returns true if all cores have written all records of their finished launches to DRAM, or
+    /// published them in their rings.
     pub(crate) fn has_closed(&mut self) -> Result<bool, TtsimError> {
         while let Some((&index, &done_at)) = self.closing.first_key_value() {
             let core = &self.cores[index];
@@ -37,8 +37,8 @@ impl TtsimMesh {
     }
 }
 
-/// Returns true if a core has no more records of the last launch. `clocks` is the number of clocks
-/// since the core signalled the end of the launch.
+/// Returns true if a core will deliver no more records of its last launch. `clocks` is the number
+/// of clocks since the core signalled the end of the launch.
 fn is_over(control: &Control, clocks: u64) -> bool {
     if control[ext::SIGNATURE] != words::SIGNATURE_VALUE {
         return control[ControlLayout::WORDS64.profiler_done] == 1;
@@ -67,7 +67,7 @@ fn longest_wait(control: &Control) -> u64 {
 /// Maximum number of clocks from the end signal to the end of BRISC's main zone, if BRISC does not
 /// wait for room.
 const CLOSING_CLOCKS: u64 = 2000;
-/// Maximum duration of a push in clocks.
+/// Maximum number of clocks that a core takes to write its records to DRAM.
 const CLOCKS_MAX: u64 = 1_000_000;
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
             (streaming(3, [0x2_8000, ENDED], 2 | 12 << 2), 2000 + 4095, false),
             (streaming(3, [0x2_8000, ENDED], 2 | 12 << 2), 2000 + 4096, true),
             (streaming(3, [0x2_8000, ENDED], 0), 2000, true),
-            // No launch has run a kernel here.
+            // No launch has run a kernel on this core.
             (streaming(0, [0, 0], 2 | 12 << 2), 2000, true),
         ];
         for (index, (control, clocks, expected)) in cases.iter().enumerate() {

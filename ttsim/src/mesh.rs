@@ -143,8 +143,8 @@ pub(crate) fn tile(coord: Noc0Coord) -> Tile {
     Tile { x, y }
 }
 
-/// Returns the tile of a DRAM bank, as host windows and command buffers address it, and the bank's
-/// start address in the tile.
+/// Returns the tile of a DRAM bank and the start address of the bank in that tile. Host windows and
+/// NoC command buffers use these tile coordinates.
 fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
     let facts = arch.facts();
     let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;

@@ -94,7 +94,8 @@ impl Request {
         bytes
     }
 
-    /// Receives a request, without the bytes to write; `None` at the end of the stream.
+    /// Receives the head of a request, but not the bytes to write; returns `None` at the end of the
+    /// stream.
     pub(crate) fn receive(stream: &mut impl Read) -> io::Result<Option<Self>> {
         let mut bytes = [0; REQUEST_BYTES];
         if stream.read(&mut bytes[..1])? == 0 {

@@ -9,8 +9,8 @@ use sim::{arch::SOFT_RESET, program::CoreUse};
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
-    /// Starts the relays if they have not started, and waits until they gather cells (units of the
-    /// stream).
+    /// Starts the relays if they have not started, and waits until they read the streams of other
+    /// cores.
     pub(crate) fn begin_relays(&mut self) -> Result<(), TtsimError> {
         let Some(launch) = self.relay_launch.take() else { return Ok(()) };
         let relays = self.give(&launch, u64::MAX)?;
@@ -49,6 +49,6 @@ impl TtsimMesh {
     }
 }
 
-/// Maximum number of clocks from a relay's start until it gathers cells. The relay first fills its
-/// checksum table.
+/// Maximum number of clocks from a relay's start until it reads the streams of other cores. The
+/// relay first fills its checksum table.
 const START_CLOCKS_MAX: u64 = 1_000_000;

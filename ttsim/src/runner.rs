@@ -36,7 +36,7 @@ pub struct TtsimMesh {
     pub(crate) device: TtsimDevice,
     facts: ChipFacts,
     pub(crate) cores: Vec<Core>,
-    /// Launch that starts the relays; `None` once it has begun.
+    /// Launch that starts the relays; `None` once the launch has begun.
     pub(crate) relay_launch: Option<Launch>,
     /// Launches that have not begun.
     queue: VecDeque<Launch>,
@@ -61,8 +61,8 @@ pub(crate) struct Core {
 }
 
 impl TtsimMesh {
-    /// Returns the configuration of the chip that ttsim simulates for an architecture: without
-    /// harvesting.
+    /// Returns the configuration of the chip that ttsim simulates for an architecture. No row or
+    /// column of that chip is disabled.
     #[must_use]
     pub fn chip(arch: Arch) -> ChipConfig {
         let chip = ChipConfig::new(arch);
@@ -182,7 +182,7 @@ impl TtsimMesh {
         }
     }
 
-    /// Writes a launch to its cores and sends the go signal; returns the indices of these cores.
+    /// Writes a launch to its cores and sends them the go signal; returns the indices of the cores.
     pub(crate) fn give(
         &mut self,
         launch: &Launch,
@@ -311,7 +311,7 @@ impl TtsimMesh {
             return Ok(());
         }
         simulator.advance(BOOT_CLOCKS)?;
-        // A booted core shows the same state as a core that has ended a launch.
+        // A core that has just booted has the same state as a core that has ended a launch.
         self.launched_at_clock = self.device.simulator.clock();
         self.under_way = new.iter().copied().collect();
         self.finish_launch()?;

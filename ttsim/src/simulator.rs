@@ -331,7 +331,8 @@ fn violation(output: &str) -> Option<TtsimError> {
     })
 }
 
-/// Reads the output of a process in a thread; the thread returns the last [`KEPT_BYTES`].
+/// Starts a thread that reads an output stream of a process to its end; the thread returns the last
+/// [`KEPT_BYTES`] bytes.
 fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();

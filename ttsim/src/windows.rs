@@ -1,4 +1,4 @@
-//! Access to the tiles of the library's chip, which are mapped into windows of the PCI BAR.
+//! Access to the tiles of the library's chip through windows of the PCI BAR.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: addresses and
@@ -182,8 +182,8 @@ impl Windows {
         }
     }
 
-    /// Returns the partial accesses that an access is divided into, each with its address and its
-    /// bytes: up to the end of the window, or one register.
+    /// Divides an access into parts, each with its address and its bytes. A part ends at the end of
+    /// the window, or covers one register.
     fn parts(
         &self,
         address: u64,

@@ -1,12 +1,13 @@
-//! Cells of streamed lanes without their times, decoded by the tables of `docs/streaming.md`.
+//! Decodes cells (the 64-bit units of streamed records) without their times, by the tables of
+//! `docs/streaming.md`.
 
 use crate::support::without_answers;
 
-/// Numbers of cells in a ring and in a chunk.
+/// Number of cells in a ring, and number of cells in a chunk.
 pub(crate) const RING: u32 = 256;
 const CHUNK: u32 = 8;
 
-/// A record in cells, without times and cycles.
+/// A record decoded from cells, without times and cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Zone { id: u32 },

@@ -31,10 +31,10 @@ const SHORT: ScriptShape = ScriptShape { step_max: 120, depth_max: 8, has_pushes
 /// Policy under which kernels wait for their relay, so that nothing is lost.
 const PATIENT: Policy = Policy::Block { cycles_log2: 24 };
 
-/// The cells of each RISC of each producer, from the first cell on, without times.
+/// The cells of each RISC of each streaming core, from the first cell on, without times.
 type Gathered = BTreeMap<(Noc0Coord, usize), Vec<Numbered>>;
 
-/// Cells that a chip's gatherers have left in DRAM, with the numbers of frames and fillers.
+/// Cells that a chip's relays have left in DRAM, with the numbers of frames and fillers.
 struct Frames {
     cells: BTreeMap<(Noc0Coord, usize), Vec<[u32; 2]>>,
     frame_count: u32,
@@ -62,7 +62,7 @@ fn signed(mesh: &mut dyn Mesh, signature: u32) -> Vec<Noc0Coord> {
 const RELAY: u32 = 0x4B52_1000;
 const PRODUCER: u32 = 0x4B53_1000;
 
-/// Returns true if the relays have counted every cell of every producer as read.
+/// Returns true if the relays have marked every cell of every streaming core as read.
 fn all_is_gathered(mesh: &mut dyn Mesh) -> bool {
     let producers = signed(mesh, PRODUCER);
     producers.into_iter().all(|core| {
@@ -86,7 +86,7 @@ fn sum(words: impl IntoIterator<Item = u32>) -> u32 {
 }
 
 impl Frames {
-    /// Reads the rings of all gatherers, which have not wrapped around yet.
+    /// Reads the DRAM rings of all relays; the rings have not wrapped around yet.
     #[track_caller]
     fn read(mesh: &mut dyn Mesh, what: &str) -> Self {
         let (cells, frame_count, filler_count) = (BTreeMap::new(), 0, 0);
@@ -176,7 +176,7 @@ impl Frames {
     }
 }
 
-/// Returns launches on six cores, spread over the chip and over the gatherers.
+/// Returns launches on six cores that are spread over the chip and over the relays.
 fn spread(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     let on = sim::program::CoreSelection::At(cores());
     launches(seed, count, shape).into_iter().map(|launch| launch.on(on.clone())).collect()
@@ -187,7 +187,7 @@ fn spread(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
 fn await_relays<M: Mesh>(mesh: &mut M, what: &str, mut wait: impl FnMut(&mut M)) {
     for _ in 0..200 {
         if all_is_gathered(mesh) {
-            // The frames are written before the cells count as read.
+            // Relays write the frames before they mark the cells as read.
             return;
         }
         wait(mesh);

@@ -60,7 +60,8 @@ fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     (1..=count).zip(cores.iter().cycle()).map(launch).collect()
 }
 
-/// Runs scripts on the cores, with a read after each launch; returns the records that ttsim kept.
+/// Runs scripts on both simulators with a read after each launch, and compares the records; returns
+/// the records of ttsim.
 fn check(arch: Arch, library: &std::path::Path, seed: u64, launches: Vec<Launch>) -> Readout {
     let config = config(arch, seed).with_sums(seed.is_multiple_of(2));
     let plan = phases(launches);
@@ -212,8 +213,8 @@ fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launc
     found
 }
 
-/// Starts each launch while the previous launch pushes, and reads the launch's core continuously;
-/// returns the records and the number of reads.
+/// Starts each launch while the previous launch still writes records to DRAM, and reads the
+/// launch's core continuously; returns the records and the number of reads.
 fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {
     mesh.set_access_clocks(10);
     let mut reader = Reader::new(ReadOptions::default());

@@ -1,5 +1,5 @@
-//! Tests of streamed lanes: both simulators have the same cells in rings, the same control words
-//! and the same losses under every policy.
+//! Tests of streaming: under every policy, both simulators have the same cells in their rings, the
+//! same control words and the same losses.
 //!
 //! Both simulators have the same records if a host drains the rings while kernels run.
 //!
