@@ -27,8 +27,8 @@ pub struct HostTiming {
     pub interrupted_parts_per_million: u32,
     /// Upper limit of the duration of an interruption.
     pub interruption_ps: u64,
-    /// Durations of reads by the chip's DMA engine. The host uses the engine if that takes less
-    /// time than loads. `None` if the host never uses it.
+    /// Durations of reads by the chip's DMA engine. The host uses the engine if a read takes less
+    /// time with it than with loads. `None` if the host never uses it.
     pub dma: Option<DmaTiming>,
 }
 
@@ -202,7 +202,8 @@ impl HostState {
         self.access((request, latency), word_ps, word_count)
     }
 
-    /// Returns the times of an access that begins now and has the given latencies.
+    /// Returns the times at which an access reads or writes its words, if it begins now and has the
+    /// given latencies.
     const fn access(
         &self,
         (request_ps, latency_ps): (u64, u64),

@@ -5,7 +5,7 @@ use crate::dram::Dram;
 /// Size in bytes of the host's memory to which a chip can write: one huge page.
 pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 
-/// A write to the host's memory, which the chip does not wait for.
+/// A posted write to the host's memory: the chip does not wait for its completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostedWrite {
     /// Cycle of the chip at which the PCIe controller has received the write.

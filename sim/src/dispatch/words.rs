@@ -1,10 +1,11 @@
 //! Encoding of commands for dispatch kernels, shared with their object code.
 //!
-//! The first word is the number of commands. Each command begins with a head word: its number, the
-//! type of its further data, and that data. The arrival time follows and then, if later, the
-//! earliest completion time. Times are in cycles since the queue was opened. If a time is at least
-//! [`LONG_CYCLES`] after the previous time, the word before it is the number of [`LONG_CYCLES`]
-//! intervals to wait first, and all later times are relative to the end of those intervals.
+//! The first word of the data is the number of commands. Each command begins with a head word,
+//! which contains the command's number, the type of its further data, and that data. The arrival
+//! time follows and then, if later, the earliest completion time. Times are in cycles since the
+//! queue was opened. If a time is at least [`LONG_CYCLES`] after the previous time, the word before
+//! it is the number of [`LONG_CYCLES`] intervals to wait first, and all later times are relative to
+//! the end of those intervals.
 
 /// Mask of the command's number in a head.
 pub const NUMBER_MASK: u32 = 0xFF;

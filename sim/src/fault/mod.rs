@@ -5,7 +5,8 @@
 //! | the rule is added | [`Rule::place_clock`] | make a tile's clock wrap at a given time |
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
-//! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main zone open |
+//! | a subordinate RISC has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main
+//! zone open |
 //! | the host reads L1 | [`Rule::on_host_read`] | change the words that the host gets |
 //! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
 //! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
@@ -40,7 +41,7 @@ pub struct Site {
 pub struct PushPoint<'a> {
     /// RISC and launch that issue the write.
     pub site: Site,
-    /// Number of earlier writes of this RISC in this launch.
+    /// Number of writes that this RISC has issued earlier in this launch.
     pub push_index: u32,
     /// Index of the target DRAM bank.
     pub bank: u32,
@@ -106,7 +107,7 @@ pub struct ClockReadPoint {
     pub cycles_per_us: u64,
 }
 
-/// Time at which a rule makes a tile's clock wrap.
+/// Time at which a rule makes a tile's clock wrap, and the number of bits that wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockPlacement {
     /// Number of low bits that become zero at the wrap: 32 or 44.
@@ -135,9 +136,9 @@ pub struct HostReadPoint<'a> {
 pub struct RelayDeath {
     /// The time, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// False if the relay stops at `at_ns`. True if it stops at its first write to a producer after
-    /// `at_ns`: it has then counted a frame, but the producer does not learn that its cells were
-    /// read.
+    /// False if the relay stops at `at_ns`. True if it stops just before its first write to a
+    /// streaming core after `at_ns`: the relay has then written a frame, but the streaming core
+    /// does not learn that its records were read.
     pub is_before_telling: bool,
 }
 
@@ -146,7 +147,7 @@ pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
-    /// Returns when the clock of a tile wraps; called once per tile, when the rule is added. To
+    /// Returns when the clock of a tile wraps. Called once per tile, when the rule is added. To
     /// cause the wrap, the tile's epoch is moved forward, so such rules must be added before
     /// anything runs.
     fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
@@ -176,7 +177,7 @@ pub trait Rule: Send + Sync {
         0
     }
 
-    /// Returns the number of cycles between a subordinate's done signal and the end of its main
+    /// Returns the number of cycles from a subordinate RISC's done signal to the end of its main
     /// zone.
     fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
         0
@@ -249,7 +250,7 @@ pub enum FaultEffect {
         /// True if the low and the high word are from different times.
         is_torn: bool,
     },
-    /// A subordinate closed its main zone some cycles after it had signalled that it was done.
+    /// A subordinate RISC closed its main zone some cycles after it had signalled that it was done.
     SubordinateLate {
         /// Delay in cycles.
         delay_cycles: u64,
@@ -332,7 +333,8 @@ impl RuleSet {
         (fate, culprit.unwrap_or_else(|| Arc::from("")))
     }
 
-    /// Returns the longest delay that a rule requests for a clock read, and the name of that rule.
+    /// Returns the longest of the delays that rules request for a clock read, and the name of the
+    /// rule.
     #[must_use]
     pub fn clock_stall(
         &self,
@@ -356,7 +358,7 @@ impl RuleSet {
         deaths.min_by_key(|(death, _)| death.at_ns)
     }
 
-    /// Calls the rules for a subordinate until one delays it; returns the delay and the rule's
+    /// Calls the rules for a subordinate RISC until one delays it; returns the delay and the rule's
     /// name.
     #[must_use]
     pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {

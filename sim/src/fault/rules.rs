@@ -172,7 +172,8 @@ impl Rule for CorruptWord {
     }
 }
 
-/// Makes a clock's low word, or the low bits that a marker holds, wrap at a given time.
+/// Makes a clock wrap at a given time: either its low word, or the 44 low bits that a record
+/// contains.
 #[derive(Clone, Debug)]
 pub struct WrapClock {
     /// The chips and cores whose clocks wrap.
@@ -232,13 +233,15 @@ impl Rule for TearClock {
     }
 }
 
-/// Makes subordinates close their main zone some time after they have signalled that they are done.
+/// Makes subordinate RISCs close their main zone some time after they have signalled that they are
+/// done.
 ///
-/// BRISC polls [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times for the end
-/// of the zone, which takes some 40,000 cycles, and then counts the subordinate's run as late.
+/// BRISC polls for the end of the zone
+/// [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times, which takes some 40,000
+/// cycles. It then counts the subordinate as late in this launch.
 #[derive(Clone, Debug)]
 pub struct LateSubordinate {
-    /// The subordinates that are delayed.
+    /// The subordinate RISCs that are delayed.
     pub selection: Selection,
     /// Delay in cycles.
     pub cycles: u64,
@@ -304,7 +307,8 @@ impl Rule for LoseChip {
 pub struct KillRelay {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Number of the relay on its chip; successors are numbered after the first relays.
+    /// Number of the relay on its chip. Relays that replace failed ones are numbered after the
+    /// initial relays.
     pub relay: u32,
     /// Time or event at which the relay stops.
     pub death: RelayDeath,

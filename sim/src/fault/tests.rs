@@ -36,7 +36,7 @@ fn faults(bench: &Bench) -> Vec<AppliedFault> {
 fn a_lost_write_is_acknowledged_but_not_there() {
     let mut bench = waiting();
     let selection = only(&bench, 3).risc(Risc::Brisc).launches(1..2);
-    // All lanes of a core are pushed by BRISC, so five writes are lost.
+    // BRISC writes the records of all five RISCs of a core to DRAM, so five writes are lost.
     bench.mesh.add_rule(LoseWrite(selection));
     bench.mesh.run_to_completion();
     let core = bench.worker(3);

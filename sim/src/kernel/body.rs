@@ -2,7 +2,7 @@
 //!
 //! The bodies are compiled for riscv32im by `sim/objects/kernels`. They are also compiled into the
 //! simulator, which uses their constants. The kernels in C++ record the same zones. A body accesses
-//! hardware and launch only through [`Environment`].
+//! the hardware and the launch's parameters only through [`Environment`].
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
@@ -10,7 +10,7 @@ use kernel_profiler::{
     stop_perf_counters,
 };
 
-/// Services that a RISC offers a kernel.
+/// Services that a RISC provides to a kernel.
 pub trait Environment {
     /// Waits for at least a number of cycles.
     fn spin(&mut self, cycles: u32);
@@ -72,10 +72,10 @@ pub fn work<E: Environment>(environment: &mut E) {
     environment.spin(environment.arg(0));
 }
 
-/// Number of zones in [`full_buffer`], more than the buffer holds.
+/// Number of zones that [`full_buffer`] records, more than a RISC's record buffer holds.
 pub const FULL_BUFFER_ZONES: u16 = 150;
 
-/// Opens and closes more zones than the buffer holds.
+/// Opens and closes [`FULL_BUFFER_ZONES`] zones, more than a RISC's record buffer holds.
 pub fn full_buffer<E: Environment>(environment: &mut E) {
     for _ in 0..FULL_BUFFER_ZONES {
         device_zone_scoped!("TEST-FULL");
@@ -86,7 +86,7 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
 /// Number of passes in [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// Records zones with data and an event: more than the buffer holds.
+/// Records zones with data and an event, more records than a RISC's record buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
@@ -134,7 +134,7 @@ const MVMUL: u32 = 0x26 << 24;
 const SFPMAD: u32 = 0x84 << 24;
 const NOP: u32 = 0x02 << 24;
 
-/// Records one zone around a loop of 2000 passes of 52 cycles.
+/// Records one zone around a loop of 2000 passes, each of which takes 52 cycles.
 ///
 /// # Compatibility
 /// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
@@ -156,7 +156,7 @@ pub fn steps<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records `arg(0)` zones of random lengths, `arg(1)` cycles on average, with `arg(2)` cycles
+/// Records `arg(0)` zones of random lengths, which average `arg(1)` cycles, with `arg(2)` cycles
 /// between two zones.
 pub fn paced<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
@@ -170,7 +170,7 @@ pub fn paced<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records sums of `arg(0)` passes; each adds 2 * `arg(1)` cycles to SUM-ONE, `arg(1)` to SUM-TWO.
+/// Runs `arg(0)` passes; each adds 2 * `arg(1)` cycles to zone SUM-ONE and `arg(1)` to SUM-TWO.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -180,7 +180,7 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Number of passes of [`calibration`]: as many as the buffer holds.
+/// Number of passes of [`calibration`], the most for which a RISC's record buffer has room.
 pub const CALIBRATION_PASSES: u16 = 13;
 
 /// Records `arg(0)` zones, each with its number and a random number as data.
@@ -226,7 +226,8 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Size of a matrix product on one core, in tiles of 32 by 32 numbers; the kernels' arguments.
+/// Size of a matrix product on one core, in tiles of 32 by 32 numbers, as given by the arguments of
+/// the `matmul` kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Number of blocks along the inner dimension.

@@ -168,8 +168,9 @@ impl KernelFile {
         file.map(|file| zone_texts(&file)).unwrap_or_default()
     }
 
-    /// Relocates absolute addresses of code, as needed for code loaded at `place`. Such addresses
-    /// occur in the code itself and, as jump tables and function pointers, in private RAM.
+    /// Relocates absolute addresses of code so that the code can run at the load address `place`.
+    /// Such addresses occur in the code itself and, as jump tables and function pointers, in
+    /// private RAM.
     ///
     /// # Compatibility
     /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp` relocates any word that contains a code

@@ -1,4 +1,5 @@
-//! Kernels of the simulator's object code, and the numbers of records that each kernel makes.
+//! Kernels of the simulator's object code, and the number of records that each kernel tries to
+//! make.
 //!
 //! The kernels' bodies are in [`body`] and [`script_body`], which are compiled by
 //! `sim/objects/kernels`.

@@ -1,9 +1,9 @@
 //! Scripted kernels: kernels that execute a list of steps.
 //!
-//! A script makes its records through the profiler's macros, but the expected records are counted
-//! without these macros. A reader's output for random scripts can therefore be compared with the
-//! truth. One kernel runs all scripts: `kernel::script_body`, which also documents how scripts are
-//! encoded as words.
+//! A script makes its records through the profiler's macros, but the number of expected records is
+//! computed without these macros. A reader's output for random scripts can therefore be compared
+//! with the truth. One kernel runs all scripts: `kernel::script_body`, which also documents how
+//! scripts are encoded as words.
 
 use crate::{
     kernel::{
@@ -29,12 +29,12 @@ pub enum Step {
     Data16(u64, u64),
     /// Records an event.
     Event(u16),
-    /// Spends cycles in the sum zone of the first or the second accumulator.
+    /// Spends cycles in a sum zone, which adds them to the given accumulator.
     Sum(Accumulator, u32),
     /// Spends cycles.
     Spin(u32),
-    /// Pushes the records made so far. The zone that the runtime records for the push does not
-    /// count as a record of the kernel.
+    /// Writes the records made so far to DRAM. The zone that the runtime records for the push does
+    /// not count as a record of the kernel.
     QuickPush,
     /// Transfers bytes over the NoC and records the transfer. Does nothing on a RISC without a NoC
     /// of its own.
@@ -233,7 +233,7 @@ impl Script {
         self.steps.iter().filter_map(lock).collect()
     }
 
-    /// Returns the records that the script tries to make, except NoC and lock events.
+    /// Returns the number of records that the script tries to make, except NoC and lock events.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;

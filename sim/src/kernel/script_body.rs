@@ -23,7 +23,7 @@ use kernel_profiler::{
     record_noc_event_with_addr, record_noc_event_with_addresses, record_scoped_lock_event,
 };
 
-/// Opcodes: the low byte of a step's first word.
+/// Opcodes of the steps. The low byte of a step's first word contains the opcode.
 pub mod opcode {
     /// The end of the script.
     pub const END: u32 = 0;
@@ -43,7 +43,7 @@ pub mod opcode {
     pub const SUM_2: u32 = 7;
     /// Spends cycles.
     pub const SPIN: u32 = 8;
-    /// Pushes the records made so far.
+    /// Writes the records made so far to DRAM.
     pub const QUICK_PUSH: u32 = 9;
     /// Moves bytes.
     pub const TRANSFER: u32 = 10;
@@ -70,7 +70,8 @@ pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs the steps from word `next` to the end of their zone; returns the next step's word index.
+/// Runs the steps from word `next` to the end of the zone that contains them; returns the word
+/// index of the following step.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {

@@ -2,7 +2,7 @@
 
 /// Index of the word with the number of tiles.
 pub const TILES: u32 = 0;
-/// Index of the number of cycles per tile.
+/// Index of the word with the number of cycles per tile.
 pub const CYCLES: u32 = 1;
 /// Index of the maximum random variation of the cycles per tile, in percent.
 pub const JITTER: u32 = 2;
@@ -13,14 +13,15 @@ pub const OUTPUT: u32 = 4;
 /// Index of the output buffer's capacity in tiles.
 pub const CAPACITY: u32 = 5;
 /// Index of the number of bytes per tile that are transferred over the NoC and recorded; 0 for no
-/// transfer. A kernel without an output buffer writes the bytes; other kernels read them.
+/// transfer. Kernels without an output buffer write the bytes; kernels with one read them.
 pub const BYTES: u32 = 6;
 /// Index of the share of a tile's cycles that is spent at a NoC barrier, in percent.
 pub const BARRIER: u32 = 7;
 /// Index of the maximum number of tiles by which a reader may be ahead of its core's writer; 0 for
 /// no limit. If the value is not 0, the writer counts its tiles in [`WRITTEN_SEMAPHORE`].
 pub const AHEAD: u32 = 8;
-/// Index of the coordinates of the core that reads for this core; [`NO_TILE`] if it reads itself.
+/// Index of the coordinates of the core that reads for this core; [`NO_TILE`] if this core reads
+/// its own tiles.
 pub const READER: u32 = 9;
 /// Index of the number of other cores for which this core reads.
 pub const OTHERS: u32 = 10;
@@ -33,9 +34,9 @@ pub const WORD_COUNT: usize = 12;
 pub const NO_BUFFER: u32 = u32::MAX;
 /// Coordinates that mean "no tile".
 ///
-/// Any other value contains coordinates: the column in the low six bits, the row in the six bits
-/// above. For a rectangle, the coordinates of its end corner are in the low bits and those of its
-/// start corner above.
+/// Any other value of such a word contains coordinates: the column in the low six bits, the row in
+/// the six bits above. For a rectangle, the coordinates of its end corner are in the low bits and
+/// those of its start corner above.
 pub const NO_TILE: u32 = u32::MAX;
 /// Number of the first buffer whose waits and signals are not recorded. The TRISCs pass tiles to
 /// each other through such buffers, which model the synchronisation within the engines.
@@ -48,7 +49,8 @@ pub const BUFFER_MASK: u32 = 0xFFFF;
 pub const WRITTEN_SEMAPHORE: u32 = 0x9_0000;
 /// L1 address, in a group's first core, of the semaphore that each other core increments per tile.
 pub const ASKED_SEMAPHORE: u32 = 0x9_0010;
-/// L1 address, in each other core, of the semaphore in which the first core counts tiles sent.
+/// L1 address, in each other core of a group, of the semaphore in which the first core counts the
+/// tiles that it has sent.
 pub const SENT_SEMAPHORE: u32 = 0x9_0020;
 /// First L1 address after the semaphores.
 pub const SEMAPHORES_END: u32 = 0x9_0030;

@@ -14,8 +14,8 @@ pub(crate) enum Payload {
         address: u64,
         bytes: Vec<u8>,
     },
-    /// For each set bit `i` of the mask, sets the byte at the aligned address plus `i` to byte
-    /// `i & 3` of the value.
+    /// For each set bit `i` of the mask, stores byte `i & 3` of the value at the aligned address
+    /// plus `i`.
     Masked {
         address: u64,
         value: u32,

@@ -1,6 +1,6 @@
 //! The bus of a hart, which gives access to L1, to its local RAM, and to the registers of its tile.
 //!
-//! Any access to something else is refused, and the hart traps.
+//! Any access to another address is refused, and the hart traps.
 
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
@@ -27,7 +27,8 @@ pub(crate) trait Station {
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
     /// Records a hart's store to L1, before the store takes effect.
     fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64);
-    /// Returns the number of cycles by which a fault delays the read of the clock's high word.
+    /// Returns the number of cycles by which an injected fault delays the read of the clock's high
+    /// word.
     fn clock_stall_at(&mut self, _risc_index: usize, _chip_cycle: u64) -> u64 {
         0
     }
@@ -75,7 +76,7 @@ pub(crate) struct ClockReads([ClockRead; RISCS_PER_CORE]);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockRead {
-    /// Cycle until which a fault delays the read of the high word, if any.
+    /// Cycle until which an injected fault delays the read of the high word, if any.
     held_until: Option<u64>,
     /// Cycle at which the low word was read.
     low_at: Option<u64>,
@@ -280,7 +281,8 @@ impl<S: Station> TileBus<'_, S> {
         Ok(self.station.tile().clock.read_live_high(cycle))
     }
 
-    /// Stores to L1 beyond its allocated part, which grows for the store.
+    /// Stores to L1 beyond the part for which the simulator has allocated memory, and enlarges that
+    /// part.
     fn store_beyond_kept(&mut self, address: u32, width: Width, value: u32, cycle: u64) {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
@@ -291,7 +293,7 @@ impl<S: Station> TileBus<'_, S> {
         tile.l1.replace_word(word_address, word);
     }
 
-    /// Carries out a command of the mover at once.
+    /// Carries out a command of the mover (the tile's copy engine) at once.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.

@@ -45,7 +45,7 @@ impl ClockLoop {
     }
 }
 
-/// Opcodes of the loop's instructions: the low seven bits of their words.
+/// Opcodes (low seven bits) of the loop's three instruction words.
 const OPCODES: [u32; 3] = [0x03, 0x33, 0x63];
 /// Instructions of the loop.
 const CODES: [Code; 3] = [Code::LoadWord, Code::Subtract, Code::BranchLessUnsigned];
@@ -58,7 +58,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Advances a hart that waits for a clock value to the last rounds of its wait.
+    /// If a hart waits for a clock value, advances it to the last rounds of its wait loop.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.riscs.harts[index].hart;
@@ -90,7 +90,8 @@ impl Run<'_> {
         let back = OPCODES.iter().zip([0, 4, 8]).find(|(opcode, _)| **opcode == word(pc) & 0x7F)?.1;
         let head = pc.checked_sub(back)?;
         let words = [word(head), word(head + 4), word(head + 8)];
-        // Most turns end outside such a loop, and decoding would take longer than a short turn.
+        // This check avoids decoding, which would take longer than a short turn; most turns end
+        // outside such a loop.
         if words.map(|word| word & 0x7F) != OPCODES {
             return None;
         }
@@ -103,9 +104,9 @@ impl Run<'_> {
         base.wrapping_add(found.load.immediate) == WALL_CLOCK_LOW
     }
 
-    /// Executes rounds of a loop until several in a row take the same time; returns that time in
-    /// cycles and the clock value that the last round read. Returns `None` if the loop ends before
-    /// that.
+    /// Executes rounds of a loop until several consecutive rounds take equally long; returns their
+    /// duration in cycles and the clock value that the last round read. Returns `None` if the loop
+    /// ends before that.
     fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
         while self.machine.riscs.harts[index].hart.pc() != found.head {
             self.step_in(index, found)?;

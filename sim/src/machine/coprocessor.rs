@@ -100,7 +100,7 @@ impl Coprocessor {
     }
 
     /// Writes half of a register, if the instruction has an immediate value. The instruction's
-    /// other form reads signals that the model does not have.
+    /// other form, which reads signals, is not modelled.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
             return;
@@ -134,8 +134,8 @@ impl Coprocessor {
         self.semaphores[index].value
     }
 
-    /// Handles a RISC's write to a semaphore: an even value increments it, an odd value decrements
-    /// it.
+    /// Handles a RISC's write to a semaphore: writing an even value increments the semaphore,
+    /// writing an odd value decrements it.
     pub(crate) const fn write_semaphore(&mut self, index: usize, value: u32) {
         if value & 1 == 0 {
             self.semaphores[index].post();

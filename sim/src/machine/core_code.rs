@@ -65,8 +65,8 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code of a core that is used for `core_use`; empty if the build has no object
-    /// code, or if tt-metal's firmware has none for this kind of core.
+    /// Returns the code of a core that is used for `core_use`. The code is empty if the build has
+    /// no object code, or if tt-metal's firmware has no code for this kind of core.
     #[must_use]
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);
@@ -257,8 +257,8 @@ impl CoreCode {
         Ok(writes)
     }
 
-    /// Returns the writes that make each listed RISC signal that it is done before it closes its
-    /// main zone, which it closes the given number of cycles later.
+    /// Returns the writes that make each listed RISC close its main zone late: the RISC signals
+    /// that it is done, and closes the zone the given number of cycles later.
     pub(crate) fn late_writes(&self, riscs: &[(usize, u64)]) -> Vec<Write> {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         let cycles = riscs.iter().map(|&(index, cycles)| {
@@ -347,7 +347,8 @@ fn selection(chip: &ChipFacts) -> Selection {
 /// Returns a kernel's program if it was linked for this processor and this firmware.
 ///
 /// # Errors
-/// If it was linked for something else, or does not fit; the error is a sentence with the reason.
+/// If the kernel was linked for another processor or firmware, or does not fit into its L1 region;
+/// the error is a sentence with the reason.
 pub fn fitting_image(
     selection: Selection,
     risc_index: usize,
@@ -430,7 +431,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// Converts the writes of a host that drives tt-metal's firmware.
+/// Converts the writes that a host makes for tt-metal's firmware to words.
 fn writes(host: Vec<HostWrite>) -> Vec<Write> {
     host.into_iter().map(|write| (write.address, write.words())).collect()
 }

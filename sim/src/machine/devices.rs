@@ -38,8 +38,8 @@ pub(crate) struct Devices {
     /// Free space in each stream's buffer, by the number of the stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Recorder of the RISCs' accesses to the words that kernels wait for; `None` if the object
-    /// code records no waits.
+    /// Records the RISCs' accesses to the words that kernels wait for; `None` if the object code
+    /// records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// Instruction RAM of NCRISC, if the chip has one.
@@ -52,10 +52,10 @@ pub(crate) struct Devices {
     pub(crate) signals: Signals,
     /// Reason for the most recent refusal of an access.
     pub(crate) refusal: Option<String>,
-    /// Address ranges that something other than a RISC has written; not reported to the L1 front
-    /// yet.
+    /// Address ranges that something other than a RISC has written, and that the model of the L1
+    /// ports has not processed yet.
     pub(crate) overwritten: Vec<Range<u32>>,
-    /// Other tiles' reads of this L1, not reported to the L1 front yet.
+    /// Other tiles' reads of this L1 that the model of the L1 ports has not processed yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
     kind: TileKind,
@@ -181,14 +181,14 @@ impl Devices {
 
     /// Returns true if a load from an address by a RISC reads the low word of the wall clock.
     ///
-    /// Most register reads are of this kind; this check saves the search for the register.
+    /// Most register reads are of this kind, so this check avoids most searches for a register.
     #[inline]
     pub(crate) const fn is_clock_low(&self, risc_index: usize, address: u32) -> bool {
         address == WALL_CLOCK_LOW && self.reads_clock[risc_index]
     }
 
-    /// Returns the register at an address, or the reason why this RISC may not access it in this
-    /// way.
+    /// Returns the register at an address, or the reason why this RISC may not load from it or
+    /// store to it.
     pub(crate) fn find(
         &self,
         risc_index: usize,
@@ -212,7 +212,7 @@ impl Devices {
         Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
     }
 
-    /// Returns the register at an address, or the reason why it allows no such access.
+    /// Returns the register at an address, or the reason why it does not allow a load or a store.
     fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
@@ -429,7 +429,8 @@ impl Devices {
         }
     }
 
-    /// Reads a control and status register of a RISC, and changes it if `change` returns a value.
+    /// Reads a control and status register of a RISC, and sets the register to the value that
+    /// `change` returns, if any.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has no such
@@ -484,8 +485,8 @@ impl Devices {
     }
 }
 
-/// Returns the thread and the number of a general-purpose register, given the RISC that accesses it
-/// and the index of its word in the RISC's register space.
+/// Returns the thread and the number of a coprocessor's general-purpose register. `word` is the
+/// index of the register's word in the register space of the RISC that accesses it.
 fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     match (risc_index, word / GPR_COUNT) {
         (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),

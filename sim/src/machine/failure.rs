@@ -32,10 +32,10 @@ pub struct ExecutionFailure {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureReason {
-    /// An instruction that a correct program does not execute.
+    /// The program executed an instruction that a correct program does not execute.
     #[error("{0}")]
     Trap(Trap),
-    /// `ebreak` or `ecall`; a panic executes `ebreak`.
+    /// The program executed `ebreak` or `ecall`; a panic executes `ebreak`.
     #[error("the code stopped itself, as it does when it panics")]
     Stopped,
     /// The launch exceeded its cycle limit.
@@ -47,8 +47,8 @@ pub enum FailureReason {
     /// All RISCs wait, and nothing can wake this RISC.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
-    /// An access to an address without a register, or to a register that does not allow such an
-    /// access.
+    /// The program accessed an address without a register, or a register that does not allow this
+    /// kind of access.
     #[error("{reason} (address {:#010x}, instruction {:#010x})", trap.address, trap.instruction)]
     Refused {
         /// Description of the access and the reason why it was refused.

@@ -20,7 +20,7 @@ const CONTROLLER_NS: u64 = 75;
 /// Time from the controller to the host's memory.
 const MEMORY_NS: u64 = 215;
 /// Upper limit of the random time that a write takes in addition to [`MEMORY_NS`]. It lets a write
-/// overtake another one, as on a real chip; no source states by how much.
+/// overtake another one, as on a real chip. The value is a guess, as no source states it.
 const OVERTAKING_NS: u64 = 200;
 /// Picoseconds that the PCIe link takes for 1000 bytes.
 const KILOBYTE_PS: u64 = 37_879;

@@ -98,27 +98,29 @@ pub enum Mode {
     /// Records zones, data and events.
     #[default]
     Plain,
-    /// Like [`Self::Plain`], and also records a total of the waits for each object.
+    /// Like [`Self::Plain`], and also records the total time of the waits for each synchronisation
+    /// object.
     WaitTotals,
     /// Like [`Self::WaitTotals`], and also records each wait that blocked.
     WaitEvents,
     /// Like [`Self::WaitTotals`], and also records each wait that blocked in certain windows of
     /// time.
     WaitWindows,
-    /// Pushes the records of several launches at once.
+    /// Collects the records of several launches before writing them to DRAM.
     Accumulate,
     /// Like [`Self::Plain`], and also records hardware counters in each launch.
     Counters,
-    /// Records only one zone (the envelope) per core and trace replay.
+    /// Records only one zone per core and trace replay; the zone covers the whole replay.
     TraceOnly,
-    /// Debug dump: RISCs with full lanes wait for the host; NoC events include addresses.
+    /// Debug dump: RISCs whose DRAM buffers are full wait for the host; NoC events include
+    /// addresses.
     DebugDump,
-    /// Profiles dispatch kernels, which leave headroom in their vector and push the vector once
-    /// only the headroom is free.
+    /// Profiles dispatch kernels. A dispatch kernel reserves part of its record buffer, and writes
+    /// the buffer to DRAM once only the reserved part is free.
     Dispatch,
-    /// Streams records, which are drained while kernels run.
+    /// Streams records: the host reads them while kernels run.
     Stream,
-    /// Runs a relay; the firmware has no profiler.
+    /// Runs a relay (a core that gathers other cores' records); the firmware has no profiler.
     Relay,
 }
 

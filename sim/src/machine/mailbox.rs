@@ -17,7 +17,7 @@
 
 /// Launch signal from the dispatcher to BRISC and back.
 pub const GO: u32 = 0;
-/// One byte per RISC: signal between BRISC and the subordinate.
+/// One byte per subordinate RISC: signal between BRISC and that RISC.
 pub const SYNC: u32 = 4;
 /// One byte per RISC: progress of the RISC's kernel, see [`stage`].
 pub const STAGE: u32 = 12;
@@ -27,8 +27,8 @@ pub const PROGRAM_ID: u32 = 28;
 pub const ENABLES: u32 = 32;
 /// Number of trace replays begun since the core's previous launch.
 pub const REPLAYS_BEGUN: u32 = 36;
-/// Mask with one bit per RISC, set if the RISC signals that it is done before closing its main
-/// zone.
+/// Mask with one bit per RISC; the bit is set if the RISC must signal that it is done before it
+/// closes its main zone.
 pub const LATE: u32 = 40;
 /// One word per RISC: entry address of the RISC's kernel.
 pub const ENTRIES: u32 = 44;
@@ -48,7 +48,7 @@ pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 /// One word per RISC: number of cycles that a late RISC keeps its main zone open.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
-/// Number of RISCs of this core that have a profiler vector.
+/// Number of RISCs of this core that have a record buffer.
 pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
 /// Two bytes per NoC: column and row of this core in the format of the NoC's registers.
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;

@@ -17,7 +17,8 @@ pub(crate) struct Message {
     /// Sequence number of the message: per sender or, on a board, per chip.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
-    /// RISC that sent the request, and when; `None` if the ground truth does not need it.
+    /// RISC that sent the request, and the time of sending; `None` if the ground truth does not
+    /// need them.
     pub(crate) by: Option<ReleaseTruth>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,

@@ -128,7 +128,7 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
 pub(crate) struct Machine {
     code: CoreCode,
     riscs: Riscs,
-    /// The loops in which each RISC waits.
+    /// The wait loops of each RISC.
     processors: Vec<Processor>,
     has_booted: bool,
 }
@@ -142,8 +142,8 @@ struct Processor {
 }
 
 impl Machine {
-    /// Creates a machine in reset, with the code for a core that is reserved for `core_use`. The
-    /// machine has no processors if the build has no object code.
+    /// Creates a machine in reset, with the code of a core that is used for `core_use`. The machine
+    /// has no processors if the build has no object code.
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = CoreCode::new(core_use, chip, place);
         let riscs = Riscs::new(chip, place, code.risc_count());
@@ -174,8 +174,8 @@ impl Machine {
         self.riscs.harts[0].start(0, 0);
     }
 
-    /// Updates the harts after other tiles or the host have accessed this tile: for changed code,
-    /// for NoC reads that occupy banks of L1, and for changed bytes that harts wait for.
+    /// Updates the harts after other tiles or the host have accessed this tile. The access may have
+    /// changed code, occupied banks of L1, or changed bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         self.riscs.follow_writes();
         self.wake_after_writes(tile);
