@@ -1,7 +1,7 @@
 //! The bus of a hart: plain memory, mapped registers, and the region of each address.
 //!
 //! The tile model implements [`Bus`]; this module has no state. The bus exposes plain memory as
-//! byte slices, so that the interpreter needs no call for an access to memory. All other accesses
+//! byte slices, so that the interpreter accesses memory without calling the bus. All other accesses
 //! use the two hooks for mapped registers (MMIO).
 
 /// First address of the private data RAM of every baby RISC.
@@ -10,7 +10,7 @@
 /// `MEM_LOCAL_BASE`, tt-isa-documentation `TensixTile/BabyRISCV/README.md`, memory map.
 pub const LOCAL_RAM_BASE: u32 = 0xFFB0_0000;
 
-/// First address of the instruction RAM that only Wormhole's RISC NC has.
+/// First address of the instruction RAM, which only the RISC NC of a Wormhole has.
 ///
 /// # Compatibility
 /// `MEM_NCRISC_IRAM_BASE`, tt-isa-documentation `WormholeB0/TensixTile/BabyRISCV/README.md`.
@@ -70,7 +70,7 @@ pub trait Bus {
     /// Returns the tile's L1 as a mutable slice, starting at address 0.
     fn l1_mut(&mut self) -> &mut [u8];
 
-    /// Is called before a store to L1 takes effect; `cycle` is the cycle in which the instruction
+    /// Handles a store to L1 before it takes effect; `cycle` is the cycle in which the instruction
     /// starts. Only the bits of `value` within the store's width are valid.
     ///
     /// # Errors
@@ -81,7 +81,8 @@ pub trait Bus {
         Ok(())
     }
 
-    /// Is called after a load from L1; `cycle` is the cycle in which the instruction starts.
+    /// Handles a load from L1 after it was made; `cycle` is the cycle in which the instruction
+    /// starts.
     #[inline(always)]
     fn after_l1_load(&mut self, address: u32, cycle: u64) {
         let _ = (address, cycle);
@@ -112,9 +113,9 @@ pub trait Bus {
 
     /// Reads a mapped register.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request. The hart uses as
-    /// many low bits of the result as the load's width has, and sign-extends them if the
-    /// instruction says so.
+    /// `cycle` is the modelled cycle at which the device processes the request. The hart uses only
+    /// the low bits of the result, as many as `width` has, and sign-extends them if the instruction
+    /// is a signed load.
     ///
     /// # Errors
     /// [`Refusal::Busy`] makes the hart stall and try again in its next run; any other refusal
@@ -124,13 +125,13 @@ pub trait Bus {
     /// Writes a mapped register; bits of `value` beyond `width` are zero.
     ///
     /// `cycle` is the modelled cycle at which the device processes the request. If the store waits
-    /// in the store queue, that is later than the cycle of the instruction.
+    /// in the store queue, `cycle` is later than the cycle of the instruction.
     ///
     /// # Errors
     /// As [`mmio_load`](Self::mmio_load).
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult;
 
-    /// Reads a control and status register, and changes it if the access says so.
+    /// Reads a control and status register, then changes its value as `access` requests.
     ///
     /// # Errors
     /// If the access is refused, which makes the instruction illegal. The default implementation
@@ -156,7 +157,7 @@ pub struct ControlStatus {
     pub number: u32,
     /// Change of the register's value.
     pub change: ControlStatusChange,
-    /// Operand of the change.
+    /// Operand of the change, for example the bits to set.
     pub operand: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Decoded code of one hart, stored in lines that each cover a piece of L1 or instruction RAM.
+//! Decoded code of one hart, stored in lines. Each line covers an address range of L1 or
+//! instruction RAM.
 //!
 //! Instructions are decoded lazily, one straight-line run at a time. All lines are dropped when the
 //! tile's [`CodeWatch`] reports that decoded code was overwritten.
@@ -23,7 +24,8 @@ const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
 pub(super) struct Line([Op; LINE_OP_COUNT]);
 
 impl Line {
-    /// Returns the instruction at a byte offset in the line, which is below [`LINE_BYTE_COUNT`].
+    /// Returns the instruction at a byte offset in the line; the offset is below
+    /// [`LINE_BYTE_COUNT`].
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> &Op {
         &self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
@@ -98,7 +100,8 @@ impl CodeCache {
     }
 }
 
-/// Returns the instruction word at an aligned address; `None` if there can be no code.
+/// Returns the instruction word at an aligned address; `None` if there can be no code at the
+/// address.
 pub(super) fn fetch<B: Bus>(bus: &B, address: u32) -> Option<u32> {
     let (memory, offset) = match address.checked_sub(INSTRUCTION_RAM_BASE) {
         Some(offset) => (bus.instruction_ram(), offset),

@@ -69,9 +69,9 @@ pub(crate) enum Code {
 
 /// One decoded instruction, in eight bytes.
 ///
-/// `rd` is [`SINK`] instead of `x0`, so that execution need not protect the zero register. A
-/// register field that the instruction does not have is 0 ([`SINK`] for `rd`), so that timing need
-/// not know which fields an instruction has.
+/// If the destination is `x0`, `rd` is [`SINK`], so that execution need not protect the zero
+/// register. A register field that the instruction does not have is 0 ([`SINK`] for `rd`), so that
+/// timing need not know which fields an instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Op {
     pub(crate) code: Code,
@@ -98,11 +98,11 @@ impl Op {
     }
 }
 
-/// Slot in the register file that receives writes to `x0`.
+/// Index of the unused slot in the register file to which writes to `x0` are redirected.
 pub(crate) const SINK: u8 = 32;
 
-/// Number of slots in the register file: the registers, [`SINK`], and an unused slot for every
-/// other value of a byte. The inner loop therefore needs neither bounds checks nor masks.
+/// Number of slots in the register file: one for each value of a byte. Only the slots of the
+/// registers and [`SINK`] are used, but the inner loop needs neither bounds checks nor masks.
 pub(crate) const SLOT_COUNT: usize = 256;
 
 /// Decodes the word at `pc`; a word that RV32IM does not define becomes [`Code::Illegal`].
@@ -148,7 +148,8 @@ fn push_tensix(word: u32) -> Op {
     }
 }
 
-/// Decodes an access to a control and status register; its immediate forms read no register.
+/// Decodes an access to a control and status register. Accesses with an immediate operand read no
+/// register.
 fn control_status(word: u32) -> Op {
     let has_register = word >> 14 & 1 == 0;
     let rs1 = if has_register { field(word, 15) } else { 0 };

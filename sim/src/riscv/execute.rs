@@ -2,7 +2,7 @@
 //!
 //! The loop stays within one line of decoded code until the pc leaves the line. An instruction that
 //! must end the run stores a [`Stop`] and returns [`STOP`] as the next pc. No line contains that
-//! address, so one check per instruction suffices: whether the pc has left the line.
+//! address, so the loop only has to check after each instruction whether the pc has left the line.
 
 use std::hint::cold_path;
 use std::marker::PhantomData;
@@ -97,7 +97,7 @@ fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
     Trap { kind, pc, address, instruction: fetch(bus, pc).unwrap_or(0) }
 }
 
-/// The pc that an instruction returns to end the run.
+/// The next pc that an instruction returns if it ends the run.
 const STOP: u32 = u32::MAX;
 
 /// Reason why execution left a line, and the pc at which it continues.
@@ -109,7 +109,7 @@ struct Stop {
 
 #[derive(Clone, Copy)]
 enum Reason {
-    /// The pc left the line, the time is over, or decoded code was overwritten.
+    /// The pc left the line, the cycle limit was reached, or decoded code was overwritten.
     Line,
     /// The instruction at the pc has not been decoded yet.
     Undecoded,
@@ -117,8 +117,8 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-/// Access to mapped registers. It is separate from [`Engine`], because a call through the engine
-/// would force the engine's own state from registers into memory.
+/// Access to mapped registers. It is separate from [`Engine`], because passing the engine to a
+/// function that is not inlined would force the engine's state from host registers into memory.
 struct Outside<'e, B> {
     bus: &'e mut B,
     front: &'e mut L1Front,
@@ -201,7 +201,8 @@ impl<B: Bus> Outside<'_, B> {
     }
 }
 
-/// Returns the result of a bit manipulation. This is not inlined, to keep the run loop short.
+/// Returns the result of a bit-manipulation instruction. This is not inlined, to keep the run loop
+/// short.
 #[inline(never)]
 fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
     bits::result(operation, a, b).unwrap_or(0)
@@ -217,7 +218,8 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
 
 /// State that executing an instruction may access.
 ///
-/// All methods are inlined into the run loop, so that the beat and the stop stay in host registers.
+/// All methods are inlined into the run loop, so that `beat` and `stop` stay in registers of the
+/// host's processor.
 struct Engine<'e, 'o, B, R> {
     registers: &'e mut [u32; SLOT_COUNT],
     pipeline: &'e mut Pipeline,

@@ -1,4 +1,5 @@
-//! L1 interface that the five RISCs of a tile share: access ports, and a watch on decoded code.
+//! L1 interface shared by the five RISCs of a tile: access ports, and detection of writes to
+//! decoded code.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub struct L1Front {
     pub(super) watch: CodeWatch,
 }
 
-/// Access port of L1, which a RISC's loads and stores use.
+/// Access port of L1, through which a RISC's loads and stores go.
 ///
 /// Two RISCs that use the same port delay each other. On Blackhole silicon, a store of T0 takes
 /// 5.97 cycles if T0 alone uses its port; stores of T1 and T2 take 10.4 cycles each if both run.
@@ -30,7 +31,7 @@ pub enum L1Port {
 }
 
 impl L1Front {
-    /// Creates a front with idle ports and no decoded code.
+    /// Creates an L1 interface with idle ports and no decoded code.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +58,7 @@ impl L1Front {
     }
 }
 
-/// The set of decoded words, which serves to notice that decoded code is overwritten.
+/// The set of addresses of decoded words, used to detect stores that overwrite decoded code.
 ///
 /// There is one bit per word, because the data of probes is close to their code. A store to decoded
 /// code clears the whole set: self-modifying code is rare, and further stores to the same address
@@ -84,7 +85,8 @@ impl CodeWatch {
         }
     }
 
-    /// Returns true if a store to L1 has overwritten decoded code; the epoch has then changed.
+    /// Handles a store to L1; returns true, and changes the epoch, if the store has overwritten
+    /// decoded code.
     #[inline(always)]
     pub(super) fn stored(&mut self, address: u32) -> bool {
         self.l1.spans(address) && self.strike(address)
@@ -108,7 +110,7 @@ impl CodeWatch {
     }
 }
 
-/// A set of words, and the bounds of their addresses.
+/// A set of words in memory, and the bounds of their addresses.
 #[derive(Clone, Debug, Default)]
 struct WatchedWords {
     bits: Vec<u64>,

@@ -55,9 +55,9 @@ pub struct Hart {
 /// Counters of a hart since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
-    /// Number of executed instructions, except those that trap or that end a run.
+    /// Number of executed instructions, not counting those that trap or that end a run.
     pub instruction_count: u64,
-    /// Cycles of runs; time skipped by [`Hart::advance_to`] does not count.
+    /// Number of cycles for which the hart has run, without time skipped by [`Hart::advance_to`].
     pub cycle_count: u64,
     /// Number of mispredicted branches and register jumps.
     pub mispredict_count: u64,
@@ -119,8 +119,8 @@ impl Hart {
         self.pipeline.advance_to(cycle);
     }
 
-    /// Advances the hart and its pipeline by some cycles, as if it had executed rounds of a loop
-    /// that all take equally long.
+    /// Advances the hart and its pipeline by some cycles, as if the hart had executed a loop during
+    /// that time.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.pipeline.move_on(cycles);
     }

@@ -18,8 +18,8 @@
 //! Loads and stores take effect in program order, and between harts in the order in which the
 //! caller runs them. On hardware, loads can overtake stores to other addresses, and accesses to
 //! different regions can complete out of order. The model includes the timing of this reordering,
-//! but not its effects. It therefore does not detect code that lacks a read-back required on a
-//! chip.
+//! but not its effects. It therefore does not detect code that lacks a read-back that a chip
+//! requires.
 //!
 //! # Compatibility
 //!

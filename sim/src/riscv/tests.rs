@@ -73,7 +73,7 @@ fn program(parts: &[&[u32]]) -> Vec<u32> {
     parts.concat()
 }
 
-/// Runs a program from address 0 to its end, once with the timing of each chip.
+/// Runs a program from address 0 to its end, once per architecture with that architecture's timing.
 fn run_all(words: &[u32], check: impl Fn(&Hart, &TestTile, Result<Pause, Trap>)) {
     for arch in Arch::ALL {
         let mut tile = TestTile::new(words);

@@ -1,8 +1,8 @@
 //! Calendar of the cycles in which an access port of L1 is busy.
 //!
-//! Harts that share a port run one after another, each for a number of cycles, so their requests do
-//! not reach the calendar in order of time. The calendar therefore remembers the recent past: a
-//! hart that runs later can use a gap between the requests of a hart that ran before.
+//! Harts that share a port run one after another, each for a number of cycles, so their requests
+//! are not added in order of time. The calendar therefore remembers the recent past: a hart that
+//! runs later can use a gap between the requests of a hart that ran before.
 
 use super::noc_reads::NocReads;
 
@@ -22,7 +22,7 @@ pub(crate) struct Calendar {
     words: [u64; WORD_COUNT],
     /// First cycle after all busy cycles.
     idle_from: u64,
-    /// Reads of L1 over the NoC, which occupy banks but not this port.
+    /// Reads of L1 over the NoC; they occupy banks of L1 but not this port.
     pub(crate) noc_reads: NocReads,
 }
 
@@ -38,8 +38,8 @@ impl Calendar {
     /// Reserves `length` (at most 8) consecutive free cycles at or after `from`; returns the first
     /// of them.
     ///
-    /// A request before the window is granted at once, because it is no longer known which of those
-    /// cycles were busy.
+    /// A request for cycles before the window is granted at once, because their busy bits are no
+    /// longer stored.
     #[inline]
     fn reserve(&mut self, from: u64, length: u32) -> u64 {
         if from < self.first {
@@ -58,8 +58,8 @@ impl Calendar {
             if runs != 0 {
                 return from + u64::from(runs.trailing_zeros());
             }
-            // A gap in the last of these 64 cycles may continue beyond them, so the next search
-            // begins there.
+            // A gap at the end of these 64 cycles may continue in the next ones, so the next search
+            // begins at that gap.
             from += u64::from(65 - length);
         }
         from
@@ -105,7 +105,7 @@ impl Calendar {
     }
 }
 
-/// Returns the index in `words` of the word with a cycle's bit.
+/// Returns the index in `words` of the word that contains a cycle's bit.
 #[inline(always)]
 fn slot(cycle: u64) -> usize {
     (cycle / 64 % WORD_COUNT as u64) as usize

@@ -1,4 +1,5 @@
-//! Timing of instructions in cycles: [`pipeline`] has the rules, [`rules`] their constants.
+//! Timing of instructions in cycles. [`pipeline`] models the pipeline, and [`rules`] has the
+//! constants of each architecture.
 
 pub(super) mod calendar;
 pub(crate) mod noc_reads;

@@ -1,13 +1,13 @@
 //! Reads of L1 over the NoC, which delay loads and stores of RISCs.
 //!
 //! The NoC has its own ports of L1, but each bank of L1 serves only one access of 16 bytes per
-//! cycle. A load or store of a bank that the NoC reads in the same cycle is therefore made one
-//! cycle later.
+//! cycle. A load or store is therefore delayed by one cycle if the NoC reads the same bank in its
+//! cycle.
 //!
 //! # Compatibility
 //! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. It is not documented which
 //! addresses share a bank; the model assigns consecutive blocks of 16 bytes to consecutive banks.
-//! On a chip, the NoC may in turn wait for a store in progress; the model neglects this.
+//! On a chip, the NoC may also have to wait for a RISC's store; the model neglects this.
 
 use std::collections::VecDeque;
 
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_bank_is_taken_in_the_cycle_in_which_its_bytes_are_read() {
         let mut reads = NocReads::default();
-        // 64 blocks, two a cycle, from bank 2 on: banks 2 and 3, 4 and 5, ...
+        // 64 blocks, two per cycle, starting at bank 2: banks 2 and 3, then 4 and 5, and so on.
         reads.add(NocRead {
             cycle: 100,
             address: 0x1020,
