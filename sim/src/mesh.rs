@@ -118,8 +118,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Starts the successors of a chip's relays. Each successor reads the same cores as its relay,
-    /// which must have stopped reading before.
+    /// Starts the successors of a chip's relays (cores that gather other cores' records). Each
+    /// successor reads the same cores as its relay, which must have stopped reading before.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -140,8 +140,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Returns true if a queued launch can begin. It cannot if its chip was lost, or if it waits
-    /// for a launch that never ends.
+    /// Returns true if a queued launch can begin. A launch cannot begin if its chip was lost, or if
+    /// it waits for a launch that never ends.
     ///
     /// If kernels may wait for the host (in the debug dump and in streaming), also returns true
     /// while a launch is in progress.
@@ -164,8 +164,8 @@ impl SimulatedMesh {
         self.host.wait_until(end + SETTLE_PS);
     }
 
-    /// Closes the chips' command queues: the dispatch kernels end, and those with probes push their
-    /// records. Has no effect on chips without dispatch cores.
+    /// Closes the chips' command queues: the dispatch kernels end, and the profiled ones write
+    /// their records to DRAM. Has no effect on chips without dispatch cores.
     ///
     /// # Compatibility
     /// `MeshDevice::close`: dispatch cores are read after the queues are closed.
@@ -212,8 +212,8 @@ impl SimulatedMesh {
         self.chips().flat_map(Chip::execution_failures)
     }
 
-    /// Removes and returns the cells that RISCs have streamed since the last call, if the
-    /// configuration enables this ([`MeshConfig::with_cell_truth`]).
+    /// Removes and returns the cells (64-bit units of records) that RISCs have streamed since the
+    /// last call, if the configuration enables this ([`MeshConfig::with_cell_truth`]).
     ///
     /// Cells of launches in progress are included, so a long run can be followed without keeping
     /// all of its cells.

@@ -77,8 +77,7 @@ impl Device for ChipDevice {
     fn read_l1_pair(&mut self, [first, second]: [L1Read<'_>; 2]) -> [AccessResult; 2] {
         let [first_time, second_time] =
             self.host.read_pair([first.words.len(), second.words.len()]);
-        // Simulated time of a chip never goes back, so the read that begins first must be made
-        // first.
+        // Simulated time never goes back, so the earlier of the two reads must be made first.
         if second_time.first < first_time.first {
             let result = self.read_l1_at(second_time, second);
             return [self.read_l1_at(first_time, first), result];

@@ -9,11 +9,13 @@ use std::sync::Arc;
 pub struct KernelModes {
     /// True if kernels record sum zones.
     pub sums_enabled: bool,
-    /// True if each core records only one zone (the envelope) per replay of a trace.
+    /// True if each core records only one zone per trace replay, which covers the whole replay.
     pub is_trace_only: bool,
-    /// True if kernels collect the records of several launches in L1 before they push them.
+    /// True if kernels collect the records of several launches in L1 before they write them to
+    /// DRAM.
     pub is_accumulating: bool,
-    /// True for the debug dump: a RISC with a full lane waits until the host has read some of it.
+    /// True for the debug dump: a RISC whose DRAM buffer is full waits until the host has read part
+    /// of it.
     pub is_non_dropping: bool,
     /// True if kernels stream their records.
     pub is_streaming: bool,
@@ -24,9 +26,10 @@ pub struct KernelModes {
     pub kernels: KernelKind,
     /// tt-metal's firmware for the Tensix cores; this project's firmware if `None`.
     pub firmware: Option<Arc<FirmwareSet>>,
-    /// True if the truth contains every NoC request of kernels.
+    /// True if the ground truth contains every NoC request of kernels.
     pub has_noc_truth: bool,
-    /// True if the truth contains the streamed cells of every RISC.
+    /// True if the ground truth contains the cells (64-bit units of records) that every RISC has
+    /// streamed.
     pub has_cell_truth: bool,
     /// True if the RISCs of a core take turns after every instruction, in order of time.
     pub has_exact_turns: bool,

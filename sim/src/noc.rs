@@ -1,5 +1,4 @@
-//! Latencies on both NoCs: of writes from a tile to another tile or to DRAM, and of
-//! acknowledgements.
+//! Latencies on both NoCs of writes to another tile or to DRAM, and of their acknowledgements.
 //!
 //! The model has no contention for links; a random addition represents other traffic.
 
@@ -39,8 +38,8 @@ impl WriteLatency {
     }
 }
 
-/// Returns the number of hops between two tiles on NoC 0, on which packets go only right and down
-/// around the torus.
+/// Returns the number of hops between two tiles on NoC 0. There, packets travel only right and
+/// down, and wrap around at the edges.
 ///
 /// ```
 /// use sim::{arch::{Arch, TileCoord}, noc::hop_count};

@@ -199,7 +199,8 @@ pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     u32::from(x) | u32::from(y) << 6
 }
 
-/// Location of a register: its NoC, its request initiator if any, and its offset there.
+/// Location of a register: its NoC, its request initiator if any, and its offset from the start of
+/// the initiator's or interface's registers.
 struct RegisterSlot {
     noc: usize,
     initiator: usize,
@@ -241,8 +242,9 @@ impl Interface {
         busy.fold(0, |bits, initiator| bits | 1 << initiator)
     }
 
-    /// Checks a request of a linked transaction. After a linked request, only requests to the same
-    /// tiles may follow, up to one that is not linked; anything else stops the NoC.
+    /// Checks a request of a linked transaction. After a linked request, all requests must go to
+    /// the same tiles, until a request without the link flag ends the transaction. Any other
+    /// request stops the NoC.
     fn follow_link(&mut self, request: &Request) -> Result<(), String> {
         let targets = request.targets();
         if let Some(linked) = &self.linked

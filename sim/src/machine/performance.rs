@@ -1,9 +1,9 @@
-//! A tile's performance counters. Each bank counts events of the coprocessor or of L1 from a start
-//! to a stop, which are writes to its control register.
+//! A tile's performance counters. Each bank counts events of the coprocessor or of L1. Writes to
+//! the bank's control register start and stop the count.
 //!
-//! The model has two kinds of events: the instructions issued by each thread, and the cycles in
-//! which the FPU and the SFPU work. For any other event, a bank reports 0 events in 0 cycles, like
-//! a bank that was never started. A reader must not treat this as a measurement.
+//! The model has two kinds of events: instructions issued by a thread, and cycles in which the FPU
+//! or the SFPU works. For any other event, a bank reports 0 events in 0 cycles, like a bank that
+//! was never started. A reader must not treat this as a measurement.
 //!
 //! As in tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control
 //! bits act on their rising edge, a start clears the counts, and the event is selected when its
@@ -165,8 +165,8 @@ const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Opt
         (INSTRUCTIONS, 272) => Some(by_thread[2]),
         (FPU, 0) => Some(fpu),
         (FPU, 1) => Some(sfpu),
-        // Number of cycles in which either unit works: this model never issues two instructions in
-        // one cycle.
+        // Number of cycles in which the FPU or the SFPU works. The two counts can be added, because
+        // this model never issues two instructions in one cycle.
         (FPU, 257) => Some(fpu + sfpu),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Detection of harts that poll memory.
 //!
-//! The registers and the pc of such a hart return to earlier values, and meanwhile the hart has
-//! stored nothing and has accessed only memory. So it repeats the same loop until one of the words
+//! The registers and the pc of such a hart return to earlier values, and between these two times
+//! the hart has only loaded from memory. So the hart repeats the same loop until one of the words
 //! that it reads changes, and it need not be executed until then.
 
 use super::{
@@ -34,8 +34,8 @@ enum Access {
 }
 
 impl Watched {
-    /// Records the access of an instruction in a loop; returns `None` if the loop can end without a
-    /// change of memory, or polls more than `words_max` words.
+    /// Adds the word that an instruction of a loop loads. Returns `None` if the loop can end
+    /// without a change of memory, or if it polls more than `words_max` words.
     fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store => {}
@@ -121,7 +121,8 @@ impl Riscs {
         let hart = &self.harts[index].hart;
         let start = (hart.pc(), *hart.registers());
         let mut watched = Watched::default();
-        // Copy of the private RAM before the first store. Stores elsewhere count as effects.
+        // Copy of the private RAM before the loop's first store to it. Stores to other memory count
+        // as effects.
         let mut ram = None;
         for _ in 0..rules.instructions_max {
             let TileHart { hart, local_ram, .. } = &self.harts[index];

@@ -16,7 +16,8 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// Appends a value to the mailbox of another RISC; `Busy` if the sender's mailboxes are full.
+    /// Appends a value to the mailbox from one RISC to another; the error is `Busy` if the sender's
+    /// mailboxes are full.
     pub(crate) fn send(&mut self, from: usize, to: usize, value: u32) -> Result<(), Refusal> {
         let held: usize = self.mailboxes[from].iter().map(VecDeque::len).sum();
         if held >= MAILBOX_VALUES {
@@ -26,17 +27,18 @@ impl Queues {
         Ok(())
     }
 
-    /// Removes and returns the next value from another RISC; `Busy` if there is none.
+    /// Removes and returns the next value that `from` sent to `to`; the error is `Busy` if there is
+    /// none.
     pub(crate) fn receive(&mut self, from: usize, to: usize) -> Result<u32, Refusal> {
         self.mailboxes[from][to].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// Returns true if a value is ready to be received.
+    /// Returns true if `to` can receive a value that `from` sent.
     pub(crate) fn has_mail(&self, from: usize, to: usize) -> bool {
         !self.mailboxes[from][to].is_empty()
     }
 
-    /// Appends a value to a TRISC's PC buffer; `Busy` if the buffer is full.
+    /// Appends a value to a TRISC's PC buffer; the error is `Busy` if the buffer is full.
     pub(crate) fn push_pc(&mut self, thread: usize, value: u32) -> Result<(), Refusal> {
         let buffer = &mut self.pc_buffers[thread];
         if buffer.len() >= PC_BUFFER_VALUES {
@@ -46,12 +48,14 @@ impl Queues {
         Ok(())
     }
 
-    /// Removes and returns the next value of a TRISC's PC buffer; `Busy` if there is none.
+    /// Removes and returns the next value of a TRISC's PC buffer; the error is `Busy` if there is
+    /// none.
     pub(crate) fn pop_pc(&mut self, thread: usize) -> Result<u32, Refusal> {
         self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// Reads a PC buffer for BRISC: `Busy` until the TRISC has removed all values.
+    /// Reads a PC buffer on behalf of BRISC; the error is `Busy` until the TRISC has removed all
+    /// values.
     pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
         if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
     }

@@ -51,11 +51,13 @@ pub(crate) enum Action {
         address: u64,
         acknowledge_to: TileCoord,
     },
-    /// Writes bytes of one word to an address in another tile.
+    /// Writes a word that the request contains, or some of its bytes, to an address in another
+    /// tile.
     Inline { target: [TileCoord; 1], address: u64, value: u32, byte_mask: u32 },
     /// Reads from an address in another tile into the sender's L1.
     Read { target: [TileCoord; 1], address: u64, destination: u32, byte_count: u32 },
-    /// Adds to the low bits (see `mask`) of a word in a tile's L1; can return the old word.
+    /// Adds to the low bits (those set in `mask`) of a word in a tile's L1; can return the old
+    /// word.
     Increment { target: [TileCoord; 1], address: u64, amount: u32, mask: u32, reply: u32 },
 }
 
@@ -84,9 +86,9 @@ impl Request {
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
-    /// Coordinates in twelve bits: of the tile, or of a rectangle's end corner.
+    /// Coordinates of the tile or of a rectangle's end corner, as twelve bits.
     coordinates: u32,
-    /// Coordinates in twelve bits of a rectangle's start corner.
+    /// Coordinates of a rectangle's start corner, as twelve bits.
     start: u32,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
 //! a second. Until the host or a relay writes something, each check finds the same state, so the
-//! time until their next access is skipped. The checks near the limit of a wait are simulated, so
-//! that a hart gives up at the time at which it would on a chip.
+//! simulator skips the time until the next access by the host or a relay. The checks shortly before
+//! the wait's time limit are simulated, so that a hart stops waiting at the same time as on a chip.
 
 use super::{core_code::RiscCode, images::ParsedImage, riscs::HartState, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
@@ -24,8 +24,8 @@ pub(super) struct Rest {
 
 /// A hart's wait for the host or a relay.
 ///
-/// Waits that follow each other within [`LOOK_CYCLES`] may be mistaken for one wait. The limit of
-/// the later wait is then expected too early, and more checks are simulated than necessary.
+/// Waits that follow each other within [`LOOK_CYCLES`] may be mistaken for one wait. The time limit
+/// of the later wait is then estimated too early, and more checks than necessary are simulated.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     /// First cycle at which the hart was seen resting.
@@ -49,8 +49,8 @@ impl Rest {
         self.code.iter().any(|code| code.contains(&pc))
     }
 
-    /// Returns the cycle from which on the checks of a hart are simulated, because its wait ends
-    /// soon. The hart rests at `cycle`; a wait takes at most `limit_cycles`.
+    /// Returns the cycle after which the checks of a hart must be simulated, because its wait nears
+    /// the time limit. The hart rests at `cycle`; a wait takes at most `limit_cycles`.
     fn simulated_from(&mut self, cycle: u64, limit_cycles: u64) -> u64 {
         let goes_on = |wait: &Wait| {
             let latest_end = wait.seen_since.saturating_add(limit_cycles + LOOK_CYCLES);
@@ -59,8 +59,8 @@ impl Rest {
         let new = Wait { seen_since: cycle, seen_until: cycle };
         let wait = self.wait.insert(self.wait.filter(goes_on).unwrap_or(new));
         wait.seen_until = cycle;
-        // The limit counts from the clock reading at the start of the wait, which precedes the
-        // first rest.
+        // The time limit counts from the clock reading at the start of the wait, before the first
+        // rest.
         (wait.seen_since + limit_cycles).saturating_sub(2 * LOOK_CYCLES)
     }
 
@@ -84,7 +84,8 @@ fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64>
     }
 }
 
-/// Returns the address range of an image's function in which a RISC rests; empty if there is none.
+/// Returns the address range of the function in which a RISC rests; empty if the image has no such
+/// function.
 ///
 /// The function is recognised by its instructions, because shipped images contain no names of
 /// functions.
@@ -115,7 +116,7 @@ const REST_PASSES: u32 = 64;
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
-    /// Advances a resting hart to the time at which its checks can find a change.
+    /// Advances a resting hart to the next time at which a check can find a change.
     pub(super) fn skip_rest(&mut self, index: usize) {
         let risc = &mut self.machine.riscs.harts[index];
         let rest = &mut self.machine.processors[index].rest;

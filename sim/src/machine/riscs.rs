@@ -165,7 +165,7 @@ impl Riscs {
         }
     }
 
-    /// Reports the writes and reads by other tiles and by devices to the L1 front.
+    /// Updates the L1 front: reports the writes and reads that other tiles and devices have made.
     pub(crate) fn follow_writes(&mut self) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);

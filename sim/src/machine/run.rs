@@ -41,7 +41,7 @@ pub(crate) struct LaunchReport {
     pub(crate) launches: Vec<(Risc, LaunchTruth)>,
 }
 
-/// Phases of a launch on a core; a phase ends when none of the core's harts can continue.
+/// Phase of a launch on a core; a phase ends when none of the core's harts can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Start,
@@ -95,7 +95,7 @@ impl Progress {
         next.or_else(|| goes_on.then_some(self.arrival_cycle))
     }
 
-    /// Runs the core up to the cycle `until`. Neither the host nor a relay accesses the core before
+    /// Runs the core up to cycle `until`. Neither the host nor a relay accesses the core before
     /// `pause`.
     pub(crate) fn advance(
         &mut self,
@@ -181,7 +181,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Releases the core from reset, so early that its firmware already waits when GO arrives.
+    /// Releases the core from reset early enough for its firmware to be waiting when GO arrives.
     fn boot(&mut self) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {
@@ -234,7 +234,7 @@ impl Run<'_> {
         self.machine.riscs.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
     }
 
-    /// Returns the host writes that a launch needs before its go signal.
+    /// Returns the writes that the host makes for a launch before it sends the go signal.
     fn launch_writes(&mut self, cycle: u64) -> Result<Vec<Write>, String> {
         let Self { machine: Machine { code, .. }, stage, .. } = self;
         let mut writes = code.launch_writes(&stage.launch, stage.context())?;
@@ -312,7 +312,7 @@ impl Run<'_> {
     fn turn_cycles(&self) -> Option<u64> {
         match self.machine.riscs.devices.tile_watch {
             _ if self.stage.chip.modes.has_exact_turns => None,
-            // Short turns, because the truth records how long harts wait for each other.
+            // Turns are short, because the ground truth states how long harts wait for each other.
             Some(_) => Some(EXACT_TURN_CYCLES),
             None => Some(TURN_CYCLES),
         }
@@ -363,7 +363,8 @@ impl Run<'_> {
         let Some(wait) = self.machine.processors[index].wait_loop else { return };
         let risc = &mut self.machine.riscs.harts[index];
         let ahead = risc.hart.pc().wrapping_sub(wait);
-        // With exact turns, the end of a turn must not decide where in the loop the hart continues.
+        // With exact turns, the instruction at which the hart continues must not depend on where
+        // its turn ended.
         let is_polling = if self.stage.chip.modes.has_exact_turns {
             ahead == 0
         } else {
@@ -475,7 +476,7 @@ impl Run<'_> {
         self.stage.tile.store(word_address, word, cycle);
     }
 
-    /// Moves the waits observed on the bus to the stage, from which they are added to the truth.
+    /// Moves the waits observed on the bus to the stage, which later adds them to the ground truth.
     fn hand_waits_over(&mut self) {
         let context = self.stage.context().clone();
         if let Some(watch) = &mut self.machine.riscs.devices.tile_watch {
@@ -556,8 +557,8 @@ const BOOT_CYCLES: u64 = 20_000;
 const EXACT_TURN_CYCLES: u64 = 4;
 /// Length of a turn in cycles while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
-/// The polling loops of tt-metal's firmware. Code outside L1 belongs to a kernel, and kernels do not
-/// wait forever.
+/// Rules that recognise the polling loops of tt-metal's firmware. Code outside L1 belongs to a
+/// kernel, and kernels do not wait forever.
 const POLLS_OF_FIRMWARE: PollRules =
     PollRules { instructions_max: 64, words_max: 8, is_l1_only: true };
 /// Size in bytes of the loop in `__wait_for_byte`: two instructions.

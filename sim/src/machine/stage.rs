@@ -30,17 +30,18 @@ pub(crate) struct Stage {
     /// Cycle from which on the PCIe link accepts another write from this tile.
     pub(crate) link_free_at: u64,
     pub(crate) faults: Vec<AppliedFault>,
-    /// NoC requests of kernels, each with the index of its RISC; collected only if the
-    /// configuration enables them.
+    /// NoC requests of kernels, each with the index of the RISC that sent it; collected only if the
+    /// configuration enables this.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
-    /// Cells that each RISC has streamed; collected only if the configuration enables them.
+    /// Cells (the 64-bit units of streamed records) of each RISC; collected only if the
+    /// configuration enables this.
     pub(crate) cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
     /// Waits of each RISC; set when the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
     /// Requests to other tiles, including reads of DRAM, that have not been delivered yet.
     pub(crate) outgoing: Vec<Message>,
-    /// Cycle at which the latest request arrives at each tile. Requests from one tile to another
-    /// never overtake each other.
+    /// For each target tile, the cycle at which the latest request to it arrives. Requests from one
+    /// tile to another never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
     /// The launch that runs on the tile.
     pub(crate) launch: Arc<Launch>,
@@ -50,7 +51,8 @@ pub(crate) struct Stage {
     /// That write is not sent.
     pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
-    /// For each hart, the fault that delays its clock read: number of cycles, and name of the rule.
+    /// For each hart, the injected delay of its current clock read: number of cycles, and name of
+    /// the fault rule.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     pub(super) pushes: [Pushes; RISCS_PER_CORE],
 }
@@ -119,7 +121,7 @@ impl Stage {
         stall_cycles
     }
 
-    /// Collects the newly streamed cells if a store to the control vector raises the number of
+    /// Collects new cells of streamed records if a store to the control vector raises the number of
     /// written cells. Must be called before the store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
         if !self.chip.modes.has_cell_truth || self.launch.core_use != CoreUse::Programs {
@@ -247,8 +249,8 @@ impl Stage {
         }
     }
 
-    /// Returns the number of cycles by which a rule delays the end of this subordinate's main zone;
-    /// 0 if no rule does. The launch arrives at `cycle`.
+    /// Returns the number of cycles by which a fault rule delays the end of this subordinate RISC's
+    /// main zone; 0 if no rule does. The launch arrives at `cycle`.
     pub(crate) fn late_cycles(&mut self, risc_index: usize, cycle: u64) -> u64 {
         if self.rules.is_empty() {
             return 0;
@@ -260,13 +262,14 @@ impl Stage {
         delay_cycles
     }
 
-    /// Returns the key under which the truth lists this RISC.
+    /// Returns the key under which the ground truth lists this RISC.
     pub(crate) fn key(&self, risc_index: usize) -> RiscKey {
         let Site { chip_id, core, risc, .. } = self.site(risc_index);
         RiscKey { chip_id, core, risc }
     }
 
-    /// Removes and returns the truth about the launch so far, except about launch and kernel times.
+    /// Removes and returns the ground truth of the launch so far, without the times of launch and
+    /// kernels.
     pub(crate) fn take_truth(&mut self) -> Truth {
         let mut truth = Truth { faults: take(&mut self.faults), ..Truth::default() };
         for (risc_index, request) in take(&mut self.noc_requests) {
@@ -280,7 +283,8 @@ impl Stage {
         truth
     }
 
-    /// Removes and returns the cells that the RISCs have streamed since the last call.
+    /// Removes and returns the cells (64-bit units of records) that the RISCs have streamed since
+    /// the last call.
     pub(crate) fn take_cells(&mut self) -> StreamedCells {
         let cells = take(&mut self.cells).into_iter().enumerate();
         let cells = cells.filter(|(_, cells)| !cells.is_empty());

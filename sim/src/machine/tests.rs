@@ -33,7 +33,8 @@ use std::{
 };
 use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
 
-/// Program support count of the mesh; small, so that lanes are quick to read.
+/// Number of programs for which the mesh's DRAM buffers have room; small, so that they are quick to
+/// read.
 const SUPPORT_COUNT: u32 = 400;
 
 fn mesh(arch: Arch, sums: bool) -> SimulatedMesh {
@@ -62,7 +63,7 @@ fn cores(mesh: &SimulatedMesh, kind: CoreKind, count: usize) -> Vec<TileCoord> {
     cores.filter(|core| core.kind == kind).map(|core| core.coord).take(count).collect()
 }
 
-/// Returns the words of every lane that was pushed to, by core and RISC.
+/// Returns the words that each RISC has written to its DRAM buffer, by core and RISC index.
 fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u32>> {
     let chip = mesh.chip(0).unwrap();
     let facts = chip.facts().arch.facts();
@@ -94,9 +95,9 @@ fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
         .collect()
 }
 
-/// Returns one text for each record and for each word outside of records.
+/// Returns one text for each record, and one for each word that belongs to no record.
 ///
-/// The texts contain no times, and names in place of ids. They also omit the number of answered
+/// The texts contain names instead of ids, and no times. They also omit the number of answered
 /// reads in a NoC event, since that number depends on timing.
 fn timeless(words: &[u32], names: &BTreeMap<ZoneId, String>) -> Vec<String> {
     let mut timeless = Vec::new();
@@ -139,7 +140,7 @@ fn on_all(name: &str) -> Program {
     Program::new(name).with_kernel_on_all(&kernel(name)).with_kernel(Risc::Erisc, kernel(name))
 }
 
-/// Returns the records of steps if none is lost, in the format of [`timeless`].
+/// Returns the records that these steps make if none is lost, in the format of [`timeless`].
 fn expected_records(steps: &[Step], sums: bool) -> Vec<String> {
     let mut records = Vec::new();
     let mut open = Vec::new();
@@ -193,7 +194,7 @@ fn compare(arch: Arch, scripts: &[Script], sums: bool) {
     let lanes = lanes(&mesh, sums);
     assert_eq!(lanes.len(), 2 * 5 + 2);
     let names = names(&KernelKind::Riscv.zone_texts());
-    // Skips records of the firmware and of pushes, which are not part of the script.
+    // Skips records that the script does not make: those of the firmware and of writes to DRAM.
     let is_scripts =
         |record: &String| record.contains("SCRIPT-") || record.starts_with("TimestampedEvent ");
     for ((core, risc), words) in lanes {
@@ -287,7 +288,8 @@ fn data_that_l1_has_no_room_for_is_refused() {
     assert!(failures[0].contains("NCRISC brings 400001 words of data, L1 has "), "{failures:?}");
 }
 
-/// Creates a kernel with NoC writes that are missing from the counters that barriers read.
+/// Creates a kernel that issues NoC writes without counting them, so that barriers do not wait for
+/// them.
 fn uncounted_writes(data: Vec<u32>) -> ObjectKernel {
     ObjectKernel::new("uncounted_writes").with_data(data).with_emission(Emission::zones(2))
 }
@@ -395,7 +397,8 @@ fn no_number_of_threads_changes_a_word() {
     assert!(with_threads(2) == one && with_threads(3) == one);
 }
 
-/// Returns a chip with a pending launch of `steps` on every core, and one core of that chip.
+/// Returns a chip with a queued launch of the kernel `steps` on every core, and one core of that
+/// chip.
 fn stepping() -> (Bench, TileCoord) {
     let mut bench = Bench::new(&MeshConfig::wormhole(5));
     let core = bench.worker(12).coord;
@@ -403,8 +406,8 @@ fn stepping() -> (Bench, TileCoord) {
     (bench, core)
 }
 
-/// Reads BRISC's vector; returns its number of optional markers, the time of its last optional
-/// marker, and the tile's clock after the read.
+/// Reads BRISC's record buffer; returns the number of optional markers in it, the time of the last
+/// of them, and the tile's clock after the read.
 fn look(mesh: &mut SimulatedMesh, core: TileCoord) -> (usize, u64, u64) {
     let device: &mut dyn Device = mesh.device(0).unwrap();
     let noc0 = Noc0Coord { x: core.x, y: core.y };

@@ -1,11 +1,11 @@
 //! Waits of kernels for circular buffers, semaphores and NoC barriers, as observed on the bus.
 //!
-//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer: the first load
-//! did not find the awaited value, and the last load did. The latest store before the last load
-//! ended the wait. A semaphore is a word in L1, which other tiles can also store to. At a NoC
-//! barrier, a RISC loads the NoC's counter of answers. No store changes this counter, so the wait
-//! ends with the last load. This module does not depend on the kernels' records, with one
-//! exception: clock readings decide whether a record is in a window.
+//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer. Only its last
+//! load finds the awaited value. The latest store before the last load ended the wait. A semaphore
+//! is a word in L1, which other tiles can also store to. At a NoC barrier, a RISC loads the NoC's
+//! counter of answers. No store changes this counter, so the wait ends with the last load. This
+//! module does not depend on the kernels' records, with one exception: the clock readings that a
+//! kernel takes decide whether a record is in a time window for which waits are recorded.
 
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -23,7 +23,7 @@ use wire::{
     wait::{SyncWindows, WaitKind},
 };
 
-/// Recorder of the accesses of a tile's RISCs to the words that kernels wait for.
+/// Records the accesses of a tile's RISCs to the words that kernels wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
@@ -48,7 +48,8 @@ struct RiscWatch {
     poll: Option<Poll>,
     waits: Vec<Wait>,
     signal_count: u64,
-    /// Number of waits and signals that are at least partly in a window.
+    /// Number of waits and signals that are at least partly in a time window for which waits are
+    /// recorded.
     windowed_count: u64,
     /// True if the next clock reading belongs to the record of a signal.
     has_signalled: bool,
@@ -60,9 +61,9 @@ struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// The latest store before the latest load.
+    /// The latest store to the word before the RISC's latest load of it.
     stored: Stored,
-    /// Clock value that the kernel records as the start of the wait.
+    /// Clock value that the kernel records as the start of its wait.
     began: u32,
     /// Clock values that the RISC has read since its latest load of the word.
     readings: [u32; 3],
@@ -78,7 +79,7 @@ struct Wait {
     released_by: Option<ReleaseTruth>,
 }
 
-/// A RISC's waits in a launch, and the number of records that it makes of waits and signals.
+/// A RISC's waits in a launch, and the number of records that the RISC makes of waits and signals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedRisc {
     pub(crate) waits: Vec<WaitTruth>,
@@ -169,7 +170,7 @@ impl TileWatch {
         self.stores.insert(address, Stored { cycle, by });
     }
 
-    /// Records that a RISC sends a signal.
+    /// Records that a RISC signals a buffer or semaphore.
     pub(crate) fn note_signal(&mut self, risc_index: usize) {
         self.riscs[risc_index].signal_count += 1;
         self.riscs[risc_index].has_signalled = true;
@@ -190,7 +191,7 @@ impl TileWatch {
         }
     }
 
-    /// Ends the wait that a RISC is in, if any.
+    /// Ends the current wait of a RISC, if any.
     fn end_poll(&mut self, risc_index: usize) {
         let poll = self.riscs[risc_index].poll.take().filter(|poll| poll.is_repeated);
         let Some(poll) = poll else { return };
@@ -201,8 +202,8 @@ impl TileWatch {
         let risc = &mut self.riscs[risc_index];
         risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
         if let Some(windows) = self.windows {
-            // At a barrier, each poll also reads the clock. The last of these readings precedes the
-            // readings for the end of the wait and for its record.
+            // At a barrier, each poll also reads the clock. So three readings follow the last load:
+            // the poll's, the one for the end of the wait, and the one for the wait's record.
             let [_, ended, recorded] = match barrier(address) {
                 None => [0, poll.readings[0], poll.readings[1]],
                 Some(_) => poll.readings,
@@ -235,7 +236,8 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Removes and returns each RISC's waits in a launch and the number of its records.
+    /// Removes and returns each RISC's waits in a launch, and the number of records of waits and
+    /// signals.
     pub(crate) fn take(
         &mut self,
         context: &KernelContext,

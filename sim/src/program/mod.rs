@@ -95,7 +95,8 @@ impl KernelContext {
 
 /// Code for one RISC of a core: a function in the simulator's object code, or an ELF file.
 pub trait Kernel: Send + Sync {
-    /// Returns the numbers of records that the kernel tries to make, without running the kernel.
+    /// Returns the number of records of each kind that the kernel tries to make; does not run the
+    /// kernel.
     fn emission(&self, context: &KernelContext) -> Emission;
 
     /// Returns true if the kernel waits for kernels on other cores of the launch.
@@ -110,7 +111,7 @@ pub trait Kernel: Send + Sync {
 
     /// Returns the kernel's ELF file, if it was linked outside this build.
     ///
-    /// The records of such a kernel are not in [`crate::truth::Truth`].
+    /// [`crate::truth::Truth`] does not contain the records of such a kernel.
     fn object_file(&self) -> Option<&KernelFile> {
         None
     }
@@ -209,7 +210,8 @@ impl Program {
     }
 }
 
-/// Returns the key under which a program stores the kernel of `risc`, if it can have one.
+/// Returns the key under which a program stores the kernel of `risc`; `None` if `risc` cannot have
+/// one.
 fn slot(risc: Risc) -> Option<Risc> {
     match risc {
         Risc::Erisc => Some(risc),
@@ -232,7 +234,7 @@ pub enum CoreSelection {
     /// All worker cores.
     #[default]
     AllTensix,
-    /// All Ethernet cores, with a link or without.
+    /// All Ethernet cores, whether or not their link is connected.
     AllEthernet,
     /// All cores of the chip.
     All,
@@ -256,10 +258,10 @@ impl CoreSelection {
 /// A part of a chip that runs its own programs.
 ///
 /// # Compatibility
-/// Ids are those of tt-metal's `SubDeviceId` and `SubDeviceManagerId`.
+/// The ids have the meaning of tt-metal's `SubDeviceId` and `SubDeviceManagerId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubDevice {
-    /// Index among the sub-devices of its manager.
+    /// Index of the sub-device among those of its manager.
     pub id: u8,
     /// Number of the sub-device manager that divided the chip.
     pub manager_id: u8,
@@ -275,7 +277,7 @@ pub enum CoreUse {
     Dispatch,
     /// A relay, which runs in parallel with all launches.
     Relay,
-    /// No launch: the core is outside the grid of cores that run kernels.
+    /// Nothing: the core is outside the grid of cores that run kernels.
     Spare,
 }
 
@@ -284,7 +286,7 @@ pub enum CoreUse {
 pub struct Launch {
     /// The program.
     pub program: Arc<Program>,
-    /// Base id of the program, as reports show it; 0 means "no program".
+    /// Id of the program, as shown in reports (without the chip's number); 0 means "no program".
     pub program_id: u32,
     /// Cores on which the launch runs.
     pub cores: CoreSelection,

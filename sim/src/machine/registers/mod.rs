@@ -195,7 +195,8 @@ impl Block {
 pub(crate) struct Found {
     pub(crate) register: &'static Register,
     pub(crate) block: &'static Block,
-    /// Index of the occurrence of the block.
+    /// Index of the occurrence of the register's block, for example the number of the NoC or
+    /// stream.
     pub(crate) instance: u32,
     /// Index of the word among the registers of the same kind.
     pub(crate) word: u32,
@@ -380,8 +381,9 @@ mod tests {
         }
     }
 
-    /// Registers in ttsim 1.10 (`tile_regs.json`) by which the architectures differ: the address,
-    /// whether a Wormhole has the register, and whether a Blackhole has it.
+    /// Registers that only one of the architectures has, according to ttsim 1.10
+    /// (`tile_regs.json`): the address, whether a Wormhole has the register, and whether a
+    /// Blackhole has it.
     const WITNESSED: [(u32, bool, bool); 14] = [
         (0xFFB1_2228, false, true),
         (0xFFB1_223C, false, true),

@@ -8,7 +8,7 @@ use wire::{marker::MARKER_WORDS, vector::VECTOR_WORDS};
 /// The words of each RISC, by core and RISC index.
 type Words = BTreeMap<(TileCoord, usize), Vec<u32>>;
 
-/// Number of RISCs that run both kernels.
+/// Number of RISCs that run each kernel in both languages.
 const LANES: usize = 12;
 
 /// Returns words with all clock-dependent bits cleared.
@@ -31,7 +31,7 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
     words
 }
 
-/// Returns the words of every RISC's vector in L1 after a launch.
+/// Returns the words of every RISC's record buffer in L1 after a launch.
 fn vectors(mesh: &SimulatedMesh, at: &[TileCoord]) -> Words {
     let chip = mesh.chip(0).unwrap();
     let arch = chip.facts().arch.facts();
