@@ -1,4 +1,4 @@
-//! Reasons for which a run of a hart ends: pauses, which a caller expects, and traps.
+//! Reasons why a run of a hart ends: pauses, which a caller expects, and traps.
 
 use std::fmt;
 
@@ -7,16 +7,18 @@ use std::fmt;
 pub enum Pause {
     /// The hart's next instruction would start at or after the requested cycle.
     Cycle,
-    /// `ecall`; the pc still points at it. Hardware would stop the core, as at a breakpoint.
+    /// The hart reached an `ecall`; the pc still points at it. Hardware would stop the core, as at
+    /// a breakpoint.
     EnvironmentCall,
-    /// `ebreak`; the pc still points at it. Hardware would stop the core, as at a breakpoint.
+    /// The hart reached an `ebreak`; the pc still points at it. Hardware would stop the core, as at
+    /// a breakpoint.
     Breakpoint,
     /// A device is not ready for the access of the instruction at the pc; the next run tries again.
     Blocked {
         /// Address of the access.
         address: u32,
     },
-    /// A device asked for the end of the run after the store that precedes the pc.
+    /// A device requested the end of the run after the hart's last store.
     Yielded,
 }
 
@@ -31,7 +33,7 @@ pub struct Trap {
     pub kind: TrapKind,
     /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address: of the data, of a jump's target, or of the instruction.
+    /// The invalid address, which is that of the data, of a jump's target or of the instruction.
     pub address: u32,
     /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,

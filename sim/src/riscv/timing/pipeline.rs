@@ -41,11 +41,11 @@ use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 #[derive(Clone, Debug)]
 pub(in super::super) struct Pipeline {
     pub(in super::super) beat: Beat,
-    /// First cycle in which each register is readable; forwarding by the integer unit may be
+    /// First cycle in which each register is readable. The integer unit may forward a value
     /// earlier.
     readable: [u64; SLOT_COUNT],
-    /// Cycles at which the last eight instructions leave; the oldest is at index `count % 8`, where
-    /// `count` is that of the beat.
+    /// Cycles at which the last eight instructions leave the retire queue; the oldest is at index
+    /// `count % 8`, where `count` is [`Beat::count`].
     leaves: [u64; RETIRE_QUEUE_LENGTH],
     /// Cycles of the responses to the last four remote loads; the oldest is at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],
@@ -63,8 +63,8 @@ pub(in super::super) struct Beat {
     last_leave: u64,
     /// Register whose value the integer unit forwards to the next instruction (Wormhole).
     forwarded: u8,
-    /// Number of instructions so far. Modulo the length of the retire queue, it is the index of the
-    /// oldest entry of that queue.
+    /// Number of instructions so far. This number modulo the length of the retire queue is the
+    /// index of the oldest entry of that queue.
     pub(in super::super) count: usize,
 }
 
@@ -102,9 +102,9 @@ impl Pipeline {
             let readable = beat.next_entry.max(first).max(second);
             return readable.max(self.retire_room_from(beat));
         }
-        // A result that the previous instruction forwards is readable in this one cycle, and then
-        // only from `leave` on, like any other result. An instruction that must wait for its other
-        // operand misses this one cycle.
+        // The result of the previous instruction can be forwarded only in this cycle; later, it is
+        // readable from the instruction's `leave` on. An instruction that must wait for its other
+        // operand misses the forwarding.
         let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
         let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
         if has_first && has_second {

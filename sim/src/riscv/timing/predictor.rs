@@ -2,11 +2,11 @@
 //!
 //! No document describes the hardware's predictor. Silicon shows that branches cost nothing extra
 //! if they are never taken, always taken or taken alternately (mesham/tt-sim `docs/bh_arch.md`
-//! 1.4). The smallest predictor with that property has a pair of two-bit counters per branch, one
-//! of which is selected by the branch's last outcome. A register jump is predicted to go to its
-//! last target. The model has no return-address stack, since nothing shows that the hardware has
-//! one. Returns of a probe that is called from several sites are therefore charged as mispredicted,
-//! so that the probe's cost is not underestimated.
+//! 1.4). The smallest predictor with that property has two two-bit counters per branch; the
+//! branch's last outcome selects the counter to use. A register jump is predicted to go to its last
+//! target. The model has no return-address stack, since nothing shows that the hardware has one.
+//! Returns of a probe that is called from several sites are therefore charged as mispredicted, so
+//! that the probe's cost is not underestimated.
 
 /// Number of branches that the predictor distinguishes. Branches share counters if their addresses
 /// differ by a multiple of this number of words.

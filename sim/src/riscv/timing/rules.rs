@@ -1,4 +1,4 @@
-//! Constants of the timing model, with their sources.
+//! Constants of the timing model, each with its source.
 //!
 //! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md` and
 //! `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages with the same names under

@@ -18,7 +18,7 @@ pub(super) struct StoreQueue {
     entries: [Entry; STORE_QUEUE_LENGTH],
     /// Index in `entries` of the oldest entry.
     oldest: usize,
-    /// Emission time of the oldest entry, from which on there is room for another store.
+    /// Emission time of the oldest entry; from this cycle on there is room for another store.
     room_from: u64,
     last_emission: u64,
     /// Cycle after this queue's last reservation of the port, where the search for the next one can
@@ -60,8 +60,8 @@ impl StoreQueue {
         (issue + 1).max(self.last_emission + 1)
     }
 
-    /// Returns the first cycle at or after `issue` in which a load may start, given that it waits
-    /// for queued stores with the same start address (Wormhole).
+    /// Returns the first cycle at or after `issue` in which a load may start on a Wormhole, where
+    /// loads wait for queued stores with the same start address.
     #[inline(always)]
     pub(super) fn after_same_address(&self, address: u32, issue: u64) -> u64 {
         if self.last_emission < issue {
@@ -74,8 +74,8 @@ impl StoreQueue {
         })
     }
 
-    /// Returns the first cycle at or after `issue` in which a load may start, given that it waits
-    /// for the whole queue if it overlaps any queued store (Blackhole).
+    /// Returns the first cycle at or after `issue` in which a load may start on a Blackhole, where
+    /// a load that overlaps a queued store waits for the whole queue.
     #[inline(always)]
     pub(super) fn after_overlap(&self, access: Access, issue: u64) -> u64 {
         if self.last_emission < issue || !self.overlaps(access, issue) {
