@@ -97,7 +97,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images?.concat())
 }
 
-/// Compiles and links the Rust firmware and kernels of one chip architecture, in every variant.
+/// Compiles and links all variants of the Rust firmware and kernels for one chip architecture.
 fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let plain = Variant::plain(arch);

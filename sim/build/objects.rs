@@ -40,10 +40,11 @@ pub(crate) const SOURCES: [&str; 17] = [
     "wire/src",
 ];
 
-/// The mode of size-optimized code with out-of-line markers; only for the probes of the benches.
+/// The mode of size-optimized code in which markers are function calls; used only by the probes of
+/// the benches.
 const OUT_OF_LINE: &str = "out-of-line";
 
-/// Processors that push the markers of all RISCs of their core.
+/// Processors that write the records of all RISCs of their core to DRAM.
 const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 
 /// Returns true in CI, where a missing tool or a compiler warning fails the build.
@@ -90,7 +91,8 @@ pub(crate) struct Linked {
 }
 
 impl Build {
-    /// Returns the build for the package that cargo builds, which has a folder in the repository.
+    /// Returns the paths and tools for the package that cargo is building. The package has a folder
+    /// in the repository.
     pub(crate) fn new() -> Result<Self> {
         let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
         let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
@@ -134,7 +136,7 @@ impl Build {
         Ok(())
     }
 
-    /// Compiles crates, and copies their libraries to the variant's folder, which it returns.
+    /// Compiles crates and copies their libraries to the variant's folder; returns that folder.
     pub(crate) fn compile(&self, variant: &Variant, crates: &[&str]) -> Result<PathBuf> {
         let profile = if variant.mode == Some(OUT_OF_LINE) { "small" } else { "device" };
         let libraries = self.cargo(variant, profile, crates)?;
@@ -169,7 +171,8 @@ impl Build {
     }
 
     /// Returns the compiler flags. Zone ids are computed from paths, so the paths must be the same
-    /// on every machine. Jump tables would be constants in a RISC's local RAM.
+    /// on every machine. Jump tables are disabled, because they would occupy a RISC's local RAM as
+    /// constants.
     fn flags(&self) -> String {
         let repository = self.repository.display();
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
@@ -201,9 +204,9 @@ impl Build {
         let image = directory.join(format!("{}-{processor}.elf", part.name));
         let mut linker = Command::new(self.linker());
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
-        // Names of Rust functions depend on the repository's folder.
+        // Removes the names of Rust functions, which depend on the repository's folder.
         linker.arg("--discard-all");
-        // One thread: starting more would take longer than linking such a small image.
+        // One thread, because starting more threads takes longer than linking such a small image.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which do not exist in a build without the
         // profiler.
@@ -296,8 +299,8 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Returns true for a variable that the outer cargo sets for its own build and that would affect
-/// the inner build.
+/// Returns true for an environment variable that cargo sets for the build script and that would
+/// affect the cargo process started by the script.
 fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];

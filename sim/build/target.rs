@@ -62,7 +62,7 @@ impl Build {
         if env::var("CARGO_NET_OFFLINE").is_ok_and(|offline| offline == "true") {
             return Err("cargo is offline".to_owned());
         }
-        // Only toolchains installed by rustup have this file.
+        // This file exists only in toolchains installed by rustup.
         let is_rustups = self.libraries().join("multirust-channel-manifest.toml").is_file();
         let toolchain = self.sysroot.file_name().filter(|_| is_rustups);
         let toolchain = toolchain.ok_or("the compiler is not one of rustup's")?;

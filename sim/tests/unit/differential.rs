@@ -1,5 +1,5 @@
-//! Random programs run on the interpreter, with the timing of each chip, and on another
-//! interpreter (`rrs-lib`). The tests compare the results.
+//! Compares results of random programs on this interpreter, with the timing of each chip, and on
+//! another interpreter (`rrs-lib`).
 
 use proptest::prelude::*;
 use rrs_lib::instruction_executor::InstructionExecutor;
@@ -15,8 +15,8 @@ use crate::arch::Arch;
 const LENGTH: usize = 200;
 /// Size of L1 in bytes, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
-/// Maximum distance in bytes of loads and stores from the middle of their data window. A window has
-/// twice this size.
+/// Maximum distance in bytes of loads and stores from the middle of the data window that they
+/// access. A window has twice this size.
 const REACH: i32 = 0x200;
 const L1_WINDOW: u32 = 0x800 + REACH.cast_unsigned();
 const LOCAL_WINDOW: u32 = LOCAL_RAM_BASE + REACH.cast_unsigned();
@@ -32,7 +32,7 @@ const L1_POINTER: u32 = 30;
 /// Register that points to the window in private RAM; it is never written.
 const LOCAL_POINTER: u32 = 31;
 
-/// Returns a strategy for destinations: any register except the three pointers.
+/// Returns a strategy for destination registers: any register except the three pointers.
 fn destination() -> impl Strategy<Value = u32> {
     0_u32..CODE_POINTER
 }

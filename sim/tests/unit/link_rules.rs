@@ -42,8 +42,8 @@ fn images_of_kernels_have_neither_constants_nor_variables_nor_texts_in_memory() 
     assert!(count >= VARIANT_COUNT * 7, "kernels of seven processors: {count}");
 }
 
-/// Checks the size of constants. A few words for comparisons are allowed: they are not a table, but
-/// take local RAM all the same.
+/// Checks the size of constants. A few words that code compares values with are allowed, although
+/// they occupy local RAM.
 #[test]
 fn images_of_firmware_have_next_to_no_constants() {
     let mut count = 0;
@@ -61,7 +61,7 @@ fn images_of_firmware_have_next_to_no_constants() {
 
 /// Checks that an object that includes the header calls no function in other objects.
 ///
-/// The header needs nothing on the link line. A call into the firmware would break: the loader
+/// Users link no library for the header. A call into the firmware would fail, because the loader
 /// moves a kernel without adjusting the distance of the call.
 #[cfg(cpp_code)]
 #[test]

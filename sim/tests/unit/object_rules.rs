@@ -100,7 +100,7 @@ fn wrong_relocations(file: &File<'_>, section: &object::Section<'_, '_>) -> Vec<
     wrong
 }
 
-/// Returns true if a symbol is in code or in another object.
+/// Returns true if a symbol is in a code section, or is defined in another object.
 fn may_be_called(file: &File<'_>, symbol: SymbolIndex) -> bool {
     let symbol = file.symbol_by_index(symbol).unwrap();
     let section = symbol.section_index().map(|index| file.section_by_index(index).unwrap());
@@ -125,7 +125,8 @@ fn is_or_is_part_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns the files with a given extension that a build script has kept for its variants.
+/// Returns the files with this extension that a build script has left in the folders of its
+/// variants.
 pub(crate) fn kept_files(out: &str, ending: &str) -> Vec<PathBuf> {
     let list = |directory: &Path| {
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -186,8 +187,8 @@ impl Findings {
     }
 }
 
-/// Finds broken rules in a build script's folder. Checks this repository's objects in archives, and
-/// the C++ objects selected by `is_checked`.
+/// Checks the rules for objects in a build script's folder. Checks this repository's objects in
+/// archives, and the C++ objects selected by `is_checked`.
 pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
     let mut findings = check_cpp_objects(out, is_checked, violations);
     for path in kept_files(out, ".a") {

@@ -1,4 +1,5 @@
-//! A prepared mesh for tests: performs a host's steps before and after a run, without a reader.
+//! A prepared mesh for tests that have no reader: performs the steps of a host before and after a
+//! run.
 
 use crate::{
     arch::floorplan::CorePlace,
@@ -68,7 +69,7 @@ impl Bench {
         cores.filter(|core| core.kind == CoreKind::Tensix).copied().collect()
     }
 
-    /// Returns words of a lane in DRAM, without a host access.
+    /// Returns words of a RISC's record buffer in DRAM, without a host access.
     pub(crate) fn lane(&self, core: &CorePlace, risc: u32, from: u32, count: usize) -> Vec<u32> {
         let chip = self.mesh.chip(0).unwrap();
         let place = self.geometry.lane(core.flat_id, risc);
@@ -79,7 +80,7 @@ impl Bench {
         words
     }
 
-    /// Returns words of a lane as the host reads them.
+    /// Returns words of a RISC's record buffer in DRAM as the host reads them.
     pub(crate) fn read_lane(&mut self, core: &CorePlace, risc: u32, count: usize) -> Vec<u32> {
         let place = self.geometry.lane(core.flat_id, risc);
         let region = self.mesh.chip(0).unwrap().facts().arch.facts().dram_align_bytes;
@@ -109,7 +110,7 @@ impl Bench {
         (coord, facts.control_address(core.kind))
     }
 
-    /// Marks everything as read, as a host does after reading.
+    /// Marks all records as read, as a host does after a read.
     pub(crate) fn acknowledge(&mut self) {
         for core in self.workers() {
             let control = self.control(&core);

@@ -20,8 +20,8 @@ fn hart(arch: Arch, port: L1Port) -> Hart {
     hart
 }
 
-/// Returns the average cycles of `body`, repeated in straight-line code, without the code's start
-/// and end.
+/// Returns the average cycles of `body` when it is repeated in straight-line code; the time of the
+/// code's start and end cancels out.
 fn cycles_per_body(arch: Arch, set_up: &[(usize, u32)], body: &[u32]) -> f64 {
     let mut marks = Vec::new();
     for rounds in [ROUND_COUNT, 3 * ROUND_COUNT] {

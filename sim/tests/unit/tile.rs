@@ -1,4 +1,4 @@
-//! A tile with plain memory, and with registers supplied by a test.
+//! A tile with plain memory, and with registers that a test supplies.
 //!
 //! The parent module imports `Bus`, `Refusal`, `Region`, `StoreResult` and `Width`.
 

@@ -67,7 +67,7 @@ extern "C" fn __wait_for_byte(address: u32, value: u32) {
     naked_asm!("2: lbu t0, 0(a0)", "bne t0, a1, 2b", "ret")
 }
 
-/// An entry point: sets the stack up, zeroes the variables and jumps to Rust code.
+/// Defines an entry point, which sets up the stack, zeroes the variables and jumps to Rust code.
 macro_rules! entry {
     ($symbol:ident, $section:literal, $main:path) => {
         #[unsafe(naked)]
@@ -125,7 +125,8 @@ pub(crate) fn boot(risc_index: u32) {
     let _ = risc_index;
 }
 
-/// Sets the entry points of a Tensix core's subordinates, and releases them from reset.
+/// Sets the entry points of the subordinate RISCs of a Tensix core, and releases these RISCs from
+/// reset.
 pub(crate) fn release_subordinates() {
     let triscs = [&raw const __trisc0_base, &raw const __trisc1_base, &raw const __trisc2_base];
     for (register, base) in (TRISC_RESET_PC..).step_by(4).zip(triscs) {
@@ -213,7 +214,8 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// First of the registers for the reset addresses of TRISCs and NCRISC and for their enable bits.
+/// Address of the first of the registers that hold the reset addresses of the TRISCs and NCRISC,
+/// and the enable bits of these addresses.
 ///
 /// These are configuration registers on a Wormhole, and debug registers on a Blackhole.
 ///

@@ -123,7 +123,7 @@ fn trisc(risc: u32) -> ! {
 /// The RISC that starts the hardware counters: TRISC 1.
 const COUNTING_RISC: u32 = 3;
 
-/// Firmware of the only RISC of an Ethernet core with a link.
+/// Firmware of the only RISC of an Ethernet core whose link is connected.
 fn erisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -134,7 +134,7 @@ fn erisc() -> ! {
     }
 }
 
-/// Firmware of the only RISC of an Ethernet core without a link.
+/// Firmware of the only RISC of an Ethernet core whose link is not connected.
 fn idle_erisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -166,7 +166,8 @@ fn wait_for_launch() {
     }
 }
 
-/// Announces a launch to the profiler; returns a mask of the RISCs that have a kernel in it.
+/// Announces a launch to the profiler; returns a mask of the RISCs that have a kernel in the
+/// launch.
 #[inline(always)]
 fn begin_launch() -> u32 {
     let enables = word(ENABLES);
@@ -200,7 +201,8 @@ fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
 /// its main zone some cycles later.
 ///
 /// # Compatibility
-/// In tt-metal every subordinate does this in every launch, but is late by only a few cycles.
+/// In tt-metal, every subordinate closes its main zone after its signal in every launch, but only a
+/// few cycles later.
 #[inline(always)]
 fn wait_if_late(risc: u32) {
     if word(LATE) >> risc & 1 != 0 {

@@ -17,7 +17,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 struct Commands<'a> {
     launch: &'a Launch,
     next: u32,
-    /// Value of the clock's low word that the commands' times are relative to.
+    /// Low word of the clock at the time to which the commands' times are relative.
     since: u32,
     head: u32,
 }

@@ -1,8 +1,8 @@
 //! The simulator's kernels as object code, each as an exported function.
 //!
 //! Most kernels are in [`body`] and `script_body`. [`broken`] has the kernels that fail, [`tiles`]
-//! those that wait for each other, and [`uncounted`] those that use the NoC without the profiler's
-//! knowledge. With the feature `relay`, the relay is the only kernel.
+//! those that wait for each other, and [`uncounted`] those with NoC writes that no barrier waits
+//! for. With the feature `relay`, the relay is the only kernel.
 
 #![no_std]
 

@@ -3,7 +3,7 @@
 use crate::registers::{IS_BLACKHOLE, read, write};
 
 /// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler uses
-/// the first request initiator for its pushes.
+/// the first request initiator to write records to DRAM.
 #[derive(Clone, Copy)]
 pub(crate) struct Initiator {
     registers: u32,

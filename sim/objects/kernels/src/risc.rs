@@ -121,7 +121,8 @@ impl Environment for Launch {
     fn issue(&mut self, instruction: u32, times: u32) {
         for _ in 0..times {
             let buffer = ptr::with_exposed_provenance_mut::<u32>(INSTRUCTION_BUFFER);
-            // SAFETY: each TRISC has its own buffer at this address; writing it changes no memory.
+            // SAFETY: each TRISC has its own instruction buffer at this address; a store to it
+            // changes no memory.
             unsafe { buffer.write_volatile(instruction) };
         }
     }

@@ -2,9 +2,9 @@
 //! the reader also sends tiles to the other cores.
 //!
 //! The counters of a buffer are in registers of a stream, as in tt-metal: the producer counts the
-//! tiles that it has pushed, the consumer the tiles that it has popped. After each launch both
-//! counts are equal, and the next launch starts from there. Semaphores are words in L1, which the
-//! host clears before each launch.
+//! tiles that it has pushed, and the consumer counts the tiles that it has popped. After each
+//! launch both counts are equal, and the next launch starts from there. Semaphores are words in L1,
+//! which the host clears before each launch.
 //!
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
@@ -24,8 +24,8 @@ use crate::{
 use kernel_profiler::{device_signal, device_wait};
 use wire::wait::Signal;
 
-/// Pops tiles from the input buffer, works on each tile, and pushes it to the output buffer; either
-/// may be missing. `tile_words` describes the words of the kernel's data.
+/// Pops tiles from the input buffer, works on each tile, and pushes it to the output buffer. Either
+/// buffer may be missing. `tile_words` describes the words of the kernel's data.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
     let mut input = Buffer::new(launch.data(INPUT), Buffer::popped);
     let mut output = Buffer::new(launch.data(OUTPUT), Buffer::pushed);
@@ -77,7 +77,7 @@ fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     }
 }
 
-/// Cores that share a reader, as seen from one of them.
+/// Group of cores that share a reader, as seen by one of these cores.
 struct Group {
     /// Coordinates of the core that reads for this core.
     reader: u32,
@@ -156,7 +156,7 @@ fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let number = launch.noc().map_or(0, u32::from);
     let sent = noc.sent(is_write);
     let start = wall_clock_low();
-    // Each poll reads both counters, so the simulator's bus sees a read of each.
+    // Each poll reads both counters, because the simulator detects waits by these reads.
     let is_over = || {
         let has_answers = noc.answered(is_write) == sent;
         has_answers & (wall_clock_low().wrapping_sub(start) >= cycles)
