@@ -35,7 +35,7 @@ impl ArcTile {
             Arch::Blackhole => {
                 tile.store(QUEUE_CONTROL, MEMORY + QUEUES);
                 tile.store(QUEUE_CONTROL + 4, QUEUE_ENTRIES | QUEUE_COUNT << 8);
-                // The ARC is ready for messages and has started.
+                // Marks the ARC as started and ready for messages.
                 let pointers = [(2, 5), (11, MEMORY + QUEUE_CONTROL), (12, values), (13, table)];
                 pointers.iter().map(|&(index, value)| (SCRATCH_RAM + 4 * index, value)).collect()
             }

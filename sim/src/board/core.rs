@@ -23,7 +23,7 @@ const QUIET_WINDOWS: u32 = 2;
 /// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
 /// polling.
 const AHEAD_CYCLES_MAX: u64 = 256;
-/// Number of windows before a hart that was found to do more than poll is checked again.
+/// Number of windows after which a hart is checked for polling again, if the previous check failed.
 const PATIENCE_WINDOWS: u32 = 16;
 const POLLS: PollRules = PollRules { instructions_max: 96, words_max: 16, is_l1_only: false };
 
@@ -31,12 +31,12 @@ const POLLS: PollRules = PollRules { instructions_max: 96, words_max: 16, is_l1_
 pub(super) struct BoardCore {
     tile: Tile,
     riscs: Riscs,
-    /// Set if memory was written in this tile since its harts last ran.
+    /// True if memory of this tile was written since its harts last ran.
     is_touched: bool,
     watch: StoreWatch,
 }
 
-/// A tile's state that its running harts can access.
+/// The part of a tile's state that its harts can access while they run.
 struct BoardStation<'a> {
     chip: &'a ChipFacts,
     tile: &'a mut Tile,
@@ -75,7 +75,7 @@ impl BoardCore {
         let facts = chip.arch.facts();
         let mut tile = Tile::new(facts, place, 0, chip.seed, chip.chip_id);
         tile.l1.keep(facts.l1_bytes(place.kind));
-        // The host always reads the tile's current state, so the journal keeps no old values.
+        // The host always reads the tile's current state, so the journal need not keep old values.
         tile.journal.see_until(u64::MAX);
         if place.kind != CoreKind::Tensix {
             for &(address, word) in base_firmware(chip.arch) {
@@ -95,7 +95,7 @@ impl BoardCore {
         !self.is_touched && !self.riscs.harts.iter().any(|hart| hart.state == HartState::Running)
     }
 
-    /// Returns the cycle of the next NoC counter change that a suspended hart may wait for.
+    /// Returns the cycle of the next NoC counter change, if a suspended hart may wait for it.
     pub(super) fn next_change(&self) -> Option<u64> {
         self.riscs
             .harts

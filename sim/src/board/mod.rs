@@ -1,4 +1,4 @@
-//! A chip that a host drives only by reading, writing and letting cycles pass.
+//! A chip that a host drives only by reads, by writes and by advancing its cycles.
 //!
 //! All tiles start in reset and run once the host's writes release them. Harts are interpreted with
 //! their chip's timing, in windows of [`WINDOW_CYCLES`]. Requests have the latency of the NoC and
@@ -14,8 +14,7 @@
 //! # Model
 //!
 //! A request may be carried out up to one window earlier or later than its arrival time. Likewise,
-//! an effect of a hart may be visible to another hart of the same tile up to one window early or
-//! late.
+//! another hart of the same tile may see an effect of a hart up to one window early or late.
 //! - The Tensix coprocessor accepts instructions immediately and computes nothing, so the results
 //!   of compute kernels are unknown.
 //! - An access that a chip would refuse stops the hart; the failure names the address, pc and core:
@@ -40,7 +39,7 @@ use noc::Flights;
 use std::sync::Arc;
 pub use truth::StampedStore;
 
-/// Cycles that a tile runs before the other tiles catch up with it.
+/// Maximum number of cycles that a tile may run ahead of the other tiles.
 pub const WINDOW_CYCLES: u64 = 64;
 
 /// The host's memory, as accessed by a chip.
@@ -94,7 +93,7 @@ impl std::fmt::Debug for Board {
 }
 
 impl Board {
-    /// Creates a chip in reset, without harvested rows or columns.
+    /// Creates a chip in reset. None of its rows or columns is harvested (disabled).
     ///
     /// # Panics
     /// Never: every architecture has a floor plan without harvesting.
@@ -159,7 +158,8 @@ impl Board {
         }
     }
 
-    /// Returns the cycle of the next event while all harts wait.
+    /// Returns the cycle of the next event (a request's arrival or a counter change); all harts
+    /// must be waiting.
     fn next_event(&self) -> Option<u64> {
         let changes = self.cores.iter().filter_map(BoardCore::next_change);
         changes.chain(self.flights.next_arrival()).min()
@@ -182,7 +182,7 @@ impl Board {
         self.cores.iter().flat_map(BoardCore::states).collect()
     }
 
-    /// Returns the watched stores made since the last call, ordered by core and then by time.
+    /// Returns the stores that were recorded since the last call, ordered by core and then by time.
     pub fn take_stores(&mut self) -> Vec<StampedStore> {
         self.cores.iter_mut().flat_map(BoardCore::take_stores).collect()
     }
@@ -215,7 +215,7 @@ impl Board {
     /// Reads bytes from a tile.
     ///
     /// # Errors
-    /// If no memory or register answers at the address; the error message is a sentence.
+    /// If there is no memory or register at the address; the error message is a sentence.
     pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
         let tile = self.tile(at.0, at.1)?;
         self.read_tile(tile, address, bytes)

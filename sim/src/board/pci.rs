@@ -118,7 +118,8 @@ impl PciChip {
     /// Reads bytes at a host physical address that is in a BAR.
     ///
     /// # Errors
-    /// If no BAR or tile answers; the error message is a sentence.
+    /// If the address is in no BAR, or maps to no memory or register; the error message is a
+    /// sentence.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         match self.area(address, bytes.len())? {
             Area::Window(target) => self.board.read(target.at, target.address, bytes),
@@ -304,7 +305,7 @@ impl PciChip {
         Ok(())
     }
 
-    /// Writes to host memory the word that signals that a copy has ended.
+    /// Writes a word to host memory to signal the end of a copy.
     fn tell_done(&mut self, low: u64, high: u64, data: u64) {
         let address = self.register(low) | self.register(high) << 32;
         let word = u32::try_from(self.register(data)).unwrap_or(0);

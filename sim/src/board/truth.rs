@@ -1,4 +1,4 @@
-//! Watched stores: the harts' stores to a range of L1, for comparison with a profiler's records.
+//! Recording of the harts' stores to a range of L1, for comparison with a profiler's records.
 
 use crate::tile::Tile;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub struct StampedStore {
     pub value: u32,
 }
 
-/// Recorder of the watched stores in one tile.
+/// Records the watched stores of the harts of one tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoreWatch {
     addresses: Range<u32>,

@@ -28,9 +28,9 @@ use wire::Risc;
 /// A tile and the RISCs on it.
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
-    /// Created by the first launch on this core.
+    /// The RISCs of this core; created by the first launch on it.
     machine: Option<Box<Machine>>,
-    /// Present while a launch runs on this core; the launch's stage then holds the tile.
+    /// The launch in progress on this core, if any; its stage then holds the tile.
     running: Option<Running>,
     coord: TileCoord,
     core_use: CoreUse,
@@ -45,7 +45,7 @@ struct Running {
     progress: Progress,
 }
 
-/// A launch to run, with its context.
+/// A launch to run, with its start time and the fault rules.
 pub(crate) struct Job<'a> {
     pub(crate) launch: &'a Arc<Launch>,
     pub(crate) launch_index: u64,
@@ -74,7 +74,7 @@ pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     }
 }
 
-/// Ends a launch on its cores; returns outcomes in the order of the cores.
+/// Ends a launch on the cores that run it; returns their outcomes in the order of the cores.
 pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
     let running = cores.iter_mut().filter(|core| core.runs(launch_index));
     running.filter_map(Core::end).collect()
@@ -88,9 +88,9 @@ pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
 ///
 /// If no host access is planned (`u64::MAX`), relays run only as long as any other core has work.
 ///
-/// The windows grow as long as no requests are sent. The receiver of a request may see it too late
-/// by up to a window's length; the sender never sees the effects of its request late. If kernels
-/// wait for other cores, all windows are short, and no request is visible before its arrival.
+/// The windows grow as long as no requests are sent. The receiver may see a request too late by up
+/// to a window's length; the sender never sees the effects of its own request late. If kernels wait
+/// for other cores, all windows are short, and no request is visible before its arrival.
 pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
     let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
@@ -101,7 +101,8 @@ pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFa
         let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
         let until = next.map(|next| next.saturating_add(window_cycles).min(pause));
         if let Some(until) = until {
-            // A relay may write to any core, so no core may run beyond this window.
+            // A relay may write to any core, so while relays run, no core may run beyond the
+            // current window.
             let has_relays = cores.iter().any(Core::runs_relay);
             let pause = if has_relays { until } else { pause };
             let mut running: Vec<&mut Core> =
@@ -131,7 +132,8 @@ const WINDOW_CYCLES_MAX: u64 = 16_384;
 /// Length of a window in cycles while kernels wait for other cores: about one polling interval.
 const COUPLED_CYCLES: u64 = 16;
 
-/// Minimum number of cores per task: a thread for fewer cores costs more time than it saves.
+/// Minimum number of cores per parallel task. A task with fewer cores costs more time than it
+/// saves.
 const CORES_PER_TASK: usize = 8;
 
 impl Core {
@@ -176,7 +178,8 @@ impl Core {
         }
     }
 
-    /// Returns the cycle at which the core's last launch ended, including its final push.
+    /// Returns the cycle at which the core's last launch ended, including its last write of records
+    /// to DRAM.
     pub(crate) const fn free_at_cycle(&self) -> u64 {
         self.free_at_cycle
     }

@@ -20,7 +20,7 @@ pub struct ChipFacts {
     pub arch: Arch,
     /// Modes of the chip's kernels and firmware.
     pub modes: KernelModes,
-    /// Length in words of one RISC's lane in DRAM, as compiled into kernels.
+    /// Length in words of one RISC's record buffer in DRAM, as compiled into kernels.
     pub lane_words: u32,
     /// Bytes reserved for the profiler in each DRAM bank.
     pub region_bytes: u64,
@@ -60,7 +60,7 @@ pub(crate) const fn host_window(arch: Arch) -> u64 {
 pub enum Endpoint {
     /// A core with L1 and registers.
     Core(CorePlace),
-    /// A tile that accesses DRAM.
+    /// A tile through which other tiles access DRAM.
     Dram {
         /// Index of the DRAM, in the order of the DRAM groups.
         group: usize,
@@ -70,7 +70,8 @@ pub enum Endpoint {
 }
 
 impl ChipFacts {
-    /// Returns the L1 addresses of the control vector and of BRISC's vector on a core of this kind.
+    /// Returns the L1 addresses of the control vector and of BRISC's record buffer on a core of
+    /// this kind.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
         match &self.modes.firmware {

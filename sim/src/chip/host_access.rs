@@ -1,6 +1,6 @@
 //! Host accesses to a chip, and the time at which each takes effect.
 //!
-//! Every access first begins the launches that are due before the access ends. Then each word is
+//! Every access first starts the launches that are due before the access ends. Then each word is
 //! read or written at its own time within the access.
 
 use super::Chip;
@@ -51,11 +51,11 @@ impl Chip {
         Ok(())
     }
 
-    /// Makes the host's read of a core's L1 delay the accesses of that core's RISCs, as a read over
-    /// the NoC does.
+    /// Applies the delays that a host's read of a core's L1 causes to accesses by that core's
+    /// RISCs. They are those of a read over the NoC.
     ///
-    /// The host reads block by block, at its own speed. A launch that does not run in step with the
-    /// host has already been simulated, so it is not delayed.
+    /// The host reads block by block, at its own speed. Launches that do not run in step with the
+    /// host have already been simulated, so they are not delayed.
     fn take_banks(&mut self, index: usize, (address, word_count): (u64, usize), time: AccessTime) {
         let is_running = self.cores[index].stage_mut().is_some();
         let range = u32::try_from(address).ok().zip(u32::try_from(4 * word_count).ok());

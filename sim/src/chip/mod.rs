@@ -1,9 +1,9 @@
 //! One chip: its cores, its DRAM, and the launches queued for it.
 //!
 //! Launches run one after another, each on many cores at once; launches on different sub-devices
-//! run in parallel. Once its start time has passed, a launch is simulated to its end, and effects
-//! that are still in the host's future are hidden from the host. Launches run in step with the host
-//! only if kernels may wait for the host: in the debug dump and in streaming.
+//! run in parallel. Once a launch's start time has passed, the launch is simulated to its end, and
+//! effects that are still in the host's future are hidden from the host. Launches run in step with
+//! the host only if kernels may wait for the host: in the debug dump and in streaming.
 
 pub(crate) mod core;
 pub(crate) mod facts;
@@ -58,12 +58,13 @@ pub struct Chip {
     /// Zone texts of kernels loaded from files.
     file_zones: BTreeSet<String>,
     schedule: Schedule,
-    /// Relays by term: term 0 has the first relays, term 1 has their successors.
+    /// Relays (cores that gather other cores' records): first the initial relays, then their
+    /// successors.
     relays: Vec<Relays>,
     /// Command queue of the dispatch cores; `None` if no dispatch cores are simulated.
     commands: Option<CommandQueue>,
     truth: Truth,
-    /// Streamed cells that have not been taken yet.
+    /// Cells (units of streamed records) that [`Chip::take_cells`] has not returned yet.
     cells: StreamedCells,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
@@ -200,7 +201,8 @@ impl Chip {
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
-    /// Advances the chip to the given time: begins launches and lands writes that are due.
+    /// Advances the chip to the given time: starts the launches and applies the writes that are
+    /// due.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
         self.begin_until(now, now);
         self.dram.land_until(self.clock.cycles_at(now));
@@ -278,7 +280,7 @@ impl Chip {
         self.commands = Some(commands);
     }
 
-    /// Leaves only the worker cores in the first columns and rows to launches of programs.
+    /// Restricts launches of programs to the worker cores in the first columns and rows.
     ///
     /// # Errors
     /// If the chip has fewer columns or rows of worker cores, or if the grid is empty.
@@ -316,16 +318,16 @@ impl Chip {
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
     }
 
-    /// Returns the number of Tensix cores that programs can use, inside the grid of cores that run
-    /// kernels and outside it.
+    /// Returns the number of Tensix cores that programs can use, whether or not they are in the
+    /// configured grid for kernels.
     #[must_use]
     pub fn compute_core_count(&self) -> usize {
         let is_spare = |core: &&Core| core.core_use() == CoreUse::Spare;
         self.workers().count() + self.cores.iter().filter(is_spare).count()
     }
 
-    /// Closes the command queue and runs the dispatch kernels over all its commands; returns the
-    /// time at which the kernels ended.
+    /// Closes the command queue and runs the dispatch kernels, which process all its commands;
+    /// returns the time at which the kernels ended.
     ///
     /// Before closing, the host uses the queue to read each core's control vector and each DRAM
     /// bank, and to write each control vector back.
@@ -362,8 +364,8 @@ impl Chip {
         &self.truth
     }
 
-    /// Removes and returns the cells that RISCs have streamed since the last call, including cells
-    /// of launches in progress.
+    /// Removes and returns the cells (units of records) that RISCs have streamed since the last
+    /// call, including those of launches in progress.
     pub(crate) fn take_cells(&mut self) -> StreamedCells {
         for stage in self.cores.iter_mut().filter_map(Core::stage_mut) {
             append(&mut self.cells, stage.take_cells());

@@ -40,8 +40,8 @@ const START_CYCLES: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
     launch: Arc<Launch>,
-    /// Launch index: `u64::MAX` for the first term, counting down. Launches of programs count up
-    /// from 0.
+    /// Launch index. It counts down from `u64::MAX`, so that it differs from the indices of program
+    /// launches, which count up from 0.
     launch_index: u64,
     cores: Vec<TileCoord>,
     begun_at: Option<u64>,
@@ -88,7 +88,7 @@ impl Relays {
     }
 }
 
-/// Kernel of all gatherers that begin at the same time.
+/// Kernel shared by all gatherers that begin at the same time.
 #[derive(Clone, Debug)]
 struct RelayKernel {
     /// Setup words of each gatherer, by core and RISC.
@@ -125,7 +125,8 @@ impl Chip {
     /// relays' successors.
     ///
     /// # Errors
-    /// If no core is left for kernels, or if the sink has no room for the rings.
+    /// If no core is left for kernels, or if the memory to which relays write has no room for their
+    /// rings.
     pub(crate) fn keep_relays(&mut self, config: &MeshConfig) -> Result<(), ConfigError> {
         let chip_id = self.facts.chip_id as usize;
         let mut workers: Vec<TileCoord> = self.workers().map(|place| place.coord).collect();
@@ -147,7 +148,7 @@ impl Chip {
             let facts = Arc::make_mut(&mut self.facts);
             (facts.host_tile, facts.host_writers) = (Some(host_tile(facts.arch)), count);
         }
-        // In the order of cores, successors come before the relays that they replace.
+        // Successors precede, in the order of cores, the relays that they replace.
         let terms = (0..terms).zip(relays.rchunks(count as usize));
         self.relays = terms
             .map(|(term, cores)| Relays::new(&self.facts, (term, cores.to_vec()), config, &workers))
@@ -155,8 +156,8 @@ impl Chip {
         Ok(())
     }
 
-    /// Starts the relays of a term: term 0 has the first relays, term 1 their successors. Does
-    /// nothing if there are none or if they have already started.
+    /// Starts the initial relays if `term` is 0, or their successors if it is 1. Does nothing if
+    /// there are none or if they have already started.
     pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
@@ -223,8 +224,8 @@ fn setup_words(
     words
 }
 
-/// Location of a gatherer's ring: the bank (or the host's memory) and the address at which the host
-/// accesses the ring.
+/// Location of a gatherer's ring: the memory (a DRAM bank or the host's memory), and the address
+/// that the host uses.
 #[derive(Clone, Copy)]
 struct Ring {
     bank: u32,
@@ -232,8 +233,8 @@ struct Ring {
 }
 
 impl Ring {
-    /// Locates the ring with number `index`: in DRAM, after the profiler's region, or in the host's
-    /// memory.
+    /// Computes the location of ring number `index`, which is in DRAM after the profiler's region,
+    /// or in the host's memory.
     fn new(chip: &ChipFacts, config: &MeshConfig, index: u32) -> Result<Self, ConfigError> {
         let (facts, chip_id) = (chip.arch.facts(), chip.chip_id as usize);
         let ring_bytes = u64::from(config.relay_ring_bytes);
@@ -263,8 +264,8 @@ impl Ring {
         }
     }
 
-    /// Returns the setup word for the tile, and the address in that tile, at which a gatherer
-    /// accesses the ring.
+    /// Returns the tile through which a gatherer accesses the ring, as a setup word, and the ring's
+    /// address in that tile.
     fn place_on(self, chip: &ChipFacts, noc: u32) -> (u32, u64) {
         let Self { bank, address } = self;
         if bank != HOST_MEMORY {

@@ -1,10 +1,11 @@
-//! The schedule of launches: when each may begin, and how launches in progress continue and end.
+//! The schedule of launches: determines when each launch may begin, and advances and ends launches
+//! in progress.
 //!
 //! Usually a launch is simulated to its end as soon as it begins, and effects in the host's future
 //! are hidden from the host. In the debug dump and in streaming, kernels may wait for the host, so
 //! launches run in step with the host: only up to the cycle at which the host next reads or writes
-//! the chip. Such a launch begins when the previous launch has ended, including its pushes and its
-//! waits for the host.
+//! the chip. Such a launch begins when the previous launch has ended and has written all its
+//! records.
 //!
 //! Relays and dispatch kernels run in parallel with the launches of programs; no program waits for
 //! them.

@@ -165,8 +165,8 @@ impl Stage {
         Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
 
-    /// Sends a message. A message to this tile itself takes effect at once, except that counters
-    /// change when it arrives.
+    /// Sends a message. A message to this tile itself takes effect at once, but counters change
+    /// only at the message's arrival time.
     fn deliver_or_post(
         &mut self,
         devices: &mut Devices,
@@ -233,7 +233,8 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by:
     is_on_its_way
 }
 
-/// Cycles up to which requests are carried out, and at which harts can see the effects.
+/// Cycle up to which requests are carried out, and the cycle from which on harts can see their
+/// effects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     /// Requests that arrive by this cycle are carried out.
@@ -301,7 +302,7 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
     bytes
 }
 
-/// Returns the L1 address of the semaphore at an address; `None` if there is no semaphore.
+/// Returns the address as an L1 address if it is that of a semaphore; `None` otherwise.
 fn semaphore_at(address: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
 }

@@ -71,7 +71,7 @@ fn dram_word(chip: &BareChip, bank: u32, address: u64) -> u32 {
     word[0]
 }
 
-/// Returns the failure, which must be the only one.
+/// Returns the only failure in the list.
 fn only(failures: &[String]) -> &str {
     assert_eq!(failures.len(), 1, "{failures:?}");
     &failures[0]
