@@ -93,9 +93,10 @@ fn saturated(value: u128) -> u64 {
 
 /// The wall clock registers of one tile.
 ///
-/// Reading the low word latches the high word. A tile has only one latch, so a second reader may
-/// change the latched word between the first reader's two loads. Another register shows the high
-/// word without a latch; the low word can wrap between a load of it and a load of that register.
+/// Reading the low word latches the high word. A tile has only one latch, so another reader may
+/// change the latched word between the two loads of a reading. Another register shows the current
+/// high word without a latch. The low word can wrap between the load of the low word and the load
+/// of this register.
 ///
 /// ```
 /// use sim::clock::WallClock;

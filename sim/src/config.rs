@@ -46,7 +46,7 @@ pub enum ConfigError {
         /// The second mode.
         second: &'static str,
     },
-    /// Dispatch needs more Ethernet cores without a link than the chip has.
+    /// Dispatch needs more unconnected Ethernet cores than the chip has.
     #[error(
         "chip {chip_id} has fewer than three Ethernet cores without a link, which dispatch needs"
     )]
@@ -103,9 +103,9 @@ pub enum ConfigError {
         chip_id: usize,
         /// The requested grid.
         grid: KernelGrid,
-        /// Number of columns of the chip that have such cores.
+        /// Number of columns of the chip that contain worker cores.
         columns: usize,
-        /// Number of rows of the chip that have such cores.
+        /// Number of rows of the chip that contain worker cores.
         rows: usize,
     },
     /// The rings of the relays do not fit into the host's memory.
@@ -118,7 +118,7 @@ pub enum ConfigError {
         chip_id: usize,
         /// Bytes that the rings need.
         needed_bytes: u64,
-        /// Bytes that the chip can write.
+        /// Number of bytes of host memory that the chip can write.
         host_bytes: u64,
     },
     /// The rings of the relays do not fit into a DRAM bank.
@@ -134,7 +134,7 @@ pub enum ConfigError {
         /// Bytes of a bank.
         bank_bytes: u64,
     },
-    /// The profiler's DRAM region cannot have the configured geometry.
+    /// The profiler's DRAM region cannot be laid out as configured.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// Number of the chip.
@@ -170,19 +170,19 @@ pub enum ConfigError {
 pub struct ChipConfig {
     /// Architecture.
     pub arch: Arch,
-    /// Tensix cores left after harvesting.
+    /// Number of Tensix cores that remain after harvesting (disabling rows or columns).
     pub worker_core_count: u32,
     /// Harvested rows (Wormhole) or columns (Blackhole); drawn from the seed if `None`.
     pub harvested: Option<Vec<u16>>,
-    /// Number of Ethernet channels with a link, starting at channel 0.
+    /// Number of Ethernet channels whose link is connected; these are the first ones.
     pub active_ethernet_count: usize,
     /// Deviation from the nominal frequency in parts per billion; if `None`, drawn from the seed,
     /// within 20 ppm.
     pub drift_ppb: Option<i64>,
     /// Changes of the frequency after the start.
     pub frequency_steps: Vec<FrequencyStep>,
-    /// Upper limit of the tiles' clock values at the start, in cycles; the values are drawn from
-    /// the seed.
+    /// Upper limit of the tiles' clock values at the start of the simulation, in cycles; the values
+    /// are drawn from the seed.
     pub epoch_max_cycles: u64,
 }
 
@@ -220,7 +220,7 @@ impl ChipConfig {
         Self { harvested: Some(lines.to_vec()), ..self }
     }
 
-    /// Gives a link to the first `count` Ethernet channels.
+    /// Connects the links of the first `count` Ethernet channels.
     #[must_use]
     pub const fn with_active_ethernet(mut self, count: usize) -> Self {
         self.active_ethernet_count = count;
@@ -306,7 +306,8 @@ pub struct MeshConfig {
     pub kernel_grid: Option<KernelGrid>,
     /// Memory that relays write to.
     pub relay_sink: RelaySink,
-    /// Size in bytes of the ring buffer of each gatherer: BRISC and NCRISC of a relay.
+    /// Size in bytes of the ring buffer of each gatherer. A relay has two gatherers, BRISC and
+    /// NCRISC.
     pub relay_ring_bytes: u32,
     /// Modes of all kernels except dispatch kernels.
     pub modes: KernelModes,
@@ -343,7 +344,7 @@ impl FromStr for KernelGrid {
     }
 }
 
-/// Memory that relays write their frames to.
+/// Memory to which relays write the records that they gather.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RelaySink {
     /// DRAM, with each gatherer's ring in one bank.
@@ -406,16 +407,15 @@ impl MeshConfig {
         self
     }
 
-    /// Enables trace-only mode, in which each core records one zone (the envelope) per trace
-    /// replay.
+    /// Enables trace-only mode, in which each core records only one zone per trace replay.
     #[must_use]
     pub const fn with_trace_only(mut self) -> Self {
         self.modes.is_trace_only = true;
         self
     }
 
-    /// Makes firmware push the records of several launches at once. No object code for this mode
-    /// records sum zones or waits.
+    /// Makes firmware collect the records of several launches before writing them to DRAM. No
+    /// object code for this mode records sum zones or waits.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;
@@ -424,8 +424,8 @@ impl MeshConfig {
 
     /// Enables the debug dump.
     ///
-    /// Kernels record every NoC event with its addresses. A RISC with a full lane waits until the
-    /// host has read more, but for at most a second.
+    /// Kernels record every NoC event with its addresses. A RISC whose DRAM buffer is full waits
+    /// until the host has read part of it, but for at most a second.
     ///
     /// The chips run in step with the host, because each read by the host can free space for
     /// launches in progress. No object code for this mode records sum zones or waits.
@@ -435,7 +435,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes kernels stream: their records are drained while they run; see [`wire::stream`].
+    /// Makes kernels stream their records: the host or a relay reads the records while the kernels
+    /// run; see [`wire::stream`].
     ///
     /// The chips run in step with the host. No object code for this mode records sum zones or
     /// waits.
@@ -478,7 +479,7 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the memory that relays write their frames to.
+    /// Sets the memory to which relays write the records that they gather.
     #[must_use]
     pub const fn with_relay_sink(mut self, sink: RelaySink) -> Self {
         self.relay_sink = sink;
@@ -537,7 +538,7 @@ impl MeshConfig {
         self
     }
 
-    /// Keeps the streamed cells of every RISC, as they were when the RISC published them, for
+    /// Keeps the cells (units of streamed records) of every RISC, as published by the RISC, for
     /// [`SimulatedMesh::take_cells`](crate::mesh::SimulatedMesh::take_cells).
     #[must_use]
     pub const fn with_cell_truth(mut self) -> Self {

@@ -1,7 +1,7 @@
 //! Ground truth of what happened, for tests to compare with a readout.
 //!
-//! Nothing here is decoded from memory: kernels declare the numbers of their records, times are
-//! from the simulator's own clock, and requests are from the registers of the NoC interfaces.
+//! Nothing here is decoded from memory: kernels declare how many records they make, times are from
+//! the simulator's own clock, and requests are from the registers of the NoC interfaces.
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
@@ -34,9 +34,9 @@ pub struct LaunchTruth {
 /// Start and end of a kernel, on the clock of its tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTimes {
-    /// Time just before the kernel zone opens.
+    /// Time just before the kernel's zone opens.
     pub start: Cycles,
-    /// Time just after the kernel zone has closed.
+    /// Time just after the kernel's zone has closed.
     pub end: Cycles,
 }
 
@@ -177,10 +177,10 @@ pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
 /// Everything that happened on a mesh so far, except [streamed cells](StreamedCells).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Launches on each RISC that took part in at least one launch, in order.
+    /// Launches of each RISC, in order; RISCs without launches have no entry.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
     /// NoC requests of kernels, in order, if the configuration enables them
-    /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are not included.
+    /// ([`MeshConfig::with_noc_truth`]). The profiler's own writes of records are not included.
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
@@ -233,7 +233,7 @@ impl Truth {
     }
 }
 
-/// Appends the lists in `new` to the lists in `all` with the same keys.
+/// Appends each list in `new` to the list in `all` that has the same key.
 pub(crate) fn append<K: Ord, V>(all: &mut BTreeMap<K, Vec<V>>, new: BTreeMap<K, Vec<V>>) {
     for (key, mut values) in new {
         all.entry(key).or_default().append(&mut values);

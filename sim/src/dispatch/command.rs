@@ -1,4 +1,4 @@
-//! Commands of a dispatcher, and the number of records that it writes for each command.
+//! Commands of a dispatcher, and the number of records that the dispatcher writes for each command.
 //!
 //! # Compatibility
 //! Command numbers are from `cq_commands.hpp` of 0.81.1; names of data are from `cq_dispatch.cpp`
@@ -70,7 +70,7 @@ pub const OPENING_COMMANDS: usize = 65;
 /// to the host.
 pub const ACCESS_COMMANDS: usize = 5;
 
-/// Capacity of a core's ring of launch messages.
+/// Number of launch messages that a core's ring buffer can hold.
 ///
 /// # Compatibility
 /// `launch_msg_buffer_num_entries` of `dev_msgs.h`.

@@ -111,8 +111,8 @@ impl Session {
         opening.chain(program_commands).chain(closing).collect()
     }
 
-    /// Returns the subordinate's commands with their times. A GO command completes when its launch
-    /// begins.
+    /// Returns the commands of the dispatcher's subordinate with their times. A GO command
+    /// completes when the launch that it announces begins.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
         let mut arrives_at = self.opened_at;

@@ -4,9 +4,9 @@
 //! execute them: the prefetcher receives commands from the host, the dispatcher carries them out,
 //! and the dispatcher's subordinate sends the GO messages.
 //!
-//! These kernels run from the first launch until the host closes the queue. The simulator therefore
-//! runs them over all commands once the queue is closed. Each GO message leaves the subordinate at
-//! the cycle at which the chip began that launch.
+//! These kernels run from the first launch until the host closes the queue. The simulator runs them
+//! only once the queue is closed and all commands are known. Each GO message leaves the subordinate
+//! at the cycle at which the chip began that launch.
 
 pub mod command;
 mod kernels;
@@ -36,7 +36,7 @@ pub enum DispatchCores {
     /// # Compatibility
     /// `core_descriptors/wormhole_b0_80_arch.yaml`, `blackhole_140_arch.yaml` of 0.81.1.
     Worker,
-    /// The Ethernet cores without a link; each of the first three runs one kernel.
+    /// The Ethernet cores whose link is not connected; each of the first three runs one kernel.
     Ethernet,
 }
 

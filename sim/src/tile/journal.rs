@@ -36,8 +36,8 @@ impl Journal {
         }
     }
 
-    /// Restores the values that words had at a cycle: undoes all later stores in `words`, which
-    /// were read from `address`.
+    /// Undoes all stores after a cycle in `words`, which were read from `address`, so that they
+    /// have the values of that cycle.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;

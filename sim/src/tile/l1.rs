@@ -20,7 +20,7 @@ pub struct L1 {
 }
 
 impl L1 {
-    /// Creates a zeroed memory of `size_bytes`.
+    /// Creates a zeroed memory of `size_bytes` bytes.
     #[must_use]
     pub const fn new(size_bytes: u64) -> Self {
         Self { bytes: Vec::new(), size_bytes }

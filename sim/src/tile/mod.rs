@@ -19,7 +19,7 @@ use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 pub struct Tile {
     /// Location and kind of the tile's core.
     pub place: CorePlace,
-    /// Memory as the RISCs see it; the journal has the stores that the host cannot see yet.
+    /// Memory as the RISCs see it, including stores that the host cannot see yet.
     pub l1: L1,
     /// Wall clock registers.
     pub clock: WallClock,
@@ -73,7 +73,7 @@ impl Tile {
         self.control_address + 4 * index as u64
     }
 
-    /// Returns the L1 byte address of a word of a RISC's vector.
+    /// Returns the L1 byte address of a word of a RISC's record buffer.
     #[must_use]
     pub const fn vector_word_address(&self, risc_index: usize, index: usize) -> u64 {
         let first = self.control_address + ControlLayout::WORDS64.size_bytes() as u64;

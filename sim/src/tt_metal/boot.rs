@@ -121,7 +121,7 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Returns the writes to the parts of the mailboxes before and after the profiler's memory.
+    /// Returns the writes to the mailboxes, except to the profiler's memory in them.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];

@@ -39,8 +39,7 @@ pub(crate) struct Mailboxes {
     pub(crate) size_bytes: u32,
     /// Memory of the profiler, which starts with the control vector.
     pub(crate) profiler: ProfilerMemory,
-    /// Offset of the end of the words through which firmware and host report progress to each
-    /// other.
+    /// Offset of the end of the words in which firmware and host signal their progress.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
@@ -120,7 +119,7 @@ pub enum FirmwareError {
     /// The firmware is for a chip that the simulator does not support.
     #[error("expected firmware for a NoC of 10 or 17 columns, found a table for {columns}")]
     UnknownChip {
-        /// Number of columns in the firmware's table.
+        /// Number of columns in the firmware's table of translated coordinates.
         columns: usize,
     },
 }
@@ -182,13 +181,14 @@ impl FirmwareSet {
         self.arch
     }
 
-    /// Returns the L1 address of the profiler's control vector; the processors' vectors follow it.
+    /// Returns the L1 address of the profiler's control vector; the processors' record buffers
+    /// follow it.
     #[must_use]
     pub fn control_address(&self) -> u32 {
         narrow(self.mailboxes.profiler.control_address)
     }
 
-    /// Returns the L1 address of BRISC's vector.
+    /// Returns the L1 address of BRISC's record buffer.
     #[must_use]
     pub fn vector_address(&self) -> u32 {
         narrow(self.mailboxes.profiler.vector_address())

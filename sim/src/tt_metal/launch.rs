@@ -35,7 +35,8 @@ pub enum LaunchError {
     /// A kernel cannot be loaded.
     #[error(transparent)]
     Kernel(#[from] KernelFileError),
-    /// A kernel of the program is not a file but embedded object code for this project's firmware.
+    /// A kernel of the program has no ELF file: it is embedded object code for this project's
+    /// firmware.
     #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
     NoFile {
         /// Processor of the kernel.

@@ -1,8 +1,8 @@
-//! Matrix products, with the profiling that an author of kernels would add.
+//! Matrix products with zones such as an author of kernels would add.
 //!
-//! The kernels do not exchange data. Their durations follow from the shape of the product as if
-//! they did, with random differences between cores. If NoC events are requested, the reader and the
-//! writer transfer tiles from and to DRAM.
+//! The kernels do not exchange data. Their durations are computed from the shape of the product, as
+//! if they exchanged data, with random differences between cores. If NoC events are requested, the
+//! reader and the writer transfer tiles from and to DRAM.
 
 use super::{Plan, WorkloadOptions};
 use crate::{

@@ -74,7 +74,7 @@ pub struct PipelineShape {
     pub input: u32,
     /// Capacity of the output buffer in tiles.
     pub output: u32,
-    /// Share of the reader's and the writer's cycles that they spend at barriers, in percent.
+    /// Share of their cycles that the reader and the writer spend at barriers, in percent.
     pub barrier: u32,
     /// Additional tiles of each chip's last worker core, in percent of the tiles per core.
     pub straggler: u32,
@@ -213,7 +213,7 @@ enum CorePart {
     Reads(Vec<u32>, u32),
 }
 
-/// Special roles of cores, by chip and core coordinates.
+/// The special role of each core that has one, by chip and core coordinates.
 type CoreParts = BTreeMap<(u32, TileCoord), CorePart>;
 
 /// Returns the special roles of all cores: either neighbours in a row share a reader, or the last
@@ -251,9 +251,9 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Encodes the rectangle of some tiles for the reader's NoC, which is NoC 1. Packets on NoC 1
-/// travel left and up, so the rectangle starts at its lower right corner and ends at its upper left
-/// corner.
+/// Encodes the smallest rectangle that contains the tiles, for the reader's NoC, which is NoC 1.
+/// Packets on NoC 1 travel left and up, so the rectangle starts at its lower right corner and ends
+/// at its upper left corner.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = tiles.iter().map(|&tile| logical_id(chip.facts(), tile));
     let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));
@@ -275,7 +275,7 @@ enum Role {
 const ENGINE_TILES: u32 = 2;
 
 impl Role {
-    /// Returns a role's data words, as they are on cores without a special role.
+    /// Returns the data words of the kernel with this role, for cores without a special part.
     fn words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
         const UNPACKED: u32 = FIRST_SILENT_BUFFER;
         const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;

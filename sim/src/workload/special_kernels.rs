@@ -32,8 +32,8 @@ pub(super) fn instructions(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
     }))
 }
 
-/// Returns launches of each broken kernel, each on TRISC 1 of a different worker core, then a
-/// launch of correct kernels on the other worker cores, and finally one on all worker cores.
+/// Returns one launch per broken kernel, each on TRISC 1 of a different worker core. A launch of
+/// correct kernels on the other worker cores follows, then one on all worker cores.
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);

@@ -1,4 +1,5 @@
-//! Every workload, run to its end and compared with words in memory that were computed by hand.
+//! Tests that run every workload to its end, and compare memory with words that were computed by
+//! hand.
 
 use super::{Workload, WorkloadOptions};
 use crate::{
