@@ -13,7 +13,7 @@ const COMPILER: &str = "riscv64-unknown-elf-g++";
 const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
 /// Compiler flags for kernels. CI treats warnings as errors, because users include the header.
-/// Elsewhere they stay warnings: later compilers may give more of them.
+/// Elsewhere they stay warnings, because later compilers may emit additional ones.
 const FLAGS: [&str; 16] = [
     "-march=rv32im",
     "-mabi=ilp32",

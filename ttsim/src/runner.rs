@@ -43,8 +43,8 @@ pub struct TtsimMesh {
     launch_count: u64,
     /// Cores that have not ended the current launch yet, as indices in `cores`.
     under_way: BTreeSet<usize>,
-    /// Cores that have ended a launch but may still write or push records of it, with the clock at
-    /// which the end was detected.
+    /// Cores that have ended a launch but may still write records of it, with the clock at which
+    /// the end was detected.
     pub(crate) closing: BTreeMap<usize, u64>,
     launched_at_clock: u64,
     truth: Truth,
@@ -209,8 +209,8 @@ impl TtsimMesh {
         Ok(chosen)
     }
 
-    /// Returns true if every core has ended the current launch. The launch's last records may still
-    /// be written or pushed.
+    /// Returns true if every core has ended the current launch. The cores may still write the last
+    /// records of the launch.
     ///
     /// # Errors
     /// If a core exceeds the time limit of the mesh, or ttsim refuses something.

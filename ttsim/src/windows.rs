@@ -166,7 +166,7 @@ impl Windows {
         }
     }
 
-    /// Reads from a tile, at its coordinates on NoC 0.
+    /// Reads from the tile with these coordinates on NoC 0.
     pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) {
         for (address, part) in self.parts(address, bytes.len()) {
             let at = self.show(tile, address);
@@ -174,7 +174,7 @@ impl Windows {
         }
     }
 
-    /// Writes to a tile, at its coordinates on NoC 0.
+    /// Writes to the tile with these coordinates on NoC 0.
     pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) {
         for (address, part) in self.parts(address, bytes.len()) {
             let at = self.show(tile, address);

@@ -285,7 +285,7 @@ impl Window<'_> {
         }
     }
 
-    /// Suspends a hart if it has only polled memory for several windows.
+    /// Suspends a hart if it has done nothing but poll memory for several windows.
     fn rest(&mut self, index: usize) {
         let risc = &mut self.riscs.harts[index];
         risc.quiet_windows += 1;

@@ -79,7 +79,8 @@ pub struct Board {
     dram: Vec<SparseMemory<u8>>,
     arc: ArcTile,
     host: Box<dyn HostMemory>,
-    /// Regions of the host's memory that have other addresses on the chip than on the host.
+    /// Regions of the host's memory whose addresses on the chip differ from their addresses on the
+    /// host.
     pub(crate) outbound: Vec<pci::OutboundRegion>,
     flights: Flights,
     now: u64,

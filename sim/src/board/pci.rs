@@ -13,7 +13,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// A region of the host's memory that has another address on the chip than on the host.
+/// A region of the host's memory whose address on the chip differs from its address on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboundRegion {
     base: u64,
@@ -159,7 +159,7 @@ impl PciChip {
         }
     }
 
-    /// Returns the area in which a host physical address is.
+    /// Returns the area that contains a host physical address.
     fn area(&self, address: u64, length: usize) -> Result<Area, String> {
         let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
         match (self.board.arch(), address) {
@@ -319,7 +319,7 @@ fn base_register(base: u64, is_high: bool) -> u32 {
     if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
 }
 
-/// Area of the BARs in which a host physical address is, with the address or offset in the area.
+/// Area of the BARs that contains a host physical address, with the address or offset in the area.
 enum Area {
     Window(Target),
     /// An address of the ARC tile.

@@ -185,8 +185,8 @@ impl Chip {
 
 /// Bytes that one bank of L1 serves in one access.
 const BLOCK_BYTES: u32 = 16;
-/// Maximum number of DRAM words that a host read copies before it applies the writes that have
-/// landed in the meantime.
+/// Number of DRAM words that a host read copies at once. Before each such part, it applies the
+/// writes that have landed by then.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

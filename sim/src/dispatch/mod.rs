@@ -5,8 +5,8 @@
 //! and the dispatcher's subordinate sends the GO messages.
 //!
 //! These kernels run from the first launch until the host closes the queue. The simulator runs them
-//! only once the queue is closed and all commands are known. Each GO message leaves the subordinate
-//! at the cycle at which the chip began that launch.
+//! only once the queue is closed and all commands are known. Each GO message leaves the
+//! dispatcher's subordinate at the cycle at which the chip began the launch that it starts.
 
 pub mod command;
 mod kernels;

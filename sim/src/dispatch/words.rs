@@ -9,7 +9,8 @@
 
 /// Mask of the command's number in a head.
 pub const NUMBER_MASK: u32 = 0xFF;
-/// First bit of the type of the further data; type 0 means that there is none.
+/// Number of the first bit, in the head word, of the type of the further data; type 0 means no
+/// data.
 pub const SORT_SHIFT: u32 = 8;
 /// Mask of the type of the further data, after the shift.
 pub const SORT_MASK: u32 = 0xF;
@@ -19,7 +20,7 @@ pub const HAS_LONG_ARRIVAL: u32 = 1 << 12;
 pub const HAS_DONE: u32 = 1 << 13;
 /// Flag in a head: a number of [`LONG_CYCLES`] intervals precedes the earliest completion time.
 pub const HAS_LONG_DONE: u32 = 1 << 14;
-/// First bit of the further data in a head.
+/// Number of the first bit of a command's further data in the head word.
 pub const DATA_SHIFT: u32 = 16;
 /// Cycles of one interval of a long wait.
 ///

@@ -97,7 +97,7 @@ pub(crate) struct TileBus<'a, S> {
     pub(crate) clock_reads: &'a mut ClockReads,
     pub(crate) local_ram: &'a mut [u8],
     pub(crate) risc_index: usize,
-    /// Set once the RISC has stored to L1.
+    /// True once the RISC has stored to L1.
     pub(crate) has_stored: bool,
 }
 

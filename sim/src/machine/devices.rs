@@ -1,4 +1,4 @@
-//! Everything except memory that the RISCs of a tile share, and the effects of accesses to the
+//! Everything that the RISCs of a tile share except memory, and the effects of accesses to the
 //! tile's registers.
 
 use super::{

@@ -118,7 +118,7 @@ pub enum Mode {
     /// Profiles dispatch kernels. A dispatch kernel reserves part of its record buffer, and writes
     /// the buffer to DRAM once only the reserved part is free.
     Dispatch,
-    /// Streams records: the host reads them while kernels run.
+    /// Streams records: the host or a relay reads them while kernels run.
     Stream,
     /// Runs a relay (a core that gathers other cores' records); the firmware has no profiler.
     Relay,

@@ -45,7 +45,8 @@ pub const ARG_COUNT_MAX: u32 = 32;
 /// One word per RISC: address of the data for the RISC's kernel, or 0.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// One word per RISC: number of cycles that a late RISC keeps its main zone open.
+/// One word per RISC: number of cycles by which a RISC in [`LATE`] closes its main zone after it
+/// has signalled that it is done.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
 /// Number of RISCs of this core that have a record buffer.

@@ -199,8 +199,8 @@ pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     u32::from(x) | u32::from(y) << 6
 }
 
-/// Location of a register: its NoC, its request initiator if any, and its offset from the start of
-/// the initiator's or interface's registers.
+/// Location of a register: its NoC, the request initiator, and the register's offset among those of
+/// the initiator. The latter two apply only to registers of an initiator.
 struct RegisterSlot {
     noc: usize,
     initiator: usize,

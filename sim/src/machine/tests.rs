@@ -553,7 +553,8 @@ fn an_endless_kernel_runs_into_its_limit() {
     assert_eq!(failure.reason, FailureReason::CycleLimit { limit_cycles });
 }
 
-/// Shows in the list of tests that the C++ kernels, tested in `cpp`, could not be compiled.
+/// Reports that the tests in `cpp` are missing, because the C++ kernels could not be compiled;
+/// fails in CI.
 #[cfg(not(cpp_code))]
 #[test]
 fn kernels_in_cpp_need_a_compiler() {

@@ -100,7 +100,7 @@ fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
 /// The next pc that an instruction returns if it ends the run.
 const STOP: u32 = u32::MAX;
 
-/// Reason why execution left a line, and the pc at which it continues.
+/// Reason why execution of a line of decoded code ended, and the pc at which execution continues.
 #[derive(Clone, Copy)]
 struct Stop {
     reason: Reason,

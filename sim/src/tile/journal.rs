@@ -6,8 +6,8 @@
 
 /// Overwritten words, in the order of the stores.
 ///
-/// Stores up to the time of the host's next access are not remembered, so the journal costs nothing
-/// during a run that the host does not interrupt.
+/// Stores before the host's next access are not recorded, so the journal costs nothing during a run
+/// that the host does not interrupt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     seen_until: u64,
@@ -47,8 +47,8 @@ impl Journal {
         }
     }
 
-    /// Writes a word as if it had been written at a cycle, before all later stores to it; returns
-    /// `false` if there is no later store, so that the caller must write the word to memory.
+    /// Writes a word at a past cycle, so that all later stores to the word stay in effect. Returns
+    /// `false` if there is no later store; the caller must then write the word to memory.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
         let first = self
             .entries

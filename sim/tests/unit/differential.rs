@@ -115,7 +115,8 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// Lays out pieces from address 0. Jumps and branches that would leave the program go to its end.
+/// Lays out pieces from address 0. Jumps and branches with a target outside the program are changed
+/// to go to its end.
 fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     let mut words = Vec::with_capacity(LENGTH + 1);
     for piece in pieces {

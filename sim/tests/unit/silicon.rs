@@ -57,7 +57,8 @@ fn arithmetic_takes_one_cycle_dependent_or_not() {
 #[test]
 fn multiply_blocks_two_cycles_on_wormhole_and_is_pipelined_on_blackhole() {
     let (dependent, independent) = ([asm::mul(A0, A0, A0)], [asm::mul(A0, A1, A1)]);
-    // ISA: two cycles in the integer unit, during which the next instruction cannot enter.
+    // ISA: a multiply takes two cycles in the integer unit, during which the next instruction
+    // cannot enter.
     assert_near(cycles_per_body(Wormhole, &[], &dependent), 2.0, 0.01);
     assert_near(cycles_per_body(Wormhole, &[], &independent), 2.0, 0.01);
     // Silicon: 1.985 and 0.999.
@@ -156,7 +157,7 @@ fn l1_stores_flow_one_in_five_cycles_unless_blackhole_merges_them() {
 
 #[test]
 fn stores_elsewhere_flow_one_per_cycle() {
-    // According to ISA; silicon 0.999 for stores to the stack.
+    // The expected value is from ISA; silicon shows 0.999 for stores to the stack.
     for arch in [Wormhole, Blackhole] {
         assert_near(cycles_per_body(arch, &[], &[asm::sw(A0, S0, 0)]), 1.0, 0.01);
         let registers = cycles_per_body(arch, &[(9, REGISTER)], &[asm::sw(A0, S1, 0)]);

@@ -36,12 +36,13 @@ const PAUSE_NS: u64 = 4_000;
 #[derive(Default)]
 struct Seen {
     records: Streamed,
-    /// Number of cells by lane.
+    /// Number of cells (64-bit units of records) that each RISC has published.
     counts: BTreeMap<RiscKey, u32>,
     is_running: bool,
 }
 
-/// A chip that runs between two reads. Its rings are copied before the host frees their cells.
+/// A chip that runs only between two reads of the host. Copies the cells of its rings before the
+/// host marks them as free.
 struct WatchedMesh {
     ttsim: TtsimMesh,
     description: DeviceDescription,
@@ -88,7 +89,8 @@ impl Mesh for WatchedMesh {
         1
     }
 
-    /// Runs the chip if it was read before: each read asks for the device before its accesses.
+    /// Runs the chip for a while if it was accessed since the last call. A reader calls this method
+    /// at the start of each read.
     fn device(&mut self, _: usize) -> Option<&mut dyn Device> {
         if std::mem::take(&mut self.was_read) {
             let is_running = self.ttsim.run_for(PAUSE_NS).unwrap();

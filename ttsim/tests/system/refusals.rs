@@ -17,7 +17,7 @@ fn a_file_that_is_no_library_is_named() {
 
 #[test]
 fn a_library_of_something_else_lacks_the_entry_points() {
-    // The C library of this process is a library that certainly exists.
+    // The C library of this process serves as a library that exists but is not libttsim.
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let paths = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
     let Some(libc) = paths.map(PathBuf::from).find(|path| {

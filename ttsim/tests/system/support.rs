@@ -142,7 +142,8 @@ fn lane_shapes(lane: &Lane) -> Vec<Shape> {
 /// Id of NoC events, which has no text.
 const NOC_TRACING: u32 = ZoneId::NOC_TRACING.0 as u32;
 
-/// Mask of the bits with both addresses. The bits above them contain the number of answered reads.
+/// Mask of the bits that contain the two addresses. The bits above them contain the number of
+/// answered reads.
 const ADDRESSES: u64 = (1 << 52) - 1;
 
 /// Returns the data of a record without the number of answered reads. That number depends on the
@@ -165,7 +166,7 @@ pub(crate) fn assert_same(ttsim: &Readout, ours: &Readout) -> usize {
     assert_same_beside(&[], ttsim, ours)
 }
 
-/// Asserts the same as [`assert_same`], but ignores zones of these names, because their number
+/// Asserts the same as [`assert_same`], but ignores zones with these names, because their number
 /// depends on times.
 #[track_caller]
 pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {

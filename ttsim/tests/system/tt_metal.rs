@@ -1,4 +1,4 @@
-//! tt-metal's own precompiled firmware from its package `ttnn`, on ttsim.
+//! Tests that run tt-metal's own precompiled firmware, from its package `ttnn`, on ttsim.
 
 use crate::{
     package::sets,

@@ -40,8 +40,8 @@ pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
 /// Returns the number of cycles from a load's issue until its request reaches a register: half of
 /// the load latency.
 ///
-/// The documents give only round trips. How a round trip is divided affects no duration, because
-/// every access to a region is divided in the same way.
+/// The documents state only round-trip latencies. How a round trip is divided affects no duration,
+/// because every access to a region is divided in the same way.
 pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
     (latency_cycles - 1) / 2
 }

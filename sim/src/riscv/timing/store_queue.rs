@@ -134,7 +134,7 @@ impl StoreQueue {
             && access.address.abs_diff(self.open.address) <= MERGE_DISTANCE_BYTES
     }
 
-    /// Emits the open block, if any: at `cycle`, or earlier if its deadline has passed.
+    /// Emits the open block, if any, at `cycle` or at its deadline, whichever is earlier.
     #[inline(always)]
     pub(super) fn close(&mut self, cycle: u64, port: &mut Calendar) {
         if self.open.until == 0 {
