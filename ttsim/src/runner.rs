@@ -113,7 +113,7 @@ impl TtsimMesh {
         })
     }
 
-    /// Checks that ttsim can carry out a plan.
+    /// Checks that ttsim can run the launches of a plan.
     ///
     /// # Errors
     /// If the plan needs injected faults, set launch times, or kernels that wait for other cores.
@@ -235,7 +235,7 @@ impl TtsimMesh {
         Ok(true)
     }
 
-    /// Carries out a launch, and waits until all of its records are pushed or published.
+    /// Carries out a launch, and waits until all of its records are in DRAM or published in rings.
     ///
     /// # Errors
     /// The errors of [`TtsimMesh::begin`].
@@ -244,7 +244,7 @@ impl TtsimMesh {
         self.settle()
     }
 
-    /// Waits until every launch is over and has no more records to write or push.
+    /// Waits until every launch is over and all of its records are written.
     ///
     /// # Errors
     /// The errors of [`TtsimMesh::is_done`].

@@ -68,7 +68,7 @@ pub(crate) fn decode(first: u32, cells: &[[u32; 2]]) -> Vec<Numbered> {
     records
 }
 
-/// Asserts that two lanes have the same cells.
+/// Asserts that a RISC has streamed the same cells on both simulators.
 #[track_caller]
 pub(crate) fn assert_same_cells(what: &str, ttsim: &[Numbered], ours: &[Numbered]) {
     let first = ttsim.iter().zip(ours).position(|(found, expected)| found != expected);

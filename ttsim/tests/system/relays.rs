@@ -50,8 +50,8 @@ fn control(mesh: &mut dyn Mesh, core: Noc0Coord) -> Vec<u32> {
     words
 }
 
-/// Returns the Tensix cores that have this signature in their control vector: the signature of a
-/// relay, or of a core that streams.
+/// Returns the Tensix cores that have this signature in their control vector. Relays and streaming
+/// cores have different signatures.
 fn signed(mesh: &mut dyn Mesh, signature: u32) -> Vec<Noc0Coord> {
     let all = mesh.device(0).unwrap().description().cores.clone();
     let tensix = all.iter().filter(|core| core.kind == wire::CoreKind::Tensix);

@@ -1,5 +1,5 @@
-//! Tests of random scripts: the records that are kept, lost, or read during pushes are the same as
-//! on our simulator.
+//! Tests of random scripts: ttsim and our simulator keep and lose the same records, also if a host
+//! reads while records are written to DRAM.
 
 use crate::{
     accounting::assert_honest,
@@ -129,7 +129,7 @@ fn launches_that_find_dram_full_are_counted_to_the_marker() {
     }
 }
 
-/// Tests a host that reads repeatedly while kernels run and pushes are in progress.
+/// Tests a host that reads repeatedly while kernels run and while records are written to DRAM.
 #[test]
 fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     for (arch, library) in libraries() {
@@ -156,8 +156,8 @@ fn runs_that_are_read_while_they_are_pushed_come_once_each() {
 
 /// Tests a host that reads continuously while a core runs launches without a pause between them.
 ///
-/// The lanes of the core hold some twenty launches and are therefore never completely free. No
-/// record may be lost or duplicated.
+/// The core's DRAM buffers hold the records of some twenty launches, and are therefore never
+/// completely free. No record may be lost or duplicated.
 #[test]
 fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     for (arch, library) in libraries() {
@@ -224,7 +224,8 @@ fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (R
         let coord = Noc0Coord { x: core.x, y: core.y };
         reader.options_mut().cores = CoreSelection::at([coord]);
         mesh.begin(launch).unwrap();
-        // A kernel takes some 10,000 clocks, a push some hundred clocks per RISC.
+        // A kernel takes some 10,000 clocks. Writing its records to DRAM takes some hundred clocks
+        // per RISC.
         let mut reads_behind = random.below(60);
         loop {
             let is_done = mesh.is_done().unwrap();

@@ -325,7 +325,7 @@ pub(crate) fn drain_ours(mesh: &mut SimulatedMesh, launches: &[Launch], pause_ns
 /// Names of the runtime's own zones, whose number depends on times.
 pub(crate) const RUNTIMES_OWN_ZONES: [&str; 1] = [WAIT_FOR_HOST_ZONE];
 
-/// Tests the debug dump in lanes for 43 programs: kernels wait for the host to read DRAM.
+/// Tests the debug dump with DRAM buffers for 43 programs: kernels wait for the host to read DRAM.
 #[test]
 fn a_host_that_reads_the_debug_dump_reads_the_same_records() {
     for (arch, library) in libraries() {

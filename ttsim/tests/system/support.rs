@@ -116,7 +116,7 @@ pub(crate) fn phases(launches: Vec<Launch>) -> Plan {
 /// A record without its time, for the comparison of ttsim with our simulator.
 pub(crate) type Shape = (RunHostId, u32, PacketKind, u32, Vec<u64>);
 
-/// Returns the records of every lane of a Tensix core, in order; totals without their cycles.
+/// Returns the records of each RISC of the Tensix cores, in order; totals are without their cycles.
 pub(crate) fn shapes(readout: &Readout) -> BTreeMap<LaneId, Vec<Shape>> {
     let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
     let lanes = lanes.filter(|lane| lane.id.risc != wire::Risc::Erisc && lane.record_count() > 0);
@@ -159,8 +159,8 @@ pub(crate) fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
     data
 }
 
-/// Asserts that both simulators left the same records and losses, lane by lane; returns the number
-/// of lanes.
+/// Asserts that each RISC has the same records and losses on both simulators; returns the number of
+/// RISCs.
 #[track_caller]
 pub(crate) fn assert_same(ttsim: &Readout, ours: &Readout) -> usize {
     assert_same_beside(&[], ttsim, ours)
@@ -185,8 +185,8 @@ pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout
     lane_count
 }
 
-/// Asserts that both simulators left the same records, except zones of these names; returns the
-/// number of lanes.
+/// Asserts that each RISC has the same records on both simulators, except zones with these names;
+/// returns the number of RISCs.
 #[track_caller]
 pub(crate) fn assert_same_records(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {
     let names = ZoneTable::from_texts(ttsim::runner::zone_texts()).unwrap();
