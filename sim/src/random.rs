@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates the stream that a seed and a path identify.
+    /// Creates the stream that `seed` and `path` identify.
     #[must_use]
     pub fn new(seed: u64, path: &[u64]) -> Self {
         let state = path.iter().fold(mix(seed ^ GOLDEN), |state, &step| {

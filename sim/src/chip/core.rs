@@ -208,8 +208,8 @@ impl Core {
         running.progress.next_cycle(self.machine.as_ref()?)
     }
 
-    /// Returns true if this core has work that its launch must wait for. A relay never counts,
-    /// because it does not end by itself.
+    /// Returns true if this core has work that its launch must wait for. Always false for a relay,
+    /// because a relay does not end by itself.
     fn keeps_launch_running(&self) -> bool {
         let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())

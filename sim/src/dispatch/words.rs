@@ -12,7 +12,7 @@ pub const NUMBER_MASK: u32 = 0xFF;
 /// Number of the first bit, in the head word, of the type of the further data; type 0 means no
 /// data.
 pub const SORT_SHIFT: u32 = 8;
-/// Mask of the type of the further data, after the shift.
+/// Mask of the type of the further data, to be applied after a shift by [`SORT_SHIFT`].
 pub const SORT_MASK: u32 = 0xF;
 /// Flag in a head: a number of [`LONG_CYCLES`] intervals precedes the arrival time.
 pub const HAS_LONG_ARRIVAL: u32 = 1 << 12;

@@ -125,7 +125,7 @@ pub struct HostReadPoint<'a> {
     pub core: TileCoord,
     /// Address of the first byte that is read.
     pub address: u64,
-    /// Address of the core's control vector.
+    /// L1 address of the core's control vector (the words that host and profiler share).
     pub control_address: u64,
     /// The control vector as it was when the core's latest launch began.
     pub stale_control: &'a [u32],

@@ -257,7 +257,8 @@ impl Rule for LateSubordinate {
     }
 }
 
-/// Makes the host read each control vector as it was before the core's latest launch.
+/// Makes the host read each control vector (the words that host and profiler share) as it was
+/// before the core's latest launch.
 #[derive(Clone, Debug)]
 pub struct StaleControl(pub Selection);
 

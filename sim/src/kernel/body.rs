@@ -109,8 +109,8 @@ pub fn instructions<E: Environment>(environment: &mut E) {
     issue_all(environment);
 }
 
-/// Runs the instructions of [`instructions`] while hardware counters count. This kernel starts,
-/// stops and reads the counter groups `arg(3)` itself, if counters are recorded.
+/// Runs the instructions of [`instructions`] while hardware counters count. This kernel itself
+/// starts, stops and reads the counter groups in the mask `arg(3)`, if counters are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);

@@ -43,7 +43,7 @@ impl ObjectKernel {
         Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
     }
 
-    /// Returns the kernel with the name of a function, if the function's records are known.
+    /// Returns the kernel that is the function `name`, if the function's records are known.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|kernel| kernel.name == name).cloned()

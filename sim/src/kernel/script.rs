@@ -33,8 +33,8 @@ pub enum Step {
     Sum(Accumulator, u32),
     /// Spends cycles.
     Spin(u32),
-    /// Writes the records made so far to DRAM. The zone that the runtime records for the push does
-    /// not count as a record of the kernel.
+    /// Writes the records made so far to DRAM. The zone that the runtime records around this write
+    /// does not count as a record of the kernel.
     QuickPush,
     /// Transfers bytes over the NoC and records the transfer. Does nothing on a RISC without a NoC
     /// of its own.
@@ -151,7 +151,7 @@ pub struct ScriptShape {
     pub step_max: u64,
     /// Maximum number of zones open at once.
     pub depth_max: u64,
-    /// True if the script may contain pushes, transfers and lock events.
+    /// True if the script may contain writes of records to DRAM, NoC transfers and lock events.
     pub has_pushes: bool,
 }
 

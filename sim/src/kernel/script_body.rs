@@ -156,7 +156,7 @@ pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u
     }
     let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
     environment.transfer(&transfer);
-    // The event of the wait for the transfer; it is recorded only in some modes.
+    // Records the wait for the transfer as a second event, in modes that record such waits.
     record_noc_event!(FullBarrier, false, noc);
 }
 

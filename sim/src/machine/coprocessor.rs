@@ -1,8 +1,8 @@
 //! The Tensix coprocessor as visible to RISCs. It accepts and counts instructions, stores registers
 //! and configuration, and executes the instructions that RISCs may wait for.
 //!
-//! It computes no results. Instructions take effect when they are pushed; instructions that unpack,
-//! compute or pack are only counted.
+//! It computes no results. Instructions take effect when a RISC issues them; instructions that
+//! unpack, compute or pack are only counted.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
@@ -37,7 +37,7 @@ struct Semaphore {
     value: u32,
 }
 
-/// Effect of a pushed instruction on the tile.
+/// Effect on the tile of an instruction that the coprocessor has accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     Nothing,

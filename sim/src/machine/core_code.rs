@@ -384,7 +384,7 @@ pub fn fitting_image(
     Ok(image)
 }
 
-/// Returns the entry address of a RISC's kernel that is part of the embedded object code.
+/// Returns the entry address, in the embedded object code, of a RISC's kernel.
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {

@@ -14,7 +14,7 @@ use crate::{arch::TileCoord, chip::facts::ChipFacts, tile::Tile, truth::ReleaseT
 pub(crate) struct Message {
     /// Cycle of the chip at which the message arrives.
     pub(crate) arrival: u64,
-    /// Sequence number of the message: per sender or, on a board, per chip.
+    /// Sequence number of the message, counted per sender; on a board, counted per chip.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
     /// RISC that sent the request, and the time of sending; `None` if the ground truth does not

@@ -210,7 +210,8 @@ fn compare(arch: Arch, scripts: &[Script], sums: bool) {
 fn scripts_leave_the_records_of_their_steps() {
     for seed in 0..6 {
         let mut random = Stream::new(seed, &[]);
-        // With at most 80 steps, all records fit in the L1 vector of a RISC, so none is lost.
+        // With at most 80 steps, all records fit in the L1 record buffer of a RISC, so none is
+        // lost.
         let shape = ScriptShape { step_max: 80, depth_max: 16, has_pushes: seed % 2 == 1 };
         let scripts: Vec<_> = (0..6).map(|_| Script::random(&mut random, &shape)).collect();
         Arch::ALL.into_iter().for_each(|arch| compare(arch, &scripts, seed % 3 == 0));
@@ -294,7 +295,7 @@ fn uncounted_writes(data: Vec<u32>) -> ObjectKernel {
     ObjectKernel::new("uncounted_writes").with_data(data).with_emission(Emission::zones(2))
 }
 
-/// Returns the number of kernel zone starts in a lane.
+/// Returns the number of starts of kernel zones in the words of a RISC's DRAM buffer.
 fn kernel_zones(words: &[u32]) -> usize {
     let records = timeless(words, &names(&KernelKind::Riscv.zone_texts()));
     let is_kernels =

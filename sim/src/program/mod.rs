@@ -104,7 +104,8 @@ pub trait Kernel: Send + Sync {
         false
     }
 
-    /// Returns the name of the function in the simulator's object code, if the kernel is one.
+    /// Returns the name of the kernel's function, if the function is in the simulator's object
+    /// code.
     fn object_name(&self) -> Option<&str> {
         None
     }
@@ -277,7 +278,7 @@ pub enum CoreUse {
     Dispatch,
     /// A relay, which runs in parallel with all launches.
     Relay,
-    /// Nothing: the core is outside the grid of cores that run kernels.
+    /// No use: the core is outside the grid of cores that run kernels.
     Spare,
 }
 

@@ -34,7 +34,8 @@ pub struct Tile {
     /// Cycle at which this tile's latest write to each DRAM bank lands. Writes from one tile to one
     /// bank never overtake each other.
     pub last_landing: Vec<u64>,
-    /// Copy of the control vector from the beginning of the latest launch.
+    /// Copy of the control vector (the words that host and profiler share), made when the latest
+    /// launch began.
     pub stale_control: Vec<u32>,
     control_address: u64,
 }
@@ -59,8 +60,8 @@ impl Tile {
         }
     }
 
-    /// Sets the L1 address of the control vector, for firmware that does not use the default
-    /// address.
+    /// Sets the L1 address of the control vector (the words that host and profiler share), for
+    /// firmware that does not use the default address.
     #[must_use]
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
@@ -121,7 +122,7 @@ impl Tile {
         true
     }
 
-    /// Copies the control vector for rules that make the host read an old copy.
+    /// Saves a copy of the control vector, for fault rules that make the host read an old copy.
     pub fn remember_control(&mut self) {
         let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
         debug_assert!(is_inside, "the profiler memory lies in L1");

@@ -207,7 +207,7 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
 enum CorePart {
     /// The core has more tiles than the other cores.
     Straggler,
-    /// The core asks the core at these coordinates, which reads for it.
+    /// The core at these coordinates reads for this core, when this core asks for a tile.
     Asks(u32),
     /// The core reads for the cores at these coordinates. The second field is their rectangle.
     Reads(Vec<u32>, u32),

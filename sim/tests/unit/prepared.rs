@@ -119,8 +119,8 @@ impl Bench {
     }
 }
 
-/// Returns the word of a run header that identifies core and RISC, without a trace counter, in the
-/// first generation of the lane format.
+/// Returns the word of a run header that identifies core and RISC, in the first generation of the
+/// record format. The word's trace counter is 0.
 pub(crate) fn id_word(core: &CorePlace, risc: u32) -> u32 {
     1 << 29 | core.flat_id << 5 | risc
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 use core::ptr;
 
-/// One RISC's kernel in the launch message, and random numbers drawn from the message's seed.
+/// One RISC's view of the launch message, and random numbers drawn from the message's seed.
 pub(crate) struct Launch {
     /// Address of the mailbox's word at `LAUNCH_INDEX`.
     message: *const u32,
