@@ -1,5 +1,5 @@
-//! Compiles the kernels and probes written in C++. This needs no tt-metal, and uses the header that
-//! users' C++ kernels include.
+//! Compiles the kernels and probes written in C++. The compilation needs no tt-metal. It uses the
+//! header that users' C++ kernels include.
 //!
 //! These kernels and probes are for tests and measurements. Without the compiler they are not
 //! built, and the tests name what must be installed. Under `CI=true`, a missing compiler is an

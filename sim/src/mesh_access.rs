@@ -1,6 +1,6 @@
-//! Lets a host reader access the mesh.
+//! Implementation of the reader's device interface for the mesh.
 //!
-//! This is the only module that depends on the reader's device interface. It only converts types.
+//! This is the only module that depends on that interface. It only converts types.
 
 use crate::{
     arch::floorplan::CorePlace,

@@ -52,7 +52,7 @@ impl Chip {
     }
 
     /// Applies the delays that a host's read of a core's L1 causes to accesses by that core's
-    /// RISCs. They are those of a read over the NoC.
+    /// RISCs. The delays are the same as for a read over the NoC.
     ///
     /// The host reads block by block, at its own speed. Launches that do not run in step with the
     /// host have already been simulated, so they are not delayed.

@@ -19,7 +19,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Cycles by which a command arrives at the prefetcher earlier than at the dispatcher.
+/// Number of cycles by which a command arrives earlier at the prefetcher than at the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
 /// A command with its arrival and completion times.

@@ -37,21 +37,24 @@ impl Selection {
         }
     }
 
-    /// Restricts the selection to this chip, and any others added by further calls.
+    /// Adds a chip to the selection. The selection then contains only the chips that calls of this
+    /// method have added.
     #[must_use]
     pub fn chip(mut self, chip_id: u32) -> Self {
         self.chips.push(chip_id);
         self
     }
 
-    /// Restricts the selection to this core, and any others added by further calls.
+    /// Adds a core to the selection. The selection then contains only the cores that calls of this
+    /// method have added.
     #[must_use]
     pub fn core(mut self, core: TileCoord) -> Self {
         self.cores.push(core);
         self
     }
 
-    /// Restricts the selection to this processor, and any others added by further calls.
+    /// Adds a processor to the selection. The selection then contains only the processors that
+    /// calls of this method have added.
     #[must_use]
     pub fn risc(mut self, risc: Risc) -> Self {
         self.riscs.push(risc);
@@ -65,8 +68,8 @@ impl Selection {
         self
     }
 
-    /// Sets the probability that the rule applies when it is called for a selected RISC and launch,
-    /// in parts per million. The random numbers depend on the simulation's seed.
+    /// Sets the probability, in parts per million, that the rule applies whenever it is called for
+    /// a selected RISC and launch. The random numbers depend on the simulation's seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;

@@ -86,7 +86,7 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
 /// Number of passes in [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// Records zones with data and an event, more records than a RISC's record buffer holds.
+/// Records zones, data and events. They are more records than a RISC's record buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");

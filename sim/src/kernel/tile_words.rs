@@ -4,28 +4,33 @@
 pub const TILES: u32 = 0;
 /// Index of the word with the number of cycles per tile.
 pub const CYCLES: u32 = 1;
-/// Index of the maximum random variation of the cycles per tile, in percent.
+/// Index of the word with the maximum random variation of the cycles per tile, in percent.
 pub const JITTER: u32 = 2;
-/// Index of the number of the buffer that tiles are popped from, or [`NO_BUFFER`].
+/// Index of the word with the number of the input buffer, from which tiles are popped;
+/// [`NO_BUFFER`] if there is none.
 pub const INPUT: u32 = 3;
-/// Index of the number of the buffer that tiles are pushed to, or [`NO_BUFFER`].
+/// Index of the word with the number of the output buffer, to which tiles are pushed; [`NO_BUFFER`]
+/// if there is none.
 pub const OUTPUT: u32 = 4;
-/// Index of the output buffer's capacity in tiles.
+/// Index of the word with the output buffer's capacity in tiles.
 pub const CAPACITY: u32 = 5;
-/// Index of the number of bytes per tile that are transferred over the NoC and recorded; 0 for no
-/// transfer. Kernels without an output buffer write the bytes; kernels with one read them.
+/// Index of the word with the number of bytes per tile that are transferred over the NoC and
+/// recorded; 0 for no transfer. Kernels without an output buffer write the bytes; kernels with one
+/// read them.
 pub const BYTES: u32 = 6;
-/// Index of the share of a tile's cycles that is spent at a NoC barrier, in percent.
+/// Index of the word with the share of a tile's cycles that is spent at a NoC barrier, in percent.
 pub const BARRIER: u32 = 7;
-/// Index of the maximum number of tiles by which a reader may be ahead of its core's writer; 0 for
-/// no limit. If the value is not 0, the writer counts its tiles in [`WRITTEN_SEMAPHORE`].
+/// Index of the word with the maximum number of tiles by which a reader may be ahead of its core's
+/// writer; 0 for no limit. If the value is not 0, the writer counts its tiles in
+/// [`WRITTEN_SEMAPHORE`].
 pub const AHEAD: u32 = 8;
-/// Index of the coordinates of the core that reads for this core; [`NO_TILE`] if this core reads
-/// its own tiles.
+/// Index of the word with the coordinates of the core that reads for this core; [`NO_TILE`] if this
+/// core reads its own tiles.
 pub const READER: u32 = 9;
-/// Index of the number of other cores for which this core reads.
+/// Index of the word with the number of other cores for which this core reads.
 pub const OTHERS: u32 = 10;
-/// Index of the rectangle of those other cores, or [`NO_TILE`] if each is signalled separately.
+/// Index of the word with the rectangle of the other cores for which this core reads; [`NO_TILE`]
+/// if each core is signalled separately.
 pub const RECTANGLE: u32 = 11;
 /// Number of words that precede the coordinates of the other cores.
 pub const WORD_COUNT: usize = 12;

@@ -51,11 +51,12 @@ pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
 /// Number of RISCs of this core that have a record buffer.
 pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
-/// Two bytes per NoC: column and row of this core in the format of the NoC's registers.
+/// Two bytes per NoC: column and row of this core, in the format of that NoC's registers.
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
 /// Number of DRAM banks.
 pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
-/// Per NoC, [`BANK_COUNT_MAX`] half words: coordinates of the banks in the format of initiators.
+/// Per NoC, [`BANK_COUNT_MAX`] half words: coordinates of the DRAM banks, in the format of the
+/// registers of NoC request initiators.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
 /// One word per bank: offset to add to addresses in the bank.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;

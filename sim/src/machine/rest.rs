@@ -131,7 +131,8 @@ impl Run<'_> {
         if cycle < tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
         }
-        // All cores continue at the same cycles, so that few windows of time are needed.
+        // Harts resume at multiples of [`SKIPPED_CYCLES_MAX`]. All cores thus resume together, and
+        // few windows of time are needed.
         let goes_on = self.pause.min((cycle + 1).next_multiple_of(SKIPPED_CYCLES_MAX));
         let goes_on = goes_on.min(simulated_from);
         if goes_on > cycle {

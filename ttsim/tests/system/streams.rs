@@ -373,7 +373,8 @@ fn a_host_that_drains_rings_while_kernels_run_reads_the_same_records() {
     }
 }
 
-/// Tests a host that reads too seldom: what is lost depends on times, but is counted on ttsim, too.
+/// Tests a host that reads too seldom. The lost records depend on times, but ttsim's runtime counts
+/// all of them, too.
 #[test]
 fn what_a_late_host_loses_on_ttsim_is_counted() {
     let shape = ScriptShape { step_max: 4000, ..SHORT };

@@ -157,7 +157,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Creates a block that occurs once in the address spaces of the users in `reach`.
+    /// Creates a block that occurs once, and that the users in `reach` can access.
     const fn single(
         reach: Reach,
         source: &'static str,

@@ -21,7 +21,7 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
             index += 1;
             continue;
         };
-        // If no zone id is set, the low word is a count of losses, not a time.
+        // The second word of an empty marker slot is a count of lost records, not a time.
         if !header.is_empty() {
             words[index] &= !wire::marker::TIME_HIGH_MASK;
             words[index + 1] = 0;

@@ -1,8 +1,8 @@
 //! Reads of L1 over the NoC, which delay loads and stores of RISCs.
 //!
 //! The NoC has its own ports of L1, but each bank of L1 serves only one access of 16 bytes per
-//! cycle. A load or store is therefore delayed by one cycle if the NoC reads the same bank in its
-//! cycle.
+//! cycle. If the NoC reads the bank that a load or store needs, the load or store is therefore made
+//! one cycle later.
 //!
 //! # Compatibility
 //! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. It is not documented which
