@@ -134,7 +134,7 @@ pub struct IssuedInstructions {
 }
 
 impl IssuedInstructions {
-    /// Returns the numbers of instructions issued since an earlier count.
+    /// Returns the differences between these counts and the counts at an earlier time.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

@@ -192,8 +192,9 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records zones that contain at most one other probe; a host computes the cost of probes from
-/// them. Between the zones there is enough time for the stores of the previous zone to drain.
+/// Records zones that contain at most one other probe. A host computes the cost of probes from
+/// these zones. Between the zones there is enough time for the stores of the previous zone to
+/// drain.
 ///
 /// # Compatibility
 /// The names of the zones are those that the host's `probe_cost` module expects.

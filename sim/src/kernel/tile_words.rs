@@ -40,8 +40,8 @@ pub const NO_BUFFER: u32 = u32::MAX;
 /// Coordinates that mean "no tile".
 ///
 /// Any other value of such a word contains coordinates: the column in the low six bits, the row in
-/// the six bits above. For a rectangle, the coordinates of its end corner are in the low bits and
-/// those of its start corner above.
+/// the six bits above. For a rectangle, the low twelve bits contain the coordinates of its end
+/// corner, and the twelve bits above contain those of its start corner.
 pub const NO_TILE: u32 = u32::MAX;
 /// Number of the first buffer whose waits and signals are not recorded. The TRISCs pass tiles to
 /// each other through such buffers, which model the synchronisation within the engines.

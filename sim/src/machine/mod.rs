@@ -162,7 +162,7 @@ impl Machine {
         &mut self.riscs.devices
     }
 
-    /// Starts the code at address 0 on the first RISC, without firmware.
+    /// Starts the core's first RISC at address 0, without firmware.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {

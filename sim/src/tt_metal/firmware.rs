@@ -308,7 +308,8 @@ impl Tables {
     }
 }
 
-/// `kernel_profiler::wIndex`, a symbol in every version of tt-metal's device profiler.
+/// Mangled name of `kernel_profiler::wIndex`, a symbol in every version of tt-metal's device
+/// profiler.
 const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
 
 fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {

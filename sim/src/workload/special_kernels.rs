@@ -12,7 +12,7 @@ use crate::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Returns launches of the calibration kernel on every RISC of the Tensix and Ethernet cores.
+/// Returns launches of the kernel `calibration` on every RISC of the Tensix and Ethernet cores.
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let program = Arc::new(on_every_risc("probe-cost", "calibration"));
     let ops = options.ops.unwrap_or(1);

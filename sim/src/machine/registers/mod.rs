@@ -11,7 +11,8 @@ use super::performance::{BankIndex, BankRegister};
 use crate::arch::{Arch, WALL_CLOCK_HIGH};
 use std::sync::OnceLock;
 
-/// Address of the wall clock's high word at the last read of its low word.
+/// Address of the register with the wall clock's latched high word. A read of the low word latches
+/// the high word.
 pub(super) const WALL_CLOCK_LATCHED: u32 = WALL_CLOCK_HIGH + 4;
 
 /// Set of users that can access a register: one bit per RISC of a Tensix tile, one for the NoC.
