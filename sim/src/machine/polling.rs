@@ -1,7 +1,7 @@
 //! Detection of harts that poll memory.
 //!
 //! The registers and the pc of such a hart return to earlier values, and between these two times
-//! the hart has only loaded from memory. So the hart repeats the same loop until one of the words
+//! the hart has had no lasting effect. So the hart repeats the same loop until one of the words
 //! that it reads changes, and it need not be executed until then.
 
 use super::{
