@@ -1,11 +1,13 @@
 //! The control vector: words that the device and the host share to control a core's profiler.
 //!
-//! The host writes the DRAM address, the flat id, the cores per bank, the dispatch flag and the
-//! words of [`ext`] that list the host as writer. The device writes all other words. When a host
-//! resets a core, it writes the whole vector: its own words, and zeros elsewhere.
+//! The host writes the DRAM address, the core's number on its chip (flat id), the number of cores
+//! per bank, the dispatch flag and the words of [`ext`] that list the host as writer. The device
+//! writes all other words. When a host resets a core, it writes the whole vector: its own words,
+//! and zeros elsewhere.
 //!
 //! # Compatibility
-//! `ControlBuffer` of `profiler_common.h`. Positions of lane ends and vector ends are in words.
+//! `ControlBuffer` of `profiler_common.h`. The ends of lanes and of L1 vectors are counted in
+//! words.
 
 use crate::risc::RISCS_PER_CORE;
 
@@ -14,39 +16,44 @@ use crate::risc::RISCS_PER_CORE;
 pub struct ControlLayout {
     /// Number of words in the vector.
     pub word_count: usize,
-    /// First of five words, one per RISC: number of filled words in the RISC's DRAM lane.
+    /// Index of the first of five words, one per RISC: number of filled words in the RISC's DRAM
+    /// lane.
     pub host_end: usize,
-    /// First of five words, one per RISC: number of filled words in the RISC's L1 vector.
+    /// Index of the first of five words, one per RISC: number of filled words in the RISC's L1
+    /// vector.
     pub device_end: usize,
-    /// High word for the synchronization of the device's clock with the host's.
+    /// Index of the high word of the pair that synchronizes the host's clock with the device's.
     pub fw_reset_high: usize,
-    /// Low word for the synchronization of the two clocks; the host writes its time here.
+    /// Index of the low word of the pair that synchronizes the host's clock with the device's. The
+    /// host writes its time here.
     pub fw_reset_low: usize,
-    /// DRAM address of the profiler region, equal in all banks; 0 means "do not push".
+    /// Index of the word that holds the DRAM address of the profiler region, which is equal in all
+    /// banks; 0 means "do not push".
     pub dram_address: usize,
-    /// Number of finished pushes since the host zeroed the vector.
+    /// Index of the word that counts pushes of markers to DRAM since the host zeroed the vector.
     pub run_counter: usize,
-    /// NoC x coordinate of the core, written by the core.
+    /// Index of the word in which the core stores its NoC x coordinate.
     pub noc_x: usize,
-    /// NoC y coordinate of the core, written by the core.
+    /// Index of the word in which the core stores its NoC y coordinate.
     pub noc_y: usize,
-    /// Number of the core on its chip.
+    /// Index of the word that holds the core's number on its chip.
     pub flat_id: usize,
-    /// Number of cores that share a DRAM bank.
+    /// Index of the word that holds the number of cores that share a DRAM bank.
     pub cores_per_bank: usize,
-    /// Bit r: RISC r lost markers because its DRAM lane was full.
+    /// Index of a bit mask: bit r is set if RISC r lost markers because its DRAM lane was full.
     pub dropped_zones: usize,
-    /// 1 once the most recent launch has been pushed to DRAM, or was declared to have run no
-    /// kernel.
+    /// Index of a flag that is 1 once the most recent launch's markers are in DRAM, or once the
+    /// launch was declared to have run no kernel.
     pub profiler_done: usize,
-    /// State of trace-only mode; `None` for control vectors that are older than this mode.
+    /// Index of the state of trace-only mode; `None` for control vectors that are older than this
+    /// mode.
     pub trace_replay_status: Option<usize>,
-    /// Flag that the host sets on dispatch cores in accumulate mode.
+    /// Index of the flag that the host sets on dispatch cores in accumulate mode.
     pub dispatch_core: Option<usize>,
 }
 
 impl ControlLayout {
-    /// The 64-word vector of 2026.
+    /// Layout of the 64-word vector of 2026.
     pub const WORDS64: Self = Self {
         word_count: 64,
         host_end: 0,
@@ -65,7 +72,7 @@ impl ControlLayout {
         dispatch_core: Some(59),
     };
 
-    /// The 32-word vector that preceded [`Self::WORDS64`].
+    /// Layout of the 32-word vector that preceded [`Self::WORDS64`].
     pub const WORDS32: Self = Self {
         word_count: 32,
         host_end: 0,
@@ -140,61 +147,73 @@ pub mod ext {
 
     /// Index of the word that holds [`SIGNATURE_VALUE`] if the other extension words are in use.
     pub const SIGNATURE: usize = 5;
-    /// `KP` and the version of the extension words.
+    /// Signature: the ASCII letters `KP` and the version of the extension words.
     pub const SIGNATURE_VALUE: u32 = 0x4B50_4000;
-    /// Signature of version 3, in which a lane restarts only when the lanes are reset.
+    /// Signature of version 3, in which lanes do not wrap around: the device writes at a lane's
+    /// beginning again only after it has reset the lanes.
     pub const SIGNATURE_OF_VERSION_3: u32 = 0x4B50_3000;
     /// Signatures of the versions that this crate can read.
     pub const SIGNATURES: [u32; 2] = [SIGNATURE_VALUE, SIGNATURE_OF_VERSION_3];
-    /// Number of DRAM words per lane, set by the host. The device uses it only if the device's
-    /// program was compiled without a size.
+    /// Index of the word that holds the number of DRAM words per lane, set by the host. The device
+    /// uses it only if no lane size was set when the device's program was compiled.
     pub const DRAM_LANE_WORDS: usize = 6;
-    /// Generation of the core's lanes. Its low bits are in the ID words of every run
-    /// ([`crate::run::IdPacking::generation`]).
+    /// Index of the word that holds the generation of the core's lanes. The generation's low bits
+    /// are in the ID words of every run ([`crate::run::IdPacking::generation`]).
     pub const GENERATION: usize = 7;
-    /// Value of `run_counter` up to which the host has read all runs of this core.
+    /// Index of the word in which the host stores the value of `run_counter` up to which it has
+    /// read all runs of this core.
     pub const SEEN_RUNS: usize = 8;
-    /// Per RISC: number of refused runs. A refused run was not stored completely in DRAM because
-    /// the lane was full, the core has no lane, or the push timed out.
+    /// Index of the first of five words, one per RISC: number of refused runs.
+    ///
+    /// A refused run was not stored completely in DRAM because the lane was full, the core has no
+    /// lane, or the push timed out.
     pub const REFUSED_RUNS: usize = 9;
-    /// Per RISC: number of markers (two words each) that refused runs could not store.
+    /// Index of the first of five words, one per RISC: number of markers (two words each) that
+    /// refused runs could not store.
     ///
     /// If nothing of a run was stored, all markers after its ID words count, including the
-    /// guaranteed slots. If the guaranteed part of a run was stored, the markers after this part
-    /// count. Padding does not count.
+    /// guaranteed slots, which are the fixed slots of the first four markers. If these slots were
+    /// stored, only the markers after them count. Padding does not count.
     pub const REFUSED_MARKERS: usize = REFUSED_RUNS + RISCS_PER_CORE;
-    /// Program id of the first refused run since the lanes were reset.
+    /// Index of the word that holds the program id of the first refused run since the lanes were
+    /// reset.
     pub const FIRST_REFUSED_PROGRAM: usize = REFUSED_MARKERS + RISCS_PER_CORE;
-    /// Program id of the last refused run since the lanes were reset.
+    /// Index of the word that holds the program id of the last refused run since the lanes were
+    /// reset.
     pub const LAST_REFUSED_PROGRAM: usize = FIRST_REFUSED_PROGRAM + 1;
-    /// Number of pushes that timed out. Their runs also count as refused.
+    /// Index of the word that counts pushes that timed out. The runs of these pushes also count as
+    /// refused.
     pub const TIMED_OUT_PUSHES: usize = LAST_REFUSED_PROGRAM + 1;
-    /// Number of launches that were declared to run no kernel on this core.
+    /// Index of the word that counts launches that were declared to run no kernel on this core.
     pub const IDLE_LAUNCHES: usize = TIMED_OUT_PUSHES + 1;
-    /// Scratch word of the runtime; the host ignores it.
+    /// Index of a scratch word of the runtime; the host ignores it.
     pub const SCRATCH: usize = IDLE_LAUNCHES + 1;
-    /// Per RISC: number of zones that found no room in L1. The start and the end of a zone count
-    /// once.
+    /// Index of the first of five words, one per RISC: number of zones that found no room in L1.
+    /// The start and the end of a zone count as one.
     pub const LOST_ZONES: usize = 29;
-    /// Per RISC: number of data records, of either size, that found no room in L1.
+    /// Index of the first of five words, one per RISC: number of data records, of either size, that
+    /// found no room in L1.
     pub const LOST_DATA: usize = LOST_ZONES + RISCS_PER_CORE;
-    /// Per RISC: number of events that found no room in L1.
+    /// Index of the first of five words, one per RISC: number of events that found no room in L1.
     pub const LOST_EVENTS: usize = LOST_DATA + RISCS_PER_CORE;
-    /// Number of runs that were not published before RISC 0 stopped waiting for them; one word for
-    /// each of RISC 1 to 4, see [`late_runs`].
+    /// Index of the first of four words, one for each of RISC 1 to 4: number of runs that were not
+    /// published before RISC 0 stopped waiting for them. See [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
-    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`], stored when a wait of RISC 0 for
-    /// the host last timed out.
+    /// Index of the word that RISC 0 writes in the debug dump when it waits for the host and times
+    /// out: the sum of the [`CONSUMED`] words at that time, plus 1.
     ///
-    /// The word is 0 if no wait of RISC 0 has timed out since the lanes were reset.
+    /// The word is 0 if no such wait has timed out since the lanes were reset.
     ///
     /// # Compatibility
     /// TT-Metal's runtime writes this word in trace-only mode.
     pub const STALLED_IN_VAIN: usize = 58;
 
-    /// Per RISC: the position in its lane up to which the host has read. The device zeroes the word
-    /// when it resets the lanes, and reads the word when the lane is full.
+    /// Index of the first of five words, one per RISC: the position in the RISC's lane up to which
+    /// the host has read.
+    ///
+    /// The device zeroes the words when it resets the lanes. It reads a RISC's word when the RISC's
+    /// lane is full.
     ///
     /// # Compatibility
     /// TT-Metal's host writes these words in accumulate mode and in its debug dump, which needs
@@ -222,9 +241,9 @@ pub mod ext {
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
-/// | 8 | kprof's host | which of its two buffers the host gave each RISC last |
+/// | 8 | kprof's host | one bit per RISC: which of the RISC's two buffers the host gave it last |
 /// | 9..14 | kprof's host | words of each RISC's buffer that were read |
-/// | 60..65 | host; a RISC that waits | address of each RISC's buffer, or `STALLED` if it is full |
+/// | 60..65 | host; RISC whose buffer is full | address of each RISC's buffer, or `STALLED` if it is full |
 ///
 /// Word 64 is outside of the control vector: it is the first word of the L1 vector of RISC 0.
 ///
@@ -235,16 +254,19 @@ pub mod ext {
 pub mod debug_dump {
     use super::{ControlLayout, RISCS_PER_CORE};
 
-    /// Per RISC: address of the buffer that the RISC fills; 0 if the RISC has no buffer.
+    /// Index of the first of five words, one per RISC: address of the buffer that the RISC fills; 0
+    /// if the RISC has no buffer.
     pub const BUFFER_ADDRESS: usize = 60;
-    /// Value of [`BUFFER_ADDRESS`] while the buffer is full and the RISC has no other buffer.
+    /// Value of a RISC's [`BUFFER_ADDRESS`] word while its buffer is full and the RISC has no other
+    /// buffer.
     pub const STALLED: u32 = 0xFFFF_FFFF;
-    /// Bit r is set if the host last gave RISC r its second buffer.
+    /// Index of a bit mask: bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`] that the host sets when it gives the last RISC a buffer. While this
-    /// buffer is full, no other word shows that the RISC has a buffer.
+    /// Bit of [`GIVEN_BUFFERS`] that the host sets when it gives RISC 4 a buffer. While this buffer
+    /// is full, no other word shows that RISC 4 has a buffer.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
-    /// Per RISC: number of words of its buffer that the host has read.
+    /// Index of the first of five words, one per RISC: number of words of the RISC's buffer that
+    /// the host has read.
     pub const READ_TO: usize = 9;
 
     const _: () = assert!(BUFFER_ADDRESS + RISCS_PER_CORE == ControlLayout::WORDS64.word_count + 1);

@@ -39,8 +39,8 @@ impl Cycles {
         self.0 as u32
     }
 
-    /// Returns the lowest `bits` bits, which is the part of the time in a marker with `bits` time
-    /// bits.
+    /// Returns the lowest `bits` bits: the part of the time that a marker with `bits` time bits
+    /// keeps.
     ///
     /// ```
     /// use wire::Cycles;

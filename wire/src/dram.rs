@@ -1,5 +1,7 @@
-//! Location of markers in DRAM, computed from the program support count, which is the number of
-//! programs that a lane must hold.
+//! Layout of the markers of one chip in DRAM.
+//!
+//! The sizes depend on the program support count: the number of programs whose markers a lane must
+//! hold. A lane is the part of DRAM that belongs to one RISC.
 //!
 //! A chip's cores are numbered (flat id) and assigned to DRAM banks in blocks. A core owns one lane
 //! per RISC in its bank:
@@ -15,10 +17,10 @@
 
 use crate::{risc::RISCS_PER_CORE, vector};
 
-/// Default number of programs that a lane holds.
+/// Default of the program support count: the number of programs whose markers a lane must hold.
 pub const DEFAULT_PROGRAM_SUPPORT_COUNT: u32 = 1000;
 
-/// Maximum number of sum zones per RISC and launch.
+/// Maximum number of sum zones (zones recorded only as a total time) per RISC and launch.
 pub const SUM_COUNT: usize = 2;
 
 /// Returns the bytes of DRAM that a program without optional markers takes per RISC.

@@ -1,4 +1,4 @@
-//! Frames: the units that a relay pushes into its ring in DRAM, one for each visit to a core.
+//! Frames: the units that a relay pushes into its ring in DRAM, one for each time it reads a core.
 //!
 //! ```text
 //! word  0 .. 7    8 .. 71                            72 ..                          last
@@ -10,20 +10,20 @@
 //! The control vector is a copy of the producer's, except that its words [`stream::words::READ`]
 //! hold the number of each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`]
 //! is 1 plus the number of its last cell in the frame. The NoC moves 16 bytes (two cells) at a time
-//! between cores' memories, so a frame holds whole pairs of cells. Cells that continue at the start
-//! of the ring take two requests. If such cells also fill more than half of the ring, the frame
-//! holds the whole ring instead ([`CellSpan`]).
+//! between cores' memories, so a frame holds whole pairs of cells. Cells that pass the end of the
+//! ring and continue at its start take two read requests. If such cells also fill more than half of
+//! the ring, the frame holds the whole ring instead ([`CellSpan`]).
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
-//! ring. If the next frame does not fit, a filler takes the rest of the ring. A filler ([`FILLER`])
-//! consists of a header only.
+//! ring. If the next frame does not fit, a filler takes up the rest of the ring. A filler
+//! ([`FILLER`]) consists of a header only.
 //!
 //! # What is checked
 //! The CRC-32 of the header covers the frame's sequence number, its length, and a sum. This sum
 //! adds the other words of the header and all control words that a host uses. A CRC of all these
-//! words would take a relay longer than the rest of a visit. The sequence number is also the
-//! frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The cells have
-//! no checksum, because a checksum would take a relay longer than reading the cells.
+//! words would take a relay longer than all its other work for the frame. The sequence number is
+//! also the frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The
+//! cells have no checksum, because a checksum would take a relay longer than reading the cells.
 
 use crate::{
     risc::RISCS_PER_CORE,
@@ -34,7 +34,7 @@ use crate::{
 };
 use core::ops::Range;
 
-/// `KF` and the version of the format.
+/// First word of a frame's header: the ASCII letters `KF` and the version of the format.
 pub const MAGIC: u32 = 0x4B46_1000;
 /// Alignment of frames in bytes: the unit in which a Blackhole's DRAM is read.
 pub const ALIGN_BYTES: u32 = 64;
@@ -42,9 +42,9 @@ pub const ALIGN_BYTES: u32 = 64;
 pub const HEADER_WORDS: usize = 8;
 /// Size of the control vector in a frame, in words.
 pub const CONTROL_WORDS: usize = 64;
-/// Index of the first word of cells.
+/// Index, in a frame, of the first word of the cells.
 pub const FIRST_CELL_WORD: usize = HEADER_WORDS + CONTROL_WORDS;
-/// Producer field of a filler: a frame without cells that takes the rest of a ring.
+/// Producer field of a filler: a frame without cells that takes up the rest of a ring.
 pub const FILLER: u32 = u32::MAX;
 /// Maximum size of a frame in bytes.
 #[expect(clippy::cast_possible_truncation, reason = "some thousand")]
@@ -55,28 +55,31 @@ pub const FRAME_BYTES_MAX: u32 = {
 
 /// Indices of the words of a header.
 pub mod header {
-    /// The constant [`MAGIC`](super::MAGIC).
+    /// Index of the word that holds the constant [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
-    /// Sequence number of the frame, counted from 1.
+    /// Index of the word that holds the frame's sequence number, counted from 1.
     pub const SEQUENCE: usize = 1;
-    /// Length of the frame in bytes.
+    /// Index of the word that holds the length of the frame in bytes.
     pub const BYTES: usize = 2;
-    /// Label of the producer from the relay's setup: NoC-0 column in bits 0 to 15, row in bits 16
-    /// to 31. For a filler, it is [`FILLER`](super::FILLER).
+    /// Index of the word that holds the producer's label from the relay's setup: NoC-0 column in
+    /// bits 0 to 15, row in bits 16 to 31. In a filler, the word is [`FILLER`](super::FILLER).
     pub const PRODUCER: usize = 3;
-    /// Bits 0 to 31 of the relay's clock, read after the control vector.
+    /// Index of the word that holds bits 0 to 31 of the relay's clock, read after the producer's
+    /// control vector.
     pub const TIME_LOW: usize = 4;
-    /// Bits 32 to 63 of the same clock reading.
+    /// Index of the word that holds bits 32 to 63 of the relay's clock, read together with
+    /// [`TIME_LOW`].
     pub const TIME_HIGH: usize = 5;
-    /// [`sum`](super::sum) of the header's words from [`PRODUCER`] to [`TIME_HIGH`], and of the
-    /// control words.
+    /// Index of the word that holds the [`sum`](super::sum) of the header's words from [`PRODUCER`]
+    /// to [`TIME_HIGH`], and of the control words.
     pub const SUM: usize = 6;
-    /// [`crc32`](super::crc32) of the words [`SEQUENCE`], [`BYTES`] and [`SUM`].
+    /// Index of the word that holds the [`crc32`](super::crc32) of the words [`SEQUENCE`],
+    /// [`BYTES`] and [`SUM`].
     pub const CRC: usize = 7;
 }
 
-/// Control words that the sum in a header includes: all words from which the host attributes cells
-/// to RISCs and launches.
+/// Index ranges of the control words that the sum in a header includes: the words that the host
+/// uses to attribute cells to RISCs and launches.
 pub const SUMMED: [Range<usize>; 3] =
     [TOLD..TRACE_COUNT + 1, LAUNCHES..LAUNCHES + 1, READ..READ + RISCS_PER_CORE];
 
@@ -139,8 +142,8 @@ impl CellSpan {
         if self.is_whole_ring() { RING } else { self.paired_count() }
     }
 
-    /// Returns the parts of the ring that the frame copies, as first slot and number of cells. The
-    /// second part begins at slot 0, and has no cells if the span does not pass the end of the
+    /// Returns the parts of the ring that the frame copies, each as (first slot, number of cells).
+    /// The second part begins at slot 0, and has no cells if the span does not pass the end of the
     /// ring.
     #[must_use]
     #[inline(always)]
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_documentation() {
         assert_eq!((HEADER_WORDS, FIRST_CELL_WORD), (8, 72));
-        // The 72 words of header and control vector, five rings, and the sequence number.
+        // Header and control vector (72 words), five full rings, and the sequence number.
         assert_eq!(FRAME_BYTES_MAX, 10_560);
         assert_eq!(SUMMED, [14..46, 51..52, 59..64]);
     }

@@ -18,7 +18,7 @@ pub struct Generation {
     pub header: HeaderLayout,
 }
 
-/// Generation that kprof's runtime and TT-Metal's main branch of 2026 write.
+/// Format written by kprof's runtime and by TT-Metal's main branch of 2026.
 pub const CURRENT: Generation = Generation {
     name: "current",
     control: ControlLayout::WORDS64,
@@ -26,7 +26,7 @@ pub const CURRENT: Generation = Generation {
     header: HeaderLayout::ID16_TIME12,
 };
 
-/// Generation that TT-Metal wrote before the 64-word control vector.
+/// Format that TT-Metal wrote before the 64-word control vector was introduced.
 pub const LEGACY: Generation = Generation {
     name: "legacy",
     control: ControlLayout::WORDS32,

@@ -22,7 +22,7 @@
 
 use crate::vector::VECTOR_WORDS;
 
-/// End of a lane.
+/// End of a lane, and whether the lane has wrapped around.
 ///
 /// ```
 /// use wire::LaneEnd;
@@ -66,7 +66,7 @@ impl LaneEnd {
     }
 
     /// Returns the ranges of words that a host with read position `read` has not read: first the
-    /// words written before the lane turned, then the words written since.
+    /// words written before the lane turned, then the words written after the turn.
     #[must_use]
     pub const fn unread(self, read: u32) -> [core::ops::Range<u32>; 2] {
         match self.turned_at {
@@ -93,7 +93,8 @@ mod tests {
             let lane = LaneEnd { end, turned_at: Some(mark).filter(|&mark| mark != 0) };
             let word = lane.to_word();
             prop_assert_eq!(LaneEnd::from_word(word, LaneEnd::TURNING_LANE_WORDS_MAX), lane);
-            // A device adds the words of a run, and compares the sum with the size of the lane.
+            // The device must be able to add the length of a run (at most 512 words) without
+            // overflow.
             prop_assert_eq!(word.checked_add(512).is_some(), true);
         }
     }

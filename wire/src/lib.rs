@@ -20,7 +20,7 @@
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
 //! | How is a wait for a buffer, a semaphore or a NoC recorded? | [`wait`] |
-//! | What do records that leave a core while its kernels run look like? | [`stream`] |
+//! | In which format does a core stream records while its kernels run? | [`stream`] |
 //! | Which core gathers these records on the chip, and in which format? | [`relay`], [`frame`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |

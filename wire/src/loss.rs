@@ -23,8 +23,8 @@ impl LossKind {
     /// Every kind, in the order of their control words.
     pub const ALL: [Self; 3] = [Self::Zone, Self::Data, Self::Event];
 
-    /// Returns the control word that counts this kind for RISC 0. The words of the other RISCs
-    /// follow it.
+    /// Returns the index of the control word that counts this kind for RISC 0. The words of the
+    /// other RISCs follow this word.
     #[must_use]
     pub const fn control_word(self) -> usize {
         match self {

@@ -34,9 +34,10 @@ pub struct HeaderLayout {
 }
 
 impl HeaderLayout {
-    /// 16 bits of id and 12 of time: what every released producer writes.
+    /// Layout with 16 bits of id and 12 bits of time, which every released producer writes.
     pub const ID16_TIME12: Self = Self { time_high_bits: 12 };
-    /// 18 bits of id and 10 of time: proposed for TT-Metal, not released.
+    /// Layout with 18 bits of id and 10 bits of time, which is proposed for TT-Metal but not
+    /// released.
     pub const ID18_TIME10: Self = Self { time_high_bits: 10 };
 
     /// Returns the number of bits of a whole time stamp.

@@ -35,13 +35,13 @@ crate::labelled! {
     pub enum NocEventKind {
         /// Read of a number of bytes.
         Read = "READ",
-        /// Sets the state for later reads.
+        /// Sets NoC registers that later reads reuse.
         ReadSetState = "READ_SET_STATE",
         /// Sets the transaction id for later reads.
         ReadSetTrid = "READ_SET_TRID",
-        /// Read that uses the state set earlier.
+        /// Read that reuses NoC registers set earlier.
         ReadWithState = "READ_WITH_STATE",
-        /// Read that uses the state set earlier and carries a transaction id.
+        /// Read that reuses NoC registers set earlier and carries a transaction id.
         ReadWithStateAndTrid = "READ_WITH_STATE_AND_TRID",
         /// Beginning of a wait for reads.
         ReadBarrierStart = "READ_BARRIER_START",
@@ -49,9 +49,9 @@ crate::labelled! {
         ReadBarrierEnd = "READ_BARRIER_END",
         /// Wait for the reads with one transaction id.
         ReadBarrierWithTrid = "READ_BARRIER_WITH_TRID",
-        /// Sets the state for later reads from a DRAM shard.
+        /// Sets NoC registers that later reads from a DRAM shard reuse.
         ReadDramShardedSetState = "READ_DRAM_SHARDED_SET_STATE",
-        /// Read from a DRAM shard.
+        /// Read from a DRAM shard that reuses NoC registers set earlier.
         ReadDramShardedWithState = "READ_DRAM_SHARDED_WITH_STATE",
         /// Write of a number of bytes.
         Write = "WRITE_",
@@ -63,13 +63,13 @@ crate::labelled! {
         WriteInline = "WRITE_INLINE",
         /// Write to all tiles of a rectangle.
         WriteMulticast = "WRITE_MULTICAST",
-        /// Sets the state for later writes.
+        /// Sets NoC registers that later writes reuse.
         WriteSetState = "WRITE_SET_STATE",
-        /// Write that uses the state set earlier.
+        /// Write that reuses NoC registers set earlier.
         WriteWithState = "WRITE_WITH_STATE",
-        /// Sets the state for later writes that carry a transaction id.
+        /// Sets NoC registers that later writes with a transaction id reuse.
         WriteWithTridSetState = "WRITE_WITH_TRID_SET_STATE",
-        /// Write that uses the state set earlier and carries a transaction id.
+        /// Write that reuses NoC registers set earlier and carries a transaction id.
         WriteWithTridWithState = "WRITE_WITH_TRID_WITH_STATE",
         /// Beginning of a wait for writes.
         WriteBarrierStart = "WRITE_BARRIER_START",
@@ -335,7 +335,7 @@ pub struct LocalNocEvent {
 }
 
 impl LocalNocEvent {
-    /// Returns an event with no target and no payload: a wait.
+    /// Returns an event with no target and no payload, such as a wait.
     #[must_use]
     pub const fn without_address(kind: NocEventKind, is_posted: bool, noc: u8) -> Self {
         let target = NocTarget::NONE;
@@ -402,11 +402,11 @@ pub enum NocCounter {
 pub struct NocTrailer {
     /// Address in the memory of the recording tile; the lower 24 bits are recorded.
     pub local_address: u32,
-    /// Address in the memory of the other tiles. The lower 24 bits are recorded, so a DRAM address
-    /// is known modulo 16 MiB.
+    /// Address in the memory of the target tile or tiles. The lower 24 bits are recorded, so a DRAM
+    /// address is known modulo 16 MiB.
     pub remote_address: u32,
-    /// Value of the counter [`NocEventKind::counter`] before the transfer; the lower 12 bits are
-    /// recorded.
+    /// Value, before the transfer, of the counter that [`NocEventKind::counter`] returns; only the
+    /// lower 12 bits are recorded.
     pub noc_counter: u32,
 }
 
@@ -502,7 +502,7 @@ pub const fn pack_fabric_scatter(
     words(high, places(NocEventKind::FabricUnicastScatterWrite, target))
 }
 
-/// Packs the route, along a line, of the preceding fabric packet.
+/// Packs the event that records the line route of the preceding fabric packet.
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric_line(route: u32) -> u64 {
@@ -555,7 +555,8 @@ mod tests {
 
     #[test]
     fn a_multicast_names_both_corners_and_its_bytes_are_rounded_up() {
-        // Packed by hand: kind 15, (1,2) to (9,8), NoC 1 as 2, channel 4, 256 units, posted.
+        // Packed by hand: kind 15, (1,2) to (9,8), NoC 1 (packed as 2), channel 4, 256 units,
+        // posted.
         assert_eq!(multicast(8_161), 0x1100_4208_0902_010F);
         assert_eq!(multicast(0) >> 48, 0x1000);
         assert_eq!(multicast(1) >> 48, 0x1001);
@@ -582,7 +583,8 @@ mod tests {
     #[test]
     fn counters_are_those_of_upstreams_trailer() {
         use NocCounter::{PostedWritesSent, ReadResponses, WritesSent};
-        // Numbers of kinds as in `noc_event_profiler.hpp`; all other kinds have no counter.
+        // Numbers of the kinds that `noc_event_profiler.hpp` gives a counter; no other kind has
+        // one.
         let (writes, reads) = ([11, 13, 15, 17, 19, 30, 31], [1, 4, 5]);
         use NocEventKind::*;
         let kinds: [&[NocEventKind]; 6] = [

@@ -32,11 +32,11 @@ crate::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum PacketKind {
-        /// A zone opens.
+        /// Start of a zone.
         ZoneStart = "ZONE_START",
-        /// A zone closes.
+        /// End of a zone.
         ZoneEnd = "ZONE_END",
-        /// The cycles that a sum zone collected in one launch; carries no time.
+        /// Total cycles of a sum zone in one launch; this record carries no time.
         ZoneTotal = "ZONE_TOTAL",
         /// A time stamp with 64 bits of data.
         TimestampedData = "TS_DATA",
@@ -48,7 +48,7 @@ crate::labelled! {
 }
 
 impl PacketKind {
-    /// Returns the kind with this number; the last kind for any greater number.
+    /// Returns the kind with this number, or the last kind if no kind has the number.
     ///
     /// ```
     /// assert_eq!(wire::PacketKind::numbered(4), wire::PacketKind::TimestampedEvent);

@@ -9,10 +9,10 @@ pub const FPU: u32 = 1;
 pub const PACK: u32 = 1 << 1;
 /// Enable bit of the counters of the unpackers.
 pub const UNPACK: u32 = 1 << 2;
-/// Enable bit of the counters of instructions and stalls of the threads.
+/// Enable bit of the counters of each thread's instructions and stalls.
 pub const INSTRUCTIONS: u32 = 1 << 5;
-/// Enable bits of the counters of L1 ports, one for each bank of counters. A Wormhole has two
-/// banks, a Blackhole six.
+/// Enable bits of the counters of L1 ports; each bit enables one bank of counters. A Wormhole has
+/// two banks, a Blackhole six.
 pub const L1: [u32; 6] = [1 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8, 1 << 9];
 
 /// All bits of [`L1`].

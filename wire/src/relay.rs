@@ -1,25 +1,25 @@
-//! Relays: cores that run no program and gather the cells of streaming cores.
+//! Relays: cores that run no program and collect the records (cells) that other cores stream.
 //!
-//! A relay has up to two **gatherers**, one RISC for each NoC. While the kernels of its producers
-//! run, a gatherer reads their rings over its NoC and pushes the cells as frames ([`crate::frame`])
-//! into its own ring, which is in DRAM or in the host's memory. The host reads the frames. The
-//! firmware of a relay's core has no profiler, so the core's control vector belongs to the
-//! gatherers: [`words`].
+//! A relay has up to two **gatherers**, one RISC for each NoC. The cores that it reads are its
+//! producers. While their kernels run, a gatherer reads the producers' rings over its NoC and
+//! pushes the cells as frames ([`crate::frame`]) into its own ring, which is in DRAM or in the
+//! host's memory. The host reads the frames. The firmware of a relay's core has no profiler, so the
+//! core's control vector belongs to the gatherers: [`words`].
 //!
 //! # What can be lost
-//! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once
-//! their frame is in its ring and [`words::WRITTEN`] counts it. So a relay that dies loses nothing:
-//! cells that it has not reported are still in the producer's ring. Some of them may also be in a
-//! frame.
+//! A gatherer tells the producer that cells were read ([`crate::stream::words::READ`]) only once
+//! the cells' frame is in the gatherer's ring and [`words::WRITTEN`] counts it. So a relay that
+//! dies loses nothing: cells that it has not reported are still in the producer's ring. Some of
+//! them may also be in a frame.
 //!
 //! If a gatherer's ring is full, only the gatherer waits. If the rings of its producers fill up
 //! meanwhile, the producers follow their policies.
 //!
 //! # Rings in the host's memory
-//! The PCIe tile keeps no order between writes to the host's memory. So a gatherer counts a frame
-//! only when the tile has acknowledged all writes of the frame. The count is in L1. A host that
-//! reads the count over PCIe also finds the frame in its memory, because the answer to a read does
-//! not overtake earlier writes to the host.
+//! The PCIe tile does not keep the order of writes to the host's memory. So a gatherer counts a
+//! frame only when the tile has acknowledged all writes of the frame. The count is in L1. A host
+//! that reads the count over PCIe also finds the frame in its memory, because the answer to a read
+//! does not overtake earlier writes to the host.
 
 use crate::{
     frame::{ALIGN_BYTES, CRC_ENTRIES, FRAME_BYTES_MAX},
@@ -30,16 +30,16 @@ use crate::{
 pub const GATHERERS_MAX: usize = 2;
 /// Maximum number of producers per gatherer.
 pub const PRODUCERS_MAX: u32 = 256;
-/// Minimum size of a ring in bytes. It has room for two frames that the host may not read yet, a
-/// filler, and the next frame. All sizes are powers of two.
+/// Minimum size of a ring in bytes. A ring of this size has room for two frames that the host may
+/// not read yet, a filler, and the next frame. All ring sizes are powers of two.
 pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
-/// Number of frame buffers of a gatherer, which is also the maximum number of frames in progress.
+/// Number of frame buffers of a gatherer, and so the maximum number of frames in progress.
 pub const BUFFER_COUNT: u32 = 4;
 /// Size of a buffer in bytes; a buffer holds one frame.
 pub const BUFFER_BYTES: u32 = FRAME_BYTES_MAX;
-/// Offset of the filler from the first buffer: after all buffers.
+/// Offset of the filler from the first buffer, in bytes. The filler follows all buffers.
 pub const FILLER_OFFSET: u32 = BUFFER_COUNT * BUFFER_BYTES;
-/// Offset of the CRC table from the first buffer.
+/// Offset of the CRC table from the first buffer, in bytes.
 pub const CRC_OFFSET: u32 = FILLER_OFFSET + ALIGN_BYTES;
 /// Size of the buffers, the filler and the CRC table together, in bytes.
 #[expect(clippy::cast_possible_truncation, reason = "1024 entries")]
@@ -61,7 +61,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 17, 27 | gatherer | address of the ring in the bank, or offset in the host's memory |
 /// | 18, 28 | gatherer | bytes of the ring, a power of two |
 /// | 19, 29 | gatherer | bytes written, modulo 2^32 |
-/// | 20, 30 | gatherer | sweeps over all producers, counted once their frames are written |
+/// | 20, 30 | gatherer | completed sweeps: a sweep reads every producer once, and is completed when its frames are written |
 /// | 21, 31 | gatherer | number of times that the ring had no room for a frame |
 /// | 22, 32 | gatherer | number of producers |
 /// | 23, 33 | gatherer | L1 address of the list of producers, see [`crate::relay::setup`] |
@@ -71,36 +71,38 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 pub mod words {
     use crate::control::ext;
 
-    /// `KR` and the version of the format.
+    /// Signature of a relay's control vector: the ASCII letters `KR` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
     /// Value of [`BANK`] if the ring is in the host's memory.
     pub const HOST_MEMORY: u32 = u32::MAX;
-    /// A number that changes as long as the gatherer runs.
+    /// Index of the heartbeat word, which changes as long as the gatherer runs.
     pub const HEARTBEAT: usize = 14;
-    /// State of the gatherer, see [`super::State`].
+    /// Index of the word that holds the gatherer's state, see [`super::State`].
     pub const STATE: usize = 15;
-    /// DRAM bank of the ring, or [`HOST_MEMORY`].
+    /// Index of the word that holds the DRAM bank of the ring, or [`HOST_MEMORY`].
     pub const BANK: usize = 16;
-    /// Address of the ring in its bank. For a ring in the host's memory: its offset from the first
-    /// byte that the chip can write.
+    /// Index of the word that holds the ring's address in its bank. For a ring in the host's
+    /// memory, the word holds the offset from the first byte that the chip can write.
     pub const RING_ADDRESS: usize = 17;
-    /// Size of the ring in bytes.
+    /// Index of the word that holds the size of the ring in bytes.
     pub const RING_BYTES: usize = 18;
-    /// Number of bytes written to the ring, modulo 2^32.
+    /// Index of the word that counts bytes written to the ring, modulo 2^32.
     pub const WRITTEN: usize = 19;
-    /// Number of sweeps over all producers, counted once their frames are written.
+    /// Index of the word that counts completed sweeps: a sweep reads every producer once, and is
+    /// completed when its frames are written.
     pub const SWEEPS: usize = 20;
-    /// Number of times that the ring was full.
+    /// Index of the word that counts how often the ring had no room for a frame.
     pub const FULL_WAITS: usize = 21;
-    /// Number of producers.
+    /// Index of the word that holds the number of producers.
     pub const PRODUCERS: usize = 22;
-    /// L1 address of the list of producers.
+    /// Index of the word that holds the L1 address of the list of producers.
     pub const PRODUCER_LIST: usize = 23;
-    /// Number of earlier relays that have read the producers; all gatherers share this word.
+    /// Index of the word that holds the number of earlier relays that have read these producers.
+    /// All gatherers share this word.
     pub const TERM: usize = 34;
-    /// Number of bytes that the host has read, modulo 2^32.
+    /// Index of the word that counts bytes of the ring that the host has read, modulo 2^32.
     pub const READ: usize = ext::CONSUMED;
-    /// Nonzero if the relay is requested to end.
+    /// Index of the word that is nonzero if the host requests that the relay end.
     pub const STOP: usize = READ + super::GATHERERS_MAX;
 
     /// Returns the index of a gatherer's word, given the index of the same word of gatherer 0.
@@ -118,7 +120,7 @@ pub mod words {
     }
 }
 
-/// State of a gatherer: [`words::STATE`].
+/// State of a gatherer, stored in its word [`words::STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Gathering cells.
@@ -174,48 +176,57 @@ impl State {
 pub mod setup {
     use super::RISCS_PER_CORE;
 
-    /// L1 address of the relay's control vector.
+    /// Index of the word that holds the L1 address of the relay's control vector.
     pub const CONTROL: usize = 0;
-    /// L1 address of each producer's control vector. The producer's rings follow the vector.
+    /// Index of the word that holds the L1 address of the control vector, which is equal on all
+    /// producers. The producer's rings follow the vector.
     pub const PRODUCER_CONTROL: usize = 1;
-    /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes for frames, a multiple of 16.
+    /// Index of the word that holds the L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes
+    /// for frames, a multiple of 16.
     pub const BUFFERS: usize = 2;
-    /// Tile that gives access to the ring: a DRAM tile, or the PCIe tile for a ring in the host's
-    /// memory.
+    /// Index of the word that names the tile through which the ring is reached: a DRAM tile, or the
+    /// PCIe tile for a ring in the host's memory.
     pub const SINK_TILE: usize = 3;
-    /// Bits 0 to 31 of the ring's NoC address in that tile.
+    /// Index of the word that holds bits 0 to 31 of the ring's NoC address in the tile
+    /// [`SINK_TILE`].
     pub const SINK_ADDRESS: usize = 4;
-    /// Bank of the ring, which the gatherer reports to the host;
+    /// Index of the word that holds the ring's bank, which the gatherer reports to the host;
     /// [`words::HOST_MEMORY`](super::words::HOST_MEMORY) for a ring in the host's memory.
     pub const BANK: usize = 5;
-    /// Address of the ring in the bank or in the host's memory, which the gatherer reports to the
-    /// host.
+    /// Index of the word that holds the ring's address in the bank or in the host's memory, which
+    /// the gatherer reports to the host.
     pub const RING_ADDRESS: usize = 6;
-    /// Size of the ring in bytes.
+    /// Index of the word that holds the size of the ring in bytes.
     pub const RING_BYTES: usize = 7;
-    /// Number of producers.
+    /// Index of the word that holds the number of producers.
     pub const PRODUCERS: usize = 8;
-    /// Number of the gatherer in its relay, which is also the number of its NoC.
+    /// Index of the word that holds the gatherer's number in its relay, which is also the number of
+    /// its NoC.
     pub const GATHERER: usize = 9;
-    /// The relay's own tile.
+    /// Index of the word that names the relay's own tile.
     pub const OWN_TILE: usize = 10;
-    /// Number of earlier relays that have read the producers.
+    /// Index of the word that holds the number of earlier relays that have read these producers.
     pub const TERM: usize = 11;
-    /// On a Blackhole, bits 32 to 63 of the ring's NoC address.
+    /// Index of the word that holds, on a Blackhole, bits 32 to 63 of the ring's NoC address.
     pub const SINK_ADDRESS_HIGH: usize = 12;
-    /// First word of the list of producers.
+    /// Index of the first word of the list of producers.
     pub const LIST: usize = 16;
 
     /// Size of a producer's entry in the list, in words.
     pub const PRODUCER_WORDS: usize = 8;
-    /// In an entry: the producer's tile.
+    /// Index, in an entry, of the word that names the producer's tile.
     pub const TILE: usize = 0;
-    /// In an entry: the producer's label in frames, see [`crate::frame::header::PRODUCER`].
+    /// Index, in an entry, of the word that holds the producer's label in frames, see
+    /// [`crate::frame::header::PRODUCER`].
     pub const LABEL: usize = 1;
-    /// In an entry: 0 until the gatherer has read the producer's control vector.
+    /// Index, in an entry, of the word that is 0 until the gatherer has read the producer's control
+    /// vector.
     pub const IS_KNOWN: usize = 2;
-    /// In an entry: per RISC, the number of the next cell to read. The gatherer sends these words
-    /// directly to the producer, so their address and the target's address are equal modulo 16.
+    /// Index, in an entry, of the first of five words, one per RISC: number of the next cell to
+    /// read.
+    ///
+    /// The gatherer sends these words directly to the producer, so their address and the target
+    /// address in the producer are equal modulo 16.
     pub const NEXT: usize = 3;
 
     const _: () = assert!(NEXT + RISCS_PER_CORE == PRODUCER_WORDS);

@@ -14,9 +14,9 @@ pub const RISCS_PER_CORE: usize = 5;
 pub enum CoreKind {
     /// A compute tile: BRISC, NCRISC and three TRISCs.
     Tensix,
-    /// An Ethernet tile with a link; one ERISC is read.
+    /// An Ethernet tile whose link is connected; one ERISC is read.
     ActiveEth,
-    /// An Ethernet tile without a link; one ERISC is read.
+    /// An Ethernet tile whose link is not connected; one ERISC is read.
     IdleEth,
 }
 
@@ -163,8 +163,8 @@ impl Risc {
         }
     }
 
-    /// Returns the processor that reports call `label`; `CORE_AGG` is an older name of the
-    /// aggregate.
+    /// Returns the processor that reports call `label`; `CORE_AGG` is an older label of
+    /// [`Self::TensixAggregate`].
     ///
     /// ```
     /// use wire::Risc;

@@ -1,4 +1,5 @@
-//! Run headers: the four words at the start of a run, with core, RISC and program of its markers.
+//! Run headers: the four words at the start of a run, which name the core, RISC and program of its
+//! markers.
 //!
 //! ```text
 //! word 0  ID_HH  0                                      bit 31 is clear, so this is no marker
@@ -8,8 +9,8 @@
 //! ```
 //!
 //! The field `generation` is an extension of kprof. It holds the generation of the core's lanes
-//! ([`crate::control::ext::GENERATION`]) modulo 8. A run with another generation is left over from
-//! earlier lanes.
+//! ([`crate::control::ext::GENERATION`]) modulo 8. A run whose generation differs from the core's
+//! was written before the lanes were last reset.
 //!
 //! # Compatibility
 //! TT-Metal leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
@@ -30,9 +31,9 @@ pub struct IdPacking {
 }
 
 impl IdPacking {
-    /// 5 bits of RISC, 8 of core, 16 of trace counter, 3 of generation.
+    /// Layout with 5 bits of RISC, 8 of core, 16 of trace counter, 3 of generation.
     pub const RISC5: Self = Self { risc_bits: 5 };
-    /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
+    /// Layout with 3 bits of RISC, 8 of core, 16 of trace counter, no generation; used before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
     /// Packs TT-Metal's three fields; bits that do not fit their field are truncated.
@@ -76,7 +77,7 @@ impl IdPacking {
         }
     }
 
-    /// Returns the bits of word 2 that hold a generation, modulo 8; 0 if the packing has no
+    /// Returns `generation` modulo 8, shifted to its bits of word 2; 0 if the packing has no
     /// generation.
     #[must_use]
     pub const fn generation_field(self, generation: u32) -> u32 {
@@ -115,7 +116,7 @@ pub struct RunHeader {
     /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if TT-Metal's runtime wrote the
     /// run.
     pub generation: u32,
-    /// Program id that the launch carried.
+    /// Id of the program that was launched.
     pub program_id: u32,
 }
 

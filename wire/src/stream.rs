@@ -1,9 +1,9 @@
 //! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
 //!
-//! In place of its vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a zone
-//! ends, and stores in the control vector how many cells it has written. The reader of the ring,
-//! called its drain, stores in the same vector how many cells it has read. RISC and drain exchange
-//! nothing else, so a drain may be a host, or a kernel on another core.
+//! In place of its L1 vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a
+//! zone ends, and stores in the control vector how many cells it has written. The reader of the
+//! ring, called its drain, stores in the same vector how many cells it has read. RISC and drain
+//! exchange nothing else, so a drain may be a host, or a kernel on another core.
 //!
 //! ```text
 //! cell   word 0: 31 .. 16    15 .. 0          word 1: 31 .. 0
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A code below [`FIRST_ESCAPE`] is the id of a zone. A zone is written as [`Code::LONG_ZONE`] if
-//! it is too long for the field, or if its id is [`FIRST_ESCAPE`] or higher.
+//! its duration does not fit the field, or if its id is [`FIRST_ESCAPE`] or higher.
 //!
 //! # Chunks
 //! The cells of a lane are numbered from 0, and cell `n` is in slot `n % RING_CELLS`. Cells `8 k`
@@ -40,15 +40,15 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Number of cells in an overwriting ring that cannot change before the RISC increases its count of
-/// written cells.
+/// Number of newest cells that are stable in a ring whose oldest cells are overwritten: they do not
+/// change before the RISC next increases its count of written cells.
 ///
 /// These are the last cells before the chunk that the next cell belongs to. The RISC fills this
 /// chunk before it increases the count.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
-/// Maximum duration, in cycles, of a zone that takes a single cell.
+/// Maximum duration, in cycles, of a zone that fits into a single cell.
 pub const ZONE_CYCLES_MAX: u32 = 0xFFFF;
 
 const _: () = assert!(
@@ -61,8 +61,8 @@ const _: () = assert!(
 pub struct Code(pub u16);
 
 impl Code {
-    /// A zone: the field is the zone's id, and the value is the low word of the end time. The next
-    /// cell holds the zone's cycles, low word first.
+    /// A zone whose duration is in a second cell: the field is the zone's id, and the value is the
+    /// low word of the end time. The next cell holds the duration in cycles, low word first.
     pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
     /// Timestamped data: the field is the id, and the value is the low word of the time. The next
     /// cell holds 64 bits, low word first.
@@ -76,11 +76,11 @@ impl Code {
     /// A launch: the field is the low half of the launch's number ([`words::LAUNCHES`]), and the
     /// value is the low word of the time. The next cell is a [`LaunchCell`].
     pub const LAUNCH: Self = Self(0xFFF5);
-    /// Records were lost here because the ring was full: the value is the number of records that
-    /// the RISC has lost so far, modulo 2^32.
+    /// Mark that records were lost here because the ring was full: the value is the number of
+    /// records that the RISC has lost so far, modulo 2^32.
     pub const LOST: Self = Self(0xFFF6);
-    /// Chunks were skipped here by the lane's policy: the value is the number of cells that the
-    /// RISC has skipped so far, modulo 2^32.
+    /// Mark that chunks were skipped here by the lane's policy: the value is the number of cells
+    /// that the RISC has skipped so far, modulo 2^32.
     pub const SKIPPED: Self = Self(0xFFF7);
     /// Padding: the rest of this chunk holds no records.
     pub const PADDING: Self = Self(0xFFFF);
@@ -158,13 +158,13 @@ impl Cell {
         self.head as u16
     }
 
-    /// Returns the 64 bits of a cell that is not the first cell of its record.
+    /// Returns the 64 bits of data in a cell that is not the first cell of its record.
     #[must_use]
     pub const fn bits(self) -> u64 {
         (self.value as u64) << 32 | self.head as u64
     }
 
-    /// Returns a cell that is not the first cell of its record.
+    /// Returns, with `bits` as its data, a cell that is not the first cell of its record.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
     pub const fn from_bits(bits: u64) -> Self {
@@ -324,14 +324,14 @@ impl Policy {
 /// | word | writer | meaning |
 /// |---|---|---|
 /// | 5 | device | signature and version |
-/// | 8 | device | launches that ran no kernel here |
+/// | 8 | device | launches that ran no kernel on this core |
 /// | 9..14 | host | policy of each RISC |
 /// | 14..19 | RISC r | upper half: the launch announced last; lower half: bits 32 to 46 of the time, and bit 15 once the launch has ended; 0 before the first launch |
 /// | 19..24 | RISC r | cells skipped; under [`Policy::Block`], the number of cells read at the RISC's last wait that timed out, plus 1 |
 /// | 24..29 | RISC r | cells written |
-/// | 29..34 | RISC r | zones that found no room |
-/// | 34..39 | RISC r | data that found no room |
-/// | 39..44 | RISC r | events that found no room |
+/// | 29..34 | RISC r | zones that found no room in the ring |
+/// | 34..39 | RISC r | data records that found no room in the ring |
+/// | 39..44 | RISC r | events that found no room in the ring |
 /// | 44 | device | id of the running program |
 /// | 45 | device | trace replays that the core has seen |
 /// | 51 | device | launches that have begun, including the current one; launches without a kernel are not counted |
@@ -347,39 +347,46 @@ pub mod words {
     use super::RISCS_PER_CORE;
     use crate::control::{ControlLayout, ext};
 
-    /// `KS` and the version of the format.
+    /// Signature of a streaming core's control vector: the ASCII letters `KS` and the version of
+    /// the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
-    /// Id of the running program.
+    /// Index of the word that holds the id of the running program.
     pub const PROGRAM: usize = ext::LATE_RUNS;
-    /// Number of trace replays that the core has seen.
+    /// Index of the word that counts trace replays that the core has seen.
     pub const TRACE_COUNT: usize = PROGRAM + 1;
-    /// Number of launches that ran no kernel on this core.
+    /// Index of the word that counts launches that ran no kernel on this core.
     pub const IDLE_LAUNCHES: usize = 8;
-    /// Per RISC: its policy.
+    /// Index of the first of five words, one per RISC: the RISC's [`Policy`](super::Policy).
     pub const POLICY: usize = 9;
-    /// Per RISC: the content of its last [`super::Code::LAUNCH`]; see [`super::ToldLaunch`].
+    /// Index of the first of five words, one per RISC: the launch in the RISC's last
+    /// [`super::Code::LAUNCH`] record, encoded as a [`super::ToldLaunch`].
     ///
     /// The RISC sets [`TOLD_ENDED`] after it has updated [`WRITTEN`]. A drain that finds the bit
     /// and then reads [`WRITTEN`] has all cells of the launch.
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
-    /// Bit of [`TOLD`]: the launch has ended.
+    /// Bit of a [`TOLD`] word that is set once the launch has ended.
     pub const TOLD_ENDED: u32 = 1 << 15;
-    /// Per RISC: number of cells skipped.
+    /// Index of the first of five words, one per RISC: number of cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
-    /// Per RISC, under [`super::Policy::Block`]: the value of [`READ`] at the RISC's last wait that
-    /// timed out, plus 1. This word is [`SKIPPED`] under other policies.
+    /// Index of the first of five words, one per RISC under [`super::Policy::Block`]: the value of
+    /// [`READ`] at the RISC's last wait that timed out, plus 1.
+    ///
+    /// Under other policies, these words are [`SKIPPED`].
     pub const WAITED_IN_VAIN: usize = SKIPPED;
-    /// Per RISC: number of cells written.
+    /// Index of the first of five words, one per RISC: number of cells written.
     pub const WRITTEN: usize = ControlLayout::WORDS64.device_end;
-    /// Per RISC: number of zones that found no room, including totals.
+    /// Index of the first of five words, one per RISC: number of zones, including totals, that
+    /// found no room in the ring.
     pub const LOST_ZONES: usize = ext::LOST_ZONES;
-    /// Per RISC: number of data records, of either size, that found no room.
+    /// Index of the first of five words, one per RISC: number of data records, of either size, that
+    /// found no room in the ring.
     pub const LOST_DATA: usize = ext::LOST_DATA;
-    /// Per RISC: number of events that found no room.
+    /// Index of the first of five words, one per RISC: number of events that found no room in the
+    /// ring.
     pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
-    /// Number of launches that have begun, except launches without a kernel.
+    /// Index of the word that counts launches that have begun, except launches without a kernel.
     pub const LAUNCHES: usize = ControlLayout::WORDS64.run_counter;
-    /// Per RISC: number of cells that the drain has read.
+    /// Index of the first of five words, one per RISC: number of cells that the drain has read.
     pub const READ: usize = ext::CONSUMED;
 
     const _: () = assert!(SKIPPED + RISCS_PER_CORE == WRITTEN);

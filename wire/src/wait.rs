@@ -1,5 +1,7 @@
-//! Records of waits, with the object that a RISC waited for and the cycles, and records of signals,
-//! the actions that may end a wait.
+//! Records of waits and of signals.
+//!
+//! A wait's record names the object that a RISC waited for, and the cycles. A signal is an action
+//! that may end a wait.
 //!
 //! There are three kinds of records. All are timestamped data whose id is the hash of a name:
 //!
@@ -166,7 +168,7 @@ impl WaitTotal {
         [first_word(self.kind, self.key), self.cycles as u64 | (self.waits as u64) << 32]
     }
 
-    /// Returns the total in a record's data, `None` if reserved bits are set.
+    /// Returns the total in a record's data; `None` if reserved bits are set.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "halves of the word")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {
@@ -198,7 +200,7 @@ impl BlockedWait {
         [first_word(self.kind, self.key), self.cycles as u64]
     }
 
-    /// Returns the wait in a record's data, `None` if reserved bits are set.
+    /// Returns the wait in a record's data; `None` if reserved bits are set.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the other half is 0")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {
@@ -463,8 +465,8 @@ mod tests {
         let windowed = WindowedWait { wait, windows, phase: 0x1_2345 };
         assert_eq!((windowed.to_data(), WindowedWait::from_data(data)), (data, Some(windowed)));
         assert_eq!((windows.length(), windows.period()), (16_384, 131_072));
-        // Reserved bits, a phase beyond the period, a window as long as its period, and a record
-        // without windows.
+        // Invalid second words: reserved bits, a phase beyond the period, a window as long as its
+        // period, and no windows at all.
         for second in
             [data[1] | 1 << 63, data[1] | 1 << 62, data[1] | 1 << 49, 17 << 52 | 17 << 57, 5]
         {

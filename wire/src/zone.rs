@@ -30,7 +30,7 @@ impl ZoneId {
     /// Id of hardware counter records.
     pub const PERF_COUNTER: Self = Self(9090);
 
-    /// Returns the id of a zone text, computed at compile time if the text is a literal.
+    /// Returns the id of a zone text. A constant with this value is computed at compile time.
     #[must_use]
     pub const fn from_text(text: &str) -> Self {
         Self::from_bytes(text.as_bytes())
@@ -51,7 +51,7 @@ impl ZoneId {
     }
 }
 
-/// Returns the 32-bit FNV-1a hash.
+/// Returns the 32-bit FNV-1a hash of `bytes`.
 const fn fnv1a(bytes: &[u8]) -> u32 {
     let mut hash: u32 = 0x811C_9DC5;
     let mut i = 0;

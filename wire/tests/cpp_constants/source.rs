@@ -29,7 +29,7 @@ impl Source {
         writeln!(self.0, "\n/// {text}").unwrap();
     }
 
-    /// Adds a line as it is.
+    /// Adds a line without changing it.
     pub(super) fn line(&mut self, line: &str) {
         writeln!(self.0, "{line}").unwrap();
     }
