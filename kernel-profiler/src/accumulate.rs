@@ -1,7 +1,8 @@
-//! Accumulate mode: one push transfers the runs of several launches.
+//! Accumulate mode: one push to DRAM transfers the records of several launches.
 //!
-//! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed as soon
-//! as one of them might lack room for another launch of the same length as the last launch:
+//! Each launch appends one run (its records, after four ID words) to the L1 vector of each of its
+//! RISCs. All vectors are pushed as soon as one of them might lack room for another launch of the
+//! same length as the last launch:
 //!
 //! ```text
 //!            0        12                                      device_end        512
@@ -19,7 +20,8 @@
 //! work. Between launches, a RISC's `device_end` contains the number of words in its vector, which
 //! is the index at which the next run begins. When a RISC publishes its run, it stores the run's
 //! end in the low half of `device_end` and the run's length in words in the high half, where they
-//! stay until the launch ends. Empty slots in BRISC's next run show that the runs are prepared.
+//! stay until the launch ends. Empty fixed slots in BRISC's next run show that the runs are
+//! prepared.
 //!
 //! Nothing is pushed while a kernel runs. When all runs are pushed, a lane stores either all of a
 //! RISC's runs or none of them.
@@ -49,24 +51,25 @@ const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
 /// Minimum number of words that must be free for another launch, even if the last launch was
-/// shorter: the fixed slots and 29 zones.
+/// shorter. They hold the fixed slots and 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
-/// Id of the runtime's own zone around a push.
+/// Id of the zone that the runtime itself records around a push.
 pub(crate) const PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::PUSH));
 
-/// Returns the word index in a RISC's vector at which the RISC's current or next run begins.
+/// Returns the index of the word in a RISC's L1 vector at which the RISC's current or next run
+/// begins.
 ///
-/// `core` is the location of the RISC's first control word.
+/// `core` is the address of control word `r`, where `r` is the RISC's index.
 #[inline(always)]
 fn begin_of<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     const LAST: u32 = word_count(vector::VECTOR_WORDS) - LEAST_FREE_WORDS;
     let begin = port.load(core + DEVICE_END) & END_MASK;
-    // A larger index is not from this runtime: something else has overwritten the word.
+    // This runtime stores no larger index, so something else has overwritten the word.
     if begin > LAST { 0 } else { begin }
 }
 
-/// Returns the address of this RISC's run.
+/// Returns the address at which this RISC's records of the current launch begin.
 #[inline(always)]
 pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     let vector = port.own_vector();
@@ -77,7 +80,7 @@ pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     vector + 4 * begin_of(port, core)
 }
 
-/// Returns the address of the run of one RISC of this core.
+/// Returns the address at which the records of one RISC of this core begin, for the current launch.
 pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
     let core = port.control_place(risc_index);
     let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
@@ -91,7 +94,7 @@ pub(crate) fn is_empty<P: Port + ?Sized>(port: &mut P) -> bool {
     port.load(core + DEVICE_END) & END_MASK <= GUARANTEED_WORDS
 }
 
-/// Publishes this RISC's run, which ends at word index `end` of its vector.
+/// Publishes this RISC's records of the launch, which end at word index `end` of its vector.
 #[inline(always)]
 pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     let core = port.own_place();
@@ -99,19 +102,18 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel on this core, by discarding the run that the firmware has
-/// begun.
+/// Ends a launch that ran no kernel on this core: discards what the firmware has recorded for it.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
     let run = own_run(port);
     launch::empty_slots(port, run);
 }
 
 impl State {
-    /// Begins a launch on the aggregating RISC, in the runs that were prepared at the end of the
-    /// previous launch.
+    /// Begins a launch on the RISC that pushes for the core, in the runs that were prepared at the
+    /// end of the previous launch.
     ///
     /// Prepares the runs now in three cases: in the first launch, if a host has read the vectors
-    /// since, and if the generation or the replay count has changed.
+    /// since the runs were prepared, and if the generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
         let run = own_run(port);
@@ -122,7 +124,7 @@ impl State {
         }
     }
 
-    /// Prepares a run in every vector of the core.
+    /// Prepares a run (ID words and empty fixed slots) in the L1 vector of each RISC of the core.
     #[cold]
     #[inline(never)]
     fn prepare_runs<P: Port + ?Sized>(&self, port: &mut P) {
@@ -140,7 +142,7 @@ impl State {
     }
 }
 
-/// Ends a launch on the aggregating RISC, and prepares the runs of the next launch.
+/// Ends a launch on the RISC that pushes for the core, and prepares the runs of the next launch.
 ///
 /// Waits for the runs of the other RISCs. Pushes all runs if another launch of the same length
 /// might not fit.
@@ -166,7 +168,7 @@ pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     state.prepare_runs(port);
 }
 
-/// Waits, up to a limit, until a RISC has published its run; counts the run if it is late.
+/// Waits, up to a limit, until a RISC has published its run; if the run is late, counts it as such.
 fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     let mut polls = PUBLICATION_POLLS;
     loop {
@@ -213,7 +215,9 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Numbers of runs and markers in a vector, for the counters of losses. A push zone is not a run.
+/// Numbers of runs and markers in a vector, for the loss counters.
+///
+/// The zone of a push does not count as a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,

@@ -13,14 +13,14 @@ use crate::{
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
-/// Number of words that ordinary records of a dispatch kernel leave free: for the next command's
-/// parent zone, a push zone and two metadata records.
+/// Number of words of the L1 vector that a dispatch kernel's ordinary records must leave free: for
+/// the next command's parent zone, a push zone and two metadata records.
 ///
 /// # Compatibility
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Number of words of the dispatch headroom that even metadata records leave free.
+/// Number of words of the L1 vector that a dispatch kernel's metadata records must leave free.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
@@ -167,14 +167,14 @@ impl State {
     ) -> Option<u32> {
         self.make_room(port, record.room + headroom(port, record.headroom));
         // The check for room is made after the clock's loads are issued, so that it runs during
-        // their latency. Loads from local RAM are issued before, since a later one would wait for
-        // the clock.
+        // their latency. Loads from local RAM are issued before the clock's loads, because they
+        // would otherwise wait for the clock.
         let (place, room) = (self.next(), self.room());
         let now = port.now();
         let left = room - record.room;
         if left < headroom(port, record.headroom) {
-            // A trace-only envelope has no room for data or events, and no host expects any, so
-            // none are lost.
+            // In trace-only mode there is no room for data or events, and no host expects any, so
+            // none count as lost.
             if !port.is_trace_only() {
                 port.count_loss(kind);
             }
@@ -192,7 +192,7 @@ impl State {
         Some(place.wrapping_add(MARKER_BYTES))
     }
 
-    /// Returns true if `words` more words of an ordinary record fit.
+    /// Returns true if an ordinary record of `words` words fits into the free room.
     #[must_use]
     pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
         let room = self.room() - headroom(port, DISPATCH_HEADROOM);
@@ -200,7 +200,8 @@ impl State {
         port.is_streaming() || u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
-    /// Reserves `size` bytes, if at least `headroom` bytes then stay free. Otherwise returns false.
+    /// Reserves `size` bytes if at least `headroom` bytes stay free afterwards. Otherwise returns
+    /// false.
     #[inline(always)]
     pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
         let left = self.room() - size;
@@ -238,7 +239,7 @@ impl State {
         self.set_next(first);
     }
 
-    /// Pushes a dispatch kernel's vector once only its headroom is free.
+    /// Pushes the L1 vector of a dispatch kernel if only its headroom is free.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
         if self.next().wrapping_sub(port.own_vector()) >= NEARLY_FULL.cast_unsigned() {
@@ -256,8 +257,8 @@ struct Reservation {
     words: usize,
     /// Number of bytes that must stay free if the record is made in a dispatch kernel.
     headroom: i32,
-    /// True if an end marker will follow. The compiler then keeps the values that both markers need
-    /// in registers.
+    /// True if an end marker will follow. The compiler then keeps in registers the values that both
+    /// markers need.
     is_zone: bool,
 }
 

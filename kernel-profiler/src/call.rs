@@ -1,12 +1,13 @@
 //! Probes as functions, for the feature `out-of-line`. They keep the code at call sites small.
 //!
-//! Ids are passed already shifted to their position in a header, so that a call site loads one with
-//! a single instruction.
+//! Callers pass an id already shifted to its position in a marker's header, so that a call site
+//! loads it with a single instruction.
 
 use crate::processor::with;
 use wire::ZoneId;
 
-/// Returns an id shifted to its header position, as the functions of this module expect.
+/// Returns an id shifted to its position in a marker's header, as the functions of this module
+/// expect.
 #[inline(always)]
 pub(crate) const fn shifted(id: u16) -> u32 {
     (id as u32) << ID_SHIFT

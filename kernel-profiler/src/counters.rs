@@ -228,7 +228,8 @@ impl State {
         }
     }
 
-    /// Records each counter of these groups. Before a record without room, pushes if possible.
+    /// Records each counter of these groups. If there is no room for a record, pushes first, if
+    /// possible.
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {

@@ -1,4 +1,4 @@
-//! The files of the C++ header, for hosts that compile kernels that use it.
+//! The files of the C++ header, for hosts that compile C++ kernels.
 
 /// Expands to a list of files: paths below the folder `include`, each with the file's text.
 macro_rules! files {

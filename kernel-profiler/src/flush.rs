@@ -16,20 +16,20 @@ use wire::{
     Header, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, run::ID_LL, vector,
 };
 
-/// Size of a run without optional markers, in words.
+/// Size, in words, of a launch's records without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
-/// Maximum number of times that the aggregating RISC polls for a run that is not published yet.
+/// Maximum number of polls for a run (a RISC's records of a launch) that is not published yet.
 ///
 /// A poll takes some ten cycles. Some RISCs signal that they are done before they publish their
 /// run; they publish it some hundred cycles later.
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
-    /// Pushes the vector of each RISC that has published a run.
+    /// Pushes to DRAM the records of each RISC that has published its records of the launch.
     ///
-    /// Depending on the room in the RISC's lane, pushes the whole run, its guaranteed part or
-    /// nothing. `own_words` is the length in words of this RISC's run.
+    /// Depending on the room in the RISC's lane in DRAM, pushes all records, only the fixed slots
+    /// or nothing. `own_words` is the length in words of this RISC's records.
     ///
     /// Rare cases are handled in separate functions, so that the loop can use all registers.
     #[inline(always)]
@@ -85,14 +85,15 @@ impl State {
         port.store(control + offset(CONTROL.profiler_done), 1);
     }
 
-    /// Pushes what this RISC has recorded so far, and starts a new run.
+    /// Pushes to DRAM what this RISC has recorded so far, and starts a new run in its emptied
+    /// vector.
     ///
     /// Does nothing if a push is impossible: on a TRISC, in accumulate mode and when streaming,
     /// while a command buffer has a linked transaction, and if the lane would have no room left for
     /// the end of the launch. The markers then stay in L1 until the end of the launch.
     ///
-    /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. It is the first record of the
-    /// new run.
+    /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. It is the first record after
+    /// the push.
     #[cold]
     #[inline(never)]
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -165,7 +166,7 @@ impl State {
         }
     }
 
-    /// Records the zone of a push, which ends now, as the first record of the new run.
+    /// Records the zone of a push, which ends now, as the first record after the push.
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -185,8 +186,8 @@ impl State {
 
 /// Returns the length of a run in words after padding.
 ///
-/// `words` may come from another RISC. For any value of it, the result is less than the length of
-/// two vectors.
+/// `words` may come from another RISC. For any value of `words`, the result is less than the length
+/// of two vectors.
 #[inline(always)]
 pub(crate) const fn padded(words: u32) -> u32 {
     const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
@@ -203,7 +204,7 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that do not fit into the free end of their lane; their lanes may wrap around.
+/// Pushes the runs that have no room after their lane's end; a lane may wrap around for this.
 ///
 /// Depending on the room in the lane, pushes the whole run, its fixed slots or nothing. Returns
 /// false if the NoC is stuck.
@@ -248,7 +249,7 @@ fn push_to_full_lanes<P: Port + ?Sized>(
     true
 }
 
-/// A published run: its length in words, and the end of its lane.
+/// Length in words of a RISC's published run, and the end of the RISC's lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Published {
     pub(crate) words: u32,
@@ -258,7 +259,7 @@ pub(crate) struct Published {
 impl Published {
     /// Publishes the new end of the lane, and frees the RISC's vector.
     ///
-    /// `core` is the address of the control word whose index is the RISC's index.
+    /// `core` is the address of control word `r`, where `r` is the RISC's index.
     #[inline(always)]
     fn hand_over<P: Port + ?Sized>(self, port: &mut P, core: u32) {
         port.store(core + HOST_END, self.end);
@@ -266,8 +267,8 @@ impl Published {
     }
 }
 
-/// Returns the runs of the core's RISCs; a run that is not published, or of a missing RISC, has 0
-/// words.
+/// Returns the runs of the core's RISCs. The length is 0 if a run is not published, or if the core
+/// has no such RISC.
 #[inline(always)]
 fn published_runs<P: Port + ?Sized>(
     port: &mut P,
@@ -325,7 +326,8 @@ fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RIS
 
 /// Counts the runs and markers that had no room in their lanes.
 ///
-/// If not all pushes have arrived in time, counts all runs, and sets the ends of their lanes back.
+/// If not all pushes have arrived in time, counts all runs as refused and does not change the ends
+/// of their lanes.
 #[cold]
 #[inline(never)]
 fn account<P: Port + ?Sized>(
@@ -345,7 +347,8 @@ fn account<P: Port + ?Sized>(
         if !has_arrived {
             *end = start;
         }
-        // After a wrap-around, the difference is larger than the run, which is stored completely.
+        // If the lane has wrapped around, the run is stored completely, and this difference is
+        // larger than the run.
         let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;
@@ -371,8 +374,8 @@ fn account<P: Port + ?Sized>(
     }
 }
 
-/// Id of the runtime's own zone around a push within a launch. If this zone has no room, it is not
-/// counted as lost, since no kernel emitted it.
+/// Id of the zone that the runtime itself records around a push within a launch. If this zone has
+/// no room, it is not counted as lost, since no kernel emitted it.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
 const ID_WORDS: u32 = word_count(wire::run::RUN_HEADER_WORDS);

@@ -69,7 +69,7 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
     }
 }
 
-/// Guard of an open FW or KERNEL zone, which has fixed slots.
+/// Guard of an open FW or KERNEL zone, whose markers have fixed slots in the L1 vector.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct MainGuard<const ID: u16, const IS_MAIN: bool> {
     begun: Begun<ClockWords>,
@@ -101,7 +101,8 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
             if !Port::is_streaming(port) {
                 launch::close_scope(port, Self::SCOPE, ZoneId(ID));
             } else if !(IS_MAIN && state.is_launch_idle()) {
-                // An idle launch records nothing, so its zone is not lost.
+                // If the launch runs no kernel on this core, nothing is recorded, so the zone does
+                // not count as lost.
                 state.end_measured_zone(port, ZoneId(ID), self.begun.time());
             }
         });
@@ -117,7 +118,8 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     }
 }
 
-/// Guard of an open sum zone; it does nothing if sums are not recorded.
+/// Guard of an open sum zone (a zone recorded only as a total time); it does nothing if sums are
+/// not recorded.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct SumGuard<const ID: u16, const ACCUMULATOR: usize> {
     started: Option<u32>,
@@ -142,7 +144,7 @@ impl<const ID: u16, const ACCUMULATOR: usize> Drop for SumGuard<ID, ACCUMULATOR>
     }
 }
 
-/// A wait whose first poll was not successful.
+/// Guard of a wait whose first poll was not successful.
 #[must_use = "a wait is recorded when it ends"]
 pub struct WaitGuard<const KIND: u8, const ID: u16, const TOTAL_ID: u16> {
     key: u32,

@@ -8,7 +8,7 @@
 //! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
 //! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32 cycles, about 3 seconds |
 //! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
-//! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
+//! | H4 | a subordinate publishes after the push | tested: the RISC that pushes waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
 //! | H5 | stale markers are sent again | tested |
 //! | H6 | silent loss | tested: each record without room is counted |
 //! | H7 | the end of an open zone is written beyond the vector | tested: room for the end is reserved at the open |
@@ -510,7 +510,8 @@ mod tests {
         assert_eq!(rig.control(24), 0, "the end index is taken back");
     }
 
-    /// Records FW 4/5..6/7, KERNEL 8/9..10/11, then A { B { D } }, at the times of the example.
+    /// Records nested zones at fixed times: the firmware's zone, the kernel's zone, A, and in A the
+    /// zone B with 64 bits of data. Compares every word of the lane.
     #[test]
     fn the_worked_example_lies_in_memory_word_by_word() {
         let mut rig = Rig::new(12_000);

@@ -73,7 +73,7 @@ pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     (risc, result)
 }
 
-/// Returns the number of probes that recorded nothing because their thread had entered no RISC.
+/// Returns how many probe calls recorded nothing because their thread had entered no RISC.
 #[must_use]
 pub fn stray_probe_count() -> u64 {
     STRAY_PROBES.load(Ordering::Relaxed)
@@ -102,7 +102,7 @@ impl Site {
         Self { text, is_registered: AtomicBool::new(false) }
     }
 
-    /// Registers the site's text, unless that has been done.
+    /// Registers the site's text if it is not yet registered.
     #[inline(always)]
     pub fn register(&'static self) {
         // Ordering: the flag protects no other data, and registering a text twice does no harm.

@@ -19,14 +19,14 @@ pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 /// Packing of the ID words.
 pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 
-/// Location of the lanes of one core, which all have the same length.
+/// Location of one core's lanes in DRAM; all lanes have the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     /// Length of a lane in words; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// Index of the DRAM bank with the lanes; a bank with this index exists.
+    /// Index of the DRAM bank that holds the lanes. A bank with this index always exists.
     pub(crate) bank: u32,
-    /// Byte address in that bank of the first lane's first word.
+    /// Address, in bytes within the bank, of the first lane's first word.
     pub(crate) first_address: u32,
 }
 
@@ -59,24 +59,25 @@ impl Lanes {
     }
 }
 
-/// Position in a lane for the next push.
+/// Position in a DRAM lane at which the next push is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Index in the lane of the push's first word.
     pub(crate) position: u32,
     /// Value of the lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// Index in the lane of the first word after the free room that follows the lane's end.
+    /// Index in the lane of the first word after the free room. The free room begins at the lane's
+    /// end.
     limit: u32,
 }
 
 impl Lanes {
-    /// Finds room for `count` words in a RISC's lane; `end` is the lane's control word.
+    /// Finds room for `count` words in a RISC's DRAM lane; `end` is the lane's control word.
     ///
     /// The room is after the lane's end, or at the beginning of the lane if the host has already
     /// read more than `count` words there. After a wrap-around, the lane's end never reaches words
-    /// that the host has not read yet; see [`LaneEnd`]. `core` is the address of the control word
-    /// whose index is the RISC's index.
+    /// that the host has not read yet; see [`LaneEnd`]. `core` is the address of control word `r`,
+    /// where `r` is the RISC's index.
     #[cold]
     #[inline(never)]
     pub(crate) fn place<P: Port + ?Sized>(
@@ -106,23 +107,26 @@ impl Lanes {
 }
 
 impl Place {
-    /// Returns true if at least a run's fixed slots fit after the lane's end.
+    /// Returns true if at least the fixed slots of a run fit after the lane's end.
     pub(crate) const fn has_room_for_slots(&self) -> bool {
         self.position.wrapping_add(word_count(vector::FIRST_OPTIONAL)) <= self.limit
     }
 }
 
-/// Offset of RISC `r`'s `host_end` word from control word `r`.
+/// Offset in bytes, from control word `r`, of RISC `r`'s `host_end` word.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
-/// Offset of RISC `r`'s `device_end` word from control word `r`.
+/// Offset in bytes, from control word `r`, of RISC `r`'s `device_end` word.
 pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
-/// Offset of RISC `r`'s counter of refused runs from control word `r`.
+/// Offset in bytes, from control word `r`, of RISC `r`'s counter of runs not stored completely in
+/// DRAM.
 pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
-/// Offset of RISC `r`'s counter of refused markers from control word `r`.
+/// Offset in bytes, from control word `r`, of RISC `r`'s counter of markers not stored in DRAM.
 pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
-/// Offset of the word with the host's progress in RISC `r`'s lane from control word `r`.
+/// Offset in bytes, from control word `r`, of the word with the host's read position in RISC `r`'s
+/// lane.
 pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
-/// Offset of RISC `r`'s counter of late runs from control word `r`. RISC 0 has no such counter.
+/// Offset in bytes, from control word `r`, of RISC `r`'s counter of late runs. RISC 0 has no such
+/// counter.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
 /// Converts a RISC's index, or a number of RISCs, to a word.

@@ -1,8 +1,8 @@
 //! The phases of a launch: firmware zones, program id, begin and end.
 //!
 //! ```text
-//! aggregating RISC                          the others
-//! ----------------                          ----------
+//! RISC that pushes for the core             the others
+//! -----------------------------             ----------
 //! main zone opens: ring emptied
 //!   fixed slots of all vectors emptied
 //!   lanes taken back, if the host
@@ -63,8 +63,8 @@ impl Scope {
 }
 
 impl State {
-    /// Begins a launch and empties this RISC's vector. The aggregating RISC also prepares the other
-    /// vectors.
+    /// Begins a launch and empties this RISC's L1 vector. On the RISC that pushes for the core,
+    /// also prepares the vectors of the other RISCs.
     #[inline(always)]
     pub fn begin<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// Begins a launch on a RISC that does not aggregate.
+    /// Begins a launch on a RISC that does not push for its core.
     #[inline(always)]
     pub(crate) fn begin_own<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -106,7 +106,7 @@ impl State {
         }
     }
 
-    /// Begins a launch on the aggregating RISC.
+    /// Begins a launch on the RISC that pushes for its core.
     ///
     /// If the host has read everything, the core starts again at the beginning of all of its lanes.
     /// If the host does not report what it has read, the lanes fill up until the host zeroes the
@@ -136,7 +136,7 @@ impl State {
         }
     }
 
-    /// Empties the core's lanes, and increments their generation.
+    /// Empties the core's DRAM lanes, and increments their generation.
     ///
     /// The generation is written last. A host that reads meanwhile finds either the old ends of the
     /// lanes, up to which it has already read, or the new ends, which are lower. In both cases it
@@ -166,7 +166,7 @@ impl State {
         self.stamp_ids(port);
     }
 
-    /// Writes the first three of each vector's ID words.
+    /// Writes the first three ID words of each vector.
     fn stamp_ids<P: Port + ?Sized>(&self, port: &mut P) {
         let id = self.id_word(port);
         for risc_index in 0..port.risc_count() {
@@ -186,7 +186,7 @@ impl State {
         PACKING.pack(0, flat_id, self.trace_count()) | PACKING.generation_field(generation)
     }
 
-    /// Ends a launch: each RISC publishes its run, and the aggregating RISC pushes all runs.
+    /// Ends a launch: each RISC publishes its records, and one RISC pushes all of them to DRAM.
     ///
     /// A launch that ran no kernel on this core only increments a counter.
     #[inline(always)]
@@ -194,10 +194,10 @@ impl State {
         if port.risc_index() == 0 { self.finish_core(port) } else { self.finish_own(port) }
     }
 
-    /// Ends a launch on a RISC that does not aggregate.
+    /// Ends a launch on a RISC that does not push for its core.
     ///
-    /// Publishes nothing if the aggregating RISC no longer waits; it has then counted the run as
-    /// late.
+    /// Publishes nothing if the RISC that pushes no longer waits: that RISC has then counted these
+    /// records as a late run.
     #[inline(always)]
     pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -209,7 +209,7 @@ impl State {
         }
     }
 
-    /// Ends a launch on the aggregating RISC.
+    /// Ends a launch on the RISC that pushes for its core.
     #[inline(always)]
     pub(crate) fn finish_core<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -229,7 +229,8 @@ impl State {
         Self::push_published(port, control, words);
     }
 
-    /// Publishes this RISC's vector, including totals of sums; returns the run's length in words.
+    /// Publishes the records in this RISC's vector, including totals of sums; returns their length
+    /// in words.
     #[inline(always)]
     fn publish<P: Port + ?Sized>(&mut self, port: &mut P) -> u32 {
         let mut next = self.next();
@@ -295,8 +296,9 @@ impl State {
         }
     }
 
-    /// Adds the cycles since `started`, a low word of the clock, to an accumulator. The total gets
-    /// the name of the last zone that used the accumulator.
+    /// Adds the cycles since `started`, which is a low word of the clock, to an accumulator.
+    ///
+    /// The total gets the name of the last zone that used the accumulator.
     #[inline(always)]
     pub fn add_to_sum<P: Port + ?Sized>(
         &mut self,
@@ -346,7 +348,7 @@ impl LaunchEnables for bool {
     }
 
     /// Adds this RISC to the launch's enable bits if `self` is true. Otherwise marks the whole
-    /// launch as idle.
+    /// launch as one that ran no kernel.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         if self {

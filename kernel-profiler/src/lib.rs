@@ -1,4 +1,4 @@
-//! The device-side profiler runtime, which kernels are linked with to record where their cycles go.
+//! The profiler's runtime on the device: kernels link it to record where their cycles go.
 //!
 //! ```
 //! use kernel_profiler::{device_timestamped_data, device_zone_scoped};

@@ -230,7 +230,8 @@ macro_rules! device_wait {
     };
 }
 
-/// Begins a wait whose first poll was not successful; the returned value's method `end` ends it.
+/// Begins a wait whose first poll was not successful; the method `end` of the returned value ends
+/// the wait.
 ///
 /// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
 #[macro_export]

@@ -46,8 +46,8 @@ pub const fn zone_id(text: &str) -> u16 {
     id.0
 }
 
-/// Returns true if `name` ends like the name of one of a launch's zones: in `FW` like "BRISC-FW" if
-/// `is_main` is true, otherwise in `KERNEL` like "BRISC-KERNEL".
+/// Returns true if `name` ends in `FW` (if `is_main` is true) or in `KERNEL` (if it is false), like
+/// the zone names "BRISC-FW" and "BRISC-KERNEL".
 ///
 /// Only zones with such names use the fixed slots.
 #[must_use]
@@ -65,8 +65,8 @@ pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     true
 }
 
-/// Text of the runtime's own zone around a quick push. It is constant, so that the zone has the
-/// same id in every build.
+/// Text of the zone that the runtime itself records around a push within a launch. It is constant,
+/// so that the zone has the same id in every build.
 macro_rules! quick_push_text {
     () => {
         "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
@@ -96,10 +96,11 @@ pub(crate) use quick_push_text;
 #[cfg(all(any(feature = "debug-dump", feature = "stream"), target_arch = "riscv32"))]
 pub(crate) use stall_text;
 
-/// Text of the zone that shows the cost of a quick push.
+/// Text of the zone that shows the cost of a push within a launch.
 pub const QUICK_PUSH: &str = quick_push_text!();
 
-/// Text of the zone in which a RISC waits for the host, in the debug dump and in streaming.
+/// Text of the zone in which a RISC waits for the host, either in the debug dump or while records
+/// are streamed.
 pub const STALL: &str = stall_text!();
 
 /// Text of the zone that shows the cost of a push in accumulate mode.

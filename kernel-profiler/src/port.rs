@@ -21,8 +21,8 @@ pub trait Clock {
     /// notices the step in the lane's times and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Waits for the result of a clock reading at this point, and not earlier. Stores before this
-    /// call are thus issued while the clock's loads are in flight.
+    /// Waits for the result of a clock reading exactly at this point of the program. Stores before
+    /// this call are thus issued while the clock's loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
@@ -93,7 +93,8 @@ pub trait Memory {
         self.store(self.control_place(index), value);
     }
 
-    /// Makes writes by other RISCs, the NoC and the host visible, in case a data cache is on.
+    /// Makes writes by other RISCs, the NoC and the host visible to this RISC, in case its data
+    /// cache is on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
@@ -119,23 +120,23 @@ pub const fn word_at(place: u32) -> (Option<usize>, usize) {
 
 /// The write path from L1 to DRAM.
 pub trait Noc {
-    /// Returns true if a command buffer that pushes use has a linked transaction in progress. Any
-    /// other write would then hang the NoC.
+    /// Returns true if a linked transaction is in progress in a command buffer used for pushes.
+    /// Until that transaction ends, any other write would hang the NoC.
     fn is_linked(&mut self) -> bool;
 
-    /// Returns true if the given command buffer has a linked transaction in progress.
+    /// Returns true if a linked transaction is in progress in the given command buffer.
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
         let _ = command_buffer;
         self.is_linked()
     }
 
-    /// Saves the registers of the command buffer before pushes after which a kernel continues to
-    /// use it. Pushes at the end of a launch need no saving.
+    /// Saves the registers of the command buffer, so that a kernel can continue to use it after a
+    /// push. Pushes at the end of a launch need no saving.
     fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let _ = saved;
     }
 
-    /// Restores what [`Noc::save_command_buffer`] saved.
+    /// Restores the registers that [`Noc::save_command_buffer`] saved.
     fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
         let _ = saved;
     }
@@ -149,7 +150,8 @@ pub trait Noc {
         true
     }
 
-    /// Prepares writes to an existing DRAM bank, after [`Noc::await_idle`].
+    /// Prepares writes to a DRAM bank that exists. The caller has called [`Noc::await_idle`]
+    /// before.
     ///
     /// Returns a value to pass to the other methods, which stays in a register between the calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
@@ -161,15 +163,15 @@ pub trait Noc {
     /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of this RISC's NoC. Returns 0, as the format requires, if there is no
-    /// counter.
+    /// Reads a counter of this RISC's NoC. Returns 0, as the format requires, if the port has no
+    /// counters.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
         0
     }
 
-    /// Adds `count` started writes to the counters that barriers of the kernel compare with the
+    /// Adds `count` to the counters of started writes, which the kernel's barriers compare with the
     /// NoC's counters.
     #[inline(always)]
     fn count_pushes(&mut self, count: u32) {
@@ -181,10 +183,10 @@ pub trait Noc {
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
-/// Saved registers of a command buffer; each port chooses their order.
+/// Saved registers of a command buffer, in an order that each port chooses.
 pub type SavedRegisters = [u32; 9];
 
-/// Prepared writes to one DRAM bank; each port chooses the meaning of the value.
+/// Handle for writes prepared by [`Noc::begin_pushes`]; each port chooses the meaning of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushes(pub u32);
 
@@ -198,7 +200,7 @@ pub trait Port: Clock + Memory + Noc {
     /// any other.
     fn risc_count(&self) -> usize;
 
-    /// Returns the address of the control word whose index is this RISC's index.
+    /// Returns the address of control word `r`, where `r` is this RISC's index.
     ///
     /// In a block of control words with one word per RISC that begins at index `first`, this RISC's
     /// word is at this address plus `4 * first`.
@@ -220,10 +222,10 @@ pub trait Port: Clock + Memory + Noc {
         self.store(place, lost.wrapping_add(1));
     }
 
-    /// Returns true if sum zones are recorded.
+    /// Returns true if sum zones (zones recorded only as a total time) are recorded.
     fn sums_enabled(&self) -> bool;
 
-    /// Returns which records of waits this port makes.
+    /// Returns which kinds of records this port makes for waits.
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
@@ -236,7 +238,7 @@ pub trait Port: Clock + Memory + Noc {
         None
     }
 
-    /// Returns the chip, which determines the hardware counters; `None` if no counters are
+    /// Returns the chip, which determines which hardware counters exist; `None` if no counters are
     /// recorded.
     #[inline(always)]
     fn counter_chip(&self) -> Option<CounterChip> {
@@ -262,23 +264,25 @@ pub trait Port: Clock + Memory + Noc {
         u32::MAX
     }
 
-    /// Returns the offset to add to the addresses of pushes to an existing bank.
+    /// Returns the offset that is added to the addresses of pushes to a bank, which must exist.
     fn bank_offset(&self, bank: u32) -> u32 {
         let _ = bank;
         0
     }
 
-    /// Returns true if this RISC may push its own markers while its kernel runs.
+    /// Returns true if this RISC may push its own markers to DRAM while its kernel runs.
     fn can_quick_push(&self) -> bool {
         self.risc_index() < 2
     }
 
-    /// Returns true for a dispatch kernel, which leaves headroom and pushes when only that is left.
+    /// Returns true for a dispatch kernel, which leaves headroom and pushes when only the headroom
+    /// is left.
     fn is_dispatch(&self) -> bool {
         false
     }
 
-    /// Returns true if only one envelope per trace replay is recorded.
+    /// Returns true in trace-only mode: only the first start and the last end per trace replay are
+    /// recorded.
     fn is_trace_only(&self) -> bool {
         false
     }
@@ -349,11 +353,10 @@ pub const STALL_CYCLES: u32 = 1 << 30;
 pub enum WaitRecords {
     /// No records of waits.
     Off,
-    /// A total for each object that the kernel waited for, at the kernel's end.
+    /// Total for each object that the kernel waited for, recorded at the kernel's end.
     #[default]
     Totals,
-    /// The records of [`Self::Totals`], and records of individual waits that blocked and of
-    /// signals.
+    /// Totals as in [`Self::Totals`], and a record of each wait that blocked and of each signal.
     Events,
 }
 

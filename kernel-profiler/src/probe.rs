@@ -33,7 +33,7 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
-    /// Opens the zone of the launch, which has fixed slots.
+    /// Opens a zone of the launch, whose markers have fixed slots.
     #[inline(always)]
     pub fn open() -> MainGuard<ID, IS_MAIN> {
         MainGuard::open()
@@ -41,7 +41,7 @@ impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
 }
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
-    /// Opens an ordinary zone, because only the zones of the launch have fixed slots.
+    /// Opens an ordinary zone, because only the launch's own zones have fixed slots.
     #[inline(always)]
     pub fn open() -> ZoneGuard<ID> {
         ZoneGuard::open()
@@ -225,7 +225,7 @@ pub fn increment_trace_count() {
     with(|state, port| state.increment_trace_count(port));
 }
 
-/// Begins the envelope of a trace replay; see [`State::init_trace_only`].
+/// Begins a trace replay in trace-only mode; see [`State::init_trace_only`].
 #[inline(never)]
 pub fn init_trace_only() {
     with(|state, port| state.init_trace_only(port));

@@ -1,4 +1,4 @@
-//! Debug dump: a RISC with a full lane waits until the host has read more of it.
+//! Debug dump: a RISC whose DRAM lane is full waits until the host has read more of the lane.
 //!
 //! A wait ends when the lane has room. It also ends if the host has read the whole lane and the run
 //! still does not fit, or after [`Port::stall_cycles`]. After such a time-out, no RISC of the core
@@ -23,8 +23,8 @@ use wire::{
     Header, LaneEnd, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, vector,
 };
 
-/// Number of bytes that a launch reserves for stall zones: one within the launch, and one at its
-/// end.
+/// Number of bytes that a launch reserves for the zones of two waits for the host: one wait within
+/// the launch, and one at its end.
 pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 
 /// Offset in a vector of the word that shows that a wait of the vector's RISC has timed out. The
@@ -38,10 +38,10 @@ pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 pub(crate) struct Stall {
     started: ClockWords,
     ended: ClockWords,
-    /// Number for the host's progress at the last poll, see [`host_progress`].
+    /// The host's progress at the last poll, as returned by [`host_progress`].
     progress: u32,
-    /// True if this wait has reached its time limit, or if an earlier wait has and the host has not
-    /// read since.
+    /// True if this wait has reached its time limit, or if an earlier wait did so and the host has
+    /// read nothing since.
     is_over: bool,
     has_waited: bool,
 }
@@ -52,7 +52,7 @@ impl Stall {
         Self { started, ended: started, progress: 0, is_over: false, has_waited: false }
     }
 
-    /// Polls the host's progress once; pauses for some cycles unless the wait is over.
+    /// Polls the host's progress once, and then pauses for some cycles unless the wait is over.
     fn go_on<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.progress = host_progress(port);
         self.is_over = port.load(port.control_place(ext::STALLED_IN_VAIN)) == self.progress;
@@ -108,8 +108,8 @@ impl State {
         if port.risc_index() == 0 {
             port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
         }
-        // Room for one such zone is reserved. It may be used up if the host has meanwhile read
-        // something and then stopped again.
+        // Room for one zone of a wait is reserved, but it may already be used if the host has read
+        // something since and then stopped again.
         if self.room() >= 0 {
             self.record_stall(port, &stall);
         }
@@ -136,7 +136,7 @@ impl State {
 }
 
 /// Waits until the lanes have room for the published runs, and adds the zone of the wait to the run
-/// of the aggregating RISC.
+/// of the RISC that pushes.
 #[cold]
 #[inline(never)]
 pub(crate) fn await_lanes<P: Port + ?Sized>(
@@ -184,7 +184,8 @@ fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32)
     place.end.is_none() && read_to != LaneEnd::from_word(end, lanes.words).end
 }
 
-/// Returns one nonzero number that changes whenever the host has read more of any lane.
+/// Returns a nonzero number that changes whenever the host has read more of any of the core's
+/// lanes.
 fn host_progress<P: Port + ?Sized>(port: &mut P) -> u32 {
     let first = port.control_place(0) + CONSUMED;
     let places = (0..port.risc_count()).map(|risc_index| first + 4 * lane::index_word(risc_index));

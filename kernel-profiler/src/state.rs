@@ -9,8 +9,8 @@
 //! | room | bytes left for records, without the room reserved for ends of open zones and totals of sums |
 //! | sums | cycles of each accumulator, modulo 2^32 |
 //! | sum headers | first word of each total, 0 while the accumulator is unused |
-//! | waits | totals of the kernel's waits, see [`crate::wait`]; part of the kernel itself if it is linked as object code |
-//! | trace count | trace replays so far, counted only by the aggregating RISC |
+//! | waits | totals of the kernel's waits, see [`crate::wait`]; this variable is part of the kernel itself if the kernel is linked as object code |
+//! | trace count | trace replays so far, counted only by the RISC that pushes for the core |
 //!
 //! All zeros are a valid state: no record fits, and every record is counted as lost. Otherwise
 //! `next + room + 8 * open zones`, plus 16 if sums are recorded, is the end of the vector.
@@ -96,7 +96,7 @@ pub(crate) const OPTIONAL_BYTES: i32 = bytes(vector::VECTOR_WORDS - vector::FIRS
 /// Number of bytes that a launch reserves for the totals of its sums.
 pub(crate) const TOTALS_BYTES: i32 = bytes(SUM_COUNT * MARKER_WORDS);
 
-/// Converts a number of words, which are within a vector, to bytes.
+/// Converts a number of words, at most the size of a vector, to bytes.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -107,7 +107,7 @@ pub(crate) const fn bytes(words: usize) -> i32 {
     (words * 4) as i32
 }
 
-/// Converts a number of words, which are within a vector, to the type of the control words.
+/// Converts a number of words, at most the size of a vector, to the type of the control words.
 #[expect(clippy::cast_possible_truncation, reason = "asserted to fit a vector")]
 pub(crate) const fn word_count(words: usize) -> u32 {
     assert!(words <= vector::VECTOR_WORDS);

@@ -48,7 +48,8 @@ const CELL_BYTES: u32 = offset(CELL_WORDS);
 const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
 const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
 
-/// Start time of a zone, if records are streamed. In builds that never stream, it has no size.
+/// Start time of a zone, if records are streamed. In builds that never stream, the value takes no
+/// memory.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Begun<T> {
     #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -70,7 +71,7 @@ impl<T: Copy + Default> Begun<T> {
         }
     }
 
-    /// Returns the time that was read; the default value if records are not streamed.
+    /// Returns the time that was read, or the default value if records are not streamed.
     #[inline(always)]
     pub(crate) fn time(self) -> T {
         #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]

@@ -30,7 +30,8 @@ pub(crate) fn store(address: u32, value: u32) {
     unsafe { word.write_volatile(value) }
 }
 
-/// Makes writes by other RISCs, the NoC and the host visible, in case a data cache is on.
+/// Makes writes by other RISCs, the NoC and the host visible to this RISC, in case its data cache
+/// is on.
 ///
 /// # Compatibility
 /// `invalidate_l1_cache` of tt-metal. A Wormhole has no data cache.

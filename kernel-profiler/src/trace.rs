@@ -1,14 +1,15 @@
-//! Trace-only mode: one envelope per trace replay, instead of one run per launch.
+//! Trace-only mode: instead of one run per launch, one envelope per trace replay is recorded.
 //!
-//! All RISCs write to the vector of the aggregating RISC. A status word contains the stage of the
-//! envelope:
+//! An envelope holds the start and the end of the main zone, and the first start and the last end
+//! of the kernels' zones. All RISCs write it to the L1 vector of the RISC that pushes for the core.
+//! A status word contains the envelope's stage:
 //!
 //! ```text
 //! replay begins --> FW_START --main opens--> KERNEL_START --a child opens--> ALL_ENDS
 //! ```
 //!
 //! In the stage `ALL_ENDS`, every closing zone overwrites the envelope's end, so that the last end
-//! remains. Only the aggregating RISC opens the main zone, so the stage never goes back. If two
+//! remains. Only the RISC that pushes opens the main zone, so the stage never goes back. If two
 //! RISCs read `KERNEL_START` at the same time, both write the same stage, and their kernels' start
 //! times differ by only a few cycles, which does no harm.
 //!
@@ -39,7 +40,8 @@ pub const KERNEL_START: u32 = 1 << 30;
 pub const ALL_ENDS: u32 = 1 << 29;
 
 impl State {
-    /// Begins a replay: pushes the envelope of the previous replay, and opens a new one.
+    /// Begins a replay: pushes the envelope (start and end times) of the previous replay, and opens
+    /// a new one.
     ///
     /// Does nothing unless the port is in trace-only mode.
     pub fn init_trace_only<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -72,7 +74,8 @@ impl State {
     }
 }
 
-/// Pushes the envelope of the previous replay; only counts it if no kernel has completed it.
+/// Pushes the envelope of the previous replay. If no kernel has completed the envelope, only counts
+/// it.
 fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     let control = port.control_place(0);
     if port.load(port.vector_place(ENVELOPE)) != 0 {

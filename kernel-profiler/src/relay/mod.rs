@@ -55,8 +55,8 @@ use wire::{
 
 /// Maximum number of polls of a NoC that does not answer; these polls take some milliseconds.
 pub const NOC_POLLS: u32 = 1 << 16;
-/// Number of cycles that a gatherer rests after it has found all producers empty. A kernel that
-/// records a zone every hundred cycles takes 25 times as long to fill its ring.
+/// Number of cycles that a gatherer rests after it has found nothing to read in any producer. A
+/// kernel that records a zone every hundred cycles takes 25 times as long to fill its ring.
 pub const REST_CYCLES: u32 = 1024;
 
 /// Runs a gatherer until the host stops its relay or the NoC no longer answers.
@@ -69,7 +69,7 @@ pub fn run<P: RelayPort + ?Sized>(port: &mut P, setup: u32) -> State {
     state
 }
 
-/// State of a running gatherer.
+/// State of a running gatherer, which reads the rings of streaming cores and writes frames.
 struct Gatherer<'a, P: ?Sized> {
     port: &'a mut P,
     setup: u32,
@@ -77,7 +77,7 @@ struct Gatherer<'a, P: ?Sized> {
     producer_control: u32,
     buffers: u32,
     gatherer: usize,
-    /// Tile of the ring, and address of the ring in that tile.
+    /// Coordinates of the tile that gives access to the ring, and the ring's address in that tile.
     sink: (u32, u32),
     /// True if the ring is in the host's memory.
     has_host_sink: bool,
@@ -90,8 +90,8 @@ struct Gatherer<'a, P: ?Sized> {
     visits_end: u32,
     /// Number of bytes pushed to the ring so far, modulo 2^32.
     pushed: u32,
-    /// Number of bytes in the ring that the host may read, modulo 2^32. `read` is the number of
-    /// bytes that the host has read.
+    /// Number of bytes that the host may read, counted from the start, modulo 2^32. `read` is the
+    /// number of bytes that the host has read, counted in the same way.
     written: u32,
     read: u32,
     sequence: u32,
@@ -291,7 +291,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Reserves bytes at the write position of the ring; returns their address in the ring's tile.
+    /// Reserves `byte_count` bytes at the write position of the ring; returns their address in the
+    /// ring's tile.
     #[inline(always)]
     const fn next_place(&mut self, byte_count: u32) -> u32 {
         let place = self.place(self.pushed);
@@ -299,7 +300,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         self.sink.1.wrapping_add(place)
     }
 
-    /// Sends bytes to the ring: from a local to a remote address.
+    /// Sends bytes from a local address to a remote address in the ring.
     #[inline(always)]
     fn send(
         &mut self,
@@ -337,8 +338,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Returns true if bytes fit into the ring; false also if the host claims to have read
-    /// unwritten bytes.
+    /// Returns true if `byte_count` bytes fit into the ring. Returns false also if the host's read
+    /// position is beyond the bytes that were written.
     #[inline(always)]
     const fn has_room(&self, byte_count: u32) -> bool {
         let read = self.read;

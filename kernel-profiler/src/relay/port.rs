@@ -29,7 +29,8 @@ pub trait RelayPort: Clock {
     /// Waits until the last store, which was to this address, and all stores before it are in L1.
     fn settle(&mut self, address: u32);
 
-    /// Makes writes by other RISCs, the NoC and the host visible, in case a data cache is on.
+    /// Makes writes by other RISCs, the NoC and the host visible to this RISC, in case its data
+    /// cache is on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
@@ -37,11 +38,11 @@ pub trait RelayPort: Clock {
 /// Command buffers for writes; each has its own registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlet {
-    /// For reports of progress to producers.
+    /// Command buffer for reports of progress to producers.
     Progress,
-    /// For the first bytes of a frame.
+    /// Command buffer for the first bytes of a frame.
     Frame,
-    /// For the rest of a long frame, and for fillers.
+    /// Command buffer for the rest of a long frame, and for fillers.
     FrameRest,
 }
 

@@ -66,8 +66,8 @@ impl TensixRelay {
     }
 }
 
-/// Writes a tile's coordinates to a command buffer, given the register with the middle bits of the
-/// address in that tile.
+/// Writes a tile's coordinates to a command buffer. `middle` is the command buffer's register for
+/// the middle bits of the address in that tile.
 #[inline(always)]
 fn write_tile(middle: u32, tile: u32) {
     if cfg!(feature = "blackhole") {
@@ -77,8 +77,8 @@ fn write_tile(middle: u32, tile: u32) {
     }
 }
 
-/// Issues a request on a command buffer; `remote` and `local` are the registers for the low bits of
-/// the two addresses.
+/// Issues a request on a command buffer; `remote` and `local` are the offsets of its registers for
+/// the low bits of the two addresses.
 #[inline(always)]
 fn issue(buffer: u32, [remote, local]: [u32; 2], request: &Request) -> bool {
     if Register(buffer + CMD_CTRL).read() != 0 && !is_free_soon(buffer) {

@@ -14,20 +14,20 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// A gatherer's visit to a producer, from the request of the producer's control vector on. The
-/// visit's slot determines the transaction id of its requests.
+/// A gatherer's visit to a producer. It begins with the request of the producer's control vector.
+/// The visit's slot determines the transaction id of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     /// L1 address of the visit's frame.
     pub(super) frame: u32,
-    /// L1 address of the producer's entry in the list; for an empty visit, an address after the
-    /// list.
+    /// L1 address of the producer's entry in the list of producers; for an empty visit, an address
+    /// after the list.
     pub(super) producer: u32,
     /// Size of the frame in bytes; 0 if the visit has no frame.
     pub(super) frame_bytes: u32,
     /// Sum of those words that the gatherer itself has written into the frame.
     sum: u32,
-    /// Number of bytes that the frame and a filler before it take in the ring; 0 until they are
+    /// Number of bytes that the frame and a filler before it take up in the ring; 0 until they are
     /// pushed.
     pub(super) ring_bytes: u32,
 }
@@ -116,7 +116,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         Ok(())
     }
 
-    /// Returns true if the relay reads the cells of a core, given the core's control vector.
+    /// Returns true if the relay is to read the cells of the core whose control vector is at the
+    /// address `control`.
     #[inline(always)]
     fn is_to_be_read(&mut self, control: u32) -> bool {
         const KIND_MASK: u32 = (1 << Policy::KIND_BITS) - 1;
@@ -132,7 +133,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// Starts to read a producer where an earlier reader of its rings has stopped.
+    /// Sets the cells at which reading of a producer begins: where an earlier reader of its rings
+    /// has stopped.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {
@@ -143,9 +145,9 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         }
     }
 
-    /// Returns the number of the first cell to read after a host has zeroed the control vector, so
-    /// that the gatherer's position is invalid. `words` is the vector's address plus four times the
-    /// RISC's index.
+    /// Returns the number of the first cell to read after a host has zeroed the control vector,
+    /// which makes the gatherer's own position invalid. `words` is the vector's address plus four
+    /// times the RISC's index.
     #[cold]
     #[inline(never)]
     fn found_again(&mut self, words: u32, written: u32) -> u32 {
@@ -189,7 +191,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.seal(frame, frame_bytes, sum);
     }
 
-    /// Numbers a frame, and completes its header with the length, the sum and the checksum.
+    /// Writes a frame's sequence number, its length, and its header's sum and checksum.
     #[inline(always)]
     pub(super) fn seal(&mut self, frame: u32, frame_bytes: u32, sum: u32) {
         self.sequence = self.sequence.wrapping_add(1);

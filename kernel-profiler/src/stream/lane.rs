@@ -139,7 +139,8 @@ impl State {
         }
     }
 
-    /// Marks the launch as idle; from now on, it records nothing.
+    /// Marks the launch as one that runs no kernel on this core. From now on, the launch records
+    /// nothing.
     pub(crate) fn leave_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.close_lane(port);
         self.set_next(self.next() | CLOSED_AS_IDLE);
@@ -151,7 +152,7 @@ impl State {
         }
     }
 
-    /// Returns true if this RISC's launch is idle.
+    /// Returns true if this RISC's launch is marked as one that runs no kernel on this core.
     pub(crate) fn is_launch_idle(&self) -> bool {
         self.next() < OPEN && self.next() & CLOSED_AS_IDLE != 0
     }

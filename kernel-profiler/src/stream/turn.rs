@@ -1,11 +1,11 @@
-//! Transition from one chunk to the next: publication, first cells, and what to do with a full
-//! ring.
+//! Transition from one chunk of cells to the next: publication, first cells, and the policy for a
+//! full ring.
 //!
 //! | policy | if the ring is full |
 //! |---|---|
 //! | drop newest | records are counted as lost until a whole chunk is free; a cell then holds their number |
 //! | overwrite oldest | does not occur: the runtime ignores what has been read |
-//! | block | the RISC waits, up to a time limit, and records the wait as the zone of a stall; after a time-out it drops records, and does not wait again until something has been read |
+//! | block | the RISC waits, up to a time limit, and records the wait as a zone; after a time-out it drops records, and does not wait again until something has been read |
 //! | keep one of N | as in drop newest; of N chunks, N - 1 are not published but overwritten |
 
 use super::{CELL_BYTES, CHUNK_BYTES, head, write_cell};
@@ -34,7 +34,7 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Additional first cell of a chunk, next to the cells of the launch.
+/// Cell that is written at the beginning of a chunk, in addition to the cells of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
@@ -46,7 +46,7 @@ pub(super) enum First {
     Skipped,
 }
 
-/// A launch, as its cells describe it.
+/// A launch, as described by its cells in a ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Launch {
     pub(super) number: u32,
@@ -76,18 +76,19 @@ pub(super) fn set_own<P: Port + ?Sized>(port: &mut P, word: usize, value: u32) {
     port.store(place, value);
 }
 
-/// Returns the address of the cell with a number.
+/// Returns the address of the cell whose number is `number`.
 pub(super) fn place_of<P: Port + ?Sized>(port: &P, number: u32) -> u32 {
     port.own_vector() + number % RING * CELL_BYTES
 }
 
-/// Returns true if not all cells are free in the chunk that begins with the cell number `first`.
+/// Returns true if the chunk that begins with cell `first` is not entirely free, given the number
+/// `read` of cells read.
 pub(super) const fn is_full(first: u32, read: u32) -> bool {
     first.wrapping_add(CHUNK).wrapping_sub(read) > RING
 }
 
-/// Returns a number for the chunk that must be read before there is room. It differs from every
-/// cell's address.
+/// Returns a number that identifies the chunk that must be read before there is room. The number
+/// differs from every cell's address.
 const fn blocking_chunk(read: u32) -> u32 {
     read | (CHUNK - 1)
 }

@@ -2,7 +2,7 @@
 
 use super::{symbols, with};
 
-/// Begins a launch on the aggregating RISC, see `__kprof_begin`.
+/// Begins a launch on the RISC that pushes for its core, see `__kprof_begin`.
 #[unsafe(no_mangle)]
 extern "C" fn kprof_begin_core() {
     with(|state, port| state.begin_core(port));
@@ -14,7 +14,7 @@ extern "C" fn kprof_begin_own() {
     with(|state, port| state.begin_own(port));
 }
 
-/// Ends a launch on the aggregating RISC, see `__kprof_finish`.
+/// Ends a launch on the RISC that pushes for its core, see `__kprof_finish`.
 #[unsafe(no_mangle)]
 extern "C" fn kprof_finish_core() {
     with(|state, port| state.finish_core(port));

@@ -1,4 +1,4 @@
-//! Functions that increment counters of lost records, which a probe calls without saving registers.
+//! Functions that increment counters of lost records. A probe calls them without saving registers.
 
 use super::symbols;
 use crate::state::offset;

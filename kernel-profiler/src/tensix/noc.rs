@@ -45,8 +45,9 @@ impl Noc for Tensix {
         is_ready(noc())
     }
 
-    /// Writes the coordinates: on a Wormhole above the address bits, on a Blackhole to separate
-    /// registers. Addresses in DRAM banks and in L1 have 32 bits on both chips.
+    /// Writes the coordinates: on a Wormhole into the register bits above the address, on a
+    /// Blackhole into separate registers. Addresses in DRAM banks and in L1 have 32 bits on both
+    /// chips.
     #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let noc = self.opaque(noc());
@@ -160,7 +161,8 @@ fn is_zero_soon(register: u32) -> bool {
     }
 }
 
-/// Returns the tile's coordinates on the NoC of its pushes; acknowledgements are sent to them.
+/// Returns the tile's coordinates on the NoC used for pushes; acknowledgements are sent to these
+/// coordinates.
 #[inline(always)]
 fn own_coordinates() -> u32 {
     let [x, y] = coordinates_on(noc_index());

@@ -11,7 +11,7 @@ use crate::launch::Scope;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use std::{collections::BTreeMap, vec::Vec};
 
-/// RISCs under test: two that can quick-push, one that cannot.
+/// RISCs under test: the first two can push within a launch, the last cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
 /// Maximum depth of zones. Deeper nesting would leave no room for the zone of a quick push.
 const DEPTH_MAX: usize = 100;

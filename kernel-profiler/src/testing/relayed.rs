@@ -172,7 +172,7 @@ impl World {
             self.host_reads();
         }
         if self.steps == self.zeroes_own_at {
-            // Otherwise the host may miss a frame that has just been counted.
+            // Without these stores, the host could miss a frame that has just been counted.
             while !self.stores.is_empty() {
                 self.flush_one();
             }

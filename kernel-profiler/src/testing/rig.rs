@@ -83,7 +83,7 @@ impl Core {
         self.drain = Some(drain);
     }
 
-    /// Drains the rings if it is time.
+    /// Drains the rings if the time of the next drain has come.
     fn run_drain(&mut self) {
         let Some(drain) = &mut self.drain else { return };
         if self.clock >= drain.next {
@@ -109,7 +109,7 @@ impl Core {
         words
     }
 
-    /// Lets the host read if it is time.
+    /// Lets the host read if the time of its next read has come.
     fn run_host(&mut self) {
         let Some(mut host) = self.host.take() else { return };
         if self.clock >= host.next {
@@ -155,7 +155,7 @@ pub(crate) struct TestPort {
 }
 
 impl TestPort {
-    /// Returns a word as this RISC sees it. Loads its whole cache line.
+    /// Returns a word as this RISC sees it. Loads the whole cache line that contains the word.
     fn cached_word(&mut self, of: Option<usize>, index: usize) -> u32 {
         let core = self.core.borrow();
         let words = of.map_or(&core.control[..], |risc_index| &core.vectors[risc_index][..]);

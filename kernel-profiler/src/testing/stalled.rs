@@ -5,7 +5,7 @@ use super::{Kept, Rig, oracle, rig::Host};
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 use std::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-/// RISCs with a kernel: two that can push within a launch, one that cannot.
+/// RISCs with a kernel: the first two can push within a launch, the last cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
 /// More events than fit into the vector of a RISC in one launch.
 const MANY: usize = 1500;
