@@ -3,7 +3,7 @@
 ///
 /// launch.hpp includes this file instead of plain.hpp. Each launch appends one run to the vector of
 /// each of its RISCs. All vectors are pushed as soon as one of them might lack room for another
-/// launch as long as the last one:
+/// launch of the same length:
 ///
 ///              0        12                                      DEVICE_END       512
 ///              +--------+---------------+---------------+-------+-------------------+
@@ -72,9 +72,9 @@ inline __attribute__((noinline)) void prepare_runs(uint32_t words) {
     }
 }
 
-/// Begins a launch on the aggregating RISC, with the runs that the previous launch prepared.
-/// Prepares the runs itself in the first launch, after a host has read the vectors, and if the
-/// generation or the replay count has changed.
+/// Begins a launch on the RISC that pushes for its core, with the runs that the previous launch
+/// prepared. Prepares the runs itself in the first launch, after a host has read the vectors, and
+/// if the generation or the replay count has changed.
 inline __attribute__((noinline)) void begin_launch() {
     const uint32_t words = hidden(control_place());
     const uint32_t runs = read_word(words + 4 * RUN_COUNTER);
@@ -138,8 +138,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
 
 /// Counts the runs and markers in the first `count` words of a RISC's vector as refused, because
 /// they were not stored in DRAM. Empty slots count as markers; padding does not. The zone of a push
-/// does not count as a run. `core` is the address of the RISC's first control word, `words` the
-/// address of the control vector.
+/// does not count as a run. `core` is the address of control word r, where r is the RISC's index;
+/// `words` is the address of the control vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
     constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;
@@ -190,8 +190,9 @@ inline __attribute__((noinline)) void push_runs(uint32_t longest) {
     }
 }
 
-/// Ends a launch on the aggregating RISC and prepares the next launch. Waits for the runs of the
-/// other RISCs. Pushes the accumulated runs if another launch of this length might not fit.
+/// Ends a launch on the RISC that pushes for its core, and prepares the next launch. Waits for the
+/// runs of the other RISCs. Pushes the accumulated runs if another launch of this length might not
+/// fit.
 inline __attribute__((noinline)) void end_launch() {
     const uint32_t words = hidden(control_place());
     Filled filled = await_runs(words);

@@ -139,7 +139,7 @@ inline void record_group() {
             record(30, 12, 16);
             record(46, 30, 4, 1, 3);
         }
-        // The wait counters of a thread have numbers three apart.
+        // The numbers of one thread's wait counters are three apart.
         constexpr uint32_t WAITS = IS_BLACKHOLE ? 32 : 40;
         record(52, WAITS, 8, 3, 1);
         record(50, WAITS + 8, 9, 3, 1);

@@ -202,7 +202,7 @@
 #define DeviceProfilerInit()
 #endif
 
-/// Begins the envelope of a trace replay in trace-only mode, which only TT-Metal's header has.
+/// Begins a trace replay in trace-only mode, which only TT-Metal's header has.
 #define DeviceTraceOnlyProfilerInit() ::kernel_profiler::trace_only_init();
 
 /// Counts a trace replay.

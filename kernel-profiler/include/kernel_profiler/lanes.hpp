@@ -9,8 +9,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-// Fields of HOST_END: the low bits are the lane's end, the high bits its end before it last
-// restarted.
+// Fields of HOST_END: the low bits hold the lane's end, the high bits the end from before the lane
+// last wrapped around.
 constexpr uint32_t TURN_MASK = (1u << TURN_SHIFT) - 1;
 
 // Byte offsets of words in a vector.
@@ -137,8 +137,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t gener
 
 /// Resets the core's lanes, after the host has read everything in them.
 ///
-/// The generation is written last, so that a host that reads in between finds no new words.
-/// Otherwise the host would mistake the old ends for words of the new generation.
+/// The generation is written last, so that a host that reads in between finds no new words. If it
+/// were written first, the host would take the words up to the old ends for new words.
 inline __attribute__((noinline)) void take_lanes_back() {
     const uint32_t words = hidden(control_place());
     const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
@@ -200,13 +200,13 @@ struct Place {
     uint32_t position;
     /// Increment of HOST_END for the push; 0 if there is no room.
     uint32_t advance;
-    /// End of the free room that follows the lane's end.
+    /// End of the free room, which begins at the lane's end.
     uint32_t limit;
 };
 
 /// Finds room for `count` words in a lane of `capacity` words: after the lane's end or, if the host
-/// has read enough words there, at the lane's beginning. `end` is the lane's HOST_END, `core` the
-/// address of the RISC's first control word.
+/// has read enough words there, at the lane's beginning. `end` is the lane's HOST_END, `core` is
+/// the address of control word r, where r is the RISC's index.
 ///
 /// The end of a restarted lane never reaches words that the host has not read yet. A host position
 /// beyond the lane's end thus always means unread words from before the restart.

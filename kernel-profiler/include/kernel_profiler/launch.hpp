@@ -2,8 +2,8 @@
 ///
 /// The beginning and the end of a launch.
 ///
-/// Each RISC begins with an empty ring and publishes the end of its records. The aggregating RISC
-/// (BRISC or the first Ethernet RISC) also prepares the vectors of all RISCs and pushes them.
+/// Each RISC begins with an empty ring and publishes the end of its records. One RISC (BRISC or the
+/// first Ethernet RISC) also prepares the vectors of all RISCs and pushes them.
 ///
 /// | what | file |
 /// |---|---|
@@ -61,7 +61,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     detail::set_control(detail::SCRATCH, static_cast<uint32_t>(enables));
 }
 
-/// Adds this RISC to the launch's enables if true; marks the whole launch as idle if false.
+/// Adds this RISC to the launch's enables if true; marks the whole launch as one without kernels if
+/// false.
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(bool is_valid) {
     using namespace detail;
     if (is_valid) {
@@ -143,7 +144,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
 
 }  // namespace detail
 
-/// Ends a launch on this RISC: publishes its ring. The aggregating RISC pushes.
+/// Ends a launch on this RISC: publishes its ring. The RISC that pushes for its core then pushes.
 ///
 /// A RISC that is too late for the push does not publish, since its markers would look like markers
 /// of the next launch.

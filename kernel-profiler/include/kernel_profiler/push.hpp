@@ -18,9 +18,9 @@ namespace detail {
 // These functions are defined by the headers of the modes: plain.hpp or accumulate.hpp, and
 // stall.hpp or no_stall.hpp.
 
-/// Waits, up to a limit, for the run of a RISC that has not published it, if the RISC has a kernel
-/// in this launch. Sets `run` to the words of the RISC's vector. `core` is the address of the
-/// RISC's first control word, `words` the address of the control vector.
+/// If a RISC with a kernel in this launch has not published its run, waits for the run, up to a
+/// limit. Sets `run` to the words of the RISC's vector. `core` is the address of control word r,
+/// where r is the RISC's index; `words` is the address of the control vector.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
 /// Counts the refused words in a RISC's vector: all of its `run` words except the first `stored`
 /// words, which were stored in DRAM.

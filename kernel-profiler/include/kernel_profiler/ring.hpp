@@ -12,7 +12,7 @@
 /// | `stackSize` | `_ZN15kernel_profiler9stackSizeE` | signed: bytes left for records, without the room reserved for ends of open zones and totals of sums in use; below 0 if a total has no room |
 /// | `sums[2]` | `_ZN15kernel_profiler4sumsE` | cycles of each accumulator, modulo 2^32 |
 /// | `sumIDs[2]` | `_ZN15kernel_profiler6sumIDsE` | complete first word of each total, 0 while the accumulator is unused |
-/// | `traceCount` | `_ZN15kernel_profiler10traceCountE` | trace replays so far; only on the aggregating RISC |
+/// | `traceCount` | `_ZN15kernel_profiler10traceCountE` | trace replays so far; only on the RISC that pushes for its core |
 ///
 /// All zero is a valid state: no record fits, and every record is counted as lost.
 ///
@@ -37,7 +37,7 @@
 /// A quick push resets `wIndex` to vector + 48 and adds the freed bytes to `stackSize`.
 ///
 /// # ID words
-/// When the aggregating RISC resets the lanes, it writes words 0 to 2 of all vectors, including the
+/// When the RISC that pushes resets the lanes, it writes words 0 to 2 of all vectors, including the
 /// trace counter and the generation. At a replay it rewrites the bits of the trace counter. The end
 /// of a launch leaves these words unchanged. Word 3 of all vectors is written when the program id
 /// is set. The beginning of a launch empties the fixed slots of all vectors: on Wormhole, whose L1
@@ -262,11 +262,11 @@ constexpr uint32_t RUN_WORDS_SHIFT = 16;
 constexpr uint32_t END_MASK = (1u << RUN_WORDS_SHIFT) - 1;
 
 /// Returns the number of bytes before a RISC's run in its vector: 0 unless launches share pushes.
-/// `core` is the address of the RISC's first control word.
+/// `core` is the address of control word r, where r is the RISC's index.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
     if constexpr (DO_ACCUMULATE) {
         const uint32_t words = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER) & END_MASK;
-        // A larger number is not from this runtime: something else has overwritten the word.
+        // This runtime stores no larger number, so something else has overwritten the word.
         return words > PROFILER_L1_VECTOR_SIZE - LEAST_FREE_WORDS ? 0 : 4 * words;
     }
     return 0;

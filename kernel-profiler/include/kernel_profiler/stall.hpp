@@ -5,7 +5,7 @@
 /// launch.hpp includes this file, or no_stall.hpp instead. A wait ends when the lane has room. It
 /// also ends if the host has read all of the lane and the run still does not fit, or after
 /// KERNEL_PROFILER_STALL_CYCLES. After such a time-out, no RISC waits again before the host has
-/// read more. For this, the aggregating RISC stores the host's progress in the control word
+/// read more. For this, the RISC that pushes stores the host's progress in the control word
 /// STALLED_IN_VAIN; the other RISCs store it in their vectors until the launch ends. Records
 /// without room are counted as in other modes. So a host that keeps up loses nothing, and a kernel
 /// without a host still ends.
@@ -62,7 +62,8 @@ KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
     return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
 }
 
-/// A wait for the host, passed by reference: gcc would call `memcpy`, which kernels do not have.
+/// A wait for the host, passed by reference, because for a copy gcc would call `memcpy`, which
+/// kernels do not have.
 struct Stall {
     Clock started;
     /// The host's progress at the last poll.

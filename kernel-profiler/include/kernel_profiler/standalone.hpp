@@ -72,7 +72,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() { return number(__kprof_vect
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 4 * PROFILER_L1_CONTROL_VECTOR_SIZE; }
 
 /// Returns true on the RISC that collects the records of all RISCs of its core and pushes them. The
-/// address is hidden, because the compiler assumes that two symbols have different addresses.
+/// address is hidden from the compiler, which otherwise assumes that two symbols have different
+/// addresses.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) == control_place(); }
 
 /// Returns true on the RISC whose firmware receives the launch.

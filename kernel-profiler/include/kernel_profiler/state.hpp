@@ -66,11 +66,12 @@ constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
 void quick_push();
 
 #if defined(DISPATCH_KERNEL)
-/// Marks a rare step. In a dispatch kernel the step is a call: most call sites are in one large
-/// function, in which inlined steps would be out of range of the sites' branches.
+/// Marks a function that is rarely called. In a dispatch kernel the function is not inlined: most
+/// call sites are in one large function, in which inlined steps would be out of range of the sites'
+/// branches.
 #define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
 #else
-/// Marks a rare step.
+/// Marks a function that is rarely called.
 #define KERNEL_PROFILER_RARE KERNEL_PROFILER_ALWAYS_INLINE
 #endif
 
@@ -115,7 +116,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
     keep_order();
 }
 
-/// Adds to the word at `place`.
+/// Adds `amount` to the word at `place`.
 KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
     write_word(place, read_word(place) + amount);
 }

@@ -55,9 +55,9 @@ static_assert(RING_BYTES == PROFILER_L1_BUFFER_SIZE, "expected a ring in the pla
 /// Minimum value of the cursor while a launch runs. Below this value, the cursor's bits describe
 /// the end of the last launch.
 constexpr uint32_t OPEN = 4;
-/// Records were lost, and no cell reports them yet.
+/// Bit of the cursor: records were lost, and no cell reports them yet.
 constexpr uint32_t CLOSED_WITH_LOSS = 1;
-/// The launch runs no kernel on this core.
+/// Bit of the cursor: the launch runs no kernel on this core.
 constexpr uint32_t CLOSED_AS_IDLE = 2;
 
 /// Returns the first word of a cell.

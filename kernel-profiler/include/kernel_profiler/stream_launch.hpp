@@ -113,7 +113,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_totals() {
     }
 }
 
-/// Marks the launch as idle: it records nothing from here on.
+/// Marks the launch as one without kernels. From now on, the launch records nothing.
 inline __attribute__((noinline)) void leave_launch() {
     close_lane();
     wIndex = wIndex | CLOSED_AS_IDLE;
@@ -192,7 +192,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
     }
 }
 
-/// Sets which RISCs have a kernel in this launch; if none has, the launch is idle.
+/// Sets which RISCs have a kernel in this launch; if none has, the launch is marked as one without
+/// kernels.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     if (static_cast<uint32_t>(enables) == 0) {
@@ -200,7 +201,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     }
 }
 
-/// Returns true if this RISC's launch is idle.
+/// Returns true if this RISC's launch is marked as one without kernels.
 KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() {
     return detail::load_cursor() < detail::OPEN && (detail::load_cursor() & detail::CLOSED_AS_IDLE) != 0;
 }
@@ -267,7 +268,7 @@ struct profileScopeGuaranteed {
     }
 
     KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
-        // An idle launch records nothing, so no zone is lost.
+        // A launch without kernels records nothing, so no zone is lost.
         if (IS_RECORDED && (index != 0 || !get_profiler_zone_invalid())) {
             detail::end_measured_zone(timer_id, begun.low, begun.high);
         }

@@ -61,7 +61,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t control_place() {
     return reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
 }
 
-/// Returns the address of this RISC's first control word.
+/// Returns the address of control word r, where r is this RISC's index.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_place() { return control_place() + 4 * PROCESSOR_INDEX; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() {

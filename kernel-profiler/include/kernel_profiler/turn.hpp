@@ -20,8 +20,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Additional first cell of a chunk, next to the cells of the launch: the number of records lost in
-/// this launch or before it, or the number of skipped cells.
+/// Cell that is written at the beginning of a chunk, in addition to the cells of the launch: it
+/// holds the number of records lost in this launch or before it, or the number of skipped cells.
 enum class First { NOTHING, LOST, LOST_BEFORE, SKIPPED };
 
 constexpr uint32_t POLICY_KIND_MASK = (1u << STREAM_POLICY_KIND_BITS) - 1;
@@ -33,8 +33,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t place_of_cell(uint32_t number) {
 /// Returns true if a cell of the chunk that begins with cell number `first` is not free.
 constexpr bool is_full(uint32_t first, uint32_t read) { return first + STREAM_CHUNK_CELLS - read > STREAM_RING_CELLS; }
 
-/// Returns the cursor's value while the ring is full: a number for the chunk that must be read
-/// before there is room. It differs from the values outside of a launch.
+/// Returns the cursor's value while the ring is full: a number that identifies the chunk that must
+/// be read before there is room. It differs from the values outside of a launch.
 constexpr uint32_t blocking_chunk(uint32_t read) { return read | (STREAM_CHUNK_CELLS - 1); }
 static_assert(blocking_chunk(0) >= OPEN, "expected chunks that are told from what the cursor holds outside of launches");
 

@@ -396,9 +396,10 @@ struct PollOf<true, KIND, ID> {
     using Type = Wait<KIND, ID>;
 };
 
-/// Returns true if polls of a kind are detected at `read_word`, and false if at `forget_cached`. A
-/// loop that waits for room on a Blackhole's BRISC or NCRISC calls both functions. There polls are
-/// detected at `forget_cached`, since the compiler would otherwise duplicate this fence.
+/// Returns true if polls of a kind are detected in calls of `read_word`, and false if they are
+/// detected in calls of `forget_cached`. A loop that waits for room on a Blackhole's BRISC or
+/// NCRISC calls both functions. There, polls are detected at `forget_cached`, since the compiler
+/// would otherwise duplicate this fence.
 ///
 /// # Compatibility
 /// `cb_reserve_back` in `dataflow_api.h` of tt-metal 0.81.
