@@ -1,4 +1,5 @@
-//! Wall-clock time of decoding the cells of streamed lanes, on one thread, next to a memory copy.
+//! Wall-clock time of decoding the cells of streamed lanes, on one thread, compared with a memory
+//! copy.
 //!
 //! The input is four million zones of one lane, 32 MiB; one zone in a thousand is too long for its
 //! cell. The benches are

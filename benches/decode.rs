@@ -1,4 +1,4 @@
-//! Wall-clock time of the decoder, next to two references in the same run.
+//! Wall-clock time of the decoder, compared with two references in the same run.
 //!
 //! The input is one chip's DRAM with sixteen million markers (64 cores of 5 RISCs with full lanes,
 //! 143 MB). The benches are

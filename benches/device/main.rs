@@ -28,8 +28,8 @@ mod bar {
         ("sum", 8.0, [13.0, 11.0]),
         ("kernel_zone", 12.0, [23.0, 23.0]),
     ];
-    /// Maximum instructions and cycles to begin a launch on the aggregating RISC, for each
-    /// architecture. The aggregating RISC, BRISC, pushes the records of all RISCs of a core.
+    /// Maximum instructions and cycles to begin a launch on BRISC, which pushes the records of all
+    /// RISCs of its core, for each architecture.
     ///
     /// `FINISH` is the limit for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are limits for the
     /// other RISCs.
@@ -89,12 +89,12 @@ fn core_after_a_launch(arch: Arch) -> BareCore {
     core
 }
 
-/// Measures the beginning of a launch on the aggregating RISC after a launch that has ended.
+/// Measures the beginning of a launch on BRISC, after a launch that has ended.
 fn begin_of_launch(arch: Arch) -> Cost {
     core_after_a_launch(arch).call("open_main", 0)
 }
 
-/// Measures the end of a launch on the aggregating RISC, after all five RISCs have published.
+/// Measures the end of a launch on BRISC, after all five RISCs have published.
 fn finish_of_five(arch: Arch) -> Cost {
     let mut core = core_after_a_launch(arch);
     core.call("open_main", 0);
@@ -108,19 +108,19 @@ fn out_of_line_marker_bytes() -> u32 {
     site_bytes(image, "zone").div_ceil(2)
 }
 
-/// Measures the beginning of a launch on a RISC that does not aggregate.
+/// Measures the beginning of a launch on a RISC other than BRISC.
 fn begin_of_own(arch: Arch) -> Cost {
     BareCore::new(arch, image(arch, true, "probes")).call("begin_own", 0)
 }
 
-/// Measures the end of a launch on a RISC that does not aggregate.
+/// Measures the end of a launch on a RISC other than BRISC.
 fn finish_of_own(arch: Arch) -> Cost {
     let mut core = BareCore::new(arch, image(arch, true, "probes"));
     core.call("begin_own", 0);
     core.call("finish_own", 0)
 }
 
-/// Measures the maximum stack of each call on the aggregating RISC, in all cases.
+/// Measures the maximum stack of each call on BRISC, in all cases.
 ///
 /// The stack is filled with a pattern before each call.
 fn stacks(arch: Arch) -> Vec<(&'static str, u32)> {

@@ -9,10 +9,10 @@ use host_reader::report::ProgramsPerfData;
 use pyo3::{exceptions::PyValueError, prelude::*};
 use std::path::PathBuf;
 
-/// Reader of a simulated mesh that reads on request.
+/// Reader that reads the chips of a simulated mesh on request.
 #[pyclass(module = "kprof")]
 pub(crate) struct MeshReader {
-    /// `None` once the reader is finished.
+    /// Reads of the mesh so far; `None` once the reader is finished.
     reads: Option<Reads>,
     programs: ProgramsPerfData,
 }

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// Reads of chips, with the failure of the last read; `None` if the last read succeeded.
+/// Reads of chips so far, and the error of the last read, which is `None` if that read succeeded.
 type PeriodicReads = (Reads, Option<Box<dyn Error + Send + Sync>>);
 
 /// Counts of reads, shared with other threads.
@@ -81,7 +81,8 @@ impl PeriodicReader {
         self.counts.failed.load(Ordering::Relaxed)
     }
 
-    /// Stops after a last read, measures the clocks again, and returns all data that was read.
+    /// Reads the chips once more and stops, measures the clocks again, and returns all data that
+    /// was read.
     fn stop(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
         let Some(thread) = self.thread.take() else {
             return Err(PyValueError::new_err("expected a running reader, found a stopped one"));

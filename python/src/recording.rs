@@ -103,8 +103,8 @@ pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> 
     to_python(tables::texts(&header, &columns))
 }
 
-/// Returns the causes of slowness in an ops CSV as one JSON text. The causes are for the steady
-/// part of the CSV, or for all rows.
+/// Returns the causes of slowness in an ops CSV as one JSON text. If `explains_all` is false and
+/// ops repeat, only the last iteration is explained.
 #[pyfunction]
 pub(crate) fn explain_ops_csv_json(
     py: Python<'_>,

@@ -197,7 +197,7 @@ impl Reads {
     }
 }
 
-/// Returns the names of the programs, by chip and run host id.
+/// Returns the names of the programs, by chip and program id.
 fn names_of(phases: &[Phase], chips: u32) -> Vec<OpMetadata> {
     let launches = phases.iter().flat_map(|phase| &phase.launches);
     let named: BTreeSet<(u32, &str)> =

@@ -131,7 +131,7 @@ fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     groups
 }
 
-/// Returns the columns that identify a lane, given each lane with its number of rows.
+/// Returns the columns that name each row's lane. `lanes` holds each lane with its number of rows.
 fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     let riscs = Int8Array::from(repeated(lanes, |id| names.risc(id.risc)));
     vec![
@@ -142,7 +142,7 @@ fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     ]
 }
 
-/// Returns a value for each row. All rows of a lane have the same value.
+/// Returns a value for each row: the value of the row's lane.
 fn repeated<T: Clone>(lanes: &[(LaneId, usize)], value: impl Fn(LaneId) -> T) -> Vec<T> {
     lanes.iter().flat_map(|&(id, rows)| iter::repeat_n(value(id), rows)).collect()
 }

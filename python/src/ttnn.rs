@@ -1,4 +1,4 @@
-//! A session with a stock ttnn: reads copies of chip memory, and names ops.
+//! Session of a program that uses an unmodified ttnn: reads copies of chip memory, and names ops.
 
 use crate::{host::Host, recording::PyRecording, value_error};
 use host_reader::{
@@ -25,7 +25,7 @@ use ttnn::{
 };
 use wire::{RunHostId, stream::Policy};
 
-/// Chips of a program that uses a stock ttnn.
+/// Chips of a program that uses an unmodified ttnn.
 #[pyclass(module = "kprof")]
 pub(crate) struct TtnnSession {
     session: SharedSession,
@@ -103,8 +103,8 @@ impl TtnnSession {
 
     /// Starts a thread that reads the rings of a chip.
     ///
-    /// The arguments are the socket of the simulated chip, the address of control vectors, the
-    /// policy of full rings as a control word, and the time between two reads.
+    /// `socket` is the socket of the simulated chip, `control_address` the address of the control
+    /// vectors, and `policy` the control word with the policy for full rings.
     fn stream_chip(
         &mut self,
         py: Python<'_>,
@@ -363,7 +363,7 @@ pub(crate) fn ttnn_environment(
     Ok(tree.map_err(|error| value_error(&error))?.variables(&logs))
 }
 
-/// Returns the little-endian words of a copy.
+/// Returns the little-endian words in the bytes of a memory copy.
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
 }

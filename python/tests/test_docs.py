@@ -28,7 +28,7 @@ def names_of_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ob
     logs.mkdir(parents=True)
     measured.export(logs / "profile_log_device.csv")
     monkeypatch.chdir(folder)
-    # There is no model, so fixed results stand for its ten runs.
+    # There is no model to run, so fixed results replace those of its ten runs.
     results = kprof.perf.PerfResults({"AVG DEVICE FW SAMPLES/S": 410.0}, {})
     monkeypatch.setattr(kprof.perf, "run_device_perf", lambda *_, **__: results)
     return {"__name__": "page"}

@@ -69,15 +69,15 @@ mod others {
         fn kprof_finish_own();
     }
 
-    /// Begins a launch as a RISC that does not aggregate.
+    /// Begins a launch as a RISC that does not push for its core.
     #[unsafe(no_mangle)]
     #[unsafe(link_section = ".text.probe.begin_own")]
     extern "C" fn begin_own(_: u32) {
-        // SAFETY: the firmware of a RISC that does not aggregate calls the same function.
+        // SAFETY: the firmware of a RISC that does not push for its core calls the same function.
         unsafe { kprof_begin_own() };
     }
 
-    /// Ends the launch of a RISC that does not aggregate.
+    /// Ends the launch of a RISC that does not push for its core.
     #[unsafe(no_mangle)]
     #[unsafe(link_section = ".text.probe.finish_own")]
     extern "C" fn finish_own(_: u32) {

@@ -1,9 +1,10 @@
 //! Every pushed record, before faults on the way to DRAM can change it.
 //!
-//! A [`PushedRuns`] is a rule that leaves every write to DRAM unchanged and keeps a copy of its
-//! words. This module has its own decoder, so that an error in a reader cannot be hidden by the
-//! same error in the truth. The decoder uses only the low word of a marker's time. It chooses the
-//! cycle with this low word that is nearest to the launch's kernel in the simulator's time.
+//! A [`PushedRuns`] is a fault rule of the simulator that leaves every write to DRAM unchanged and
+//! keeps a copy of its words. This module has its own decoder, so that an error in a reader cannot
+//! be hidden by the same error in the expected records. The decoder uses only the low word of a
+//! marker's time. Of the cycles with this low word, it chooses the one nearest to the time at which
+//! the simulator ran the launch's kernel.
 
 mod noc;
 
@@ -42,8 +43,8 @@ pub struct PushedLaunch {
     pub program_id: u32,
     /// Number of trace replays on the core so far.
     pub trace_counter: u32,
-    /// The records, in this order: starts of the guaranteed zones; other records as written; ends
-    /// of the guaranteed zones; and a wait for the host, if any.
+    /// The records in this order: starts of the zones with guaranteed slots; other records as
+    /// written; ends of the zones with guaranteed slots; and a wait for the host, if any.
     pub records: Vec<PushedRecord>,
     /// Number of pushed markers, including guaranteed slots and padding.
     pub slot_count: u64,
@@ -51,7 +52,7 @@ pub struct PushedLaunch {
     pub push_count: usize,
 }
 
-/// A rule that keeps a copy of every pushed run and has no other effect.
+/// Fault rule of the simulator that keeps a copy of every pushed run and has no other effect.
 #[derive(Debug, Default)]
 pub struct PushedRuns {
     pushes: Mutex<BTreeMap<PushKey, Push>>,
@@ -155,7 +156,7 @@ fn kernel_times(truth: &Truth) -> BTreeMap<(u32, sim::arch::TileCoord, u64), u64
     times
 }
 
-/// Returns the RISC with an index on a core; the kind of the core is taken from the truth.
+/// Returns the RISC with an index on a core; `truth` determines the kind of the core.
 fn risc_of(truth: &Truth, chip_id: u32, core: sim::arch::TileCoord, index: u32) -> Option<Risc> {
     let is_ethernet = truth.launches.contains_key(&RiscKey { chip_id, core, risc: Risc::Erisc });
     let kind = if is_ethernet { CoreKind::IdleEth } else { CoreKind::Tensix };
@@ -254,7 +255,7 @@ fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     }
 }
 
-/// Returns the cycle with the low 32 bits `low` that is nearest to `near_cycle`.
+/// Returns the cycle nearest to `near_cycle` whose low 32 bits are `low`.
 fn nearest(low: u32, near_cycle: u64) -> u64 {
     let begin = near_cycle.saturating_sub(1 << 31);
     #[expect(clippy::cast_possible_truncation, reason = "arithmetic modulo 2^32")]
