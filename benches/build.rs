@@ -50,7 +50,7 @@ fn recording() -> impl Iterator<Item = Variant> {
         .flat_map(|arch| [false, true].map(|sums| Variant { sums, ..Variant::plain(arch) }))
 }
 
-/// Links the Rust probes and the firmware without a profiler.
+/// Links the Rust probes, and the firmware that is built without a profiler.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let probes = |variant: &Variant, name| {

@@ -23,7 +23,8 @@ const ZONES: u32 = 125;
 const RUN_WORDS: u32 = 12 + ZONES * 4;
 const REGION: u64 = 0x1000;
 
-/// Returns a program support count at which lanes hold `launches` launches.
+/// Returns a program support count (the number that determines the size of a lane) for which a lane
+/// holds `launches` launches.
 const fn support_count(launches: u32) -> u32 {
     (launches * RUN_WORDS).div_ceil(12) + 1
 }

@@ -16,7 +16,8 @@
 //! - `set_of_records`: decodes one marker at a time into ordered sets of large records, in fresh
 //!   memory, as TT-Metal's host reader stores them, for every sixteenth lane. For each marker, the
 //!   bench copies name and source location from the table of sources, inserts the record into its
-//!   set, looks up the core, and keeps the smallest time. It neither pairs nor sums up.
+//!   set, looks up the core, and keeps the smallest time. This bench neither pairs starts with ends
+//!   nor adds up durations.
 //!
 //! Each bench also asserts its result. Compare the bytes per second of benches that use memory in
 //! the same way. `decode_pair_statistics` and `set_of_records` both allocate all of their memory.

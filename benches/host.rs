@@ -1,4 +1,4 @@
-//! Wall-clock time of the host's own events.
+//! Wall-clock time of recording events of a program on the host.
 //!
 //! With a recorder, an event takes some tens of nanoseconds, two thirds of which are the reading of
 //! the clock. Without a recorder, an event takes almost no time.

@@ -181,7 +181,7 @@ const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
-/// Offset of the register that counts sent writes with acknowledgement.
+/// Offset of the register that counts the sent writes for which an acknowledgement was requested.
 const WRITES_SENT: u32 = 0x228;
 const TARG_ADDR_LO: u32 = 0x00;
 const AT_LEN_BE: u32 = 0x20;

@@ -41,7 +41,7 @@ fn disabled() -> &'static ParsedImage {
     probes::find(Arch::WormholeB0, false, false, "cpp_probes")
 }
 
-/// Returns the size of a zone's call site in bytes, without the measured code.
+/// Returns the size of a zone's call site in bytes, without the code that the zone measures.
 fn zone_site_bytes(part: &str) -> u32 {
     const MEASURED_BYTES: u32 = 4;
     let image = image(Arch::WormholeB0, part);
@@ -147,7 +147,8 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
     timeless
 }
 
-/// Returns BRISC's losses due to a full L1, and its runs refused for lack of DRAM.
+/// Returns how many records BRISC lost because L1 was full (zones, data, events), and how many of
+/// its runs were refused because DRAM was full.
 fn losses(core: &BareCore) -> [u32; 4] {
     [ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS, ext::REFUSED_RUNS]
         .map(|word| core.control(word))
@@ -235,8 +236,8 @@ fn a_zone_in_cpp_heeds_its_condition() {
 /// NoC events as 64-bit words: five from captures of a Wormhole and a Blackhole, and one packed by
 /// hand.
 ///
-/// The NoC trace next to each capture confirms the five: a read of 4096 bytes from column 0, row 11
-/// over NoC 0, a write, and so on.
+/// The NoC trace next to each capture confirms these five events: a read of 4096 bytes from column
+/// 0, row 11 over NoC 0, a write, and so on.
 const NOC_EVENTS: [u64; 6] = [
     0x0080_F100_000B_0001,
     0x0080_1200_0000_090B,

@@ -69,7 +69,8 @@ fn cost_per_pass(arch: Arch, probe: &str) -> (f64, f64) {
     cost::per_pass(arch, image_of(arch, probe), probe)
 }
 
-/// Returns the bytes of one additional call site of a probe, without the measured code.
+/// Returns the bytes of one additional call site of a probe, without the code that the probe
+/// measures.
 fn site_bytes(image: &ParsedImage, probe: &str) -> u32 {
     let size = |name: &str| image.symbol(name).expect("call sites").size_bytes;
     let seven = |probe| size(&format!("{probe}_sites_8")) - size(&format!("{probe}_sites_1"));

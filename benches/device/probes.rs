@@ -16,7 +16,8 @@ struct ProbeImage {
 
 static EMBEDDED: &[ProbeImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// Returns true if this build includes the probes. Building them requires the target of the RISCs.
+/// Returns true if this build includes the probes. Building the probes requires the compiler target
+/// of the RISCs.
 pub(crate) const fn are_there() -> bool {
     !EMBEDDED.is_empty()
 }
@@ -33,7 +34,7 @@ fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static ParsedImage {
     &parsed()[index]
 }
 
-/// Returns the probes of a build for BRISC.
+/// Returns the image of BRISC's probes that was built with these options.
 ///
 /// `part` is `probes`, or `probes-out-of-line` (only for Wormhole without sums). With a C++
 /// compiler there are also `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_addresses` and
@@ -51,7 +52,7 @@ pub(crate) fn find(
     })
 }
 
-/// Returns the firmware of a processor without the profiler.
+/// Returns the firmware of a processor that was built without the profiler.
 pub(crate) fn firmware_without_profiler(processor: &str) -> &'static ParsedImage {
     image(|image| (image.part, image.processor) == ("firmware", processor))
 }

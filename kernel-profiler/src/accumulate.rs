@@ -80,7 +80,7 @@ pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     vector + 4 * begin_of(port, core)
 }
 
-/// Returns the address at which the records of one RISC of this core begin, for the current launch.
+/// Returns the address at which the current launch's records of the RISC `risc_index` begin.
 pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
     let core = port.control_place(risc_index);
     let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
@@ -112,8 +112,8 @@ impl State {
     /// Begins a launch on the RISC that pushes for the core, in the runs that were prepared at the
     /// end of the previous launch.
     ///
-    /// Prepares the runs now in three cases: in the first launch, if a host has read the vectors
-    /// since the runs were prepared, and if the generation or the replay count has changed.
+    /// Prepares the runs now if this is the first launch, if a host has read the vectors since the
+    /// runs were prepared, or if the generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
         let run = own_run(port);

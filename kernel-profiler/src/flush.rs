@@ -26,7 +26,7 @@ pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
-    /// Pushes to DRAM the records of each RISC that has published its records of the launch.
+    /// Pushes to DRAM all records of the launch that the core's RISCs have published.
     ///
     /// Depending on the room in the RISC's lane in DRAM, pushes all records, only the fixed slots
     /// or nothing. `own_words` is the length in words of this RISC's records.
@@ -88,12 +88,12 @@ impl State {
     /// Pushes to DRAM what this RISC has recorded so far, and starts a new run in its emptied
     /// vector.
     ///
-    /// Does nothing if a push is impossible: on a TRISC, in accumulate mode and when streaming,
-    /// while a command buffer has a linked transaction, and if the lane would have no room left for
-    /// the end of the launch. The markers then stay in L1 until the end of the launch.
+    /// Does nothing if a push is impossible: on a TRISC, in accumulate mode, when streaming, while
+    /// a command buffer has a linked transaction, or if the lane would have no room left for the
+    /// end of the launch. The markers then stay in L1 until the end of the launch.
     ///
-    /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. It is the first record after
-    /// the push.
+    /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. This zone is the first record
+    /// after the push.
     #[cold]
     #[inline(never)]
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Records the zone of a push, which ends now, as the first record after the push.
+    /// Ends the zone of a push now, and records it as the first record after the push.
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -204,7 +204,8 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that have no room after their lane's end; a lane may wrap around for this.
+/// Pushes the runs that do not fit after their lane's end: to the lane's beginning, if the host has
+/// read enough words there.
 ///
 /// Depending on the room in the lane, pushes the whole run, its fixed slots or nothing. Returns
 /// false if the NoC is stuck.

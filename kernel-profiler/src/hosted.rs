@@ -119,7 +119,8 @@ impl Site {
     }
 }
 
-/// Calls `probe` with the RISC that the thread has entered; counts a stray probe if there is none.
+/// Calls `probe` with the RISC that the thread has entered. If the thread has entered no RISC, only
+/// counts the probe as stray.
 #[inline(always)]
 pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> R) -> R {
     CURRENT.with_borrow_mut(|current| match current {
@@ -149,7 +150,7 @@ pub(crate) fn finish() {
     });
 }
 
-/// Restores the outer RISC when it is dropped.
+/// Guard that restores the outer RISC when the guard is dropped.
 struct Outer(Option<HostedRisc>);
 
 impl Drop for Outer {

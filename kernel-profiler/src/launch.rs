@@ -255,7 +255,7 @@ impl State {
     }
 
     /// Sets which RISCs run a kernel on this core in this launch, with one bit per RISC. If no bit
-    /// is set, the launch is only counted.
+    /// is set, the launch is counted, but its records are not pushed.
     #[inline(always)]
     pub fn validate<P: Port + ?Sized>(port: &mut P, enables: u32) {
         port.set_control(ext::SCRATCH, enables);

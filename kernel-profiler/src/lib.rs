@@ -13,10 +13,11 @@
 //! # kernel(2);
 //! ```
 //!
-//! The firmware does the rest. It opens the main zone ([`device_zone_scoped_main!`]) around every
-//! launch, and sets the program id and which RISCs run a kernel. When the main zone closes, the
-//! markers of all RISCs of the core are pushed to DRAM, from where the host reads them. The words
-//! have the format of tt-metal's own profiler, see [`wire`], so tt-metal's host can also read them.
+//! The firmware makes all other calls of the profiler. It opens the main zone
+//! ([`device_zone_scoped_main!`]) around every launch, and sets the program id and the set of RISCs
+//! that run a kernel. When the main zone closes, the markers of all RISCs of the core are pushed to
+//! DRAM, from where the host reads them. The words have the format of tt-metal's own profiler, see
+//! [`wire`], so tt-metal's host can also read them.
 //!
 //! # Map
 //!
@@ -70,12 +71,12 @@
 //! | bytes in BRISC's firmware | 2840 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
-//! The bytes in a firmware are its difference in size to the same firmware with the profiler
-//! switched off. The stack is measured with full vectors, full lanes and late runs.
+//! The bytes in a firmware are the bytes by which it is larger than the same firmware with the
+//! profiler switched off. The stack is measured with full vectors, full lanes and late runs.
 //!
 //! Set `opt-level = "s"` for this crate in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
-//! kernel's own level, and the rest of the code runs only twice per launch.
+//! kernel's own optimisation level, and the rest of the code runs only twice per launch.
 //!
 //! With the profiler off, a probe costs nothing: its arguments are type-checked but not evaluated.
 //!

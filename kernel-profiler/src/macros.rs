@@ -65,7 +65,8 @@ macro_rules! device_zone_scoped_if {
 /// any other name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
-/// No optional words. See the [crate documentation](crate#cost) for the push.
+/// No words of L1 beyond the zone's fixed slots. See the [crate documentation](crate#cost) for the
+/// push.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedMainN`.
@@ -84,7 +85,7 @@ macro_rules! device_zone_scoped_main {
 /// Its name must end in `KERNEL`; with any other name, the macro records an ordinary zone.
 ///
 /// # Cost
-/// No optional words: the zone has fixed slots, which always have room.
+/// No words of L1 beyond the zone's fixed slots, which always have room.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedMainChildN`.
@@ -107,7 +108,7 @@ macro_rules! device_zone_scoped_main_child {
 /// 2 words of L1 per launch, however often the zone runs.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedSumN1`, which also adds the cycles of all names up under the last name.
+/// `DeviceZoneScopedSumN1`, which likewise adds up the cycles of all names under the last name.
 #[macro_export]
 macro_rules! device_zone_scoped_sum1 {
     ($name:expr $(,)?) => {
@@ -212,10 +213,10 @@ macro_rules! device_record_event {
 /// ```
 ///
 /// # Cost
-/// None if the first poll succeeds. Otherwise two readings of the clock, a search among the objects
-/// for which the kernel has already waited, and, at the kernel's end, 6 words of L1 for each such
-/// object. Nothing without the feature `waits`; with `sync-events`, 6 more words for each wait that
-/// blocks.
+/// No cost if the first poll succeeds. Otherwise two readings of the clock, a search among the
+/// objects for which the kernel has already waited, and, at the kernel's end, 6 words of L1 for
+/// each such object. No cost without the feature `waits`; with `sync-events`, 6 more words for each
+/// wait that blocks.
 ///
 /// # Compatibility
 /// `SYNC_WAIT`, which TT-Metal records around each wait, whether it blocks or not.
@@ -352,7 +353,8 @@ macro_rules! device_increment_trace_count {
     };
 }
 
-/// Begins the envelope of a trace replay in trace-only mode.
+/// Begins a trace replay in trace-only mode, in which only start and end times per replay are
+/// recorded.
 ///
 /// # Compatibility
 /// `DeviceTraceOnlyProfilerInit`.

@@ -17,11 +17,11 @@
 //! `(INFO)` removes the section's allocation flag: the texts stay in the file and are never loaded.
 //! A host reads them from the kernel's ELF file. No code refers to the texts, so they need no
 //! relocation. The texts of a library crate have global symbols. If such a library is linked both
-//! into the firmware and into kernels that link against the firmware's symbols, keep only the
-//! symbols that kernels need (`objcopy --keep-global-symbol`).
+//! into the firmware and into kernels that link against the firmware's symbols, keep only those
+//! global symbols of the firmware that kernels need (`objcopy --keep-global-symbol`).
 //!
-//! The texts of C++ kernels are never loaded, whatever the linker script says. The static library
-//! has one text, which needs the line above in the linker script.
+//! The texts of C++ kernels are never loaded, whatever the linker script says. The texts of the
+//! Rust runtime's own zones need the linker script above.
 //!
 //! # Native kernels
 //!

@@ -48,7 +48,7 @@ pub struct ClockWords {
 /// If the low word is at least this value, the high word read after it may belong to the next wrap.
 pub(crate) const NEAR_END: u32 = u32::MAX << 8;
 
-/// Reads both words of the clock, and repeats that if the low word is about to wrap.
+/// Reads both words of the clock, and repeats the reading if the low word is about to wrap.
 pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
     loop {
         let now = clock.now();
@@ -153,7 +153,8 @@ pub trait Noc {
     /// Prepares writes to a DRAM bank that exists. The caller has called [`Noc::await_idle`]
     /// before.
     ///
-    /// Returns a value to pass to the other methods, which stays in a register between the calls.
+    /// Returns a value to pass to the other methods. The value stays in a register between the
+    /// calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
     /// Starts an acknowledged write of the `word_count` words at `place` to the byte `address` of
@@ -178,8 +179,8 @@ pub trait Noc {
         let _ = count;
     }
 
-    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`],
-    /// but for no other write. Returns true if all have been acknowledged.
+    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`].
+    /// Does not wait for other writes. Returns true if all have been acknowledged.
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
@@ -327,8 +328,7 @@ pub trait Port: Clock + Memory + Noc {
         true
     }
 
-    /// Returns `value` unchanged, in such a way that a RISC's compiler cannot assume anything about
-    /// it.
+    /// Returns `value` unchanged, and on a RISC hides from the compiler how it was computed.
     ///
     /// The compiler then keeps the result in a register, instead of recomputing it from other
     /// values, and precomputes nothing from it. Use this where it makes code smaller.

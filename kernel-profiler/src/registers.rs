@@ -33,7 +33,7 @@ pub(crate) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 pub(crate) const NOC_REGISTERS: u32 = 0xFFB2_0000;
 pub(crate) const NOC_STRIDE: u32 = 0x1_0000;
 
-/// Maximum number of polls of a NoC; these polls take some milliseconds if it is stuck.
+/// Maximum number of polls of a NoC; these polls take some milliseconds if the NoC is stuck.
 pub(crate) const NOC_POLLS: u32 = 1 << 18;
 
 /// The transaction id of pushes, which kernels must not use.

@@ -5,8 +5,9 @@
 //! waits again until the host has read more. Records without room are counted as in other modes. A
 //! host that reads fast enough therefore loses nothing, and a kernel ends even if no host reads.
 //!
-//! The zone `PROFILER-DRAM-STALL` shows each wait. It is recorded in the run after the wait, or in
-//! the run that did not fit. The zone of a wait at the end of a launch follows the firmware's zone.
+//! The zone `PROFILER-DRAM-STALL` shows each wait. This zone is recorded in the run after the wait,
+//! or in the run that did not fit. The zone of a wait at the end of a launch follows the firmware's
+//! zone.
 //!
 //! # Compatibility
 //! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, in which waits have no limit and are not recorded.
@@ -30,8 +31,8 @@ pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 /// Offset in a vector of the word that shows that a wait of the vector's RISC has timed out. The
 /// word is valid until the RISC's launch ends.
 ///
-/// This is the second word of the slot for the end of the firmware's zone, which is unused until
-/// then.
+/// It is the second word of the firmware zone's slot for the end marker, which is unused until the
+/// launch ends.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 
 /// A wait for the host.
@@ -126,7 +127,7 @@ impl State {
         }
     }
 
-    /// Pushes if `size` bytes do not fit and the port is in the debug dump.
+    /// In the debug dump, pushes if `size` bytes do not fit.
     #[inline(always)]
     pub(crate) fn make_room<P: Port + ?Sized>(&mut self, port: &mut P, size: i32) {
         if port.is_non_dropping() && self.room() < size {
@@ -175,7 +176,7 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
     }
 }
 
-/// Returns true if a lane has no room for `count` words but may get some, because the host has not
+/// Returns true if a lane has no room for `count` words but may get room, because the host has not
 /// read the whole lane.
 fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32) -> bool {
     let end = port.load(core + HOST_END);

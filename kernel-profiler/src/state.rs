@@ -1,7 +1,7 @@
 //! The runtime's state on one RISC: its write position, its free room, and its sums.
 //!
 //! The runtime keeps no other state. On a Tensix core, the state is in TT-Metal's variables, which
-//! Rust and C++ share (`tensix`); in native builds, it is in fields.
+//! Rust and C++ share (`tensix`); in native builds, it is in fields of [`State`].
 //!
 //! | variable | meaning |
 //! |---|---|

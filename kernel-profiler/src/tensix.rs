@@ -55,8 +55,8 @@
 //!   tag at 0, as tt-metal expects.
 //! - Firmware and kernels use dedicated NoCs, whose barriers read the counters above. TT-Metal's
 //!   dynamic-NoC mode keeps its counters in L1 and has its own firmware, which lacks the symbols
-//!   listed here. A kernel that links this crate does not link with that firmware. C++ kernels can
-//!   use the header in `kernel-profiler/include` there.
+//!   listed here. A kernel that links this crate does not link with that firmware. With that
+//!   firmware, C++ kernels can use the header in `kernel-profiler/include`.
 //! - A Blackhole's data cache may be on: words written by others are read after a `fence`.
 //! - Stores to L1 become visible in program order, and the runtime stores data before the word that
 //!   publishes it. Publication needs no `fence`, which does nothing on a Wormhole.
@@ -94,7 +94,7 @@ use wire::dram::SUM_COUNT;
 /// Maximum number of DRAM banks for which [`crate::firmware_state!`] has room.
 pub const BANK_COUNT_MAX: usize = 16;
 
-/// The firmware's variables with the runtime's state on a RISC.
+/// Variables of the firmware that hold the runtime's state on a RISC.
 mod variables {
     use super::{SUM_COUNT, WaitTotals};
 

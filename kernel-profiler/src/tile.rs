@@ -1,4 +1,4 @@
-//! Access to the tile's L1 and wall clock, which is the same for every RISC.
+//! Access to the tile's L1 and wall clock. Every RISC uses this code.
 
 #![allow(unsafe_code, reason = "L1 at addresses that the firmware or a launch names")]
 

@@ -36,7 +36,7 @@ use wire::{
 pub const FW_START: u32 = 1 << 31;
 /// Stage: the main zone has begun, but no kernel has.
 pub const KERNEL_START: u32 = 1 << 30;
-/// Stage: a kernel has begun, and every closing zone writes the envelope's end.
+/// Stage: a kernel has begun, and every zone that closes overwrites the recorded end of the replay.
 pub const ALL_ENDS: u32 = 1 << 29;
 
 impl State {
@@ -74,8 +74,8 @@ impl State {
     }
 }
 
-/// Pushes the envelope of the previous replay. If no kernel has completed the envelope, only counts
-/// it.
+/// Pushes the envelope (start and end times) of the previous replay. If no kernel has completed the
+/// envelope, only counts it.
 fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     let control = port.control_place(0);
     if port.load(port.vector_place(ENVELOPE)) != 0 {
@@ -89,7 +89,7 @@ fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     }
 }
 
-/// Opens one of the envelope's two zones, if the status word allows it.
+/// Opens one of the two zones that are recorded per replay, if the status word allows it.
 pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let (turn, next) = match scope {
         Scope::Main if port.risc_index() == 0 => (FW_START, KERNEL_START),
@@ -104,7 +104,8 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     }
 }
 
-/// Closes one of the envelope's two zones; this overwrites the zone's previous end.
+/// Closes one of the two zones that are recorded per replay. This overwrites the zone's previous
+/// end.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = port.risc_index() == 0;
     let control = port.control_place(0);

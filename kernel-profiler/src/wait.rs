@@ -84,7 +84,8 @@ impl Default for WaitTotals {
 }
 
 impl State {
-    /// Adds a blocked wait to the total of its object, and records the wait if events are recorded.
+    /// Adds a blocked wait to the total of its object, and also records the wait itself if the port
+    /// records individual waits.
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
         // The record is made first, because its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {

@@ -1,4 +1,4 @@
-//! Reading simulated chips in several reads, with figures of the programs in each read.
+//! Reads of simulated chips on request, with figures of the programs in each read.
 
 use crate::{
     recording::PyRecording,

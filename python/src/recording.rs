@@ -42,7 +42,7 @@ impl PyRecording {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
     }
 
-    /// Returns the key of the recording: its title, and an empty name of the host.
+    /// Returns the key of the recording: its title, and an empty host name.
     fn key(&self) -> RecordingKey<'_> {
         RecordingKey { host: "", recording: &self.title }
     }

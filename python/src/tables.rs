@@ -187,7 +187,8 @@ pub(crate) fn records(recording: &Arc<Recording>) -> Made {
     table(parts.collect(), empty)
 }
 
-/// Returns the times of all records in the lanes. The times of a single lane are not copied.
+/// Returns the times of all records in the lanes. If there is only one lane, its times are not
+/// copied.
 fn times_of(recording: &Arc<Recording>, places: &[Place<'_>]) -> Buffer {
     match *places {
         [Place { device, index, .. }] => {

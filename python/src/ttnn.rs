@@ -132,8 +132,8 @@ impl TtnnSession {
         Ok(())
     }
 
-    /// Serves Tracy viewers while rings are read. Also waits for the first viewer if requested. Does
-    /// nothing if viewers are already served.
+    /// Serves Tracy viewers while rings are read. Also waits for the first viewer if requested.
+    /// Does nothing if viewers are already being served.
     fn serve_tracy(
         &mut self,
         py: Python<'_>,

@@ -1,4 +1,5 @@
-//! A generated folder of TT-Metal: the device log and the ops CSV of the same ops.
+//! A generated folder like those that TT-Metal writes: the device log and the ops CSV of the same
+//! ops.
 
 use std::{fmt::Write, path::Path};
 
@@ -88,7 +89,8 @@ fn tensor(columns: u64, memory: &str) -> String {
     format!("1[1],1[1],32[32],{columns}[{columns}],BFLOAT16,DEV_0_{memory}_INTERLEAVED")
 }
 
-/// Returns the ops CSV of ops. If there are several ops, an op of the host precedes the last one.
+/// Returns an ops CSV with these ops. If there are several ops, an op of the host precedes the last
+/// one.
 ///
 /// # Panics
 /// Never: writing to a string cannot fail.

@@ -1,4 +1,5 @@
-//! Paths and contents of the sample captures in this folder, and generated folders of TT-Metal.
+//! Paths and contents of the sample captures in this folder, and generated folders like those that
+//! TT-Metal writes.
 //!
 //! The functions panic if a capture is missing or unreadable.
 

@@ -9,10 +9,10 @@
 //!
 //! The control vector is a copy of the producer's, except that its words [`stream::words::READ`]
 //! hold the number of each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`]
-//! is 1 plus the number of its last cell in the frame. The NoC moves 16 bytes (two cells) at a time
-//! between cores' memories, so a frame holds whole pairs of cells. Cells that pass the end of the
-//! ring and continue at its start take two read requests. If such cells also fill more than half of
-//! the ring, the frame holds the whole ring instead ([`CellSpan`]).
+//! is 1 plus the number of the RISC's last cell in the frame. The NoC moves 16 bytes (two cells) at
+//! a time between cores' memories, so a frame holds whole pairs of cells. Cells that pass the end
+//! of the ring and continue at its start take two read requests. If such cells also fill more than
+//! half of the ring, the frame holds the whole ring instead ([`CellSpan`]).
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
 //! ring. If the next frame does not fit, a filler takes up the rest of the ring. A filler

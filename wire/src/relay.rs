@@ -10,7 +10,7 @@
 //! A gatherer tells the producer that cells were read ([`crate::stream::words::READ`]) only once
 //! the cells' frame is in the gatherer's ring and [`words::WRITTEN`] counts it. So a relay that
 //! dies loses nothing: cells that it has not reported are still in the producer's ring. Some of
-//! them may also be in a frame.
+//! these cells may also be in a frame.
 //!
 //! If a gatherer's ring is full, only the gatherer waits. If the rings of its producers fill up
 //! meanwhile, the producers follow their policies.
@@ -178,8 +178,8 @@ pub mod setup {
 
     /// Index of the word that holds the L1 address of the relay's control vector.
     pub const CONTROL: usize = 0;
-    /// Index of the word that holds the L1 address of the control vector, which is equal on all
-    /// producers. The producer's rings follow the vector.
+    /// Index of the word that holds the L1 address of each producer's control vector. The address
+    /// is the same on all producers. The producer's rings follow the vector.
     pub const PRODUCER_CONTROL: usize = 1;
     /// Index of the word that holds the L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes
     /// for frames, a multiple of 16.

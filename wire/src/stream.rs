@@ -40,8 +40,8 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Number of newest cells that are stable in a ring whose oldest cells are overwritten: they do not
-/// change before the RISC next increases its count of written cells.
+/// Number of newest cells of a ring that stay unchanged until the RISC next increases its count of
+/// written cells, if the ring's oldest cells are overwritten.
 ///
 /// These are the last cells before the chunk that the next cell belongs to. The RISC fills this
 /// chunk before it increases the count.
@@ -158,13 +158,13 @@ impl Cell {
         self.head as u16
     }
 
-    /// Returns the 64 bits of data in a cell that is not the first cell of its record.
+    /// Returns the 64 bits of data in a record's second or later cell.
     #[must_use]
     pub const fn bits(self) -> u64 {
         (self.value as u64) << 32 | self.head as u64
     }
 
-    /// Returns, with `bits` as its data, a cell that is not the first cell of its record.
+    /// Returns a cell that holds 64 bits of data, for a record's second or later cell.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
     pub const fn from_bits(bits: u64) -> Self {
@@ -368,7 +368,7 @@ pub mod words {
     pub const TOLD_ENDED: u32 = 1 << 15;
     /// Index of the first of five words, one per RISC: number of cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
-    /// Index of the first of five words, one per RISC under [`super::Policy::Block`]: the value of
+    /// Under [`super::Policy::Block`], index of the first of five words, one per RISC: the value of
     /// [`READ`] at the RISC's last wait that timed out, plus 1.
     ///
     /// Under other policies, these words are [`SKIPPED`].

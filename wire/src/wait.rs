@@ -1,7 +1,7 @@
 //! Records of waits and of signals.
 //!
-//! A wait's record names the object that a RISC waited for, and the cycles. A signal is an action
-//! that may end a wait.
+//! A wait's record names the object that a RISC waited for, and holds the number of blocked cycles.
+//! A signal is an action that may end a wait.
 //!
 //! There are three kinds of records. All are timestamped data whose id is the hash of a name:
 //!
@@ -155,7 +155,7 @@ pub struct WaitTotal {
     pub kind: WaitKind,
     /// Index or address of the object, depending on [`WaitKind::object`].
     pub key: u32,
-    /// Blocked cycles; saturates at `u32::MAX`.
+    /// Number of blocked cycles; saturates at `u32::MAX`.
     pub cycles: u32,
     /// Number of waits that blocked; saturates at `u32::MAX`.
     pub waits: u32,
@@ -189,7 +189,7 @@ pub struct BlockedWait {
     pub kind: WaitKind,
     /// Index or address of the object, depending on [`WaitKind::object`].
     pub key: u32,
-    /// Blocked cycles; saturates at `u32::MAX`.
+    /// Number of blocked cycles; saturates at `u32::MAX`.
     pub cycles: u32,
 }
 
@@ -236,7 +236,8 @@ pub struct SyncWindows {
 }
 
 impl SyncWindows {
-    /// Windows of 16,384 cycles in every 131,072: enough to estimate the shares of a critical path.
+    /// Windows of 16,384 cycles in every 131,072, enough to estimate how a critical path's time is
+    /// divided.
     pub const DEFAULT: Self = Self { length_log2: 14, period_log2: 17 };
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
@@ -455,8 +456,8 @@ mod tests {
         }
     }
 
-    /// Compares a windowed wait with words assembled by hand from the same page, and checks that
-    /// `from_data` refuses words with invalid windows.
+    /// Compares a windowed wait with words assembled by hand from the table in
+    /// docs/wire-extensions.md, and checks that `from_data` refuses words with invalid windows.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];

@@ -30,7 +30,7 @@ impl ZoneId {
     /// Id of hardware counter records.
     pub const PERF_COUNTER: Self = Self(9090);
 
-    /// Returns the id of a zone text. A constant with this value is computed at compile time.
+    /// Returns the id of a zone text. In a constant, the id is computed at compile time.
     #[must_use]
     pub const fn from_text(text: &str) -> Self {
         Self::from_bytes(text.as_bytes())

@@ -1,4 +1,4 @@
-//! Runtime environment of the probes without firmware.
+//! Runtime environment in which probes run without firmware.
 
 #![allow(unsafe_code, reason = "exported functions, symbols that firmware has, an empty body")]
 

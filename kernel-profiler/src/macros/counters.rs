@@ -14,15 +14,15 @@
 /// ```
 ///
 /// All RISCs of a tile share one set of counters, so kernels must not use these macros if the
-/// firmware counts launches. If several groups of L1 are given, the one with the lowest bit is
-/// counted.
+/// firmware itself starts them for each launch. If several groups of L1 are given, the one with the
+/// lowest bit is counted.
 ///
 /// # Cost
-/// 4 stores to registers per group; nothing natively or without the feature `perf-counters`.
+/// 4 stores to registers per group; no cost natively or without the feature `perf-counters`.
 ///
 /// # Compatibility
-/// `StartPerfCounters`, which TT-Metal executes on TRISC 1 only. `RecordPerfCounters` does the
-/// same.
+/// `StartPerfCounters`, which TT-Metal executes on TRISC 1 only. Its `RecordPerfCounters` does the
+/// same as `StartPerfCounters`.
 #[macro_export]
 macro_rules! start_perf_counters {
     ($groups:expr $(,)?) => {
@@ -33,7 +33,7 @@ macro_rules! start_perf_counters {
 /// Stops groups of hardware counters, which then keep their values.
 ///
 /// # Cost
-/// A store to a register per group; nothing without the feature `perf-counters`.
+/// A store to a register per group; no cost without the feature `perf-counters`.
 ///
 /// # Compatibility
 /// `StopPerfCounters`, which TT-Metal executes on BRISC only.
@@ -48,7 +48,7 @@ macro_rules! stop_perf_counters {
 /// started reads as 0 cycles.
 ///
 /// # Cost
-/// 6 words of L1 per counter; a group has 3 to 59 counters. Nothing without the feature
+/// 6 words of L1 per counter; a group has 3 to 59 counters. No cost without the feature
 /// `perf-counters`.
 ///
 /// # Compatibility

@@ -12,7 +12,7 @@
 /// ```
 ///
 /// # Cost
-/// 4 words of L1; nothing without the feature `noc-events`.
+/// 4 words of L1; no cost without the feature `noc-events`.
 ///
 /// # Compatibility
 /// `RECORD_NOC_EVENT`.
@@ -65,7 +65,7 @@ macro_rules! record_noc_event_with_addr {
 /// ```
 ///
 /// # Cost
-/// 6 words of L1 and, for a transfer, a read of a NoC register; nothing without the feature
+/// 6 words of L1 and, for a transfer, a read of a NoC register; no cost without the feature
 /// `noc-events`.
 ///
 /// # Compatibility
@@ -117,10 +117,11 @@ macro_rules! __noc_transfer {
 /// ```
 ///
 /// # Cost
-/// 4 words of L1; nothing without the feature `scoped-locks`, or on RISCs that do not move data.
+/// 4 words of L1; no cost without the feature `scoped-locks`, and on RISCs that do not move data.
 ///
 /// # Compatibility
-/// `RECORD_SCOPED_LOCK_EVENT`; `RECORD_DFB_REGION_CLEAR` is the kind `DfbRegionClear` with zeros.
+/// `RECORD_SCOPED_LOCK_EVENT`; `RECORD_DFB_REGION_CLEAR` is the kind `DfbRegionClear` with 0 as
+/// address and number of bytes.
 #[macro_export]
 macro_rules! record_scoped_lock_event {
     ($kind:ident, $address:expr, $bytes:expr $(,)?) => {

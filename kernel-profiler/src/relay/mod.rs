@@ -9,8 +9,8 @@
 //! # Pipeline
 //! In a visit, the gatherer reads one producer. Up to four visits are in progress, each with its
 //! own buffer and transaction id, so that the gatherer seldom waits for the NoC. If there are fewer
-//! than four producers, empty visits fill the rotation, so that no producer has two visits in
-//! progress.
+//! than four producers, empty visits take the place of the missing producers, so that no producer
+//! has two visits in progress.
 //!
 //! | visit | what the relay does |
 //! |---|---|
@@ -24,7 +24,7 @@
 //!
 //! Writes to the host's memory all have the same transaction id, because the hardware counts them
 //! under this id ([`HOST_ID`]). A frame in the host's memory is known to be complete only when all
-//! later writes are answered, too. These belong to at most one later visit.
+//! later writes are answered, too. These later writes belong to at most one later visit.
 //!
 //! # Bounds
 //! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then stops and reports why. A
@@ -83,8 +83,8 @@ struct Gatherer<'a, P: ?Sized> {
     has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 address of the producer list. The next two fields are the end of the list and the end of
-    /// a rotation of visits. A visit after the end of the list is empty.
+    /// L1 address of the list of producers, the end of the list, and the address at which the next
+    /// visit begins with the first producer again. Visits after the end of the list are empty.
     list: u32,
     list_end: u32,
     visits_end: u32,
@@ -350,7 +350,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     }
 
     /// Counts the frame of a visit, if any, once it is in the ring, and reports to the producer
-    /// what was read. Returns an error instead if the host has stopped the relay.
+    /// what was read. Returns an error, and does neither, if the host has stopped the relay.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
         let Visit { producer, ring_bytes, .. } = *self.slot(slot);

@@ -26,7 +26,7 @@ pub trait RelayPort: Clock {
     /// data has reached its target.
     fn is_quiet(&mut self, id: u32) -> bool;
 
-    /// Waits until the last store, which was to this address, and all stores before it are in L1.
+    /// Waits until all stores so far are in L1. `address` is the address of the last store.
     fn settle(&mut self, address: u32);
 
     /// Makes writes by other RISCs, the NoC and the host visible to this RISC, in case its data

@@ -27,7 +27,7 @@ use wire::relay::{State, setup};
 ///
 /// # Safety
 /// `setup_words` must be the address of valid setup words in the core's L1. After the call, the
-/// program must neither use these words, the memory that they name, nor the gatherer's NoC.
+/// program must use neither these words, nor the memory that they name, nor the gatherer's NoC.
 #[inline]
 pub unsafe fn run(setup_words: u32) -> State {
     super::run(&mut TensixRelay::new(setup_words), setup_words)
@@ -77,8 +77,8 @@ fn write_tile(middle: u32, tile: u32) {
     }
 }
 
-/// Issues a request on a command buffer; `remote` and `local` are the offsets of its registers for
-/// the low bits of the two addresses.
+/// Issues a request on a command buffer; `remote` and `local` are the offsets of the command
+/// buffer's registers for the low bits of the two addresses.
 #[inline(always)]
 fn issue(buffer: u32, [remote, local]: [u32; 2], request: &Request) -> bool {
     if Register(buffer + CMD_CTRL).read() != 0 && !is_free_soon(buffer) {

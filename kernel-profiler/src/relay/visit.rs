@@ -133,8 +133,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// Sets the cells at which reading of a producer begins: where an earlier reader of its rings
-    /// has stopped.
+    /// Sets the first cell to read of each of a producer's rings: the cell at which an earlier
+    /// reader of the ring has stopped.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {
@@ -237,7 +237,7 @@ pub(super) const fn bytes(words: usize) -> u32 {
     words as u32 * 4
 }
 
-/// Number of loads in a group.
+/// Number of loads that are issued together, before the first of their results is used.
 const GROUP: usize = 8;
 /// Number of cells in a ring.
 const RING: u32 = bytes(RING_CELLS) / 4;

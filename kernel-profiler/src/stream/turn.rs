@@ -38,11 +38,11 @@ const RING: u32 = RING_CELLS as u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
-    /// A cell with the number of lost records, after the launch.
+    /// Cell with the number of lost records, written after the cells of the launch.
     Lost,
-    /// A cell with the number of lost records, before the launch.
+    /// Cell with the number of lost records, written before the cells of the launch.
     LostBefore,
-    /// A cell with the number of skipped cells.
+    /// Cell with the number of skipped cells.
     Skipped,
 }
 
@@ -219,7 +219,7 @@ fn await_room<P: Port + ?Sized>(
     read
 }
 
-/// Writes the zone of a wait, which ends now. Returns the address after the zone.
+/// Writes the zone of a wait that ends now. Returns the address after the zone.
 fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
     let ended = port.now_low();
     let cycles = ended.wrapping_sub(begun);

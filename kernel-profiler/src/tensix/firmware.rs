@@ -1,4 +1,5 @@
-//! Access to the variables and constants that the firmware provides, except to the state.
+//! Access to the variables and constants that the firmware provides, except those that hold the
+//! runtime's state.
 
 use super::symbols;
 

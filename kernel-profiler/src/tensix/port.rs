@@ -1,4 +1,4 @@
-//! The port of a RISC, which knows its position in the core and the features of the build.
+//! The port of a RISC: its position in the core, and the features of the build.
 
 use super::{
     Tensix,

@@ -35,8 +35,8 @@ fn zones(count: u32) -> Body {
     Box::new(move |risc: &mut TestRisc| (0..count).for_each(|_| risc.zone(1)))
 }
 
-/// Returns the runs of a RISC, first from DRAM and then from L1, and how many of them are push
-/// zones.
+/// Returns the runs of a RISC's launches, first from DRAM and then from L1, and how many further
+/// runs hold the zone of a push.
 fn runs(rig: &Rig, risc: usize) -> (Vec<Run>, u32) {
     let waiting = rig.waiting(risc);
     let in_l1 = rig.core.borrow().vectors[risc][..waiting].to_vec();

@@ -42,7 +42,8 @@ impl Run {
         }
     }
 
-    /// Returns the number of the runtime's quick push zones, which no kernel emitted.
+    /// Returns the number of zones that the runtime itself recorded around pushes. No kernel
+    /// emitted these zones.
     pub(crate) fn push_zones(&self) -> u32 {
         let id = u32::from(crate::flush::QUICK_PUSH_ZONE.0);
         self.records.iter().filter(|(kind, of, ..)| *kind == 0 && u32::from(*of) == id).count()

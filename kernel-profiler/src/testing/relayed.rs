@@ -295,7 +295,7 @@ impl World {
         bytes
     }
 
-    /// Reads the cells that follow the framed cells in the rings, as a host does once the relay has
+    /// Reads from the rings the cells that are in no frame, as a host does once the relay has
     /// ended.
     fn take_over(&mut self) {
         for (producer, found) in self.producers.iter().zip(&mut self.found) {

@@ -249,7 +249,7 @@ impl Noc for TestPort {
         true
     }
 
-    /// Returns the number of pushes for the counter of writes, 0 for other counters.
+    /// Returns the number of pushes if `counter` counts writes, and 0 for other counters.
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let pushes = self.core.borrow().pushes.len() as u32;
         if counter == NocCounter::WritesSent { pushes } else { 0 }
@@ -441,8 +441,8 @@ impl Rig {
         State::set_counter(&mut brisc.port, program_id);
     }
 
-    /// Runs one launch with a body on each given RISC; the RISCs end in the given order, BRISC
-    /// last.
+    /// Runs one launch in which each given RISC runs its kernel body. The RISCs end in the given
+    /// order, BRISC last.
     pub(crate) fn launch(&mut self, program_id: u32, bodies: &mut [(usize, Body)]) {
         self.enables = bodies.iter().map(|(risc_index, _)| 1 << risc_index).sum();
         self.begin(program_id);
@@ -492,7 +492,7 @@ impl Rig {
         oracle::decode(&self.lane(risc_index))
     }
 
-    /// Returns the numbers of a RISC's zones, data records and events without room in L1.
+    /// Returns how many zones, data records and events of a RISC found no room in L1.
     pub(crate) fn lost(&self, risc_index: usize) -> [u32; 3] {
         [29, 34, 39].map(|word| self.control(word + risc_index))
     }

@@ -20,7 +20,8 @@ fn stall_id() -> u16 {
 }
 
 struct Outcome {
-    /// Numbers of the events and zones that the host found, by RISC, in order.
+    /// Numbers of the found events and ids of the found zones, by RISC, in the order of the
+    /// records.
     found: BTreeMap<usize, Vec<u16>>,
     /// Cycles of each wait.
     stalls: Vec<u64>,

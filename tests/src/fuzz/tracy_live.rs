@@ -28,8 +28,8 @@ static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
 
 /// Sends bytes to a server. The connection must end.
 ///
-/// If the first byte is odd, the bytes follow a greeting with the version in the second byte.
-/// Otherwise they are sent unchanged.
+/// If the first byte is odd, a greeting is sent first, with the version in the second byte.
+/// Otherwise only the bytes are sent.
 ///
 /// # Panics
 /// If the server panics.
