@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the variant without the profiler, which is the same on both chips.
+/// Returns the variant without the profiler. This variant is the same on both chips.
 fn switched_off() -> Variant {
     Variant { enabled: false, ..Variant::plain(ARCHITECTURES[0]) }
 }

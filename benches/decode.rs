@@ -4,12 +4,12 @@
 //! 143 MB). The benches are
 //!
 //! - `copy_and_drop`, `decode_and_drop`: copy the lanes, or decode them with [`LaneDecoder`], on
-//!   one thread and one lane at a time, which reuses memory;
+//!   one thread, one lane at a time, reusing the same memory;
 //! - `copy_and_keep_again`, `decode_and_keep_again`: keep all results, in the memory of the
 //!   previous pass;
 //! - `copy_and_keep`, `decode_and_keep`: keep all results, in fresh memory; the time includes the
 //!   operating system's work on new pages;
-//! - `fill_and_keep`: writes fresh memory of the size of the decoded columns. This is the lower
+//! - `fill_and_keep`: writes fresh memory of the size of the decoded columns. Its time is the lower
 //!   limit for any decoder that keeps 12 bytes per record;
 //! - `decode_pair_statistics`: decodes, pairs and sums up by zone, in fresh memory, with the
 //!   engine of `kprof report`; on all processors, and on one for comparison;

@@ -166,7 +166,8 @@ fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
 /// Maximum number of loop passes that fit into a ring of 500 words. A pass records 14 words.
 const WHOLE_PASSES: u32 = 35;
 
-/// Checks the main zone, the kernel's zone and the push, which the firmware does for real kernels.
+/// Checks the main zone, the kernel's zone and the push. For real kernels, the firmware does all
+/// three.
 #[test]
 fn a_whole_launch_in_cpp_pushes_the_same_words() {
     if !is_there() {
@@ -252,8 +253,8 @@ const TRANSFERS: [u64; 4] = [NOC_EVENTS[0], NOC_EVENTS[1], NOC_EVENTS[4], NOC_EV
 
 /// Fabric events, packed by hand according to `event_metadata.hpp`.
 ///
-/// They are a packet to (18,25), its route on a mesh, an increment of the semaphores of (1,2) to
-/// (4,5), its route on a line, and two targets of a scattered write.
+/// The events are a packet to (18,25), its route on a mesh, an increment of the semaphores of (1,2)
+/// to (4,5), its route on a line, and two targets of a scattered write.
 const FABRIC_EVENTS: [[u8; 8]; 6] = [
     [33, 18, 25, 0xFF, 0xFF, 0x21, 0, 0],
     [41, 0, 0, 0, 0, 0, 0, 0],

@@ -47,7 +47,8 @@ fn a_wait_that_nobody_records_is_the_loop_alone() {
 
 /// Lists the parts of an object that the linker reads.
 ///
-/// These are bytes and relocations by section, and symbols with sizes.
+/// The listed parts are the bytes and relocations of each section, and the symbols with their
+/// sizes.
 fn contents(path: &Path) -> Vec<String> {
     let bytes = fs::read(path).unwrap();
     let file = File::parse(&*bytes).unwrap();

@@ -28,8 +28,8 @@ mod bar {
         ("sum", 8.0, [13.0, 11.0]),
         ("kernel_zone", 12.0, [23.0, 23.0]),
     ];
-    /// Maximum instructions and cycles to begin a launch on BRISC, which pushes the records of all
-    /// RISCs of its core, for each architecture.
+    /// Maximum instructions and cycles to begin a launch on BRISC, for each architecture. BRISC
+    /// pushes the records of all RISCs of its core.
     ///
     /// `FINISH` is the limit for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are limits for the
     /// other RISCs.

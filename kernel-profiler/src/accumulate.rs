@@ -13,14 +13,14 @@
 //!
 //! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, including its wait for the
 //! NoC. The zone is stored as a run without a program at the beginning of BRISC's vector, and is
-//! sent with the next push. It is omitted if a single launch fills the vector. Runs that have not
-//! been pushed when the last program ends stay in L1, from where the host reads them.
+//! sent with the next push. The zone is omitted if a single launch fills the vector. Runs that have
+//! not been pushed when the last program ends stay in L1, from where the host reads them.
 //!
 //! The runs of the next launch are prepared at the end of a launch, so that no launch measures this
-//! work. Between launches, a RISC's `device_end` contains the number of words in its vector, which
-//! is the index at which the next run begins. When a RISC publishes its run, it stores the run's
-//! end in the low half of `device_end` and the run's length in words in the high half, where they
-//! stay until the launch ends. Empty fixed slots in BRISC's next run show that the runs are
+//! work. Between launches, a RISC's `device_end` contains the number of words in its vector. This
+//! number is the index at which the next run begins. When a RISC publishes its run, it stores the
+//! run's end in the low half of `device_end` and the run's length in words in the high half, where
+//! they stay until the launch ends. Empty fixed slots in BRISC's next run show that the runs are
 //! prepared.
 //!
 //! Nothing is pushed while a kernel runs. When all runs are pushed, a lane stores either all of a
@@ -51,7 +51,7 @@ const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
 /// Minimum number of words that must be free for another launch, even if the last launch was
-/// shorter. They hold the fixed slots and 29 zones.
+/// shorter. So many words hold the fixed slots and 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
 /// Id of the zone that the runtime itself records around a push.
@@ -109,8 +109,8 @@ pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
 }
 
 impl State {
-    /// Begins a launch on the RISC that pushes for the core, in the runs that were prepared at the
-    /// end of the previous launch.
+    /// Begins a launch on the RISC that pushes for the core, using the runs that were prepared at
+    /// the end of the previous launch.
     ///
     /// Prepares the runs now if this is the first launch, if a host has read the vectors since the
     /// runs were prepared, or if the generation or the replay count has changed.

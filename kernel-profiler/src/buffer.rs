@@ -29,7 +29,8 @@ pub const DISPATCH_METADATA_HEADROOM_WORDS: usize = 4;
 impl State {
     /// Opens a zone: writes its start and reserves room for its end.
     ///
-    /// Returns true if there was room. If not, the zone is counted as lost and must not be closed.
+    /// Returns true if there was room. If there was none, the zone is counted as lost and must not
+    /// be closed.
     #[inline(always)]
     #[must_use = "a zone that found no room must not be closed"]
     pub fn open_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) -> bool {

@@ -1,4 +1,5 @@
-//! Probes as functions, for the feature `out-of-line`. They keep the code at call sites small.
+//! Probes as functions, for the feature `out-of-line`. Such functions keep the code at call sites
+//! small.
 //!
 //! Callers pass an id already shifted to its position in a marker's header, so that a call site
 //! loads it with a single instruction.

@@ -268,8 +268,8 @@ impl Published {
     }
 }
 
-/// Returns the runs of the core's RISCs. The length is 0 if a run is not published, or if the core
-/// has no such RISC.
+/// Returns the published run of each RISC of the core. The length is 0 if a run is not published,
+/// or if the core has no such RISC.
 #[inline(always)]
 fn published_runs<P: Port + ?Sized>(
     port: &mut P,

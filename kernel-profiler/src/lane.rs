@@ -1,4 +1,4 @@
-//! Location of this core's lanes in DRAM, which follows from the control words that the host wrote.
+//! Location of this core's lanes in DRAM, computed from the control words that the host wrote.
 
 use crate::{
     port::Port,

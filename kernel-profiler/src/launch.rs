@@ -347,8 +347,8 @@ impl LaunchEnables for bool {
         self
     }
 
-    /// Adds this RISC to the launch's enable bits if `self` is true. Otherwise marks the whole
-    /// launch as one that ran no kernel.
+    /// Adds this RISC to the launch's enable bits if `self` is true. If `self` is false, marks the
+    /// whole launch as one that ran no kernel.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         if self {

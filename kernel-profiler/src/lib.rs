@@ -13,7 +13,7 @@
 //! # kernel(2);
 //! ```
 //!
-//! The firmware makes all other calls of the profiler. It opens the main zone
+//! The firmware makes all other calls of the profiler. The firmware opens the main zone
 //! ([`device_zone_scoped_main!`]) around every launch, and sets the program id and the set of RISCs
 //! that run a kernel. When the main zone closes, the markers of all RISCs of the core are pushed to
 //! DRAM, from where the host reads them. The words have the format of tt-metal's own profiler, see
@@ -82,8 +82,8 @@
 //!
 //! # Markers as calls
 //!
-//! The feature `out-of-line` turns every marker into a function call, which makes a zone some 20
-//! cycles slower. It suits kernels whose code must be small, and kernels that have hundreds of
+//! The feature `out-of-line` turns every marker into a function call. A zone is then some 20 cycles
+//! slower. The feature suits kernels whose code must be small, and kernels that have hundreds of
 //! zones in rarely executed code. The words in L1 are the same.
 //!
 //! # C++ kernels

@@ -61,8 +61,8 @@ macro_rules! device_zone_scoped_if {
 /// Records the firmware's zone around a whole launch: begins the launch here; at the end of the
 /// enclosing block, ends the launch and pushes its records.
 ///
-/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`. With
-/// any other name, as in kernels, the macro records an ordinary zone.
+/// The zone must be the outermost one, because opening it empties the buffers. The zone's name must
+/// end in `FW`. With any other name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No words of L1 beyond the zone's fixed slots. See the [crate documentation](crate#cost) for the
@@ -82,7 +82,7 @@ macro_rules! device_zone_scoped_main {
 
 /// Records the kernel's zone within the firmware's zone.
 ///
-/// Its name must end in `KERNEL`; with any other name, the macro records an ordinary zone.
+/// The zone's name must end in `KERNEL`; with any other name, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No words of L1 beyond the zone's fixed slots, which always have room.
@@ -213,10 +213,10 @@ macro_rules! device_record_event {
 /// ```
 ///
 /// # Cost
-/// No cost if the first poll succeeds. Otherwise two readings of the clock, a search among the
-/// objects for which the kernel has already waited, and, at the kernel's end, 6 words of L1 for
-/// each such object. No cost without the feature `waits`; with `sync-events`, 6 more words for each
-/// wait that blocks.
+/// No cost if the first poll succeeds. If the first poll fails: two readings of the clock, a search
+/// among the objects for which the kernel has already waited, and, at the kernel's end, 6 words of
+/// L1 for each such object. No cost without the feature `waits`; with `sync-events`, 6 more words
+/// for each wait that blocks.
 ///
 /// # Compatibility
 /// `SYNC_WAIT`, which TT-Metal records around each wait, whether it blocks or not.

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! `(INFO)` removes the section's allocation flag: the texts stay in the file and are never loaded.
-//! A host reads them from the kernel's ELF file. No code refers to the texts, so they need no
+//! A host reads the texts from the kernel's ELF file. No code refers to the texts, so they need no
 //! relocation. The texts of a library crate have global symbols. If such a library is linked both
 //! into the firmware and into kernels that link against the firmware's symbols, keep only those
 //! global symbols of the firmware that kernels need (`objcopy --keep-global-symbol`).
@@ -65,24 +65,24 @@ pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     true
 }
 
-/// Text of the zone that the runtime itself records around a push within a launch. It is constant,
-/// so that the zone has the same id in every build.
+/// Text of the zone that the runtime itself records around a push within a launch. The text is
+/// constant, so that the zone has the same id in every build.
 macro_rules! quick_push_text {
     () => {
         "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// Text of the zone that shows a wait for the host. It is constant, so that the id is the same in
-/// every build.
+/// Text of the zone that shows a wait for the host. The text is constant, so that the zone's id is
+/// the same in every build.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// Text of the zone that shows a push in accumulate mode. It is constant, so that the id is the
-/// same in every build.
+/// Text of the zone that shows a push in accumulate mode. The text is constant, so that the zone's
+/// id is the same in every build.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"

@@ -1,7 +1,7 @@
 //! NoC events, which record what a kernel does on the NoCs, and records of memory locks.
 //!
 //! The macros `record_noc_event*` and `record_fabric_*` are called next to a kernel's NoC calls.
-//! They record only with the feature `noc-events`, and only on the RISCs that move data
+//! The macros record only with the feature `noc-events`, and only on the RISCs that move data
 //! (BRISC, NCRISC, Ethernet RISCs). Waits and operations on single words need `noc-events-all`. A
 //! RISC pushes before a record that would not fit, so NoC traces are complete unless DRAM is full.
 //!

@@ -1,7 +1,7 @@
 //! Hardware interface of the runtime: a clock, the words of a core in L1, and writes to DRAM.
 //!
 //! The traits separate the runtime from the chip, so that the same algorithms run on a Tensix core
-//! and natively in tests. They make no decisions.
+//! and natively in tests. Implementations of the traits make no decisions.
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
@@ -142,9 +142,9 @@ pub trait Noc {
     }
 
     /// Waits, up to a limit, until the command buffer for pushes accepts a command. Returns true if
-    /// it does.
+    /// a command is accepted.
     ///
-    /// If it returns false, the NoC is stuck, and no other method for pushes may be called.
+    /// If the result is false, the NoC is stuck, and no other method for pushes may be called.
     #[inline(always)]
     fn await_idle(&mut self) -> bool {
         true
@@ -161,7 +161,8 @@ pub trait Noc {
     /// the bank.
     ///
     /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns true if
-    /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
+    /// the write has started. If the write has not started, the NoC is stuck, and no further push
+    /// or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
     /// Reads a counter of this RISC's NoC. Returns 0, as the format requires, if the port has no
@@ -265,7 +266,7 @@ pub trait Port: Clock + Memory + Noc {
         u32::MAX
     }
 
-    /// Returns the offset that is added to the addresses of pushes to a bank, which must exist.
+    /// Returns the offset that is added to the addresses of pushes to a bank. The bank must exist.
     fn bank_offset(&self, bank: u32) -> u32 {
         let _ = bank;
         0

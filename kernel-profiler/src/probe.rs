@@ -28,8 +28,8 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
     if is_active() { ZoneGuard::open() } else { ZoneGuard::unopened() }
 }
 
-/// A zone for which a macro asks for fixed slots. Its name determines whether it is the zone of the
-/// launch or an ordinary zone in a kernel.
+/// A zone for which a macro asks for fixed slots. The zone's name determines whether this is the
+/// zone of the launch or an ordinary zone in a kernel.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {

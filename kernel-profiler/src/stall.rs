@@ -1,9 +1,10 @@
 //! Debug dump: a RISC whose DRAM lane is full waits until the host has read more of the lane.
 //!
-//! A wait ends when the lane has room. It also ends if the host has read the whole lane and the run
-//! still does not fit, or after [`Port::stall_cycles`]. After such a time-out, no RISC of the core
-//! waits again until the host has read more. Records without room are counted as in other modes. A
-//! host that reads fast enough therefore loses nothing, and a kernel ends even if no host reads.
+//! A wait ends when the lane has room. A wait also ends if the host has read the whole lane and the
+//! run still does not fit, or after [`Port::stall_cycles`]. After such a time-out, no RISC of the
+//! core waits again until the host has read more. Records without room are counted as in other
+//! modes. A host that reads fast enough therefore loses nothing, and a kernel ends even if no host
+//! reads.
 //!
 //! The zone `PROFILER-DRAM-STALL` shows each wait. This zone is recorded in the run after the wait,
 //! or in the run that did not fit. The zone of a wait at the end of a launch follows the firmware's
@@ -31,7 +32,7 @@ pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 /// Offset in a vector of the word that shows that a wait of the vector's RISC has timed out. The
 /// word is valid until the RISC's launch ends.
 ///
-/// It is the second word of the firmware zone's slot for the end marker, which is unused until the
+/// The word is in the slot for the end marker of the firmware's zone, which is unused until the
 /// launch ends.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 

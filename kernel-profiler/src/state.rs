@@ -12,8 +12,8 @@
 //! | waits | totals of the kernel's waits, see [`crate::wait`]; this variable is part of the kernel itself if the kernel is linked as object code |
 //! | trace count | trace replays so far, counted only by the RISC that pushes for the core |
 //!
-//! All zeros are a valid state: no record fits, and every record is counted as lost. Otherwise
-//! `next + room + 8 * open zones`, plus 16 if sums are recorded, is the end of the vector.
+//! All zeros are a valid state: no record fits, and every record is counted as lost. In any other
+//! state, `next + room + 8 * open zones`, plus 16 if sums are recorded, is the end of the vector.
 
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub use crate::tensix::State;

@@ -1,8 +1,8 @@
 //! Streaming: each RISC's vector is a ring of cells, which is drained while kernels run.
 //!
-//! [`wire::stream`] documents the format. A zone is one cell of two words, which is written when
-//! the zone ends; nothing is written when it begins. C++ and Rust share the state, whose variables
-//! have other meanings in this mode:
+//! [`wire::stream`] documents the format. A zone is one cell of two words. The cell is written when
+//! the zone ends; nothing is written when the zone begins. C++ and Rust share the state, whose
+//! variables have other meanings in this mode:
 //!
 //! | variable | meaning |
 //! |---|---|

@@ -69,9 +69,9 @@
 //!
 //! Miri cannot run the unsafe blocks: it supports neither RV32IM assembly nor memory-mapped
 //! registers. Instead, the simulator executes the object code of this module, instruction by
-//! instruction. It stops at any access that is misaligned or outside of the memory map, and reports
-//! the address (`sim::riscv`, `TrapKind`). The simulator's tests compare the recorded words with
-//! what the kernels were told to record, and with the words of the C++ header.
+//! instruction. The simulator stops at any access that is misaligned or outside of the memory map,
+//! and reports the address (`sim::riscv`, `TrapKind`). The simulator's tests compare the recorded
+//! words with what the kernels were told to record, and with the words of the C++ header.
 
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 

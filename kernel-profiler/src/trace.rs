@@ -11,7 +11,7 @@
 //! In the stage `ALL_ENDS`, every closing zone overwrites the envelope's end, so that the last end
 //! remains. Only the RISC that pushes opens the main zone, so the stage never goes back. If two
 //! RISCs read `KERNEL_START` at the same time, both write the same stage, and their kernels' start
-//! times differ by only a few cycles, which does no harm.
+//! times differ by only a few cycles. This does no harm.
 //!
 //! In this mode, zones, data and events are neither recorded nor counted as lost.
 
@@ -104,8 +104,8 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     }
 }
 
-/// Closes one of the two zones that are recorded per replay. This overwrites the zone's previous
-/// end.
+/// Closes one of the two zones that are recorded per replay. The new end overwrites the zone's
+/// previous end.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = port.risc_index() == 0;
     let control = port.control_place(0);

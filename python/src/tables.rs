@@ -236,7 +236,7 @@ fn programs_of(lane: &Lane) -> Vec<u32> {
 }
 
 /// Returns the name of each record's kind, as in device logs. Data records of both sizes have the
-/// same name, which the dictionary contains only once.
+/// same name. The dictionary contains this name only once.
 fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> DictionaryArray<Int8Type> {
     let mut labels: Vec<&str> = Vec::new();
     let places = PacketKind::ALL.map(|kind| {

@@ -25,7 +25,7 @@ pub struct DescribedOp {
     pub start_cycle: u64,
     /// Duration of the op's kernel in ns. A cycle takes 1 ns.
     pub kernel_ns: u64,
-    /// Number of columns of the second input, which is in DRAM, and of the output.
+    /// Number of columns of the output and of the second input. The second input is in DRAM.
     pub columns: u64,
 }
 

@@ -160,9 +160,9 @@ fn section_bounds(bytes: &[u8]) -> Vec<usize> {
 
 /// Appends at least `count` words that are meaningful to the decoder.
 ///
-/// They are complete and partial runs of the lane with `id_word` and of other lanes, markers of
-/// every type, trailers, zeros and noise. The share of damage depends on the seed: damage makes the
-/// rest of a run unreadable, so long runs are only tested with little damage.
+/// The words are complete and partial runs of the lane with `id_word` and of other lanes, markers
+/// of every type, trailers, zeros and noise. The share of damage depends on the seed: damage makes
+/// the rest of a run unreadable, so long runs are only tested with little damage.
 pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mut Dice) {
     let end = words.len() + count;
     let mut clock = dice.roll() >> 20;

@@ -27,8 +27,8 @@ pub struct ControlLayout {
     /// Index of the low word of the pair that synchronizes the host's clock with the device's. The
     /// host writes its time here.
     pub fw_reset_low: usize,
-    /// Index of the word that holds the DRAM address of the profiler region, which is equal in all
-    /// banks; 0 means "do not push".
+    /// Index of the word that holds the DRAM address of the profiler region; 0 means "do not push".
+    /// The address is the same in all banks.
     pub dram_address: usize,
     /// Index of the word that counts pushes of markers to DRAM since the host zeroed the vector.
     pub run_counter: usize,
@@ -168,8 +168,8 @@ pub mod ext {
     /// A refused run was not stored completely in DRAM because the lane was full, the core has no
     /// lane, or the push timed out.
     pub const REFUSED_RUNS: usize = 9;
-    /// Index of the first of five words, one per RISC: number of markers (two words each) that
-    /// refused runs could not store.
+    /// Index of the first of five words, one per RISC: number of markers that refused runs could
+    /// not store. A marker has two words.
     ///
     /// If nothing of a run was stored, all markers after its ID words count, including the
     /// guaranteed slots, which are the fixed slots of the first four markers. If these slots were
@@ -212,8 +212,8 @@ pub mod ext {
     /// Index of the first of five words, one per RISC: the position in the RISC's lane up to which
     /// the host has read.
     ///
-    /// The device zeroes the words when it resets the lanes. It reads a RISC's word when the RISC's
-    /// lane is full.
+    /// The device zeroes the words when it resets the lanes. The device reads a RISC's word when
+    /// the RISC's lane is full.
     ///
     /// # Compatibility
     /// TT-Metal's host writes these words in accumulate mode and in its debug dump, which needs

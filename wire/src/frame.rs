@@ -127,8 +127,8 @@ impl CellSpan {
         self.paired_count() > self.slots_to_end() && self.paired_count() > RING / 2
     }
 
-    /// Returns the number of the first cell in the frame. It can be less than the number of the
-    /// span's first cell.
+    /// Returns the number of the first cell in the frame. This number can be less than the number
+    /// of the span's first cell.
     #[must_use]
     #[inline(always)]
     pub const fn first_in_frame(self) -> u32 {

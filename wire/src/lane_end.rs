@@ -1,4 +1,4 @@
-//! The control word for the end of a lane, which also records whether the lane has wrapped around.
+//! The control word that holds the end of a lane and whether the lane has wrapped around.
 //!
 //! ```text
 //! 31 .. 17          16 .. 0
@@ -14,7 +14,8 @@
 //! So a read position beyond the end means that the host has not wrapped around yet; any other read
 //! position means that it has.
 //!
-//! A lane that no host reads while it is filled never turns. Its control word holds only the end.
+//! A lane that no host reads while it is filled never turns. The control word of such a lane holds
+//! only the end.
 //!
 //! # Compatibility
 //! TT-Metal's `HOST_BUFFER_END_INDEX`, which counts words. TT-Metal's host can read a lane that has

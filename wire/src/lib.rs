@@ -29,8 +29,8 @@
 //!
 //! # One run in a lane
 //!
-//! A lane is the part of DRAM that belongs to one RISC of one core. It holds runs back to back. A
-//! run holds the markers of one launch, or of one push within a launch:
+//! A lane is the part of DRAM that belongs to one RISC of one core. A lane holds runs back to back.
+//! A run holds the markers of one launch, or of one push within a launch:
 //!
 //! ```text
 //! word  0   1     2        3         4 .. 5    6 .. 7    8 .. 9       10 .. 11    12 ..
@@ -39,8 +39,8 @@
 //!      +---+---+--------+---------+---------+---------+------------+-----------+---------
 //! ```
 //!
-//! Every run is a multiple of four words long. It has no length field: the next run begins where a
-//! reader finds two zero words instead of a marker.
+//! Every run is a multiple of four words long. A run has no length field: the next run begins where
+//! a reader finds two zero words instead of a marker.
 //!
 //! # Compatibility
 //!

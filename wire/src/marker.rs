@@ -34,10 +34,11 @@ pub struct HeaderLayout {
 }
 
 impl HeaderLayout {
-    /// Layout with 16 bits of id and 12 bits of time, which every released producer writes.
+    /// Layout that every released producer writes: 16 bits of id and 12 bits of the time's high
+    /// part.
     pub const ID16_TIME12: Self = Self { time_high_bits: 12 };
-    /// Layout with 18 bits of id and 10 bits of time, which is proposed for TT-Metal but not
-    /// released.
+    /// Layout that is proposed for TT-Metal but not released: 18 bits of id and 10 bits of the
+    /// time's high part.
     pub const ID18_TIME10: Self = Self { time_high_bits: 10 };
 
     /// Returns the number of bits of a whole time stamp.
@@ -88,7 +89,7 @@ impl Header {
 
     /// Returns the header without its time: a constant that a probe combines with the clock.
     ///
-    /// Its low twelve bits are zero, so one `lui` loads it.
+    /// The low twelve bits are zero, so one `lui` instruction loads the value.
     #[must_use]
     pub const fn prefix(kind: PacketKind, id: ZoneId) -> u32 {
         VALID_BIT | ((kind as u32) << TYPE_SHIFT) | ((id.0 as u32) << ID_SHIFT)

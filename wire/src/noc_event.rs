@@ -1,8 +1,8 @@
 //! The 64 bits of a NoC event, as a device packs them.
 //!
 //! A NoC event is timestamped data under the id
-//! [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING). The first byte is the kind. It determines
-//! the meaning of the other bytes:
+//! [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING). The first byte is the kind. The kind
+//! determines the meaning of the other bytes:
 //!
 //! | bits | event of the tile's own NoC | fabric packet | part of a scatter | route along a line |
 //! |---|---|---|---|---|

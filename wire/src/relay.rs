@@ -75,7 +75,7 @@ pub mod words {
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
     /// Value of [`BANK`] if the ring is in the host's memory.
     pub const HOST_MEMORY: u32 = u32::MAX;
-    /// Index of the heartbeat word, which changes as long as the gatherer runs.
+    /// Index of the heartbeat word. The word's value changes as long as the gatherer runs.
     pub const HEARTBEAT: usize = 14;
     /// Index of the word that holds the gatherer's state, see [`super::State`].
     pub const STATE: usize = 15;
@@ -190,18 +190,18 @@ pub mod setup {
     /// Index of the word that holds bits 0 to 31 of the ring's NoC address in the tile
     /// [`SINK_TILE`].
     pub const SINK_ADDRESS: usize = 4;
-    /// Index of the word that holds the ring's bank, which the gatherer reports to the host;
+    /// Index of the word that holds the ring's bank, as reported to the host;
     /// [`words::HOST_MEMORY`](super::words::HOST_MEMORY) for a ring in the host's memory.
     pub const BANK: usize = 5;
-    /// Index of the word that holds the ring's address in the bank or in the host's memory, which
-    /// the gatherer reports to the host.
+    /// Index of the word that holds the ring's address in the bank or in the host's memory, as
+    /// reported to the host.
     pub const RING_ADDRESS: usize = 6;
     /// Index of the word that holds the size of the ring in bytes.
     pub const RING_BYTES: usize = 7;
     /// Index of the word that holds the number of producers.
     pub const PRODUCERS: usize = 8;
-    /// Index of the word that holds the gatherer's number in its relay, which is also the number of
-    /// its NoC.
+    /// Index of the word that holds the gatherer's number in its relay. The number of the
+    /// gatherer's NoC is the same.
     pub const GATHERER: usize = 9;
     /// Index of the word that names the relay's own tile.
     pub const OWN_TILE: usize = 10;

@@ -135,8 +135,8 @@ impl Risc {
         }
     }
 
-    /// Returns true for a processor of a Quasar. Such processors occur only in device logs: they
-    /// are neither simulated nor read from a chip.
+    /// Returns true for a processor of a Quasar. Processors of a Quasar occur only in device logs:
+    /// they are neither simulated nor read from a chip.
     ///
     /// ```
     /// use wire::Risc;

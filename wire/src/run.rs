@@ -8,9 +8,9 @@
 //! word 3  ID_LL  program id as launched
 //! ```
 //!
-//! The field `generation` is an extension of kprof. It holds the generation of the core's lanes
-//! ([`crate::control::ext::GENERATION`]) modulo 8. A run whose generation differs from the core's
-//! was written before the lanes were last reset.
+//! The field `generation` is an extension of kprof. This field holds the generation of the core's
+//! lanes ([`crate::control::ext::GENERATION`]) modulo 8. A run whose generation differs from the
+//! core's was written before the lanes were last reset.
 //!
 //! # Compatibility
 //! TT-Metal leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
@@ -26,7 +26,7 @@ pub const ID_LL: usize = 3;
 /// Positions of the fields in word 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IdPacking {
-    /// Number of bits of the RISC index, which begins at bit 0.
+    /// Number of bits of the RISC index. The index begins at bit 0.
     pub risc_bits: u32,
 }
 

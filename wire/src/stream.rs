@@ -1,8 +1,8 @@
 //! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
 //!
-//! In place of its L1 vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a
-//! zone ends, and stores in the control vector how many cells it has written. The reader of the
-//! ring, called its drain, stores in the same vector how many cells it has read. RISC and drain
+//! In place of its L1 vector, a RISC has a ring of [`RING_CELLS`] cells. The RISC writes a cell
+//! when a zone ends, and stores in the control vector how many cells it has written. The reader of
+//! the ring, called its drain, stores in the same vector how many cells it has read. RISC and drain
 //! exchange nothing else, so a drain may be a host, or a kernel on another core.
 //!
 //! ```text
@@ -43,8 +43,8 @@ pub const CHUNK_CELLS: usize = 8;
 /// Number of newest cells of a ring that stay unchanged until the RISC next increases its count of
 /// written cells, if the ring's oldest cells are overwritten.
 ///
-/// These are the last cells before the chunk that the next cell belongs to. The RISC fills this
-/// chunk before it increases the count.
+/// The stable cells are the last cells before the chunk that the next cell belongs to. The RISC
+/// fills this chunk before it increases the count.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
@@ -269,7 +269,7 @@ pub enum Policy {
         cycles_log2: u8,
     },
     /// The RISC keeps one of every 2^`chunks_log2` chunks, and each chunk that contains a launch.
-    /// Otherwise this policy is like [`Policy::DropNewest`].
+    /// In all else this policy is like [`Policy::DropNewest`].
     KeepOneOf {
         /// Binary logarithm of the number of chunks, at most 15.
         chunks_log2: u8,

@@ -274,7 +274,7 @@ impl SyncWindows {
         self.phase(clock_low) >> self.length_log2 == 0
     }
 
-    /// Returns true if any part of a wait is in a window, which means that the wait is recorded.
+    /// Returns true if any part of a wait is in a window. Only such waits are recorded.
     #[must_use]
     pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
         self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0

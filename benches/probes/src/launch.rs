@@ -1,5 +1,5 @@
-//! Launches that are measured as a whole. They have separate images, because another caller would
-//! change which functions the compiler inlines into the measured end of a launch.
+//! Launches that are measured as a whole. These launches have separate images, because another
+//! caller would change which functions the compiler inlines into the measured end of a launch.
 
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_record_event,

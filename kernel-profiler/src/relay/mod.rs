@@ -20,7 +20,8 @@
 //! | three before | its frame is in the ring: counts the frame and reports to the producer what was read |
 //!
 //! A gatherer first reads how many cells a producer has written, and then requests only these
-//! cells. It reports a producer's cell as read only once the cell is in the gatherer's ring.
+//! cells. The gatherer reports a producer's cell as read only once the cell is in the gatherer's
+//! ring.
 //!
 //! Writes to the host's memory all have the same transaction id, because the hardware counts them
 //! under this id ([`HOST_ID`]). A frame in the host's memory is known to be complete only when all

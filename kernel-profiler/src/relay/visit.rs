@@ -14,8 +14,8 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// A gatherer's visit to a producer. It begins with the request of the producer's control vector.
-/// The visit's slot determines the transaction id of its requests.
+/// A gatherer's visit to a producer. A visit begins with the request of the producer's control
+/// vector. The visit's slot determines the transaction id of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     /// L1 address of the visit's frame.

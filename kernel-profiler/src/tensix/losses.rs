@@ -5,8 +5,8 @@ use crate::state::offset;
 use core::arch::naked_asm;
 use wire::loss::LossKind;
 
-/// Defines functions that increment this RISC's counter of lost records of a kind. They return to
-/// the address in `t0`, and change only `t1` and `t2`.
+/// Defines functions that increment this RISC's counter of lost records of a kind. These functions
+/// return to the address in `t0`, and change only `t1` and `t2`.
 macro_rules! loss_counters {
     ($($function:ident $kind:ident)*) => {
         $(

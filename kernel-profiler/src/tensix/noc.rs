@@ -130,8 +130,8 @@ impl Noc for Tensix {
     }
 }
 
-/// Returns the address of the registers of the NoC interface that this RISC uses for pushes. They
-/// begin with the registers of command buffer 0, which is for large writes.
+/// Returns the address of the registers of the NoC interface that this RISC uses for pushes. The
+/// NoC interface's registers begin with those of command buffer 0, which is for large writes.
 #[inline(always)]
 fn noc() -> u32 {
     NOC_REGISTERS + u32::from(noc_index()) * NOC_STRIDE

@@ -170,8 +170,8 @@ impl Port for Tensix {
 /// Pauses for more than a hundred cycles without accessing L1, so that L1 stays free for the core's
 /// other RISCs.
 ///
-/// This is a separate function, so that a simulator can tell from the RISC's pc that the RISC waits
-/// for the host, and can skip the time in which the host writes nothing.
+/// The pause is a separate function, so that a simulator can tell from the RISC's pc that the RISC
+/// waits for the host, and can skip the time in which the host writes nothing.
 #[cold]
 #[inline(never)]
 fn rest_between_looks() {

@@ -1,5 +1,5 @@
-//! Symbols that the firmware provides, except those of the state. A symbol that begins with
-//! `__kprof` is a constant: its address is its value.
+//! Symbols that the firmware provides, except the variables that hold the runtime's state. A symbol
+//! that begins with `__kprof` is a constant: its address is its value.
 
 #![allow(non_upper_case_globals, reason = "upstream's names")]
 

@@ -7,7 +7,7 @@ use std::{boxed::Box, collections::BTreeMap, vec::Vec};
 
 /// RISCs with a kernel: the first two can push within a launch, the last cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
-/// More events than fit into the vector of a RISC in one launch.
+/// Number of events of a launch: more than fit into the vector of a RISC.
 const MANY: usize = 1500;
 const FEW: usize = 100;
 

@@ -32,8 +32,8 @@ use host_reader::{
 };
 use std::collections::BTreeMap;
 
-/// Returns two numbers derived from the bytes. They select options of text readers, for which no
-/// bytes of the input can be set aside.
+/// Returns two numbers derived from the bytes. The numbers select options of text readers, because
+/// no bytes of a text can be set aside for options.
 fn numbers_of(data: &[u8]) -> [u64; 2] {
     let checksum = u64::from(crc32fast::hash(data));
     [checksum, checksum >> 16]

@@ -176,10 +176,10 @@ const OPTIONAL_WORD: usize = 12;
 impl<'a> Pushes<'a> {
     /// Adds another write.
     ///
-    /// A write that was not acknowledged in time is sent again, together with later records. It
-    /// goes to the same address or, if the host has read everything before this address, to the
-    /// start of the lane. Writes to one bank do not overtake each other, so the later write is the
-    /// one that remains.
+    /// A write that was not acknowledged in time is sent again, together with later records. The
+    /// repeated write goes to the same address or, if the host has read everything before this
+    /// address, to the start of the lane. Writes to one bank do not overtake each other, so the
+    /// later write is the one that remains.
     fn add(&mut self, push: &'a Push) {
         if self.pushes.last().is_some_and(|last| push.repeats(last)) {
             self.pushes.pop();
