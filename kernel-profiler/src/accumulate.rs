@@ -51,7 +51,7 @@ const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
 /// Minimum number of words that must be free for another launch, even if the last launch was
-/// shorter. So many words hold the fixed slots and 29 zones.
+/// shorter. This number of words holds the fixed slots and 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
 /// Id of the zone that the runtime itself records around a push.

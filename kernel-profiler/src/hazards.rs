@@ -372,7 +372,7 @@ mod tests {
         }
     }
 
-    /// In every rig, each RISC has a data cache that never evicts a line.
+    /// On every test core, each RISC has a data cache that never evicts a line.
     #[test]
     fn what_others_write_is_seen_behind_a_data_cache() {
         let mut rig = Rig::new(12_000);

@@ -71,8 +71,9 @@
 //! | bytes in BRISC's firmware | 2840 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
-//! The bytes in a firmware are the bytes by which it is larger than the same firmware with the
-//! profiler switched off. The stack is measured with full vectors, full lanes and late runs.
+//! The bytes in a firmware are the bytes by which the firmware is larger than the same firmware
+//! with the profiler switched off. The stack is measured with full vectors, full lanes and late
+//! runs.
 //!
 //! Set `opt-level = "s"` for this crate in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the

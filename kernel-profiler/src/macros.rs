@@ -418,7 +418,7 @@ macro_rules! firmware_state {
     };
 }
 
-/// Defines the totals of a kernel's waits, which are recorded when the kernel's zone ends.
+/// Defines the totals of a kernel's waits. The totals are recorded when the kernel's zone ends.
 #[cfg(feature = "waits")]
 #[doc(hidden)]
 #[macro_export]

@@ -36,7 +36,7 @@ pub(crate) const NOC_STRIDE: u32 = 0x1_0000;
 /// Maximum number of polls of a NoC; these polls take some milliseconds if the NoC is stuck.
 pub(crate) const NOC_POLLS: u32 = 1 << 18;
 
-/// The transaction id of pushes, which kernels must not use.
+/// The transaction id of pushes. Kernels must not use this id.
 pub(crate) const TRANSACTION_ID: u32 = 15;
 pub(crate) const TRANSACTION_ID_SHIFT: u32 = 10;
 /// Offset of the first counter in a NoC interface's registers.

@@ -32,7 +32,7 @@ pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 /// Offset in a vector of the word that shows that a wait of the vector's RISC has timed out. The
 /// word is valid until the RISC's launch ends.
 ///
-/// The word is in the slot for the end marker of the firmware's zone, which is unused until the
+/// The word is in the slot for the end marker of the firmware's zone. This slot is unused until the
 /// launch ends.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 

@@ -1,8 +1,8 @@
 //! Trace-only mode: instead of one run per launch, one envelope per trace replay is recorded.
 //!
 //! An envelope holds the start and the end of the main zone, and the first start and the last end
-//! of the kernels' zones. All RISCs write it to the L1 vector of the RISC that pushes for the core.
-//! A status word contains the envelope's stage:
+//! of the kernels' zones. All RISCs write the envelope to the L1 vector of the RISC that pushes for
+//! the core. A status word contains the envelope's stage:
 //!
 //! ```text
 //! replay begins --> FW_START --main opens--> KERNEL_START --a child opens--> ALL_ENDS

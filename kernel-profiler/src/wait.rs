@@ -9,7 +9,8 @@
 //! a kernel's own variables are not cleared.
 //!
 //! Individual waits and signals may be recorded only in windows of time ([`Port::sync_windows`]).
-//! Outside of a window, they do not count as lost, and the totals still include the waits.
+//! Waits and signals outside of a window do not count as lost, and the totals still include such
+//! waits.
 //!
 //! The totals have room for [`OBJECTS_MAX`] objects. A wait for another object counts as lost data,
 //! and so does a total without room in L1.

@@ -13,8 +13,8 @@ use std::{
 };
 use wire::ZoneId;
 
-/// Checks a source with further compiler flags and returns the compiler's output. Returns `None` if
-/// the compiler is missing; on CI, this is an error.
+/// Checks a C++ source with the compiler and these additional flags, and returns the compiler's
+/// output. Returns `None` if the compiler is missing; on CI, this is an error.
 fn compile(source: &str, flags: &[&str]) -> Option<Output> {
     let compiler = std::env::var("RISCV_CXX").unwrap_or("riscv64-unknown-elf-g++".to_owned());
     let mut command = Command::new(&compiler);

@@ -31,7 +31,8 @@ pub struct DescribedOp {
 
 /// Returns two iterations of a model of two ops: a matmul and an addition.
 ///
-/// Reading the matmul's weights in its 100 us takes 45 % of the DRAM bandwidth of 288 GB/s.
+/// The matmul takes 100 us. Reading its weights in this time takes 45 % of the DRAM bandwidth of
+/// 288 GB/s.
 #[must_use]
 pub fn described_model() -> [DescribedOp; 4] {
     let matmul = DescribedOp {

@@ -216,8 +216,8 @@ pub mod ext {
     /// the RISC's lane is full.
     ///
     /// # Compatibility
-    /// TT-Metal's host writes these words in accumulate mode and in its debug dump, which needs
-    /// TT-Metal's own runtime.
+    /// TT-Metal's host writes these words in accumulate mode and in its debug dump. Its debug dump
+    /// needs TT-Metal's own runtime.
     pub const CONSUMED: usize = 59;
 
     /// Returns the index of the word that counts a RISC's late runs; `None` for RISC 0, which waits
@@ -257,8 +257,8 @@ pub mod debug_dump {
     /// Index of the first of five words, one per RISC: address of the buffer that the RISC fills; 0
     /// if the RISC has no buffer.
     pub const BUFFER_ADDRESS: usize = 60;
-    /// Value of a RISC's [`BUFFER_ADDRESS`] word while its buffer is full and the RISC has no other
-    /// buffer.
+    /// Value of a RISC's [`BUFFER_ADDRESS`] word while the RISC's buffer is full and the RISC has
+    /// no other buffer.
     pub const STALLED: u32 = 0xFFFF_FFFF;
     /// Index of a bit mask: bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;

@@ -1,4 +1,4 @@
-//! Frames: the units that a relay pushes into its ring in DRAM, one for each time it reads a core.
+//! Frames: the units that a relay pushes into its ring in DRAM, one for each read of a core.
 //!
 //! ```text
 //! word  0 .. 7    8 .. 71                            72 ..                          last
@@ -44,7 +44,7 @@ pub const HEADER_WORDS: usize = 8;
 pub const CONTROL_WORDS: usize = 64;
 /// Index, in a frame, of the first word of the cells.
 pub const FIRST_CELL_WORD: usize = HEADER_WORDS + CONTROL_WORDS;
-/// Producer field of a filler: a frame without cells that takes up the rest of a ring.
+/// Producer field of a filler, which is a frame without cells that takes up the rest of a ring.
 pub const FILLER: u32 = u32::MAX;
 /// Maximum size of a frame in bytes.
 #[expect(clippy::cast_possible_truncation, reason = "some thousand")]

@@ -1,7 +1,7 @@
 //! Parameters of each version of the format, called a generation.
 //!
-//! Device memory does not show which version of the format it is in, except for the signature of
-//! kprof's own runtime. The reader chooses the generation, not this module.
+//! Nothing in device memory names the version of the format, except the signature of kprof's own
+//! runtime. The reader chooses the generation, not this module.
 
 use crate::{control::ControlLayout, marker::HeaderLayout, run::IdPacking};
 

@@ -19,7 +19,7 @@
 //!
 //! # Compatibility
 //! TT-Metal's `HOST_BUFFER_END_INDEX`, which counts words. TT-Metal's host can read a lane that has
-//! not turned.
+//! not turned (wrapped around).
 
 use crate::vector::VECTOR_WORDS;
 

@@ -25,7 +25,7 @@ crate::labelled! {
     /// The packet types that TT-Metal's producers write, in the order of their numbers. Labels are
     /// the names in the `type` column of a device log.
     ///
-    /// Both sizes of data have the same name: a log line holds at most 64 bits of data.
+    /// Both sizes of data have the same name, because a log line holds at most 64 bits of data.
     ///
     /// # Compatibility
     /// `profiler_common.h`, enum of packet types.

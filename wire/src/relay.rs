@@ -12,8 +12,8 @@
 //! dies loses nothing: cells that it has not reported are still in the producer's ring. Some of
 //! these cells may also be in a frame.
 //!
-//! If a gatherer's ring is full, only the gatherer waits. If the rings of its producers fill up
-//! meanwhile, the producers follow their policies.
+//! If a gatherer's ring is full, only the gatherer waits. If the rings of a gatherer's producers
+//! fill up meanwhile, the producers follow their policies.
 //!
 //! # Rings in the host's memory
 //! The PCIe tile does not keep the order of writes to the host's memory. So a gatherer counts a
@@ -169,10 +169,10 @@ impl State {
 /// The gatherer also stores here, for each RISC of each producer, the number of the next cell to
 /// read.
 ///
-/// A word that names a tile has the format of the NoC request register for coordinates, on the
-/// gatherer's NoC. On a Blackhole, the column is in bits 0 to 5 and the row in bits 6 to 11. On a
-/// Wormhole, the column is in bits 4 to 9 and the row in bits 10 to 15; bits 0 to 3 are bits 32 to
-/// 35 of the address.
+/// A word that names a tile holds the tile's coordinates on the gatherer's NoC, in the format of
+/// the register for the coordinates of a NoC request. On a Blackhole, the column is in bits 0 to 5
+/// and the row in bits 6 to 11. On a Wormhole, the column is in bits 4 to 9 and the row in bits 10
+/// to 15; bits 0 to 3 are bits 32 to 35 of the address.
 pub mod setup {
     use super::RISCS_PER_CORE;
 

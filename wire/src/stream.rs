@@ -40,8 +40,8 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Number of newest cells of a ring that stay unchanged until the RISC next increases its count of
-/// written cells, if the ring's oldest cells are overwritten.
+/// Number of a ring's newest cells that cannot change before the RISC next increases its count of
+/// written cells, if the ring overwrites its oldest cells.
 ///
 /// The stable cells are the last cells before the chunk that the next cell belongs to. The RISC
 /// fills this chunk before it increases the count.

@@ -3,7 +3,8 @@
 //! A wait's record names the object that a RISC waited for, and holds the number of blocked cycles.
 //! A signal is an action that may end a wait.
 //!
-//! There are three kinds of records. All are timestamped data whose id is the hash of a name:
+//! There are three kinds of records. All records are timestamped data whose id is the hash of a
+//! name:
 //!
 //! | record | name | data |
 //! |---|---|---|
@@ -29,9 +30,9 @@
 //! depending on [`WaitKind::object`].
 //!
 //! # Compatibility
-//! Names and keys of signals are those of `synchronization_event_profiler.hpp` in tt-metal 0.81. In
-//! tt-metal, a wait is a zone of the same name that contains data called `<name>-KEY`
-//! ([`KEY_SUFFIX`]).
+//! Names and keys of signals are those of `synchronization_event_profiler.hpp` in tt-metal 0.81.
+//! tt-metal records a wait as a zone whose name is that of [`WaitKind::zone_name`]. The zone
+//! contains data called `<name>-KEY` ([`KEY_SUFFIX`]).
 
 /// Name of the records of [`WaitTotal`].
 pub const WAIT_TOTAL_ZONE: &str = "SYNC-WAIT-TOTAL";
@@ -216,7 +217,7 @@ impl BlockedWait {
 /// Windows of time in which blocked waits and signals are recorded.
 ///
 /// With windows, the vector of a long kernel holds samples from the whole kernel. Without windows,
-/// it holds all waits and signals from the kernel's beginning until the vector is full.
+/// the vector holds all waits and signals from the kernel's beginning until there is no room left.
 ///
 /// A window opens whenever the low word of the tile's clock reaches a multiple of the period. So
 /// all RISCs of a tile have the same windows without exchanging data.

@@ -2,9 +2,9 @@
 //! own ring in DRAM or in the host's memory.
 //!
 //! [`wire::relay`] documents the protocol between a relay, its host and its producers, and
-//! [`wire::frame`] the frames. A relay runs on a core that no program uses and whose firmware has
-//! no profiler. Two of the core's RISCs can be gatherers, each with its own NoC, ring and
-//! producers.
+//! [`wire::frame`] documents the frames. A relay runs on a core that no program uses and whose
+//! firmware has no profiler. Two of the core's RISCs can be gatherers, each with its own NoC, ring
+//! and producers.
 //!
 //! # Pipeline
 //! In a visit, the gatherer reads one producer. Up to four visits are in progress, each with its
@@ -84,8 +84,8 @@ struct Gatherer<'a, P: ?Sized> {
     has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 address of the list of producers, the end of the list, and the address at which the next
-    /// visit begins with the first producer again. Visits after the end of the list are empty.
+    /// L1 address of the list of producers, the end of the list, and the address after which visits
+    /// begin with the first producer again. Visits after the end of the list are empty.
     list: u32,
     list_end: u32,
     visits_end: u32,
@@ -351,7 +351,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     }
 
     /// Counts the frame of a visit, if any, once it is in the ring, and reports to the producer
-    /// what was read. Returns an error, and does neither, if the host has stopped the relay.
+    /// what was read. If the host has stopped the relay, only returns an error.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
         let Visit { producer, ring_bytes, .. } = *self.slot(slot);

@@ -1,8 +1,9 @@
 //! Begin and end of a launch whose records are streamed.
 //!
-//! Each RISC announces the launch's program in its own lane. The first RISC does so when it gets
-//! the program id, the other RISCs later, when their firmware's zones begin. The end of a launch
-//! publishes the cells that have been written. Nothing is pushed, and no RISC waits for another.
+//! Each RISC announces the launch's program in its own lane. The first RISC announces the program
+//! when it gets the program id. The other RISCs announce it later, when their firmware's zones
+//! begin. The end of a launch publishes the cells that have been written. Nothing is pushed, and no
+//! RISC waits for another.
 
 use super::{
     CELL_BYTES, CHUNK_BYTES, total_head,

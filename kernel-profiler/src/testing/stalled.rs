@@ -1,4 +1,4 @@
-//! Debug dump: RISCs wait for a host that reads, and nothing is lost. Without a host they wait
+//! Debug dump: RISCs wait for a host that reads, and nothing is lost. Without a host, RISCs wait
 //! once, and all losses are counted.
 
 use super::{Kept, Rig, oracle, rig::Host};

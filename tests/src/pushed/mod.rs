@@ -74,8 +74,8 @@ impl Push {
     /// Returns true if this write repeats an earlier write of the same launch.
     ///
     /// Optional records have times, so two different writes never begin with the same optional
-    /// records. If there are none, the addresses are compared. In the debug dump, equal addresses
-    /// prove nothing, because the host may have read between two writes.
+    /// records. If the writes have no optional records, their addresses are compared. In the debug
+    /// dump, equal addresses prove nothing, because the host may have read between two writes.
     fn repeats(&self, earlier: &Self) -> bool {
         let optional = earlier.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
         let optional = optional.strip_suffix(&[EMPTY, 0]).unwrap_or(optional);
