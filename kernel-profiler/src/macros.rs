@@ -257,7 +257,7 @@ macro_rules! device_blocked_wait {
 /// circular buffer or the address of the semaphore.
 ///
 /// # Cost
-/// 4 words of L1; nothing without the feature `sync-events`.
+/// 4 words of L1; no cost without the feature `sync-events`.
 ///
 /// # Compatibility
 /// `SYNC_SIGNAL`; keys of `SEM_SET_REMOTE` are those of `SYNC_SIGNAL_NOC_ADDR`, see

@@ -6,7 +6,8 @@
 //! # Kernels for a Tensix core
 //!
 //! Every macro puts its text, followed by a NUL, into the ELF section [`SECTION`]. The linker
-//! script must keep that section out of the loaded image, because it would take space in L1:
+//! script must keep that section out of the loaded image, because the section would take space in
+//! L1:
 //!
 //! ```text
 //! SECTIONS {

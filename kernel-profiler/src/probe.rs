@@ -33,7 +33,7 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
-    /// Opens a zone of the launch, whose markers have fixed slots.
+    /// Opens a zone whose markers have fixed slots: a zone of the launch itself.
     #[inline(always)]
     pub fn open() -> MainGuard<ID, IS_MAIN> {
         MainGuard::open()

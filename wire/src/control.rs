@@ -249,8 +249,8 @@ pub mod ext {
 ///
 /// # Compatibility
 /// `DRAM_PROFILER_ADDRESS_BR_ER_0` to `_T2_0` and `DRAM_PROFILER_ADDRESS_STALLED` of
-/// `profiler_common.h`; `signal_host_buffer_full` of `kernel_profiler.hpp`. Words 8..14 are
-/// reserved there for chips with more RISCs per core.
+/// `profiler_common.h`; `signal_host_buffer_full` of `kernel_profiler.hpp`. TT-Metal reserves words
+/// 8..14 for chips with more RISCs per core.
 pub mod debug_dump {
     use super::{ControlLayout, RISCS_PER_CORE};
 

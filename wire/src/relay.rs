@@ -1,10 +1,10 @@
 //! Relays: cores that run no program and collect the records (cells) that other cores stream.
 //!
 //! A relay has up to two **gatherers**, one RISC for each NoC. The cores that it reads are its
-//! producers. While their kernels run, a gatherer reads the producers' rings over its NoC and
-//! pushes the cells as frames ([`crate::frame`]) into its own ring, which is in DRAM or in the
-//! host's memory. The host reads the frames. The firmware of a relay's core has no profiler, so the
-//! core's control vector belongs to the gatherers: [`words`].
+//! producers. While kernels run on the producers, a gatherer reads the producers' rings over its
+//! NoC and pushes the cells as frames ([`crate::frame`]) into its own ring, which is in DRAM or in
+//! the host's memory. The host reads the frames. The firmware of a relay's core has no profiler, so
+//! the core's control vector belongs to the gatherers: [`words`].
 //!
 //! # What can be lost
 //! A gatherer tells the producer that cells were read ([`crate::stream::words::READ`]) only once

@@ -262,8 +262,8 @@ pub enum Policy {
     /// The oldest cells are overwritten. The drain detects this: after it has read cells, it reads
     /// [`words::WRITTEN`] again, and keeps only the last [`STABLE_CELLS`] cells before that number.
     OverwriteOldest,
-    /// The RISC waits for room, up to a limit. After a time-out it loses records, and does not wait
-    /// again until the drain has read cells.
+    /// The RISC waits for room, up to a limit. After a time-out the RISC loses records, and does
+    /// not wait again until the drain has read cells.
     Block {
         /// Binary logarithm of the maximum wait in cycles, at most 31.
         cycles_log2: u8,

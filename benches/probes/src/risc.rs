@@ -5,7 +5,7 @@
 use core::{arch::asm, panic::PanicInfo};
 
 /// Placeholder for the code that a zone measures: one `nop`. The compiler does not move code of the
-/// probes across it.
+/// probes across this `nop`.
 #[inline(always)]
 pub(crate) fn body() {
     // SAFETY: `nop` has no effect.

@@ -1,8 +1,8 @@
 //! The port of a gatherer on a Tensix core: the core's L1, its clock and a NoC.
 //!
 //! A gatherer has a NoC of its own, so most registers of that NoC's command buffers keep their
-//! values. Buffer 1 is for reads. The other three are for writes, because a buffer is busy until
-//! its bytes have left the core.
+//! values. Buffer 1 is for reads. The other three buffers are for writes, because a buffer is busy
+//! until its bytes have left the core.
 //!
 //! # Compatibility
 //! As in `tensix`. Reads and acknowledged writes with the same transaction id are counted together

@@ -3,8 +3,8 @@
 //! A [`PushedRuns`] is a fault rule of the simulator that leaves every write to DRAM unchanged and
 //! keeps a copy of its words. This module has its own decoder, so that an error in a reader cannot
 //! be hidden by the same error in the expected records. The decoder uses only the low word of a
-//! marker's time. Of the cycles with this low word, it chooses the one nearest to the time at which
-//! the simulator ran the launch's kernel.
+//! marker's time. Of the cycles with this low word, the decoder chooses the one nearest to the time
+//! at which the simulator ran the launch's kernel.
 
 mod noc;
 
