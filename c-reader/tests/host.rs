@@ -253,7 +253,8 @@ fn figures_of_programs_after_a_read_are_those_of_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let of_host = folder.path().join("host-files");
     std::fs::create_dir(&of_host).unwrap();
-    run(program, &["matmul", "wormhole_b0", "2", "7", GRID, of_host.to_str().unwrap(), "0"]);
+    // All worker cores: in a shorter run, the clocks are known less precisely at the read.
+    run(program, &["matmul", "wormhole_b0", "2", "7", "8x8", of_host.to_str().unwrap(), "0"]);
     check_programs(&of_host);
 }
 
