@@ -192,9 +192,8 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records zones that contain at most one other probe. A host computes the cost of probes from
-/// these zones. Between the zones there is enough time for the stores of the previous zone to
-/// drain.
+/// Records zones that contain at most one other probe, from which a host computes probe costs. The
+/// zones are far enough apart in time for the stores of the previous zone to drain.
 ///
 /// # Compatibility
 /// The names of the zones are those that the host's `probe_cost` module expects.
@@ -227,8 +226,7 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Size of a matrix product on one core, in tiles of 32 by 32 numbers, as given by the arguments of
-/// the `matmul` kernels.
+/// Size of one core's matrix product in tiles of 32 by 32 numbers: arguments of `matmul` kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Number of blocks along the inner dimension.

@@ -70,8 +70,7 @@ pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs the steps from word `next` to the end of the zone that contains them; returns the word
-/// index of the following step.
+/// Runs the steps from word `next` to the end of their zone. Returns the word index after them.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {

@@ -8,11 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends `arg(0)` uncounted writes of 16 bytes from the launch's data. The writes are posted if
-/// `arg(1)` is not 0.
+/// Sends `arg(0)` uncounted writes of 16 bytes of the launch's data: posted if `arg(1)` is not 0.
 ///
-/// The targets are in this tile's L1, directly after the 16 bytes to write. Records one zone before
-/// the writes. Then writes the records to DRAM and records another zone.
+/// The targets are in L1 after the 16 bytes. Records a zone, writes, pushes, and records a zone.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");
