@@ -38,7 +38,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 const CORES: u32 = 4;
 const REGION: u64 = 0x1000;
 const ZONES: u32 = 125;
-const RUNS: u32 = 8;
+const RUNS: u32 = 2;
 const READS: u32 = 1_000;
 /// Number of reads before memory is measured. By then, all buffers have reached their final size.
 const WARM_UP: u32 = 20;
