@@ -38,24 +38,24 @@ constexpr uint32_t STALLED_IN_VAIN = 58;
 constexpr uint32_t CONSUMED = 59;
 constexpr uint32_t SIGNATURE_VALUE = 0x4B504000;
 
-/// RISCs that words, lanes and counters are laid out for.
+/// Number of RISCs per core for which the layout has control words, lanes and counters.
 constexpr uint32_t RISCS_PER_CORE = 5;
 
-/// Words of a lane for the default number of programs.
+/// Size of a lane in words for the default number of programs.
 constexpr uint32_t DEFAULT_LANE_WORDS = 12000;
 constexpr uint32_t DEFAULT_LANE_WORDS_WITH_SUMS = 16000;
 
-/// Where HOST_END says where a lane ended before it began anew, in units of four words.
+/// First bit of the field in HOST_END with the lane's end before it began anew, in four words.
 constexpr uint32_t TURN_SHIFT = 17;
 
-/// Words of the largest lane that begins anew, and of the largest run in it.
+/// Sizes in words of the largest lane that can begin anew, and of the largest run in such a lane.
 constexpr uint32_t TURNING_LANE_WORDS_MAX = 130047;
 constexpr uint32_t LARGEST_RUN_WORDS = 512;
 
-/// Words of which a push is a multiple.
+/// The size of a push is a multiple of this number of words.
 constexpr uint32_t PUSH_ALIGN_WORDS = 4;
 
-/// Where ID_LH has the generation of its core's lanes.
+/// First bit of the field in the ID_LH word with the generation of the core's lanes.
 constexpr uint32_t GENERATION_SHIFT = 29;
 
 /// Kinds of waits.
@@ -71,11 +71,11 @@ enum class WaitKind : uint32_t {
     NOC_WRITE_FLUSH = 8,
 };
 
-/// Fields of a wait's two values: its kind, and how many were added up.
+/// First bits of two fields in a wait's two values: kind of wait, and number of waits added up.
 constexpr uint32_t WAIT_KIND_SHIFT = 32;
 constexpr uint32_t WAIT_COUNT_SHIFT = 32;
 
-/// Fields of the word that says which windows a wait was recorded in.
+/// First bits of the fields in the word that describes the windows in which a wait was recorded.
 constexpr uint32_t SYNC_LENGTH_SHIFT = 20;
 constexpr uint32_t SYNC_PERIOD_SHIFT = 25;
 constexpr uint32_t SYNC_PERIOD_LOG2_MAX = 20;

@@ -78,23 +78,23 @@ enum class NocDebugEventType : uint8_t {
 
 namespace detail {
 
-/// Types of NoC events, one bit each: those recorded on request only, those of several
-/// tiles, and those with a counter of writes or of reads.
+/// Sets of NoC event types, one bit per type: events recorded on request only, events of several
+/// tiles, and events with a counter of writes or of reads.
 constexpr uint64_t NOC_DEBUG_ONLY_EVENTS = 0x13FF041C0;
 constexpr uint64_t NOC_MULTICAST_EVENTS = 0x180008000;
 constexpr uint64_t NOC_WRITE_EVENTS = 0xC00AA800;
 constexpr uint64_t NOC_READ_EVENTS = 0x32;
 
-/// Counters of a NoC, by their registers' order.
+/// Counters of a NoC, as indices of their registers.
 constexpr uint32_t NOC_READ_RESPONSES = 2;
 constexpr uint32_t NOC_WRITES_SENT = 10;
 constexpr uint32_t NOC_POSTED_WRITES_SENT = 11;
 
-/// Coordinates in a NoC address: the first bit of x, and the bits of each.
+/// Coordinates in a NoC address: first bit of x, and width of each coordinate in bits.
 constexpr uint32_t NOC_ADDRESS_BITS = 36;
 constexpr uint32_t NOC_COORDINATE_BITS = 6;
 
-/// Fields of an event.
+/// First bits of the fields in an event, and the mask of its channel.
 constexpr uint32_t NOC_X_SHIFT = 8;
 constexpr uint32_t NOC_Y_SHIFT = 16;
 constexpr uint32_t NOC_LAST_X_SHIFT = 24;
@@ -105,19 +105,19 @@ constexpr uint32_t NOC_CHUNKS_SHIFT = 48;
 constexpr uint32_t NOC_POSTED_SHIFT = 60;
 constexpr uint32_t NOC_CHANNEL_MASK = 0xF;
 
-/// Bytes of a unit of the payload, and the most units that are told.
+/// Unit in which an event states its payload, in bytes, and maximum number of units.
 constexpr uint32_t NOC_CHUNK_BYTES = 32;
 constexpr uint32_t NOC_CHUNKS_MAX = 4095;
 
-/// Fields of an event's second value. The two lowest bits of an address have a
-/// field of their own above the others.
+/// First bits and masks of fields in an event's second value. The low two bits of an address are in
+/// a field of their own above the others.
 constexpr uint32_t NOC_TRAILER_LOCAL_SHIFT = 26;
 constexpr uint32_t NOC_TRAILER_COUNTER_SHIFT = 52;
 constexpr uint32_t NOC_TRAILER_LOW_BITS_SHIFT = 22;
 constexpr uint32_t NOC_TRAILER_ADDRESS_MASK = 0x3FFFFF;
 constexpr uint32_t NOC_TRAILER_COUNTER_MASK = 0xFFF;
 
-/// Fields of fabric packets, of parts of a scatter and of a route along a line.
+/// First bits of fields in fabric packets, in parts of a scatter and in a route along a line.
 constexpr uint32_t FABRIC_ROUTE_SHIFT = 44;
 constexpr uint32_t SCATTER_BYTES_SHIFT = 32;
 constexpr uint32_t SCATTER_PARTS_SHIFT = 48;
@@ -125,7 +125,7 @@ constexpr uint32_t SCATTER_NETWORK_SHIFT = 56;
 constexpr uint32_t SCATTER_ROUTE_SHIFT = 60;
 constexpr uint32_t FABRIC_LINE_SHIFT = 8;
 
-/// Fields of a lock's event, and the greatest number in one.
+/// First bits of the fields in a lock's event, and the greatest value of a field.
 constexpr uint32_t LOCK_ADDRESS_SHIFT = 8;
 constexpr uint32_t LOCK_BYTES_SHIFT = 32;
 constexpr uint32_t LOCK_FIELD_MAX = 0xFFFFFF;

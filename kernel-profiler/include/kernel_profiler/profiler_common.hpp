@@ -16,7 +16,7 @@ constexpr int SUM_COUNT = 2;
 constexpr uint32_t NOC_TRACING_STATIC_ID = 12345;
 constexpr uint32_t NOC_DEBUGGING_STATIC_ID = 23456;
 
-/// Words of a RISC's vector: its run's ID words, the fixed slots, other markers.
+/// Indices of words in a RISC's vector: ID words of the run, guaranteed slots, first other marker.
 enum BufferIndex : uint32_t {
     ID_LH = 2,
     ID_LL = 3,
@@ -27,13 +27,13 @@ enum BufferIndex : uint32_t {
     CUSTOM_MARKERS = 12,
 };
 
-/// Words of the control vector, of a marker and of a vector; bytes of a vector.
+/// Sizes of the control vector, a marker and a RISC's vector in words, and of the vector in bytes.
 constexpr uint32_t PROFILER_L1_CONTROL_VECTOR_SIZE = 64;
 constexpr uint32_t PROFILER_L1_MARKER_UINT32_SIZE = 2;
 constexpr uint32_t PROFILER_L1_VECTOR_SIZE = 512;
 constexpr uint32_t PROFILER_L1_BUFFER_SIZE = 2048;
 
-/// Fields of ID_LH.
+/// First bits and widths of the fields in the ID_LH word.
 constexpr uint32_t PROFILER_ID_RISC_SHIFT = 0;
 constexpr uint32_t PROFILER_ID_RISC_BITS = 5;
 constexpr uint32_t PROFILER_ID_FLAT_SHIFT = 5;
@@ -42,7 +42,7 @@ constexpr uint32_t PROFILER_ID_TRACE_BITS = 16;
 constexpr uint32_t PROFILER_ID_FLAT_MASK = 0xFF;
 constexpr uint32_t PROFILER_ID_TRACE_MASK = 0xFFFF;
 
-/// Fields of a marker's first word.
+/// First bits of the fields in a marker's first word.
 constexpr uint32_t PROFILER_MARKER_TIMER_ID_SHIFT = 12;
 constexpr uint32_t PROFILER_TIMER_PACKET_TYPE_SHIFT = 16;
 constexpr uint32_t PROFILER_MARKER_VALID = 0x80000000;
@@ -50,7 +50,7 @@ constexpr uint32_t PROFILER_MARKER_TS_HIGH_MASK = 0xFFF;
 constexpr uint32_t PROFILER_TIMER_STATIC_ID_MASK = 0xFFFF;
 constexpr uint32_t PROFILER_TIMER_PACKET_TYPE_MASK = 0x7;
 
-/// Words of the control vector.
+/// Indices of words in the control vector.
 enum ControlBuffer : uint32_t {
     HOST_BUFFER_END_INDEX_BR_ER = 0,
     HOST_BUFFER_END_INDEX_NC = 1,
@@ -90,7 +90,7 @@ enum PacketTypes : uint32_t {
     TS_DATA_16B = 5,
 };
 
-/// How many values of 64 bits a packet type has; 0 if any number.
+/// Number of 64-bit values in a packet of this type; 0 if the number is not fixed.
 template <PacketTypes>
 struct TimestampedDataSize {
     static constexpr uint32_t size = 0;

@@ -10,7 +10,7 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Words of the control vector; those of RISCs are the first of five.
+/// Indices of words in the control vector. A word that each RISC has is the first of five.
 constexpr uint32_t STREAM_PROGRAM = 44;
 constexpr uint32_t STREAM_TRACE_COUNT = 45;
 constexpr uint32_t STREAM_IDLE_LAUNCHES = 8;
@@ -24,17 +24,17 @@ constexpr uint32_t STREAM_READ = 59;
 constexpr uint32_t STREAM_TOLD_ENDED = 0x8000;
 constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;
 
-/// Bytes of a cell; cells of a ring and of a chunk.
+/// Size of a cell in bytes; sizes of a ring and of a chunk in cells.
 constexpr uint32_t STREAM_CELL_BYTES = 8;
 constexpr uint32_t STREAM_RING_CELLS = 256;
 constexpr uint32_t STREAM_CHUNK_CELLS = 8;
 
-/// Where a cell's first word has its code, and the most cycles of a zone in one cell.
+/// First bit of the code in a cell's first word; longest zone in cycles that fits into one cell.
 constexpr uint32_t STREAM_CODE_SHIFT = 16;
 constexpr uint32_t STREAM_ZONE_CYCLES_MAX = 65535;
 constexpr uint32_t STREAM_FIRST_ESCAPE = 0xFFF0;
 
-/// Codes that are no ids of zones.
+/// Codes of cells that are not zones; other codes are zone ids.
 enum class StreamCode : uint32_t {
     LONG_ZONE = 0xFFF0,
     DATA = 0xFFF1,
@@ -47,7 +47,7 @@ enum class StreamCode : uint32_t {
     PADDING = 0xFFFF,
 };
 
-/// Bits of a policy's word with its kind, and the kinds.
+/// Number of low bits in the policy word that hold the kind of policy, and these kinds.
 constexpr uint32_t STREAM_POLICY_KIND_BITS = 2;
 enum class StreamPolicy : uint32_t {
     DROP_NEWEST = 0,

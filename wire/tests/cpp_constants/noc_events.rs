@@ -52,14 +52,14 @@ fn add_types(source: &mut Source) {
 fn add_sets(source: &mut Source) {
     let counted = |counter| move |kind: NocEventKind| kind.counter(false) == Some(counter);
     source.comment(
-        "Types of NoC events, one bit each: those recorded on request only, those of several",
+        "Sets of NoC event types, one bit per type: events recorded on request only, events of several",
     );
-    source.line("/// tiles, and those with a counter of writes or of reads.");
+    source.line("/// tiles, and events with a counter of writes or of reads.");
     source.set("NOC_DEBUG_ONLY_EVENTS", numbers(NocEventKind::is_debug_only));
     source.set("NOC_MULTICAST_EVENTS", numbers(NocEventKind::is_multicast));
     source.set("NOC_WRITE_EVENTS", numbers(counted(NocCounter::WritesSent)));
     source.set("NOC_READ_EVENTS", numbers(counted(NocCounter::ReadResponses)));
-    source.comment("Counters of a NoC, by their registers' order.");
+    source.comment("Counters of a NoC, as indices of their registers.");
     source.constants(&[
         ("NOC_READ_RESPONSES", NocCounter::ReadResponses as u32),
         ("NOC_WRITES_SENT", NocCounter::WritesSent as u32),
@@ -75,7 +75,9 @@ fn numbers(is_in: impl Fn(NocEventKind) -> bool) -> impl Iterator<Item = u8> {
 fn add_address(source: &mut Source) {
     let bit_of =
         |axis: usize| (0..64_u32).find(|bit| NocTarget::tile(1 << bit).first[axis] == 1).unwrap();
-    source.comment("Coordinates in a NoC address: the first bit of x, and the bits of each.");
+    source.comment(
+        "Coordinates in a NoC address: first bit of x, and width of each coordinate in bits.",
+    );
     source.constants(&[
         ("NOC_ADDRESS_BITS", bit_of(0)),
         ("NOC_COORDINATE_BITS", bit_of(1) - bit_of(0)),
@@ -99,7 +101,7 @@ fn add_fields(source: &mut Source) {
     let chunks = |byte_count| (LocalNocEvent { byte_count, ..PLAIN }.pack() ^ plain) >> chunk_shift;
     // Networks are numbered from 1.
     let network_shift = first_bit(0, plain & !0xFF_FFFF_FFFF);
-    source.comment("Fields of an event.");
+    source.comment("First bits of the fields in an event, and the mask of its channel.");
     source.constants(&[
         ("NOC_X_SHIFT", bit(target([1, 0], [0, 0]))),
         ("NOC_Y_SHIFT", bit(target([0, 1], [0, 0]))),
@@ -112,7 +114,9 @@ fn add_fields(source: &mut Source) {
     ]);
     let channels = LocalNocEvent { virtual_channel: -1, ..PLAIN }.pack() ^ plain;
     source.masks(&[("NOC_CHANNEL_MASK", (1 << channels.count_ones()) - 1)]);
-    source.comment("Bytes of a unit of the payload, and the most units that are told.");
+    source.comment(
+        "Unit in which an event states its payload, in bytes, and maximum number of units.",
+    );
     source.constants(&[
         ("NOC_CHUNK_BYTES", (1..).find(|bytes| chunks(bytes + 1) == 2).unwrap()),
         ("NOC_CHUNKS_MAX", u32::try_from(chunks(u32::MAX)).unwrap()),
@@ -123,8 +127,8 @@ fn add_trailer(source: &mut Source) {
     let remote = |remote_address| NocTrailer { remote_address, ..NocTrailer::default() }.pack();
     let local = NocTrailer { local_address: 4, ..NocTrailer::default() }.pack();
     let counter = |noc_counter| NocTrailer { noc_counter, ..NocTrailer::default() }.pack();
-    source.comment("Fields of an event's second value. The two lowest bits of an address have a");
-    source.line("/// field of their own above the others.");
+    source.comment("First bits and masks of fields in an event's second value. The low two bits of an address are in");
+    source.line("/// a field of their own above the others.");
     source.constants(&[
         ("NOC_TRAILER_LOCAL_SHIFT", first_bit(0, local)),
         ("NOC_TRAILER_COUNTER_SHIFT", first_bit(0, counter(1))),
@@ -141,7 +145,7 @@ fn add_fabric(source: &mut Source) {
     let unicast = |route| pack_fabric(kind, route, [0, 0], [0, 0], 0);
     let scatter = |route, bytes, parts| pack_fabric_scatter(route, [0, 0], bytes, parts, 0);
     let [regular, other] = [FabricRoute::Regular, FabricRoute::LowLatency];
-    source.comment("Fields of fabric packets, of parts of a scatter and of a route along a line.");
+    source.comment("First bits of fields in fabric packets, in parts of a scatter and in a route along a line.");
     source.constants(&[
         ("FABRIC_ROUTE_SHIFT", first_bit(unicast(regular), unicast(other))),
         ("SCATTER_BYTES_SHIFT", first_bit(scatter(regular, 0, 0), scatter(regular, 1, 0))),
@@ -155,7 +159,8 @@ fn add_fabric(source: &mut Source) {
 fn add_locks(source: &mut Source) {
     let lock =
         |address, byte_count| LockEvent { kind: LockEventKind::CbLock, address, byte_count }.pack();
-    source.comment("Fields of a lock's event, and the greatest number in one.");
+    source
+        .comment("First bits of the fields in a lock's event, and the greatest value of a field.");
     source.constants(&[
         ("LOCK_ADDRESS_SHIFT", first_bit(lock(0, 0), lock(1, 0))),
         ("LOCK_BYTES_SHIFT", first_bit(lock(0, 0), lock(0, 1))),

@@ -12,7 +12,9 @@ pub(crate) fn constants() -> Source {
     let mut source = Source::new(&["Streamed lanes: see docs/streaming.md."]);
     source.open_namespace("kernel_profiler");
     source.line("namespace detail {");
-    source.comment("Words of the control vector; those of RISCs are the first of five.");
+    source.comment(
+        "Indices of words in the control vector. A word that each RISC has is the first of five.",
+    );
     source.constants(&[
         ("STREAM_PROGRAM", word(words::PROGRAM)),
         ("STREAM_TRACE_COUNT", word(words::TRACE_COUNT)),
@@ -29,21 +31,21 @@ pub(crate) fn constants() -> Source {
         ("STREAM_TOLD_ENDED", words::TOLD_ENDED),
         ("STREAM_SIGNATURE_VALUE", words::SIGNATURE_VALUE),
     ]);
-    source.comment("Bytes of a cell; cells of a ring and of a chunk.");
+    source.comment("Size of a cell in bytes; sizes of a ring and of a chunk in cells.");
     source.constants(&[
         ("STREAM_CELL_BYTES", word(4 * CELL_WORDS)),
         ("STREAM_RING_CELLS", word(RING_CELLS)),
         ("STREAM_CHUNK_CELLS", word(CHUNK_CELLS)),
     ]);
     source.comment(
-        "Where a cell's first word has its code, and the most cycles of a zone in one cell.",
+        "First bit of the code in a cell's first word; longest zone in cycles that fits into one cell.",
     );
     source.constants(&[
         ("STREAM_CODE_SHIFT", stream::CODE_SHIFT),
         ("STREAM_ZONE_CYCLES_MAX", stream::ZONE_CYCLES_MAX),
     ]);
     source.masks(&[("STREAM_FIRST_ESCAPE", stream::FIRST_ESCAPE.into())]);
-    source.comment("Codes that are no ids of zones.");
+    source.comment("Codes of cells that are not zones; other codes are zone ids.");
     let codes = [
         ("LONG_ZONE", Code::LONG_ZONE),
         ("DATA", Code::DATA),
@@ -60,7 +62,9 @@ pub(crate) fn constants() -> Source {
         source.line(&format!("    {name} = {:#X},", code.0));
     }
     source.line("};");
-    source.comment("Bits of a policy's word with its kind, and the kinds.");
+    source.comment(
+        "Number of low bits in the policy word that hold the kind of policy, and these kinds.",
+    );
     source.constants(&[("STREAM_POLICY_KIND_BITS", Policy::KIND_BITS)]);
     source.enumeration(
         "enum class StreamPolicy : uint32_t",

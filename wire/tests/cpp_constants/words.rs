@@ -43,7 +43,7 @@ pub(crate) fn profiler_common() -> Source {
 }
 
 fn add_vector(source: &mut Source) {
-    source.comment("Words of a RISC's vector: its run's ID words, the fixed slots, other markers.");
+    source.comment("Indices of words in a RISC's vector: ID words of the run, guaranteed slots, first other marker.");
     source.enumeration(
         "enum BufferIndex : uint32_t",
         &[
@@ -56,7 +56,7 @@ fn add_vector(source: &mut Source) {
             ("CUSTOM_MARKERS", word(vector::FIRST_OPTIONAL)),
         ],
     );
-    source.comment("Words of the control vector, of a marker and of a vector; bytes of a vector.");
+    source.comment("Sizes of the control vector, a marker and a RISC's vector in words, and of the vector in bytes.");
     source.constants(&[
         ("PROFILER_L1_CONTROL_VECTOR_SIZE", word(LAYOUT.word_count)),
         ("PROFILER_L1_MARKER_UINT32_SIZE", word(MARKER_WORDS)),
@@ -69,7 +69,7 @@ fn add_vector(source: &mut Source) {
 fn add_fields(source: &mut Source) {
     let flat = PACKING.pack(0, u32::MAX, 0);
     let trace = PACKING.trace_field();
-    source.comment("Fields of ID_LH.");
+    source.comment("First bits and widths of the fields in the ID_LH word.");
     source.constants(&[
         ("PROFILER_ID_RISC_SHIFT", PACKING.pack(1, 0, 0).trailing_zeros()),
         ("PROFILER_ID_RISC_BITS", PACKING.risc_bits),
@@ -86,7 +86,7 @@ fn add_fields(source: &mut Source) {
     let all_ids = Header::prefix(PacketKind::ZoneStart, ZoneId(u16::MAX)) ^ empty;
     let id_shift = HeaderLayout::ID16_TIME12.time_high_bits;
     let type_shift = first_bit(end.into(), empty.into()) - id_shift;
-    source.comment("Fields of a marker's first word.");
+    source.comment("First bits of the fields in a marker's first word.");
     source.constants(&[
         ("PROFILER_MARKER_TIMER_ID_SHIFT", id_shift),
         ("PROFILER_TIMER_PACKET_TYPE_SHIFT", type_shift),
@@ -101,7 +101,7 @@ fn add_fields(source: &mut Source) {
 
 fn add_control_words(source: &mut Source) {
     let (host_end, device_end) = (word(LAYOUT.host_end), word(LAYOUT.device_end));
-    source.comment("Words of the control vector.");
+    source.comment("Indices of words in the control vector.");
     source.enumeration(
         "enum ControlBuffer : uint32_t",
         &[
@@ -147,7 +147,8 @@ fn add_packet_types(source: &mut Source) {
     source.comment("Packet types of the format.");
     let entries = named.map(|(kind, name)| (name, u32::from(kind.packet_type().0)));
     source.enumeration("enum PacketTypes : uint32_t", &entries);
-    source.comment("How many values of 64 bits a packet type has; 0 if any number.");
+    source
+        .comment("Number of 64-bit values in a packet of this type; 0 if the number is not fixed.");
     source.line("template <PacketTypes>\nstruct TimestampedDataSize {");
     source.line("    static constexpr uint32_t size = 0;\n};");
     for (kind, name) in named.into_iter().filter(|(kind, _)| kind.payload_words() > 0) {
@@ -208,30 +209,34 @@ fn add_private_words(source: &mut Source) {
         ("CONSUMED", word(ext::CONSUMED)),
     ]);
     source.masks(&[("SIGNATURE_VALUE", ext::SIGNATURE_VALUE)]);
-    source.comment("RISCs that words, lanes and counters are laid out for.");
+    source.comment(
+        "Number of RISCs per core for which the layout has control words, lanes and counters.",
+    );
     source.constants(&[("RISCS_PER_CORE", word(RISCS_PER_CORE))]);
 }
 
 fn add_lanes(source: &mut Source) {
     let lane_words = |has_sums| DEFAULT_PROGRAM_SUPPORT_COUNT * bytes_per_program(has_sums) / 4;
-    source.comment("Words of a lane for the default number of programs.");
+    source.comment("Size of a lane in words for the default number of programs.");
     source.constants(&[
         ("DEFAULT_LANE_WORDS", lane_words(false)),
         ("DEFAULT_LANE_WORDS_WITH_SUMS", lane_words(true)),
     ]);
     let turned = LaneEnd { end: 0, turned_at: Some(4) }.to_word();
     source.comment(
-        "Where HOST_END says where a lane ended before it began anew, in units of four words.",
+        "First bit of the field in HOST_END with the lane's end before it began anew, in four words.",
     );
     source.constants(&[("TURN_SHIFT", turned.trailing_zeros())]);
-    source.comment("Words of the largest lane that begins anew, and of the largest run in it.");
+    source.comment("Sizes in words of the largest lane that can begin anew, and of the largest run in such a lane.");
     source.constants(&[
         ("TURNING_LANE_WORDS_MAX", LaneEnd::TURNING_LANE_WORDS_MAX),
         ("LARGEST_RUN_WORDS", word(vector::VECTOR_WORDS)),
     ]);
-    source.comment("Words of which a push is a multiple.");
+    source.comment("The size of a push is a multiple of this number of words.");
     source.constants(&[("PUSH_ALIGN_WORDS", word(vector::PUSH_ALIGN_WORDS))]);
-    source.comment("Where ID_LH has the generation of its core's lanes.");
+    source.comment(
+        "First bit of the field in the ID_LH word with the generation of the core's lanes.",
+    );
     source.constants(&[("GENERATION_SHIFT", PACKING.generation_field(1).trailing_zeros())]);
 }
 
@@ -242,7 +247,7 @@ fn add_waits(source: &mut Source) {
     source.enumeration("enum class WaitKind : uint32_t", &kinds);
     let total =
         |kind, waits| WaitTotal { kind: WaitKind(kind), key: 0, cycles: 0, waits }.to_data();
-    source.comment("Fields of a wait's two values: its kind, and how many were added up.");
+    source.comment("First bits of two fields in a wait's two values: kind of wait, and number of waits added up.");
     source.constants(&[
         ("WAIT_KIND_SHIFT", first_bit(total(0, 0)[0], total(1, 0)[0])),
         ("WAIT_COUNT_SHIFT", first_bit(total(0, 0)[1], total(0, 1)[1])),
@@ -252,7 +257,7 @@ fn add_waits(source: &mut Source) {
         let windows = SyncWindows::new(length_log2, period_log2).unwrap();
         WindowedWait { wait, windows, phase: 0 }.to_data()[1] >> 32
     };
-    source.comment("Fields of the word that says which windows a wait was recorded in.");
+    source.comment("First bits of the fields in the word that describes the windows in which a wait was recorded.");
     source.constants(&[
         ("SYNC_LENGTH_SHIFT", first_bit(upper(2, 17), upper(3, 17))),
         ("SYNC_PERIOD_SHIFT", first_bit(upper(2, 16), upper(2, 17))),
