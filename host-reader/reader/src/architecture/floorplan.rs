@@ -9,7 +9,8 @@ use wire::CoreKind;
 pub struct CorePlace {
     /// Coordinate on the NoC-0 grid.
     pub coord: TileCoord,
-    /// Coordinate in the grid of usable cores of the same kind. Ethernet cores have (0, channel).
+    /// Coordinate in the grid of usable cores of the same kind. Ethernet cores have the coordinate
+    /// (0, channel number).
     pub logical: TileCoord,
     /// Kind of the core.
     pub kind: CoreKind,
@@ -18,8 +19,9 @@ pub struct CorePlace {
 }
 
 impl CorePlace {
-    /// Returns the core's description for a reader, with the L1 addresses of its control vector and
-    /// of its first RISC's vector.
+    /// Returns the core's description in the form that the host reader uses.
+    ///
+    /// The arguments are the L1 addresses of the control vector and of the first RISC's vector.
     #[must_use]
     pub const fn description(&self, control_address: u64, vector_address: u64) -> CoreDescription {
         let Self { coord: noc0, logical, kind, flat_id } = *self;
@@ -60,7 +62,7 @@ pub enum FloorplanError {
         /// Rows or columns that can be harvested.
         possible: &'static [u16],
     },
-    /// More Ethernet links were requested than there are tiles.
+    /// More Ethernet links were requested than the chip has Ethernet tiles.
     #[error("{arch} has {possible} ethernet tiles, {asked} active ones were asked for")]
     EthernetCount {
         /// The architecture.
@@ -73,9 +75,9 @@ pub enum FloorplanError {
 }
 
 impl Floorplan {
-    /// Computes the floorplan of a chip without the rows or columns in `harvested`.
+    /// Computes the floorplan of a chip on which the rows or columns in `harvested` are disabled.
     ///
-    /// The first `active_eth_count` Ethernet channels are taken as channels with a link.
+    /// The links of the first `active_eth_count` Ethernet channels are assumed to be connected.
     ///
     /// # Errors
     /// If the rows or columns cannot be harvested, if no product has the remaining number of worker
@@ -135,10 +137,10 @@ impl Floorplan {
         &self.harvested
     }
 
-    /// Returns the rows or columns in a harvest mask, in the architecture's harvest order.
+    /// Converts a harvest mask to row or column numbers, ordered from the lowest bit of the mask.
     ///
     /// # Errors
-    /// If the mask has bits without a row or column; the error contains these bits.
+    /// If a set bit of the mask belongs to no row or column; the error contains all such bits.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let unknown = mask >> order.len() << order.len();
@@ -146,8 +148,8 @@ impl Floorplan {
         if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
     }
 
-    /// Returns the harvested rows or columns as a mask. The architecture's harvest order assigns
-    /// the bits.
+    /// Returns the harvested rows or columns as a mask. Bit `i` is set if entry `i` of the
+    /// architecture's `harvest_order` is harvested.
     #[must_use]
     pub fn harvest_mask(&self) -> u32 {
         let order = self.arch.facts().harvest_order;

@@ -42,7 +42,7 @@ pub enum Arch {
     Blackhole,
 }
 
-/// Whether rows or columns are harvested because of defective Tensix tiles.
+/// What is disabled (harvested) if a Tensix tile is defective: the tile's row or its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HarvestAxis {
     /// Whole rows.
@@ -66,7 +66,7 @@ pub struct ArchFacts {
     pub harvest_axis: HarvestAxis,
     /// Rows or columns in the order of the bits of a harvest mask, lowest bit first.
     pub harvest_order: &'static [u16],
-    /// Numbers of worker cores in available products, ascending.
+    /// Worker-core counts of the available products, in ascending order.
     pub worker_core_counts: &'static [u32],
     /// Ethernet tiles in channel order.
     pub ethernet: &'static [TileCoord],
@@ -76,9 +76,11 @@ pub struct ArchFacts {
     pub bank_count: u32,
     /// Size of a DRAM bank, in bytes.
     pub bank_bytes: u64,
-    /// Alignment of DRAM accesses, in bytes; also the size of the barrier word at DRAM address 0.
+    /// Alignment of DRAM accesses, in bytes; also the size of the space that TT-Metal reserves at
+    /// DRAM address 0 for memory barriers.
     pub dram_align_bytes: u64,
-    /// Number of cores for which the profiler's DRAM region has space, independent of harvesting.
+    /// Number of cores for which the profiler's DRAM region has space; harvesting does not change
+    /// it.
     pub profiled_core_max: u32,
     /// Frequency of the tile clock under load, in MHz.
     pub aiclk_mhz: u32,
@@ -88,11 +90,11 @@ pub struct ArchFacts {
     pub eth_l1_bytes: u64,
     /// Number of bytes that a NoC link transfers per cycle.
     pub noc_flit_bytes: u64,
-    /// L1 address of the control vector on a Tensix tile.
+    /// L1 address of the profiler's control vector on a Tensix tile.
     pub tensix_control_address: u64,
-    /// L1 address of the control vector on an Ethernet tile that runs the application's firmware.
+    /// L1 address of the profiler's control vector on an Ethernet tile whose link is connected.
     pub active_eth_control_address: u64,
-    /// L1 address of the control vector on an Ethernet tile without a link.
+    /// L1 address of the profiler's control vector on an Ethernet tile whose link is not connected.
     pub idle_eth_control_address: u64,
 }
 
@@ -129,13 +131,13 @@ impl std::fmt::Display for Arch {
 }
 
 impl ArchFacts {
-    /// Returns the L1 address of the control vector on a core of this kind.
+    /// Returns the L1 address of the profiler's control vector on a core of this kind.
     ///
     /// # Compatibility
-    /// The Tensix addresses come from compiling the mailbox structure of `dev_msgs.h` (June 2026).
-    /// The Ethernet addresses are derived from the mailbox base in `dev_mem_map.h`. All of these
-    /// addresses change with every change of the mailbox. A reader must therefore use the addresses
-    /// in the device's description instead.
+    /// The Tensix addresses were obtained by compiling the mailbox structure of `dev_msgs.h` (June
+    /// 2026). The Ethernet addresses are derived from the mailbox base in `dev_mem_map.h`. All of
+    /// these addresses change whenever TT-Metal changes the mailbox structure. A reader must
+    /// therefore use the addresses in the device's description instead.
     #[must_use]
     pub const fn control_address(&self, kind: CoreKind) -> u64 {
         match kind {
@@ -164,9 +166,9 @@ impl ArchFacts {
         group.get(bank as usize % banks_per_group).copied()
     }
 
-    /// Returns the start address of a DRAM bank in the address space of its DRAM tile.
+    /// Returns the start address of a DRAM bank in the address space of the bank's DRAM tile.
     ///
-    /// Banks of the same group are in the same address space.
+    /// Banks that share a group of DRAM tiles also share an address space.
     ///
     /// # Compatibility
     /// The offset equals `bank_to_dram_offset` in TT-Metal's firmware.

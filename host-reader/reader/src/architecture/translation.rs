@@ -1,12 +1,13 @@
 //! Conversion between tiles and the coordinates that kernels write into NoC registers.
 //!
-//! The chip's firmware enables a translation. A pair of translated coordinates refers to the same
-//! tile on both NoCs, and harvested rows or columns get the highest coordinates. Untranslated
-//! coordinates on NoC 1 are counted from the corner opposite to NoC 0's origin.
+//! The chip's firmware enables a translation of coordinates. A pair of translated coordinates
+//! refers to the same tile on both NoCs, and harvested rows or columns get the highest coordinates.
+//! Untranslated coordinates on NoC 1 are counted from the corner opposite to NoC 0's origin.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
-//! `blackhole_coordinate_manager.cpp`. ttsim and this module reject the same coordinates.
+//! `blackhole_coordinate_manager.cpp`. This module rejects the same coordinates as the simulator
+//! ttsim.
 
 use super::{Arch, HarvestAxis, TileCoord};
 
@@ -43,7 +44,7 @@ impl Translation {
         Self { arch, columns, rows, harvested: harvested.to_vec() }
     }
 
-    /// Returns the tile at a pair of coordinates on a NoC; `None` if no tile answers.
+    /// Returns the tile at a pair of coordinates on a NoC; `None` if no usable tile has them.
     #[must_use]
     pub fn tile(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
         let tile = self.corner(noc, x, y)?;
@@ -62,8 +63,8 @@ impl Translation {
         }
     }
 
-    /// Returns the translated coordinates of a Tensix or Ethernet tile, as in the register
-    /// `NOC_ID_LOGICAL`.
+    /// Returns the translated coordinates of a Tensix or Ethernet tile. The tile's register
+    /// `NOC_ID_LOGICAL` contains the same coordinates.
     #[must_use]
     pub fn logical(&self, tile: TileCoord) -> Option<(u16, u16)> {
         let ethernet = self.arch.facts().ethernet;
@@ -92,7 +93,7 @@ impl Translation {
         }
     }
 
-    /// Returns the coordinates that tt-metal uses on a NoC for a DRAM tile.
+    /// Returns the coordinates by which TT-Metal addresses a DRAM tile on a NoC.
     #[must_use]
     pub fn dram(&self, noc: usize, tile: TileCoord) -> Option<(u16, u16)> {
         let groups = self.arch.facts().dram_groups;
@@ -109,7 +110,7 @@ impl Translation {
         }
     }
 
-    /// Returns the coordinates on a NoC of `tile`, the tile through which the chip accesses the
+    /// Returns the NoC coordinates of `tile`, which must be the tile that connects the chip to the
     /// host's memory.
     #[must_use]
     pub const fn host(&self, noc: usize, tile: TileCoord) -> (u16, u16) {
@@ -119,7 +120,8 @@ impl Translation {
         }
     }
 
-    /// Converts raw coordinates between NoC 0 and `noc`; coordinates of NoC 0 are unchanged.
+    /// Converts untranslated coordinates between NoC 0 and NoC `noc`. If `noc` is 0, they are
+    /// unchanged.
     #[must_use]
     pub const fn mirrored(&self, noc: usize, x: u16, y: u16) -> (u16, u16) {
         let (columns, rows) = self.arch.facts().grid;
@@ -195,7 +197,7 @@ const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
 const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
 /// Number of Ethernet channels with translated coordinates; no chip uses more channels.
 const BLACKHOLE_ETHERNET_COUNT: u16 = 12;
-/// Number of DRAM groups in one column of translated coordinates.
+/// Number of groups of DRAM tiles that share one column of translated coordinates.
 const BLACKHOLE_GROUPS: usize = 4;
 
 #[cfg(test)]
@@ -205,7 +207,7 @@ mod tests {
     /// Translation tables of an unharvested Wormhole, as ttsim provides them: for each NoC, a table
     /// for columns and a table for rows.
     ///
-    /// Each entry has four bits; the first entry is for coordinate 16.
+    /// Each entry has four bits; the entry in the lowest bits is for coordinate 16.
     const TTSIM_TABLES: [[u64; 2]; 2] = [
         [0x0000_0098_7643_2150, 0x0000_BA98_7543_2160],
         [0x0000_0001_2356_7849, 0x0000_0123_4678_9A5B],

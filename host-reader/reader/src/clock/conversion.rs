@@ -7,15 +7,15 @@ use super::{ClockError, PiecewiseClock};
 pub struct HostTime {
     /// Whole nanoseconds of the host clock, rounded down.
     pub ns: i64,
-    /// Fraction of a nanosecond, in `0..1`.
+    /// Fraction of a nanosecond to add to `ns`, in `0..1`.
     pub fraction_ns: f64,
     /// Maximum error of the time, in nanoseconds.
     pub bound_ns: f64,
 }
 
-/// Conversion to host time. The clock must map cycles to nanoseconds of the host.
+/// Conversion to host time. The clock must map cycles to nanoseconds of the host's clock.
 impl PiecewiseClock {
-    /// Converts a counter value to a host time with a maximum error.
+    /// Converts a counter value to a host time, which includes its maximum error.
     ///
     /// ```
     /// use reader::clock::*;
@@ -40,9 +40,10 @@ impl PiecewiseClock {
         self.line_at(cycles).line().slope().recip()
     }
 
-    /// Writes host times, rounded to whole nanoseconds, into `host_ns`.
+    /// Converts `cycles` to host times, rounded to whole nanoseconds, and writes them into
+    /// `host_ns`.
     ///
-    /// Returns the maximum error of all values, including rounding.
+    /// Returns the maximum error of all written values, including the error of rounding.
     ///
     /// # Errors
     ///

@@ -1,30 +1,30 @@
 //! The max-margin corridor fit: one line with a guaranteed error bound.
 //!
-//! A two-way ping limits the instant of a counter reading to an interval between two host times,
-//! its bracket. In the (cycles, host time) plane each bracket is a vertical segment, called a gate,
-//! and the true line passes through all gates. If a ping is delayed, its gate only becomes longer.
-//! The fit is the line whose vertical distance to the nearest gate end is largest. This distance is
-//! called the margin.
+//! A two-way ping limits the instant of a counter reading to the interval between two host times.
+//! This interval is the bracket of the reading. In the (cycles, host time) plane each bracket is a
+//! vertical segment, called a gate, and the true line passes through all gates. If a ping is
+//! delayed, its gate only becomes longer. The fit is the line whose vertical distance to the
+//! nearest gate end is largest. This distance is called the margin.
 //!
 //! # The fit
 //!
 //! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the width of the
-//! interval of possible offsets. The minimum is attained at a corner of the lower hull of the upper
-//! ends, and the maximum at a corner of the upper hull of the lower ends. These two corners are
-//! called active. As `b` increases, an active corner changes exactly at the slopes of hull edges.
-//! `w` is concave and piecewise linear with breaks at these slopes. So one merge of the edges of
-//! both hulls, ordered by slope, evaluates all of `w` in linear time. The derivative of `w` is
-//! `x_lower - x_upper`, the difference of the x coordinates of the active corners. `w` is largest
-//! where the derivative changes its sign.
+//! interval of possible offsets of a line with that slope. The minimum is attained at a corner of
+//! the lower hull of the upper ends, and the maximum at a corner of the upper hull of the lower
+//! ends. These two corners are called active. As `b` increases, an active corner changes exactly at
+//! the slopes of hull edges. `w` is concave and piecewise linear with breaks at these slopes. So
+//! one merge of the edges of both hulls, ordered by slope, evaluates all of `w` in linear time. The
+//! derivative of `w` is `x_lower - x_upper`, the difference of the x coordinates of the active
+//! corners. `w` is largest where the derivative changes its sign.
 //!
 //! # The bound
 //!
 //! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a convex polygon. At a
 //! given `x` the deviation of an admissible line from the fit is linear in `(a, b)`, so it is
-//! largest at a corner of the polygon. The corners are the breaks of `w` with `w >= 0` and the two
-//! zeros of `w`. The true line is in the polygon. So at any `x`, inside or far outside the window
-//! of the samples, the deviation of the true line from the fit is at most the largest deviation of
-//! the corners.
+//! largest at a corner of the polygon. Each corner corresponds to a break of `w` with `w >= 0` or
+//! to one of the two zeros of `w`. The true line is in the polygon. So at any `x`, inside or far
+//! outside the window of the samples, the deviation of the true line from the fit is at most the
+//! largest deviation of the corners.
 //!
 //! The margin alone, which is half of the largest `w`, is *not* such a bound, although the
 //! literature uses it as a bound. The distance from the fit to a gate end equals the margin only at
@@ -33,7 +33,7 @@
 //!
 //! # Assumptions
 //!
-//! The bound has two conditions. The clocks must run at a constant ratio within the window
+//! The bound holds under two conditions. The clocks must run at a constant ratio within the window
 //! (otherwise most windows become infeasible, see module `steps`), and the host times must be
 //! accurate to the given [`Resolution`]. The way to the chip and the way back (the legs of a ping)
 //! need not take equally long. Because the difference of their durations is unknown, the bound
@@ -58,8 +58,9 @@ pub struct Bracket {
 impl Bracket {
     /// Returns the two brackets of an Ethernet ping, in sender cycles.
     ///
-    /// Both brackets begin and end at the sender's two stamps, so the receiver's response time does
-    /// not widen the corridor.
+    /// Both brackets begin at the sender's first stamp and end at the sender's second stamp. The
+    /// message's arrival limits the line from below, and the echo's departure limits it from above.
+    /// So the receiver's response time does not widen the corridor.
     pub fn from_ethernet(ping: &EthernetPing) -> [Self; 2] {
         [ping.receiver_start_cycles, ping.receiver_end_cycles].map(|cycles| Self {
             before: ping.sender_start_cycles.cast_signed(),
@@ -83,17 +84,17 @@ impl From<TwoWayPing> for Bracket {
 /// the bound valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
-    /// One tick of the bracketing clock.
+    /// Duration of one tick of the bracketing clock, in units of that clock.
     pub host_units: u32,
-    /// One cycle of the chip's counter, rounded up.
+    /// Duration of one cycle of the chip's counter, rounded up to whole units.
     pub device_units: u32,
 }
 
 impl Resolution {
-    /// Resolution of a host clock in whole nanoseconds and a chip at 500 MHz or faster.
+    /// Resolution for a host clock that counts nanoseconds and a chip counter of at least 500 MHz.
     pub const HOST_NANOSECONDS: Self = Self { host_units: 1, device_units: 2 };
 
-    /// Resolution of the clocks of two chips with nearly the same frequency.
+    /// Resolution for the counters of two chips that have nearly the same frequency.
     pub const CYCLES: Self = Self { host_units: 1, device_units: 2 };
 }
 
@@ -201,16 +202,16 @@ pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool 
     }
 }
 
-/// All breaks of `w(b)`, and the active hull corners between them.
+/// All breaks of `w(b)` (see the module's documentation), and the active corners between breaks.
 struct Sweep<'a> {
     walls: &'a Walls,
     breaks: Vec<Break>,
-    /// Indices of the active corners (upper hull, lower hull): before break 0, before break 1, and
-    /// so on, and after the last break.
+    /// Active corners, as (index in the upper hull, index in the lower hull): one pair before each
+    /// break, and one pair after the last break.
     active: Vec<(usize, usize)>,
 }
 
-/// A break of `w`, which corresponds to an edge of a hull. At the slope of the edge, the active
+/// A slope at which the function `w` bends: the slope of a hull edge. At this slope, the active
 /// corner moves from one end of the edge to the other end.
 #[derive(Clone, Copy)]
 struct Break {
@@ -245,7 +246,7 @@ impl<'a> Sweep<'a> {
         self.active[self.active.len() - 1]
     }
 
-    /// Returns the next edge of either hull, by ascending slope.
+    /// Returns the edge with the next larger slope, out of the edges of both hulls.
     fn next_break(&self) -> Option<Break> {
         let (upper, lower) = self.last_active();
         let up = self.walls.upper.get(upper..upper + 2).map(|edge| edge_break(edge, true));
@@ -264,13 +265,13 @@ impl<'a> Sweep<'a> {
         (self.walls.upper[upper], self.walls.lower[lower])
     }
 
-    /// Returns the fitted line, which has the slope at the peak of `w`.
+    /// Returns the fitted line, whose slope maximizes `w`.
     ///
     /// The peak is at the beginning of the first interval between breaks in which `w` does not
     /// rise.
     fn best(&self) -> Best {
         // Both hulls have the same range of x, so `w` rises before the first break and falls after
-        // the last. The peak therefore has a break on its left.
+        // the last. So at least one break precedes the interval that begins at the peak.
         let peak = (1..self.active.len()).find(|&stretch| {
             let (upper, lower) = self.corners(stretch);
             upper.x >= lower.x
@@ -292,8 +293,8 @@ impl<'a> Sweep<'a> {
         Best { peak, pivot: opposite, above_pivot: height / 2.0, slope, width }
     }
 
-    /// Returns the admissible lines at the corners of the polygon in the (offset, slope) plane.
-    /// Each line is given by two of its points, of which the left point is first.
+    /// Returns the lines that correspond to the corners of the polygon of admissible lines. Each
+    /// line is given by two of its points, ordered from left to right.
     ///
     /// The first line is the steepest, the second the shallowest.
     fn polygon(&self, peak: usize) -> Vec<(Point, Point)> {
@@ -306,16 +307,16 @@ impl<'a> Sweep<'a> {
         corners
     }
 
-    /// Returns true if `w` falls to zero in interval `stretch`, at or before the break on the
-    /// right.
+    /// Returns true if `w` falls to zero in interval `stretch`, at or before the break that ends
+    /// the interval.
     fn ends_before_next_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         upper.x > lower.x
             && Slope::between(lower, upper).compare(self.breaks[stretch].slope()).is_le()
     }
 
-    /// Returns true if `w` rises from zero in interval `stretch`, at or after the break on the
-    /// left.
+    /// Returns true if `w` rises from zero in interval `stretch`, at or after the break that begins
+    /// the interval.
     fn starts_after_previous_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         Slope::between(upper, lower).compare(self.breaks[stretch - 1].slope()).is_ge()
@@ -364,8 +365,8 @@ mod tests {
         high - low
     }
 
-    /// Returns every line through two bracket ends, as its slope and the (cycles, units) of one
-    /// end.
+    /// Returns every line through two bracket ends, as (slope, cycles of one end, units of that
+    /// end).
     fn lines_through_two_ends(brackets: &[Bracket]) -> Vec<(f64, f64, f64)> {
         let ends = brackets.iter().flat_map(|b| [(b.cycles, b.before), (b.cycles, b.after)]);
         let ends: Vec<(f64, f64)> = ends.map(|(x, y)| (x as f64, y as f64)).collect();

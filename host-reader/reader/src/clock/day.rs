@@ -19,7 +19,7 @@ pub struct DayReading {
     pub error_ns: Option<u64>,
 }
 
-/// Offset of the true time of day from a host's clock, valid for an interval of the host's clock.
+/// Offset of the true time of day from a host's clock, valid within an interval of host time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayOffset {
     /// Time of day minus the host's clock, in nanoseconds.
@@ -29,7 +29,7 @@ pub struct DayOffset {
 }
 
 crate::labelled! {
-    /// Reason why a host has no offset.
+    /// Reason why the offset between a host's clock and the time of day is unknown.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DayProblem {
         /// No reading states a maximum error.
@@ -55,7 +55,7 @@ impl std::error::Error for DayProblem {}
 /// The value is that of `MAXFREQ` in Linux and in NTP's reference implementation.
 const DRIFT_PPM: i128 = 500;
 
-/// Bounds on the offset from one reading, and the host times before and after the reading.
+/// Bounds on the offset that follow from one reading, and the host times around the reading.
 #[derive(Clone, Copy)]
 struct Cone {
     before: i128,
@@ -124,22 +124,23 @@ impl Cone {
         (before <= after).then_some(Self { before, after, low, high })
     }
 
-    /// Returns the bounds widened by a maximum drift.
+    /// Returns the lower bound minus `drift`, and the upper bound plus `drift`.
     const fn widened(&self, drift: i128) -> (i128, i128) {
         (self.low - drift, self.high + drift)
     }
 
-    /// Intersects these bounds with the bounds from another reading; `None` if nothing remains.
+    /// Intersects these bounds with the bounds that follow from another reading. Returns `None` if
+    /// the intersection is empty.
     fn narrow(&mut self, other: &Self) -> Option<()> {
         let (low, high) = other.widened(self.drift_to(other));
         (self.low, self.high) = (self.low.max(low), self.high.min(high));
         (self.low <= self.high).then_some(())
     }
 
-    /// Returns bounds on the offset that are valid at all times between two readings. The cones
-    /// must already be narrowed by each other.
+    /// Returns bounds on the offset that are valid at all times between two readings. Each of the
+    /// two cones must already have been narrowed by the other.
     ///
-    /// The upper edges of the two cones cross between the readings, and the lower edges too.
+    /// The upper edges of the two cones cross between the readings, and so do the lower edges.
     fn between(&self, other: &Self) -> (i128, i128) {
         let drift = self.drift_to(other);
         let low = (self.low + other.low - drift).div_euclid(2);
@@ -154,8 +155,8 @@ impl Cone {
     }
 }
 
-/// Returns the cones of all readings with a stated error, ordered by time. Each cone is narrowed by
-/// all other cones.
+/// Returns, ordered by time, one cone (bounds of the clock offset over time) for each reading that
+/// states its error. Each cone is narrowed by all other cones.
 fn narrowed(readings: &[DayReading]) -> Result<Vec<Cone>, DayProblem> {
     let mut cones: Vec<Cone> = readings.iter().filter_map(Cone::new).collect();
     cones.sort_by_key(|cone| cone.before);
@@ -175,7 +176,7 @@ fn narrowed(readings: &[DayReading]) -> Result<Vec<Cone>, DayProblem> {
     Ok(cones)
 }
 
-/// Returns the maximum change of the offset in `duration`, both in nanoseconds.
+/// Returns the maximum change of the offset, in nanoseconds, within `duration` nanoseconds.
 const fn drift(duration: i128) -> i128 {
     if duration <= 0 { 0 } else { (duration * DRIFT_PPM + 999_999) / 1_000_000 }
 }
@@ -268,7 +269,8 @@ mod tests {
             let all = DayOffset::new(&readings, 0, 20 * SECOND).unwrap().error_ns;
             for &one in &readings {
                 let alone = DayOffset::new(&[one], 0, 20 * SECOND).unwrap().error_ns;
-                // A reading takes time, so the drift during a reading is added on both sides.
+                // Each reading takes time, and the drift during this time widens the bound at both
+                // ends.
                 prop_assert!(all <= alone + 2 * readings.len() as u64, "{all} {alone}");
             }
         }

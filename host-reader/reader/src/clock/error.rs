@@ -15,7 +15,7 @@ pub enum ClockError {
     /// All samples have the same counter value, or the same host time.
     #[error("expected clock samples at different times, found all at one; spread them")]
     NoBaseline,
-    /// A sample is 2^60 units or cycles, or more, away from the first sample.
+    /// A sample is at least 2^60 units or cycles away from the first sample.
     #[error(
         "expected clock samples within 2^60 of each other, found sample {index} further away; fit \
          it apart"
@@ -39,10 +39,10 @@ pub enum ClockError {
          {slope:.9}); the frequency changed or a sample is wrong, fit with steps"
     )]
     Infeasible {
-        /// Amount by which the brackets would have to be widened to become feasible, in units of
-        /// the bracketing clock.
+        /// Amount by which the brackets must be widened so that a line passes through all of them,
+        /// in units of the bracketing clock.
         deficit_units: f64,
-        /// Slope of the closest line, in units per cycle.
+        /// Slope of the line that needs the least widening of the brackets, in units per cycle.
         slope: f64,
     },
     /// The slope of the best line is impossible for a clock, because the window is too short.

@@ -1,5 +1,6 @@
-//! Clocks of several chips, related by links between chips. Clock maps are composed along a tree of
-//! links. The other links form loops with the tree, and each loop checks the maps.
+//! Clocks of several chips, related by links between chips. The maps between neighbouring chips are
+//! composed along a tree of links. Each other link closes a loop with the tree, and the loop is
+//! used to check the maps.
 //!
 //! Each link is an edge that maps one chip's counter to a neighbour's counter, with a maximum
 //! error. A tree of edges connects each chip to the root by the path with the smallest sum of
@@ -21,16 +22,16 @@ pub struct ChipEdge {
     pub receiver: u32,
     /// Map from receiver cycles to sender cycles; the bound is in sender cycles.
     pub to_sender: BoundedLine,
-    /// First and last receiver cycle of the measurement.
+    /// Receiver cycles at the beginning and at the end of the measurement.
     pub window_cycles: (u64, u64),
 }
 
-/// All chips that are connected to the root, and their maps to root cycles.
+/// All chips that links connect to a root chip, and their maps to the root chip's cycles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipTree {
     /// The chip to whose counter the counters of all other chips are mapped.
     pub root: u32,
-    /// Maps of the reachable chips to root cycles.
+    /// For each chip in the tree, the map from the chip's cycles to root cycles.
     pub to_root: BTreeMap<u32, BoundedLine>,
     /// The next chip on each chip's path to the root.
     pub parents: BTreeMap<u32, u32>,
@@ -41,7 +42,7 @@ pub struct ChipTree {
 /// Check of the loop that one edge outside the tree forms with the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopClosure {
-    /// Index of the edge.
+    /// Index of the edge in the argument of [`ChipTree::new`].
     pub edge_index: usize,
     /// The edge's sender chip.
     pub sender: u32,
@@ -50,8 +51,8 @@ pub struct LoopClosure {
     /// Root time computed through the edge minus root time computed through the tree, in root
     /// cycles.
     ///
-    /// The difference is evaluated at both ends of the edge's window. This field is the difference
-    /// with the larger ratio to the allowed residual at the same end.
+    /// The difference is evaluated at both ends of the edge's window. This field is the value at
+    /// the end where it is larger relative to the allowed residual.
     pub residual_cycles: f64,
     /// Maximum residual that the bounds of the loop's edges allow, in root cycles.
     pub allowed_cycles: f64,

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// Limit of coordinates: if all coordinates are below 2^60, every cross product fits 128 bits.
 const SPAN_LIMIT: u64 = 1 << 60;
 
-/// A point of a wall, relative to the first bracket.
+/// The upper or lower end of a bracket, relative to the first bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) x: i64,
@@ -41,8 +41,8 @@ impl Slope {
         self.dy as f64 / self.dx as f64
     }
 
-    /// Returns the vertical distance from `point` up to the line with this slope through `on`;
-    /// negative if the line is below `point`.
+    /// Returns the vertical distance from `point` up to the line that has this slope and passes
+    /// through the point `on`; negative if the line is below `point`.
     pub(super) fn height_above(self, on: Point, point: Point) -> f64 {
         let rise = i128::from(self.dy) * i128::from(point.x - on.x);
         let above = rise + i128::from(on.y - point.y) * i128::from(self.dx);
@@ -50,18 +50,18 @@ impl Slope {
     }
 }
 
-/// Hulls of both walls, each ordered from left to right.
+/// Convex hulls of the upper and of the lower bracket ends, each ordered from left to right.
 pub(super) struct Walls {
     pub(super) base_cycles: u64,
     pub(super) base_units: i64,
-    /// Lower hull of the upper wall; its slopes increase from left to right.
+    /// Lower hull of the upper bracket ends; its slopes increase from left to right.
     pub(super) upper: Vec<Point>,
-    /// Upper hull of the lower wall; its slopes decrease from left to right.
+    /// Upper hull of the lower bracket ends; its slopes decrease from left to right.
     pub(super) lower: Vec<Point>,
 }
 
 impl Walls {
-    /// Computes the hulls of the brackets, widened by the resolution of the clocks.
+    /// Widens the brackets by the resolution of the clocks and computes their hulls.
     pub(super) fn new(brackets: &[Bracket], resolution: Resolution) -> Result<Self, ClockError> {
         let Some(first) = brackets.first() else {
             return Err(ClockError::TooFewSamples { needed: 2, found: 0 });

@@ -36,7 +36,7 @@ pub struct Line {
     /// Integer part of the slope; `fractional_slope` has the 64 fraction bits.
     whole_slope: i64,
     fractional_slope: u64,
-    /// Fraction of a unit at the anchor, in units of 2^-64.
+    /// Fractional part of the value at the anchor, in multiples of 2^-64.
     anchor_fraction: u64,
 }
 
@@ -87,7 +87,7 @@ impl Line {
         saturate(whole + i128::from(rest >> 63))
     }
 
-    /// Returns true if the value at a cycle certainly fits `i64`.
+    /// Returns true if a simple estimate shows that the value at a cycle fits `i64`.
     pub(super) fn reaches(&self, cycles: u64) -> bool {
         self.cycles_from_anchor(cycles).unsigned_abs() < 1 << 50
             && self.anchor_units.unsigned_abs() < 1 << 62
@@ -134,8 +134,8 @@ impl Line {
         (mine - its) as f64 + (my_fraction - its_fraction)
     }
 
-    /// Returns the signed number of cycles from the anchor. No other function of lines subtracts
-    /// counter values, which may wrap.
+    /// Returns the signed number of cycles from the anchor. Counter values may wrap, so all other
+    /// methods use this method instead of subtracting them.
     pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
         cycles.wrapping_sub(self.anchor_cycles).cast_signed()
     }
@@ -150,7 +150,7 @@ impl Line {
         (whole, (rest as f64 / FRACTION_SCALE).min(1.0 - f64::EPSILON))
     }
 
-    /// Returns whole units and 64 fraction bits, without rounding.
+    /// Returns the value at a cycle without rounding: whole units and 64 fraction bits.
     fn exact_at(&self, cycles: u64) -> (i128, u64) {
         let distance = i128::from(self.cycles_from_anchor(cycles));
         // The product of a 63-bit number and a 64-bit number, plus a fraction, is below 2^127.
@@ -166,7 +166,9 @@ pub(super) fn is_clock_slope(slope: f64) -> bool {
     (SLOPE_LIMIT.recip()..=SLOPE_LIMIT).contains(&slope)
 }
 
-/// Height of an admissible line above the fitted line, as a linear function of the cycle.
+/// Height above the fitted line of another line that passes through all samples.
+///
+/// The height is a linear function of the cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
     /// Deviation at the anchor of the fitted line, in units.
@@ -183,7 +185,7 @@ impl Deviation {
 
 /// Maximum distance between a line and the true clock, for any cycle.
 ///
-/// A line can be composed of several fitted lines. The bound is the sum of one part for each fit.
+/// If a line is composed of several fitted lines, the bound is the sum of their bounds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ErrorBound {
     constant: f64,
@@ -191,7 +193,7 @@ pub struct ErrorBound {
 }
 
 impl ErrorBound {
-    /// Returns a bound with the same value at all cycles, in units.
+    /// Returns a bound of `units` at all cycles.
     pub fn constant(units: f64) -> Self {
         Self { constant: units, parts: Vec::new() }
     }
@@ -201,12 +203,12 @@ impl ErrorBound {
         Self::constant(f64::INFINITY)
     }
 
-    /// Returns the bound for a polygon of lines: the largest deviation of the polygon's corners.
+    /// Returns the bound that equals, at each cycle, the largest absolute deviation of `corners`.
     pub fn from_corners(corners: Vec<Deviation>) -> Self {
         Self { constant: 0.0, parts: vec![corners] }
     }
 
-    /// Returns the bound at a distance from the line's anchor, in units.
+    /// Returns the bound, in units, at this number of cycles from the line's anchor.
     fn at(&self, cycles_from_anchor: f64) -> f64 {
         self.constant + self.sum_of_largest(|corner| corner.at(cycles_from_anchor))
     }
@@ -216,8 +218,7 @@ impl ErrorBound {
         self.sum_of_largest(|corner| corner.per_cycle)
     }
 
-    /// Returns the sum over all parts, where each part contributes the largest absolute `value` of
-    /// its corners.
+    /// Adds up, over all fitted lines, the largest absolute `value` among the corners of each line.
     fn sum_of_largest(&self, value: impl Fn(&Deviation) -> f64) -> f64 {
         let parts = self.parts.iter();
         parts.map(|corners| corners.iter().map(|c| value(c).abs()).fold(0.0, f64::max)).sum()
@@ -438,7 +439,8 @@ mod tests {
             let cycles = 10_000_000_000u64.wrapping_add_signed(distance);
             let inner = bounded(line(10_000_000_000, 7_000_000, 0.5, 0.74), at_anchor, per_cycle);
             let outer = bounded(line(0, -9_000, 0.25, 1.35), at_anchor / 3.0, per_cycle);
-            // The true lines are lines between the corners, computed with doubles.
+            // The true lines are between the two corner lines. Their values are computed with
+            // doubles.
             let inner_error = share * (at_anchor + per_cycle * distance as f64);
             let (whole, fraction) = inner.line().at(cycles);
             let true_whole = whole as f64 + fraction + inner_error;

@@ -26,7 +26,7 @@
 //! a map is inverted, its bound is divided by the slope.
 //!
 //! If no line satisfies all brackets, `g` is not a line. The window is then divided into the
-//! smallest number of pieces that each have a line.
+//! smallest number of pieces for which one line per piece satisfies the piece's brackets.
 //!
 //! # Out of scope
 //!

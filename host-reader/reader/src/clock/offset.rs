@@ -2,7 +2,8 @@
 //!
 //! One clock drives all Tensix tiles of a chip, but the tiles' counters started at different
 //! instants. All tiles of a chip therefore have the same slope, and each tile has its own offset.
-//! The offset is computed from a burst of host pings and the chip's clock.
+//! The offset is computed from two inputs: a burst of pings from the host to the tile, and the map
+//! from the chip's reference clock to host time.
 
 use super::{Bracket, ClockError, PiecewiseClock, Resolution};
 

@@ -7,7 +7,7 @@
 
 use super::{BoundedLine, Line};
 
-/// Boundary between two lines.
+/// Boundary between two lines of a clock, at a change of frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// First cycle at which the line after the split is used.
@@ -113,7 +113,8 @@ impl PiecewiseClock {
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
     }
 
-    /// Composes two maps: `inner` maps another counter to this clock's counter.
+    /// Composes two maps: first `inner`, from another counter to this clock's counter, then this
+    /// clock.
     pub fn after(&self, inner: &BoundedLine) -> Option<Self> {
         let back = inner.inverse()?;
         let lines = self.lines.iter().map(|line| inner.then(line)).collect::<Option<_>>()?;
@@ -131,7 +132,7 @@ impl PiecewiseClock {
     }
 
     pub(super) fn index_at(&self, cycles: u64) -> usize {
-        // Usually there is only one line, so the search has nothing to do.
+        // Usually there is only one line, so there are no splits to search.
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 

@@ -22,7 +22,7 @@ use super::{ClockError, line::is_clock_slope};
 pub struct HostStamp {
     /// Wall clock of the core, in cycles.
     pub device_cycles: u64,
-    /// Nanoseconds from the earliest session's start to the end of the write.
+    /// Nanoseconds from the start of the earliest synchronisation session to the end of the write.
     pub host_ns: u64,
 }
 

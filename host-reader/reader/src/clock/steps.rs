@@ -40,30 +40,28 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of following samples for the check of a suspect sample. The suspect sample is rejected as
-/// wrong if a line fits the rest of the segment and these samples.
+/// Number of samples after a suspect sample that are used to check it. The suspect sample is
+/// rejected as wrong if one line fits these samples and the segment without the suspect sample.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of following samples for the check of a suspect sample near the end of the
-/// window.
+/// Minimum number of samples after a suspect sample for checking it, near the end of the window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
-/// Minimum number of samples per segment. A line fits any two samples, so two samples prove no
-/// frequency.
+/// Minimum number of samples per segment. A line fits any two samples, so two samples cannot prove
+/// that the frequency was constant.
 const FEWEST_PER_SEGMENT: usize = 3;
 
 /// Minimum number of samples for calibration. With fewer samples, the shortest eighth is no
 /// estimate of the slack.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
-/// Divisor for the round trips that determine the slack: the shortest eighth of all round trips.
+/// Divisor that selects the round trips for computing the slack: the shortest eighth of them.
 ///
 /// Let S be the sum of the minimum delays of both legs. The calibration is wrong only if the
-/// shortest round trip exceeds S by more than the slack. In that case, if the shortest round trip
-/// exceeds S by e, one eighth of all round trips exceed S by between e and 2 e. With exponential
-/// jitter on both legs, this occurs in one of 7000 windows of 249 pings, and even then a line
-/// usually fits. A quarter instead of an eighth is even safer, but then steps in the outer 3 % of a
-/// window are missed.
+/// shortest round trip exceeds S by an amount e that is larger than the slack. In that case, one
+/// eighth of all round trips exceed S by between e and 2 e. With exponential jitter on both legs,
+/// this occurs in one of 7000 windows of 249 pings, and even then a line usually fits. A quarter
+/// instead of an eighth is even safer, but then steps in the outer 3 % of a window are missed.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
@@ -76,9 +74,9 @@ const INFERRED_STEPS_MAX: usize = 3;
 /// Evidence for a reported step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
-    /// No line passes through all full brackets on both sides of the step.
+    /// No single line passes through the uncalibrated brackets on both sides of the step.
     Proved,
-    /// A line passes through the full brackets, but contradicts the fastest pings.
+    /// A line passes through the uncalibrated brackets, but contradicts the fastest pings.
     Inferred,
 }
 
@@ -96,7 +94,7 @@ pub struct FrequencyStep {
     pub evidence: Evidence,
 }
 
-/// A clock with its frequency steps.
+/// Result of fitting a clock whose frequency may change in steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteppedFit {
     /// Piecewise map from cycles to the bracketing clock.
@@ -111,7 +109,7 @@ pub struct SteppedFit {
     /// Number of samples that were not rejected but are in no fit, because their segments were too
     /// short for a fit.
     pub unfitted_count: usize,
-    /// True if every segment has samples outside the transitions.
+    /// True if every segment was fitted to samples outside the transitions only.
     ///
     /// If false, some steps follow each other too closely for the number of samples, and the bound
     /// near these steps is only an estimate.
@@ -144,7 +142,7 @@ impl SteppedFit {
         let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
         let splits = steps.iter().map(|step| step.split).collect();
         let Some(clock) = PiecewiseClock::new(lines, splits) else {
-            // If no segment can be fitted, report what is wrong with the whole set.
+            // If no segment can be fitted, report why one line does not fit all samples.
             let too_few = ClockError::TooFewSamples { needed: 2, found: kept.len() };
             return Err(CorridorFit::fit(&all, resolution).err().unwrap_or(too_few));
         };
@@ -177,10 +175,10 @@ fn screened(all: &[Bracket], resolution: Resolution) -> (Vec<Bracket>, Vec<usize
     (samples, rejected)
 }
 
-/// Returns the index of the sample whose removal lets the segment extend beyond its end.
+/// Returns the index of a sample whose removal lets the segment extend beyond its present end.
 ///
-/// Usually this is the sample at which the segment ended. But a line fits any two samples, so if
-/// one of the first two samples is wrong, the third sample ends the segment.
+/// Usually this is the first sample that does not fit the segment. But a line fits any two samples,
+/// so if one of the first two samples is wrong, the third sample ends the segment.
 fn wrong_sample(pending: &[Bracket], end: usize, resolution: Resolution) -> Option<usize> {
     if end >= pending.len() {
         return None;
@@ -236,7 +234,7 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
 }
 
-/// For each boundary between two segments, the range of samples in which the boundary must be.
+/// Ranges of samples in which the boundaries between segments must be, one range per boundary.
 struct Transitions {
     sample_count: usize,
     /// Earliest index of the first sample after boundary `j`.
@@ -345,7 +343,8 @@ impl Transitions {
     }
 }
 
-/// Returns the boundaries between segments. From the start, each segment is as long as possible.
+/// Returns the boundaries between segments. Beginning at the first sample, each segment is made as
+/// long as possible.
 fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
     let mut boundaries = Vec::new();
     let mut start = 0;
