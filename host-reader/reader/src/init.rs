@@ -27,7 +27,7 @@ pub struct ProfilerOptions {
     /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers: if one is
     /// full, the RISC waits until the host assigns the other.
     pub has_two_buffers: bool,
-    /// What a streaming RISC does if its ring is full.
+    /// What a RISC does if the ring in L1 through which it streams its records is full.
     ///
     /// Use the default for kernels that push their records, because these kernels use the same
     /// control words for another purpose.
@@ -53,7 +53,7 @@ pub enum InitError {
     /// The mesh has no chips.
     #[error("the mesh has no chips to profile")]
     NoDevice,
-    /// No DRAM layout is possible for this chip and support count.
+    /// No DRAM layout is possible for this chip and the requested number of programs.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// The chip.
@@ -61,7 +61,7 @@ pub enum InitError {
         /// Reason why no layout is possible.
         source: GeometryError,
     },
-    /// The chip reserves too little DRAM for the support count.
+    /// The chip reserves too little DRAM for the requested number of programs per lane.
     #[error(
         "chip {chip_id} keeps {available_bytes} bytes per DRAM bank for profiling, but a program \
          support count of {program_support_count} needs {needed_bytes}; {}",
@@ -70,17 +70,17 @@ pub enum InitError {
     RegionTooSmall {
         /// The chip.
         chip_id: u32,
-        /// The requested support count.
+        /// The requested number of programs per lane.
         program_support_count: u32,
-        /// Bytes per bank that the support count needs.
+        /// Bytes per bank that the requested number of programs needs.
         needed_bytes: u64,
         /// Available bytes per bank.
         available_bytes: u64,
-        /// The largest count that fits, if any.
+        /// The largest number of programs per lane that fits, if any.
         largest_count: Option<u32>,
     },
-    /// The region's address does not fit the control word, or is 0. The device takes address 0 as
-    /// "do not push".
+    /// The address of the chip's profiler region does not fit the control word, or is 0. The device
+    /// interprets address 0 as "do not push".
     #[error(
         "chip {chip_id}: the profiler region lies at {address:#x}, but must lie above 0 and below \
          4 GiB"
@@ -111,7 +111,8 @@ pub enum InitError {
 ///
 /// # Errors
 /// If a chip's profiler region is too small or has an invalid address, or if a core cannot be
-/// written. If the region is too small, the error contains the largest support count that fits.
+/// written. If the region is too small, the error contains the largest possible
+/// `program_support_count`.
 ///
 /// ```
 /// use reader::{init_device_profiler, mesh::MeshImage, ProfilerOptions};
@@ -186,8 +187,8 @@ fn checked_geometry(
     Ok(geometry)
 }
 
-/// Returns the largest support count whose lanes fit in `bank_bytes` per bank; `None` if not even
-/// the smallest count fits.
+/// Returns the largest `program_support_count` whose lanes fit in `bank_bytes` per bank; `None` if
+/// not even the smallest count fits.
 fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
     let lanes = u64::from(geometry.cores_per_bank()).saturating_mul(RISCS_PER_CORE as u64);
     let program_bytes = lanes.saturating_mul(bytes_per_program(sums_enabled).into());
@@ -229,7 +230,8 @@ fn init_device(
     Ok(())
 }
 
-/// Writes a core's control vector, including the next lane generation and the policy of the rings.
+/// Writes a core's control vector, including the next generation of its lanes and the policy for
+/// full rings.
 fn write_control(
     device: &mut dyn Device,
     core: &CoreDescription,
@@ -244,11 +246,11 @@ fn write_control(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// Assigns the first buffer to each RISC, for TT-Metal's debug dump.
+/// Assigns to each RISC the first of its two buffers, for TT-Metal's debug dump.
 ///
 /// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors, and
-/// with them the last RISC's buffer address, which is in the first ID word. The host therefore
-/// clears the ID words itself and starts `run_counter` at 1.
+/// with them the last RISC's buffer address, which is in the first ID word of the first RISC's
+/// vector. The host therefore clears the ID words itself and starts `run_counter` at 1.
 fn give_first_buffers(
     device: &mut dyn Device,
     core: &CoreDescription,

@@ -124,8 +124,8 @@ pub struct Run {
 /// The records of one RISC, in the order in which they were written.
 ///
 /// `heads` and `times` have one entry per record. `data` contains the 64-bit values of all records
-/// with values, in the order of the records. Totals and data have one value; 16-byte data has two
-/// values.
+/// with values, in the order of the records. A zone total has one value. A data record has one
+/// value, or two if it is a 16-byte record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The lane's identity.
@@ -141,10 +141,11 @@ pub struct Lane {
     pub heads: Vec<RecordHead>,
     /// Times, in cycles of the tile's own clock.
     ///
-    /// If the device writes records in order of time, the times are corrected to be monotonic
-    /// within each run. A total has the time of the run's first marker.
+    /// The decoder corrects a time that is earlier than the previous time if the cause is known,
+    /// and otherwise reports an anomaly. The decoder gives a zone total, which has no time of its
+    /// own, the time of the launch's first zone.
     pub times: Vec<u64>,
-    /// Values of totals and data.
+    /// Values of all zone totals and data records, in the order of the records.
     pub data: Vec<u64>,
     /// Texts that a log attached to records, as (record index, text), ordered by index.
     pub metadata: Vec<(usize, Box<str>)>,
@@ -170,7 +171,7 @@ pub struct Annotated<'lane> {
     pub index: usize,
     /// The record.
     pub record: Record<'lane>,
-    /// Index of the run; `None` for a record before any run.
+    /// Index of the run; `None` for a record before the first run.
     pub run: Option<usize>,
     /// Text that a log attached to the record.
     pub text: Option<&'lane str>,

@@ -13,8 +13,8 @@ type Block = [[u32; 2]; BLOCK_PAIRS];
 /// Decodes the zone markers at the beginning of `words`, appends them to `lane`, and returns the
 /// number of decoded words.
 ///
-/// Stops at the first marker that is not a zone's start or end, is out of order or is later than
-/// `latest`.
+/// Stops at the first pair of words that is not the start or end of a zone, or whose time is
+/// earlier than the previous time or later than `latest`.
 pub(super) fn append_zones(
     lane: &mut Lane,
     time: &mut TimeState,
@@ -23,8 +23,8 @@ pub(super) fn append_zones(
     latest: u64,
 ) -> usize {
     let mut end = LaneEnd { lane, time, latest };
-    // For the layout of the released firmware, the shifts are compile-time constants. For other
-    // layouts, the same code uses variable shifts.
+    // For the layout of TT-Metal's released firmware, the shifts are compile-time constants. For
+    // other layouts, the same code uses variable shifts.
     if layout == HeaderLayout::ID16_TIME12 {
         end.append(words, HeaderLayout::ID16_TIME12)
     } else {

@@ -12,8 +12,8 @@ pub enum CaptureMode {
     /// Records of worker kernels and dispatch kernels. The run headers of dispatch kernels have no
     /// trace counter.
     DispatchCores,
-    /// One zone around each trace replay. All RISCs of a core share the first lane, and the program
-    /// id counts replays.
+    /// One zone around each trace replay. All RISCs of a core share the lane of the core's first
+    /// RISC, and the field for the program id contains the number of the replay.
     TraceOnly,
     /// Records of worker kernels, with several launches per push. Records that have not been pushed
     /// when the last launch ends stay in L1.
@@ -32,7 +32,8 @@ impl CaptureMode {
 /// Format of the program ids in launch messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostIdForm {
-    /// The base id; the reader adds the chip number. Used by TT-Metal since 2026.
+    /// The program's base id, without the chip number. The reader adds the chip number. Used by
+    /// TT-Metal since 2026.
     #[default]
     Base,
     /// The id that already includes the chip number. Used by TT-Metal until the end of 2025.
@@ -40,7 +41,7 @@ pub enum HostIdForm {
 }
 
 impl HostIdForm {
-    /// Converts the id in a launch message to the id that reports print.
+    /// Converts the id in a launch message to the id as printed in reports.
     ///
     /// ```
     /// use reader::decode::HostIdForm;
@@ -66,18 +67,20 @@ pub struct LaneContext {
     pub risc_index: u32,
     /// Core number that run headers must contain, in its low 8 bits.
     pub flat_id: u32,
-    /// Format of the lane's words. If the options override the header layout, the override is
-    /// already applied.
+    /// Format of the lane's words. If the reader's options override the header layout, this field
+    /// contains the overriding layout.
     pub generation: Generation,
-    /// The lane generation that run headers must contain.
+    /// Number of the lane's generation, which run headers must contain.
     ///
-    /// `None` for TT-Metal's runtime, which neither writes a generation nor counts losses.
+    /// The number is incremented each time the core is prepared for profiling. `None` for
+    /// TT-Metal's runtime, which neither writes a generation nor counts losses.
     pub lane_generation: Option<u32>,
     /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
     /// Format of the program ids in launch messages.
     pub host_ids: HostIdForm,
-    /// The tile's wall clock, read after the words; `None` if not read. It distinguishes a wrapped
-    /// stamp from a leftover stamp, even if the core paused for a long time.
+    /// The tile's wall clock, read after the words; `None` if not read. With this value, the
+    /// decoder distinguishes a wrapped stamp from a leftover stamp, even if the core paused for a
+    /// long time.
     pub read_at: Option<u64>,
 }

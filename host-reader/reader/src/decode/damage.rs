@@ -1,4 +1,5 @@
-//! Words that are not records: padding, gaps, damage and leftovers of an earlier lane generation.
+//! Words that are not records: padding, gaps, damage, and words left over from an earlier
+//! generation of the lane.
 
 use super::{
     LaneDecoder,
@@ -143,11 +144,12 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Skips a guaranteed slot without a marker.
+    /// Skips a guaranteed slot (present in each run, for the start or end of a zone) without a
+    /// marker.
     ///
     /// After a push in the middle of a launch, this project's runtime frees a slot by clearing the
     /// slot's header. The low word of the old marker remains and is ignored. TT-Metal's runtime
-    /// writes both words, so the low word is checked.
+    /// writes both words of an empty slot, so its low word is checked.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);
@@ -161,13 +163,13 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips leftover words of an earlier lane generation, and returns the index at which decoding
-    /// continues.
+    /// Skips words that are left over from an earlier generation of the lane. Returns the index at
+    /// which decoding continues; `None` if the words are not left over.
     ///
     /// Old words remain in the lane if the write of a run never arrived. The markers in these words
     /// are older than the run that precedes the words. Like every write, leftover words begin at a
-    /// multiple of four words. If only the first of two stamps is old, the words are treated as
-    /// damage.
+    /// multiple of four words. If only one of the first two stamps is older than the run, the words
+    /// are treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGN_WORDS)
@@ -183,8 +185,8 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Returns true if the first two stamps from `index` on are older than all guaranteed stamps of
-    /// the run.
+    /// Returns true if the first two stamps from `index` on are older than the stamps in all
+    /// guaranteed slots of the current run.
     fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
         let Some(oldest) = self.oldest_slot else { return false };
         let layout = self.context.generation.header;
@@ -230,7 +232,7 @@ impl LaneDecoder<'_> {
         self.lose(LossCause::Damaged, LossTotals::at_least_markers(markers as u64));
     }
 
-    /// Reports a guaranteed slot with a marker other than a zone's start or end.
+    /// Reports a guaranteed slot that contains a marker other than the start or end of a zone.
     pub(super) fn damaged_slot(&mut self, index: usize, header: Header) {
         let kind = match header.kind() {
             Some(_) => AnomalyKind::NotAMarker,

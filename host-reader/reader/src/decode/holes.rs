@@ -16,8 +16,8 @@ pub(super) struct Holes {
     missing: BTreeSet<usize>,
     /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
-    /// Position of the runs that the full lane refused. The hole extends from this position to the
-    /// time of the read.
+    /// Position of the runs that the device discarded because the lane was full. The hole extends
+    /// from this position to the time of the read.
     refused: Option<MissingRuns>,
 }
 
@@ -39,7 +39,7 @@ impl Holes {
         self.cut.insert(run_count);
     }
 
-    /// Notes that the lane was full and refused runs.
+    /// Notes that the device discarded runs because the lane was full.
     pub(super) fn add_refused_runs(&mut self, missing: MissingRuns) {
         self.refused = Some(missing);
     }

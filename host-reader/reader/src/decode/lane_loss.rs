@@ -1,5 +1,5 @@
-//! Assignment of losses that a device counted to launches, if the runs of the same read make this
-//! possible.
+//! Finds the launches to which the losses counted by a device belong, if the runs of the same read
+//! make this possible.
 //!
 //! The device counts the records for which L1 had no room, summed over all launches. Two kinds of
 //! runs can have lost records: runs that filled their vector, and runs sent in several pushes. A
@@ -19,16 +19,18 @@ use wire::{RunHostId, loss::LossCounts, vector};
 pub struct LaneLoss {
     /// Number of records for which L1 had no room.
     pub counts: LossCounts,
-    /// True if exactly one launch has finished since the previous read, and none has begun.
+    /// True if exactly one launch has finished since the previous read, and no other launch has
+    /// begun.
     pub is_of_one_launch: bool,
     /// True if some of the lost records may belong to launches without a run in the lane.
     pub has_other_launches: bool,
     /// Programs of the first and the last launch without a run in the lane, if known.
     pub others: Option<ProgramSpan>,
-    /// Number of finished launches, if the lane was full and the runtime does not count refused
-    /// runs.
+    /// Number of finished launches, if the lane was full and the runtime does not count the runs
+    /// that it discards for this reason.
     pub launches_of_full_lane: Option<u32>,
-    /// Position of missing runs, if the lane was full or runs were published too late.
+    /// Position of missing runs, if the lane was full or if the pushing RISC stopped waiting for
+    /// runs of other RISCs.
     pub missing: Option<MissingRuns>,
 }
 

@@ -26,8 +26,9 @@
 //! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
 //! the first two optional records, the decoder returns both ends before the optional records.
 //!
-//! In the debug dump, a launch may end with a zone in which the RISC waits for the host. If the FW
-//! end is older than this last optional zone, the decoder returns both ends before this zone.
+//! With the debug dump of this project's runtime, a launch may end with a zone in which the RISC
+//! waits for the host. If the FW end is older than this last optional zone, the decoder returns
+//! both ends before this zone.
 //!
 //! # One launch in several pushes
 //!
@@ -73,12 +74,12 @@ use words::{LaneWords, RunWords, after};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneState {
     time: TimeState,
-    /// The oldest of the first two stamps and the stamps in guaranteed slots of the last accepted
-    /// run.
+    /// Oldest stamp of the last accepted run, out of its first two stamps and the stamps in its
+    /// guaranteed slots.
     leading_stamp: Option<u64>,
     /// Header and low word of the first optional record in the last accepted run.
     first_optional: Option<[u32; 2]>,
-    /// The stamps of the FW start and the KERNEL start in the last accepted run.
+    /// Stamps of the starts of the firmware's and the kernel's zone in the last accepted run.
     starts: [Option<u64>; 2],
     /// Program to which the last decoded words belong, if known.
     program: Option<RunHostId>,
@@ -147,7 +148,7 @@ pub struct LaneDecoder<'context> {
     first_word: u64,
     /// True if the 64-bit time of this read's first stamps has been derived from the clock reading.
     is_anchored: bool,
-    /// True if the KERNEL end of the current run has been decoded.
+    /// True if the end of the kernel's zone has been decoded in the current run.
     has_kernel_end: bool,
     /// The oldest stamp in the guaranteed slots of the current run.
     oldest_slot: Option<u64>,
@@ -279,7 +280,8 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns true if the marker's time is earlier than the previous time or later than the clock.
+    /// Returns true if the marker's time is before the last record's time or after the tile's
+    /// clock.
     ///
     /// Leftover words may begin in the middle of a record. The rest of the record's payload then
     /// looks like a marker with an arbitrary time.
@@ -325,7 +327,7 @@ impl<'context> LaneDecoder<'context> {
         resolved.time
     }
 
-    /// Corrects a torn final timestamp that is later than the clock.
+    /// Corrects the last timestamp if a torn read of the clock made it later than the tile's clock.
     ///
     /// No later record follows that would reveal the tear.
     fn lower_last_time(&mut self) {
@@ -340,7 +342,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns the index in the lane of the word at `index` of the words being decoded.
+    /// Converts an index into the words being decoded to an index into the whole lane.
     const fn position(&self, index: usize) -> u64 {
         self.first_word.saturating_add(index as u64)
     }

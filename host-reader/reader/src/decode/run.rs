@@ -39,8 +39,8 @@ impl LaunchState {
         Self { slots, first_zone: None, searched: first_record }
     }
 
-    /// Returns true if the run is a later push of this launch: the first guaranteed start is
-    /// identical.
+    /// Returns true if the run is a later push of this launch: its first zone start in a guaranteed
+    /// slot is identical to that of the launch.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
@@ -116,11 +116,11 @@ impl LaneDecoder<'_> {
 
     /// Returns true if the run is a leftover of an earlier push.
     ///
-    /// A run is left over if its first two stamps are older than all first and guaranteed stamps of
-    /// the previous run, or if it begins with the same records as the previous run. Such repeated
-    /// records come from an earlier read, or from a RISC that did not take part in the launch and
-    /// sent its last records again. A run that continues a launch after a push begins with
-    /// different optional records, so it is not taken for a leftover.
+    /// A run is left over if its first two stamps are older than the first two stamps and the
+    /// stamps in all guaranteed slots of the previous run, or if it begins with the same records as
+    /// the previous run. Such repeated records come from an earlier read, or from a RISC that did
+    /// not take part in the launch and sent its last records again. A run that continues a launch
+    /// after a push begins with different optional records, so it is not taken for a leftover.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -252,7 +252,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Decodes the marker in a guaranteed slot, if the marker is new.
+    /// Decodes the marker in a guaranteed slot, unless an earlier push of the launch contained it.
     fn slot(&mut self, run: &RunWords, run_index: usize, slot: usize) {
         let [header, low] = slot_words(run, slot);
         let word = Header(header);

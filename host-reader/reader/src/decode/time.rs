@@ -11,9 +11,9 @@
 //! | step back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
 //! | any other step back | unknown | none; reported as [`AnomalyKind::BackwardTime`] |
 //!
-//! If the tile's 64-bit clock was read after the words, the reading determines the 2^44 range of
-//! the read's first stamps. A lane whose first record is later than the first wrap of the stamps
-//! therefore has the same time scale as the other lanes.
+//! If the tile's 64-bit clock was read after the words, the clock's value determines the range of
+//! 2^44 cycles that contains the first stamps of the read. A lane whose first record is later than
+//! the first wrap of the stamps therefore has the same time scale as the other lanes.
 
 use crate::anomaly::AnomalyKind;
 
@@ -29,14 +29,14 @@ const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 /// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
-    /// Offset that is added to a stamp to get its time: a multiple of 2^`bits`, with the stamps'
-    /// width `bits`.
+    /// Offset that is added to a stamp to get its time: a multiple of 2^`bits`, where `bits` is the
+    /// width of a stamp.
     pub(super) epoch: u64,
     /// The time of the last record.
     pub(super) last: u64,
 }
 
-/// Corrected times after a step backwards.
+/// Times after handling a record that is earlier than the previous record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The record's time.
@@ -78,10 +78,11 @@ impl StampOrder {
         stamps.reduce(|one, other| if self.is_before(other, one) { other } else { one })
     }
 
-    /// Returns true if a stamp lower than `last` is later than `last`, because the stamps wrapped.
+    /// Returns true if `stamp`, although lower than `last`, was taken later: the stamps have
+    /// wrapped.
     const fn has_wrapped(self, stamp: u64, last: u64) -> bool {
         match self.read_at {
-            // A damaged stamp in the future appears to have the maximum age.
+            // A damaged stamp that is later than the clock appears to have nearly the maximum age.
             Some(now) => {
                 let age = self.age(now, last);
                 self.age(now, stamp) <= age && age < self.mask().saturating_sub(self.mask() / 8)
@@ -128,8 +129,8 @@ impl TimeState {
         let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
             return false;
         };
-        // If the two stamps disagree, the older stamp is damaged, unless the clock wrapped between
-        // the two.
+        // If the two stamps give different offsets, the stamp with the smaller offset is damaged,
+        // unless the stamps wrapped between the two.
         let [one, other] = leading;
         let is_wrap_between = one.checked_sub(other).is_some_and(|step| step > order.mask() / 2);
         let epoch = if is_wrap_between { first } else { first.max(second) };
@@ -143,7 +144,8 @@ impl TimeState {
         has_wrapped
     }
 
-    /// Returns the time of a stamp; `None` if it is earlier than the last time.
+    /// Returns the time of a stamp and stores it as the last time; `None` if it is earlier than the
+    /// last time.
     #[inline]
     pub(super) const fn advance(&mut self, stamp: u64) -> Option<u64> {
         let time = self.epoch.wrapping_add(stamp);

@@ -10,13 +10,13 @@ pub struct UndecodedLane<'words> {
     pub context: LaneContext,
     /// State from which decoding continues.
     pub state: LaneState,
-    /// Pieces of the lane's words, as (index of the first word in the lane, words).
+    /// Pieces of the lane's words, as (index in the lane of the piece's first word, words).
     pub pieces: Vec<(u64, &'words [u32])>,
     /// The lane's losses, from the device's counters.
     pub loss: LaneLoss,
 }
 
-/// Minimum number of words for decoding on several threads.
+/// Number of words above which lanes are decoded on several threads.
 const PARALLEL_WORDS: usize = 1 << 16;
 
 impl UndecodedLane<'_> {

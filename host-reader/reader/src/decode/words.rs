@@ -108,8 +108,8 @@ impl<'a> LaneWords<'a> {
         self.len()
     }
 
-    /// Iterates over the header and low word of each timed record from `index` on, up to the first
-    /// word that is not a valid marker.
+    /// Iterates over the header and low word of each record that has a time, from `index` on, up to
+    /// the first word that is not a valid marker.
     pub(super) fn timed_records(self, index: usize) -> impl Iterator<Item = [u32; 2]> {
         let mut next = index;
         let records = std::iter::from_fn(move || {
@@ -134,9 +134,10 @@ impl<'a> LaneWords<'a> {
 
     /// Returns the index of a run that begins inside the payload of the record at `index`.
     ///
-    /// In that case the record's type is damaged, since the word after a payload is a marker or
-    /// zero. Only a run that begins in the last pair of the payload is recognized: a run that
-    /// begins earlier looks like a valid payload.
+    /// In that case the type in the record's header is damaged: after the payload of an intact
+    /// record, the next word is a marker or zero, not a word of a run header. Only a run that
+    /// begins in the last pair of the payload is recognized: a run that begins earlier looks like a
+    /// valid payload.
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();

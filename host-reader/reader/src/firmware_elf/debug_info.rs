@@ -19,10 +19,10 @@ type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebugInfo {
     types: BTreeMap<usize, Type>,
-    /// Types of variables, by name.
+    /// Offsets of the variables' types in the section `.debug_info`, by variable name.
     variables: BTreeMap<String, usize>,
     constants: BTreeMap<String, u64>,
-    /// Arguments of inlined functions, by function and parameter.
+    /// Constant arguments of inlined calls, by (function name, parameter name).
     arguments: BTreeMap<(String, String), u64>,
 }
 
@@ -52,10 +52,10 @@ struct Member {
     type_at: usize,
 }
 
-/// A member or element inside a variable.
+/// Location of a member or an element inside a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Offset from the beginning of the structure, in bytes.
+    /// Offset from the beginning of the variable or of the object that it points to, in bytes.
     pub offset: u32,
     /// Size, in bytes.
     pub size_bytes: u32,
@@ -125,7 +125,7 @@ impl DebugInfo {
         Ok(info)
     }
 
-    /// Returns the value of a constant, by its name without namespaces.
+    /// Returns the value of the constant with this name, which is given without namespaces.
     ///
     /// # Errors
     /// If there is no such constant.
@@ -134,7 +134,7 @@ impl DebugInfo {
         value.ok_or_else(|| DebugInfoError::missing("constant", name))
     }
 
-    /// Returns the constant value of an inlined function's parameter.
+    /// Returns the constant that a call of an inlined function passes for this parameter.
     ///
     /// # Errors
     /// If there is no such function or parameter, or the value is not a constant.
@@ -145,7 +145,8 @@ impl DebugInfo {
         })
     }
 
-    /// Returns the location of a part of a variable, or of the object that the variable points to.
+    /// Returns the location of a part of a variable. If the variable is a pointer, the part belongs
+    /// to the object that it points to.
     ///
     /// `path` is in C++ syntax, for example `launch[2].kernel_config.enables`; an empty path is the
     /// whole object.
@@ -384,7 +385,7 @@ impl UnitReader<'_, '_> {
         self.target(&entry.attr_value(dw::DW_AT_type)?)
     }
 
-    /// Returns the offset of a referenced entry.
+    /// Returns the offset of the entry to which an attribute value refers.
     fn target(&self, value: &AttributeValue<Slice<'_>>) -> Option<usize> {
         match *value {
             AttributeValue::UnitRef(offset) => {
@@ -417,8 +418,9 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// Maximum nesting depth of types, for damaged files. Valid files are below this limit.
+/// Maximum nesting depth of types, as a guard against damaged files. Valid files are below this
+/// limit.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of steps to evaluate an expression, for damaged files. Valid constants are below
-/// this limit.
+/// Maximum number of steps for evaluating an expression, as a guard against damaged files. Valid
+/// constants are below this limit.
 const EVALUATION_STEPS_MAX: u32 = 64;

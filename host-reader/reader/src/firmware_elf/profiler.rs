@@ -2,7 +2,7 @@
 
 use crate::firmware_elf::debug_info::{DebugInfo, DebugInfoError};
 
-/// The range of L1 in which a core's firmware keeps the profiler's words.
+/// The range of L1 in which a core's firmware keeps the profiler's data.
 ///
 /// The control vector comes first, directly followed by one vector per processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ProfilerMemory {
 }
 
 impl ProfilerMemory {
-    /// Finds the range from the layout of the variable `mailboxes`.
+    /// Computes the range of the profiler's memory from the layout of the variable `mailboxes`.
     ///
     /// # Errors
     /// If the file has no such variable, or the variable has no profiler member.

@@ -1,4 +1,4 @@
-//! Sizes of the tables in BRISC's firmware that describe the chip. The host fills these tables.
+//! Sizes of those tables in BRISC's firmware that describe the chip. The host fills these tables.
 
 use crate::{architecture::Arch, firmware_elf::debug_info::DebugInfoError};
 use object::{Object, ObjectSymbol};
@@ -61,5 +61,5 @@ pub fn symbol_bytes(file: &[u8], name: &str) -> Option<usize> {
     usize::try_from(symbol.size()).ok()
 }
 
-/// Size of an entry: two bytes of coordinates for each of two NoCs.
+/// Size of a bank's table entry: two bytes of coordinates for each of two NoCs.
 const BYTES_OF_BOTH_NOCS: usize = 4;

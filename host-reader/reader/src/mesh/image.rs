@@ -128,7 +128,7 @@ impl Device for DeviceImage {
     }
 }
 
-/// A mesh of chips whose memory is in host vectors.
+/// A mesh of chips whose memory is stored in vectors on the host.
 #[derive(Clone, Debug, Default)]
 pub struct MeshImage {
     /// The chips, in the order of the mesh.

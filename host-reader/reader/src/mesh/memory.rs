@@ -11,7 +11,7 @@ pub enum Memory {
     Dram(u32),
     /// The wall clock of the tile at this coordinate.
     WallClock(Noc0Coord),
-    /// The host's memory to which the chip writes.
+    /// The part of the host's memory to which the chip can write.
     Host,
 }
 

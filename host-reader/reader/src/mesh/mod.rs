@@ -71,7 +71,7 @@ pub struct CoreDescription {
 /// The DRAM that a chip reserves for profiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DramDescription {
-    /// Number of banks over which the cores are distributed.
+    /// Number of DRAM banks over which the lanes of the cores are distributed.
     pub bank_count: u32,
     /// Byte address of the profiler region, the same in every bank.
     pub region_address: u64,
@@ -145,7 +145,7 @@ pub enum AccessError {
         /// The cause, if the back end knows it.
         reason: String,
     },
-    /// The words are lost; a repeated access will fail too.
+    /// The requested words are lost; a repeated access will fail too.
     #[error("chip {chip_id}: {reason}")]
     Gone {
         /// The chip.
@@ -217,12 +217,12 @@ pub trait Device {
     /// If there is no such bank, the range exceeds the bank, or the chip does not answer.
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult;
 
-    /// Reads words from the host's memory to which the chip writes. Addresses are offsets from the
-    /// first byte that the chip can write.
+    /// Reads words from the part of the host's memory to which the chip can write. Addresses are
+    /// offsets from the first byte that the chip can write.
     ///
-    /// Only relays with rings in that memory need this method; the default implementation returns
-    /// an error. The result must include all words that the chip wrote before the caller's last
-    /// read of L1.
+    /// This method is needed only for chips with a relay (a core that forwards the records of other
+    /// cores) that writes to that memory. The default implementation returns an error. The result
+    /// must include all words that the chip wrote before the caller's last read of L1.
     ///
     /// # Errors
     /// If the range exceeds that memory, or the back end has no access to it.
