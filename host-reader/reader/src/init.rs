@@ -20,7 +20,8 @@ pub struct ProfilerOptions {
     /// Number of programs that each RISC's DRAM lane can hold:
     /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
-    /// True if sum zones are recorded, which reserves space for them in every lane.
+    /// True if sum zones are recorded: zones that record only their total cycles per launch. Every
+    /// lane then reserves space for the totals.
     pub sums_enabled: bool,
     /// Cores that push their markers. All other cores are configured not to push.
     pub cores: CoreSelection,
@@ -91,7 +92,7 @@ pub enum InitError {
         /// The address.
         address: u64,
     },
-    /// A core could not be written.
+    /// An access to a core failed.
     #[error("cannot prepare core {core} of chip {chip_id}: {source}", core = .core.noc0)]
     Access {
         /// The chip.
@@ -105,9 +106,9 @@ pub enum InitError {
 
 /// Prepares all chips of a mesh. Call this function before the first kernel is launched.
 ///
-/// Writes each core's control vector: zeros, the DRAM address, the core's number, the cores per
-/// bank, the words per lane and the generation of the core's lanes. Every chip's layout is checked
-/// before any core is written.
+/// Clears each core's control vector and sets the DRAM address, the core's number, the number of
+/// cores per bank, the number of words per lane and the generation of the core's lanes. Every
+/// chip's layout is checked before any core is written.
 ///
 /// # Errors
 /// If a chip's profiler region is too small or has an invalid address, or if a core cannot be

@@ -1,8 +1,8 @@
 //! Lanes: the decoded records of one RISC, in columns.
 //!
 //! The decoder and the log reader produce lanes; all later stages read them. A lane contains the
-//! records in the order in which they were written, and no derived data. Other modules compute
-//! pairs, nesting and statistics.
+//! records in the order in which they were written, and no derived data. Other modules pair the
+//! starts and ends of zones and compute nesting and statistics.
 
 use crate::mesh::Noc0Coord;
 use wire::{PacketKind, PacketType, Risc, RunHostId};

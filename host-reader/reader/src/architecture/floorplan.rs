@@ -157,7 +157,7 @@ impl Floorplan {
         bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 
-    /// Returns all cores, ordered by flat id.
+    /// Returns all cores, ordered by `flat_id`.
     #[must_use]
     pub fn cores(&self) -> &[CorePlace] {
         &self.cores

@@ -1,6 +1,7 @@
 //! Constants of each architecture: grids, memories, clocks, addresses.
 //!
-//! Module [`floorplan`] determines which tiles of a particular chip remain after harvesting.
+//! Module [`floorplan`] determines which tiles of a particular chip remain after harvesting
+//! (disabling whole rows or columns that have defective tiles).
 //!
 //! # Compatibility
 //! The values come from `soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml`, the
@@ -19,7 +20,7 @@ pub use crate::mesh::Noc0Coord as TileCoord;
 
 use wire::CoreKind;
 
-/// Address of the low word of a tile's wall clock, on both architectures and on Ethernet tiles.
+/// Address of the low word of a tile's wall clock; the same on both architectures and on all tiles.
 ///
 /// # Compatibility
 /// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`. Reading it changes only the latched high word;

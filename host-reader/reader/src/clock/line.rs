@@ -134,8 +134,8 @@ impl Line {
         (mine - its) as f64 + (my_fraction - its_fraction)
     }
 
-    /// Returns the signed number of cycles from the anchor. Counter values may wrap, so all other
-    /// methods use this method instead of subtracting them.
+    /// Returns the signed number of cycles from the anchor to `cycles`. Counter values may wrap, so
+    /// all other methods use this method instead of subtracting them.
     pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
         cycles.wrapping_sub(self.anchor_cycles).cast_signed()
     }
@@ -183,7 +183,7 @@ impl Deviation {
     }
 }
 
-/// Maximum distance between a line and the true clock, for any cycle.
+/// Maximum distance between a line and the true clock, as a function of the cycle.
 ///
 /// If a line is composed of several fitted lines, the bound is the sum of their bounds.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -12,8 +12,8 @@
 //! cancellation. This module therefore centres the sums on the means: `n sum(hd) - sum(h) sum(d)`
 //! equals `n sum((h - mean h)(d - mean d))`. The denominator is centred in the same way.
 //!
-//! This fit exists for compatibility. The line includes the average latency from host to chip and
-//! the average of all other delays. It has no error bound.
+//! This fit exists for compatibility. The line's offset includes the average latency from host to
+//! chip and the average of all other delays. It has no error bound.
 
 use super::{ClockError, line::is_clock_slope};
 

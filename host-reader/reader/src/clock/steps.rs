@@ -14,12 +14,12 @@
 //! # Calibration
 //!
 //! The brackets alone prove a step only if it bends the line by more than half a round trip (0.4
-//! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
-//! An undetected step makes the error bounds wrong, while a superfluous step only makes them wider.
-//! The search therefore shortens each bracket by a delay that all pings have in common: the
-//! duration of the shortest round trip, minus the slack. To find the slack, all round trips are
-//! ordered by duration: the slack is the longest round trip of the shortest eighth, minus the
-//! shortest round trip.
+//! us). In a window of one second, a step of 5 ppm bends the line by so much if it is in the middle
+//! of the window, but not if it is near an end. An undetected step makes the error bounds wrong,
+//! while a superfluous step only makes them wider. The search therefore shortens each bracket by a
+//! delay that all pings have in common: the duration of the shortest round trip, minus the slack.
+//! To find the slack, all round trips are ordered by duration: the slack is the longest round trip
+//! of the shortest eighth, minus the shortest round trip.
 //!
 //! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
 //! shortest round trip exceeds the sum of the fastest forward leg and the fastest return leg in the
@@ -31,7 +31,7 @@
 //! # Validity of the bound
 //!
 //! The bound is valid if the frequency was constant outside the steps' transitions. The bound does
-//! not cover steps that are not detected, because they are too small or too near an end of the
+//! not cover steps that remain undetected because they are too small or too near an end of the
 //! window.
 
 use super::{

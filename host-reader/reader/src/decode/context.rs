@@ -6,7 +6,8 @@ use wire::{Generation, RunHostId};
 /// Kinds of records that the device firmware was built to capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CaptureMode {
-    /// Records of worker kernels, with one push per launch.
+    /// Records of worker kernels, with one push (transfer of the records from L1 to DRAM) per
+    /// launch.
     #[default]
     Workers,
     /// Records of worker kernels and dispatch kernels. The run headers of dispatch kernels have no

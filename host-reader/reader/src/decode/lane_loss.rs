@@ -2,9 +2,10 @@
 //! make this possible.
 //!
 //! The device counts the records for which L1 had no room, summed over all launches. Two kinds of
-//! runs can have lost records: runs that filled their vector, and runs sent in several pushes. A
-//! push during open zones does not contain the ends of these zones yet, but reserves room for them.
-//! If only one of the runs can have lost records, the program of the loss is known.
+//! runs can have lost records: runs that filled their vector (the RISC's buffer in L1), and runs
+//! sent in several pushes. A push during open zones does not contain the ends of these zones yet,
+//! but reserves room for them. If only one of the runs can have lost records, the program of the
+//! loss is known.
 //!
 //! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
 //! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of

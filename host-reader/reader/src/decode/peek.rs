@@ -3,7 +3,7 @@
 use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 
-/// The first stamps of a run, if present.
+/// The first stamps of a run; `None` for each stamp that is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstStamps {
     /// Stamps of the guaranteed zone starts: the firmware's zone, then the kernel's zone.

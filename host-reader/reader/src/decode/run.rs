@@ -1,4 +1,4 @@
-//! Decoding of runs: where a launch begins, which slots are repeated, and the order of the records.
+//! Decoding of runs: finds the beginnings of launches, skips repeated slots and orders the records.
 
 use super::{
     CaptureMode, LaneContext, LaneDecoder,
@@ -164,7 +164,7 @@ impl LaneDecoder<'_> {
         is_continued
     }
 
-    /// Returns the oldest stamp in the guaranteed slots.
+    /// Returns the oldest stamp in the guaranteed slots of the run.
     fn oldest_slot_of(&self, run: &RunWords) -> Option<u64> {
         let layout = self.context.generation.header;
         let slots = (vector::MAIN_START..vector::FIRST_OPTIONAL).step_by(2);
@@ -233,8 +233,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Decodes the KERNEL end early, if the next marker is a hardware counter that was read after
-    /// the KERNEL end.
+    /// Decodes the end of the kernel's zone (KERNEL end) early, if the next marker is a hardware
+    /// counter that was read after the KERNEL end.
     ///
     /// TT-Metal's firmware reads the counters after the KERNEL end. All other optional records of a
     /// run precede the KERNEL end.

@@ -28,7 +28,8 @@ fn rows(decoded: &DecodedLane) -> Vec<(&str, u32, u64, Vec<u64>)> {
     decoded.lane.records().map(|r| (r.kind.label(), r.zone.0, r.time, r.data.to_vec())).collect()
 }
 
-/// Returns a run with FW and KERNEL slots at intervals of ten cycles, beginning at `start`.
+/// Returns a run whose firmware zone begins at `start` and lasts 900 cycles. The kernel zone begins
+/// ten cycles later and ends ten cycles earlier than the firmware zone.
 fn run(program: u32, start: u32, optional: &[[u32; 2]]) -> Vec<u32> {
     let mut words = vec![0, 0, 7 << 5, program];
     let slots = [(0x8FC0_D001, 0), (0x9FC0_D001, 900), (0x8E42_7001, 10), (0x9E42_7001, 890)];

@@ -25,7 +25,7 @@ const TEAR_CYCLES: u64 = 1 << 32;
 /// [`TEAR_CYCLES`] plus a margin of the same size.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
-/// Time of a lane's last record and the offset of the lane's stamps, carried from one read to the
+/// Time of a lane's last record and the offset of the lane's stamps, kept from one read to the
 /// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {

@@ -1,5 +1,5 @@
-//! Reader for the DWARF data of an ELF file: layouts of structures, constants, and arguments of
-//! inlined functions.
+//! Reader for the DWARF data of an ELF file: constants, layouts of structures, and arguments that
+//! callers pass to inlined functions.
 //!
 //! The addresses of tt-metal's mailboxes, and all other addresses that host and firmware share,
 //! change with every release. The firmware's own debug information contains these addresses, so

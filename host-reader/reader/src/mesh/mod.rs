@@ -90,7 +90,7 @@ pub struct DeviceDescription {
     pub aiclk_mhz: u32,
     /// Number of worker cores, as printed in the first line of a device log.
     pub max_compute_cores: u32,
-    /// All cores that can be profiled, ordered by flat id.
+    /// All cores that can be profiled, ordered by `flat_id`.
     pub cores: Vec<CoreDescription>,
     /// DRAM to which cores push their markers.
     pub dram: DramDescription,
@@ -249,11 +249,11 @@ pub trait Device {
 /// Two cores of different chips that can exchange messages directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChipLink {
-    /// Index of the sending chip.
+    /// Index of the sending chip in the mesh.
     pub sender: usize,
     /// The sending core. The sender's times are read from this core's wall clock.
     pub sender_core: Noc0Coord,
-    /// Index of the echoing chip.
+    /// Index of the echoing chip in the mesh.
     pub receiver: usize,
     /// The echoing core. The receiver's times are read from this core's wall clock.
     pub receiver_core: Noc0Coord,
