@@ -26,7 +26,7 @@ pub struct ProfilerOptions {
     /// Cores that push their markers. All other cores are configured not to push.
     pub cores: CoreSelection,
     /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers: if one is
-    /// full, the RISC waits until the host assigns the other.
+    /// full, the RISC waits until the host assigns the other buffer.
     pub has_two_buffers: bool,
     /// What a RISC does if the ring in L1 through which it streams its records is full.
     ///
@@ -249,9 +249,9 @@ fn write_control(
 
 /// Assigns to each RISC the first of its two buffers, for TT-Metal's debug dump.
 ///
-/// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors, and
-/// with them the last RISC's buffer address, which is in the first ID word of the first RISC's
-/// vector. The host therefore clears the ID words itself and starts `run_counter` at 1.
+/// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors. One of
+/// these words, the first ID word of the first RISC's vector, contains the last RISC's buffer
+/// address. The host therefore clears the ID words itself and starts `run_counter` at 1.
 fn give_first_buffers(
     device: &mut dyn Device,
     core: &CoreDescription,

@@ -142,8 +142,8 @@ pub struct Lane {
     /// Times, in cycles of the tile's own clock.
     ///
     /// The decoder corrects a time that is earlier than the previous time if the cause is known,
-    /// and otherwise reports an anomaly. The decoder gives a zone total, which has no time of its
-    /// own, the time of the launch's first zone.
+    /// and otherwise reports an anomaly. A zone total has no time of its own; the decoder gives it
+    /// the time of the launch's first zone.
     pub times: Vec<u64>,
     /// Values of all zone totals and data records, in the order of the records.
     pub data: Vec<u64>,

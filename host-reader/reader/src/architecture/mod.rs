@@ -159,7 +159,7 @@ impl ArchFacts {
 
     /// Returns the tile through which a DRAM bank is accessed; `None` beyond the last bank.
     ///
-    /// Wormhole has two banks per group of tiles, Blackhole one.
+    /// A group of DRAM tiles has two banks on Wormhole and one bank on Blackhole.
     #[must_use]
     pub fn bank_tile(&self, bank: u32) -> Option<TileCoord> {
         let banks_per_group = self.banks_per_group();

@@ -356,8 +356,8 @@ mod tests {
         whole as f64 + fraction
     }
 
-    /// Returns the width of the interval of possible offsets at a slope, computed from every
-    /// bracket.
+    /// Returns the width of the interval of possible offsets of lines with this slope, computed
+    /// from all brackets.
     fn room(brackets: &[Bracket], slope: f64) -> f64 {
         let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
         let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);

@@ -81,7 +81,8 @@ impl Walls {
     }
 }
 
-/// One bracket, widened by the resolution, relative to the first bracket.
+/// One bracket, widened by the resolution of the clocks. All values are relative to the first
+/// bracket.
 struct Post {
     x: i64,
     lower: i64,

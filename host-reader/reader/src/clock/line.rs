@@ -7,8 +7,8 @@
 //! An [`ErrorBound`] is the maximum distance between a line and the true line. All lines consistent
 //! with the samples form a convex polygon in the (offset, slope) plane. At a fixed cycle the
 //! deviation from the fitted line is linear in (offset, slope), so its maximum is at a corner of
-//! the polygon. The bound is the largest deviation of all corners. As a function of the cycle, the
-//! bound is convex, so in an interval of cycles it is largest at one end.
+//! the polygon. The bound is the largest absolute deviation among the corners. As a function of the
+//! cycle, the bound is convex, so in an interval of cycles it is largest at one end.
 //!
 //! This module does not fit lines to samples.
 

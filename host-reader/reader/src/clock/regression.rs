@@ -13,7 +13,7 @@
 //! equals `n sum((h - mean h)(d - mean d))`. The denominator is centred in the same way.
 //!
 //! This fit exists for compatibility. The line's offset includes the average latency from host to
-//! chip and the average of all other delays. It has no error bound.
+//! chip and the average of all other delays. The fit has no error bound.
 
 use super::{ClockError, line::is_clock_slope};
 

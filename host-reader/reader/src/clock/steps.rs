@@ -22,10 +22,10 @@
 //! of the shortest eighth, minus the shortest round trip.
 //!
 //! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
-//! shortest round trip exceeds the sum of the fastest forward leg and the fastest return leg in the
-//! window by at most the slack. The assumption only affects where the window is cut into segments.
-//! The lines and their bounds come from the full brackets, so an extra cut makes the bound wider
-//! but not wrong. If the assumption fails, for example because the two legs vary in opposite
+//! shortest round trip is longer by at most the slack than the fastest forward leg plus the fastest
+//! return leg in the window. The assumption only affects where the window is cut into segments. The
+//! lines and their bounds come from the full brackets, so an extra cut makes the bound wider but
+//! not wrong. If the assumption fails, for example because the two legs vary in opposite
 //! directions, the method finds cuts everywhere. Unproved cuts are then discarded.
 //!
 //! # Validity of the bound
@@ -74,9 +74,9 @@ const INFERRED_STEPS_MAX: usize = 3;
 /// Evidence for a reported step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
-    /// No single line passes through the uncalibrated brackets on both sides of the step.
+    /// No single line passes through the full (uncalibrated) brackets on both sides of the step.
     Proved,
-    /// A line passes through the uncalibrated brackets, but contradicts the fastest pings.
+    /// A line passes through the full (uncalibrated) brackets, but contradicts the fastest pings.
     Inferred,
 }
 
@@ -237,11 +237,11 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
 /// Ranges of samples in which the boundaries between segments must be, one range per boundary.
 struct Transitions {
     sample_count: usize,
-    /// Earliest index of the first sample after boundary `j`.
+    /// Element `j` is the earliest possible index of the first sample after boundary `j`.
     earliest: Vec<usize>,
-    /// Latest index of the first sample after boundary `j`.
+    /// Element `j` is the latest possible index of the first sample after boundary `j`.
     latest: Vec<usize>,
-    /// True if the backward search found the same number of boundaries.
+    /// True if the searches from the start and from the end found the same number of boundaries.
     is_confirmed: bool,
 }
 

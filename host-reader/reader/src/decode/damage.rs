@@ -44,7 +44,8 @@ impl LaneDecoder<'_> {
         index
     }
 
-    /// Decodes the early records as the first records of the run that has just been opened.
+    /// Decodes the data records that precede a run as the first records of this run. Call this
+    /// method just after the run has been opened.
     pub(super) fn take_early_records(&mut self, words: LaneWords<'_>) {
         for index in std::mem::take(&mut self.early) {
             let header = words.pair(index).map(|[header, _]| Header(header));
@@ -54,7 +55,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Counts early records as lost if no run follows them.
+    /// Counts data records that precede a run as lost, if no run follows them.
     pub(super) fn lose_early_records(&mut self) {
         for index in std::mem::take(&mut self.early) {
             self.state.program = None;

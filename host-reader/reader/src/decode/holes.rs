@@ -7,7 +7,7 @@ use super::MissingRuns;
 use crate::{lane::Lane, ledger::LossWindow};
 use std::collections::BTreeSet;
 
-/// The holes of one lane in one read.
+/// Positions where runs may be missing or cut off, for one read of one lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Holes {
     /// Time of the last record of the previous read; 0 if none.

@@ -160,7 +160,7 @@ pub struct LaneDecoder<'context> {
 }
 
 impl<'context> LaneDecoder<'context> {
-    /// Creates a decoder for the lane of `context`, which continues from `state`.
+    /// Creates a decoder for the lane of `context`. Decoding continues from `state`.
     #[must_use]
     pub fn new(context: &'context LaneContext, state: LaneState) -> Self {
         Self::with_memory(context, state, Lane::new(context.lane))
@@ -280,8 +280,8 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns true if the marker's time is before the last record's time or after the tile's
-    /// clock.
+    /// Returns true if the marker's time is before the last record's time, or later than the tile's
+    /// clock allows.
     ///
     /// Leftover words may begin in the middle of a record. The rest of the record's payload then
     /// looks like a marker with an arbitrary time.

@@ -10,7 +10,7 @@ pub(super) struct FirstStamps {
     pub(super) starts: [Option<u64>; 2],
     /// Stamps of the first two optional records that carry a time.
     optional: [Option<u64>; 2],
-    /// Header and low word of the first timed optional record.
+    /// Header and low word of the first optional record that carries a time.
     pub(super) first_optional: Option<[u32; 2]>,
 }
 

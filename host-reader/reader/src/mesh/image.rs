@@ -24,8 +24,8 @@ pub struct DeviceImage {
 impl DeviceImage {
     /// Creates a chip with zeros in all memories.
     ///
-    /// All cores have the same L1 size: L1 ends after the last profiler vector of any core. A DRAM
-    /// bank ends after the profiler region.
+    /// All cores have the same L1 size: L1 ends after the profiler vector with the highest address
+    /// on all cores. A DRAM bank ends after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
@@ -47,7 +47,7 @@ impl DeviceImage {
         self.write(Memory::Dram(bank), address, words)
     }
 
-    /// Sets the value of all tiles' wall clocks.
+    /// Sets the wall clock of every tile to `cycles`.
     pub const fn set_wall_clock(&mut self, cycles: u64) {
         self.wall_clock = cycles;
     }
