@@ -23,7 +23,7 @@ pub struct ProfilerOptions {
     /// True if sum zones are recorded: zones that record only their total cycles per launch. Every
     /// lane then reserves space for the totals.
     pub sums_enabled: bool,
-    /// Cores that push their markers. All other cores are configured not to push.
+    /// Cores that push their markers from L1 to DRAM. All other cores are configured not to push.
     pub cores: CoreSelection,
     /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers: if one is
     /// full, the RISC waits until the host assigns the other buffer.

@@ -1,4 +1,4 @@
-//! Floorplan of one particular chip: its cores and their numbers.
+//! Floorplan of one particular chip: its cores, with their coordinates and indices.
 
 use super::{Arch, HarvestAxis, TileCoord};
 use crate::mesh::{CoreDescription, LogicalCoord};

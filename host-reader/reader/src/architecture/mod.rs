@@ -20,7 +20,8 @@ pub use crate::mesh::Noc0Coord as TileCoord;
 
 use wire::CoreKind;
 
-/// Address of the low word of a tile's wall clock; the same on both architectures and on all tiles.
+/// Address of the low word of a tile's wall clock; the same on both architectures, and on Tensix
+/// and Ethernet tiles.
 ///
 /// # Compatibility
 /// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`. Reading it changes only the latched high word;

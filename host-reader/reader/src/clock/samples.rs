@@ -96,7 +96,7 @@ pub struct OneWaySession {
 /// Restores the high bits of a truncated counter value.
 ///
 /// Returns the value nearest to `near` among the values that agree with `truncated` in the low
-/// `bits` bits. Markers have 44 bits, so any full reading within 2^43 cycles of a marker is
+/// `bits` bits. Markers have 44 bits, so any 64-bit clock reading within 2^43 cycles of a marker is
 /// sufficient (1.8 hours at 1.35 GHz).
 ///
 /// # Examples

@@ -168,9 +168,9 @@ impl LaneDecoder<'_> {
     /// which decoding continues; `None` if the words are not left over.
     ///
     /// Old words remain in the lane if the write of a run never arrived. The markers in these words
-    /// are older than the run that precedes the words. Like every write, leftover words begin at a
-    /// multiple of four words. If only one of the first two stamps is older than the run, the words
-    /// are treated as damage.
+    /// are older than the run that precedes the words. Every write begins at a multiple of four
+    /// words, and so do its leftover words. If only one of the first two stamps is older than the
+    /// run, the words are treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGN_WORDS)

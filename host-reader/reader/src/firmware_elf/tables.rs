@@ -3,9 +3,9 @@
 use crate::{architecture::Arch, firmware_elf::debug_info::DebugInfoError};
 use object::{Object, ObjectSymbol};
 
-/// Sizes of the tables of banks, columns and rows in BRISC's firmware.
+/// Numbers of entries in the tables of banks, columns and rows in BRISC's firmware.
 ///
-/// The sizes show for which chip a file was compiled.
+/// These numbers show for which chip a file was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSizes {
     /// Number of DRAM banks.
@@ -19,7 +19,7 @@ pub struct TableSizes {
 }
 
 impl TableSizes {
-    /// Computes the table sizes from the sizes of the tables' symbols in an ELF file.
+    /// Computes the numbers of entries from the sizes of the tables' symbols in an ELF file.
     ///
     /// # Errors
     /// If one of the symbols is missing.

@@ -54,7 +54,7 @@ pub struct LogicalCoord {
 /// A core that can be profiled, with the addresses of its profiler memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreDescription {
-    /// Coordinate on the NoC-0 grid; identifies the core in all calls.
+    /// Coordinate on the NoC-0 grid; identifies the core in all calls of [`Device`].
     pub noc0: Noc0Coord,
     /// Coordinate in the grid of cores of the same kind.
     pub logical: LogicalCoord,
