@@ -1,6 +1,7 @@
-//! Clocks of several chips, related by links between chips. The maps between neighbouring chips are
-//! composed along a tree of links. Each other link closes a loop with the tree, and the loop is
-//! used to check the maps.
+//! Clocks of several chips, related by links between chips.
+//!
+//! The maps between neighbouring chips are composed along a tree of links. Each other link closes a
+//! loop with the tree, and the loop is used to check the maps.
 //!
 //! Each link is an edge that maps one chip's counter to a neighbour's counter, with a maximum
 //! error. A tree of edges connects each chip to the root by the path with the smallest sum of
