@@ -1,7 +1,7 @@
 //! Files that get their final name only after they are complete.
 //!
-//! Until then they have temporary names. If the process is killed, the next process that writes to
-//! the same folder removes them.
+//! Until then they have temporary names. If a process is killed while it writes, its temporary
+//! files are removed by the next process that writes to the same folder.
 
 use reader::packed_bytes::refusal;
 use std::{
@@ -31,7 +31,7 @@ pub fn remove_unfinished_files() {
     }
 }
 
-/// An entry in the list of unfinished files; dropping it removes the entry.
+/// Path of a temporary file in [`UNFINISHED`]; dropping this value removes the path from the set.
 #[derive(Debug)]
 struct Unfinished(PathBuf);
 
@@ -48,7 +48,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// The names of a file; dropping them removes the file.
+/// Temporary and final name of a file; dropping this value removes the temporary file.
 #[derive(Debug)]
 struct Names {
     temporary: TempPath,
@@ -139,8 +139,8 @@ impl Write for OpenFile {
 /// Writes a file under a temporary name in the folder of `path`, then renames it to `path`.
 ///
 /// # Errors
-/// If the folder does not exist or cannot be written to, or if `write` fails. An older file at
-/// `path` is then unchanged.
+/// If the folder does not exist or cannot be written to, or if `write` fails. After an error,
+/// an older file at `path` is unchanged.
 pub fn write_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
@@ -166,7 +166,7 @@ fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
         let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
-        // On a file system without locks, abandoned files are not removed.
+        // Errors are ignored: a file system without locks only keeps abandoned files.
         let _ = file.as_file().try_lock();
         // Another process may have removed the file as abandoned before it was locked.
         if file.path().exists() {

@@ -74,7 +74,8 @@ impl Change {
     /// Returns true if B is slower than A by more than `percent` percent, and the change is not
     /// within the variation between repetitions.
     ///
-    /// A change that was not tested, because A or B has only one repetition, also counts.
+    /// Also returns true for such a change if it was not tested, because A or B has only one
+    /// repetition.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent

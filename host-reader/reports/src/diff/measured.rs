@@ -66,7 +66,7 @@ impl Measurements {
         }
     }
 
-    /// Removes all items for which the function returns false.
+    /// Removes all items for which `is_wanted` returns false.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
         self.items.retain(is_wanted);
     }

@@ -11,8 +11,8 @@ use wire::RunHostId;
 
 impl Measurements {
     /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model.
-    /// With `pools`, or if the rows do not repeat, all ops with the same name and source are
-    /// repetitions.
+    /// If `pools` is true, or if the rows do not repeat, all ops with the same name and source are
+    /// repetitions of one op.
     #[must_use]
     pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -125,7 +125,7 @@ fn place(device: Option<u64>) -> String {
     device.map_or_else(|| "no device".to_owned(), |device| format!("device {device}"))
 }
 
-/// Keys whose values may differ between two launches of the same op.
+/// Keys of an op's description that are not part of the op's source.
 const OF_ONE_RUN: [&str; 6] = [
     OpMetadata::NAME,
     "op_hash",
@@ -134,11 +134,11 @@ const OF_ONE_RUN: [&str; 6] = [
     "performance_model",
     "attributes",
 ];
-/// Keys whose values are lists of tensors.
+/// Keys of an op's description whose values are lists of tensors.
 const TENSORS: [&str; 3] = ["input_tensors", "optional_input_tensors", "output_tensors"];
 
-/// Returns an op's name and its source. The source consists of all other keys, with abbreviated
-/// tensors.
+/// Returns an op's name and its source. The source consists of all keys that are not in
+/// [`OF_ONE_RUN`], with their values; tensors are abbreviated.
 fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     let name = op.value(OpMetadata::NAME);
     let name = name.map_or_else(|| format!("program {}", id.base()), str::to_owned);
