@@ -4,8 +4,8 @@ use super::samples::MeshSamples;
 use reader::clock::{HostStamp, Regression, TwoWayPing};
 use std::io::{self, Write};
 
-/// Maximum length of a session, in cycles and in nanoseconds. TT-Metal's sessions are shorter,
-/// because their stamps have 32 bits.
+/// Limit of a session's length, in cycles and in nanoseconds. A session is a group of successive
+/// pings. TT-Metal's sessions are shorter, because their stamps have 32 bits.
 const LONGEST_SESSION: u64 = 1 << 31;
 
 /// Number of low clock bits in the first stamp of a session, as in TT-Metal's markers.
@@ -100,9 +100,9 @@ fn sessions_of(pings: &[TwoWayPing]) -> Vec<&[TwoWayPing]> {
     sessions
 }
 
-/// Returns the pings of a session as stamps, with host times since `start_ns`.
+/// Converts the pings of a session to host stamps, whose host times count from `start_ns`.
 fn stamps(session: &[TwoWayPing], start_ns: u64) -> impl Iterator<Item = HostStamp> {
-    // Leading clock bits of the session's first ping, which are removed from all stamps.
+    // High clock bits of the session's first ping; they are subtracted from all stamps.
     let beyond = session.first().map_or(0, |ping| ping.device_cycles >> CLOCK_BITS << CLOCK_BITS);
     session.iter().map(move |ping| HostStamp {
         device_cycles: ping.device_cycles.wrapping_sub(beyond),

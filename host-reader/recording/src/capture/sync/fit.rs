@@ -88,8 +88,9 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the paths between chips of constant frequency. Adds a problem for each pair of chips
-    /// if two paths between them give different relations of their clocks.
+    /// Returns the paths between those chips whose frequency was constant.
+    ///
+    /// Adds a problem for each pair of chips whose clocks are related differently by two paths.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut edges = self.host_edges(root);
@@ -109,8 +110,8 @@ impl Fitting<'_> {
         Some(tree)
     }
 
-    /// Returns the chip with the smallest error bound of its clock, among the chips of constant
-    /// frequency.
+    /// Of the chips whose frequency was constant, returns the one whose clock has the smallest
+    /// error bound.
     fn root(&self) -> Option<u32> {
         let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());
         let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, &chip.fit.clock)));
@@ -193,7 +194,7 @@ impl Fitting<'_> {
         from_reference.then(&BoundedLine::from_scale_and_shift(1.0, shift, to.bound_cycles)?)
     }
 
-    /// Returns a tile's offset, if the chip's frequency was constant.
+    /// Returns a tile's offset; `None` unless the frequency of the tile's chip was constant.
     fn constant_offset(&self, tile: Tile) -> Option<TileOffset> {
         let chip = self.chips.get(&tile.chip)?;
         only_line(chip)?;
@@ -218,8 +219,11 @@ impl Fitting<'_> {
         clocks
     }
 
-    /// Returns the next chip on the tree's path and the clock computed through this path, if this
-    /// clock has a smaller error bound than the clock from the chip's own pings.
+    /// Returns the next chip on the path to the tree's root, and the chip's clock computed over
+    /// that path.
+    ///
+    /// Returns `None` unless that clock has a smaller error bound than the one from the chip's own
+    /// pings.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = *tree.parents.get(&chip_id)?;
         let chip = self.chips.get(&chip_id)?;

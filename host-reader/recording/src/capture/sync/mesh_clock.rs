@@ -57,7 +57,7 @@ impl MeshClock {
         self.chips.iter().map(|(&chip_id, fit)| (chip_id, fit))
     }
 
-    /// Returns the paths between the chips and the checks of all loops.
+    /// Returns the paths between the chips, and the result of checking the clocks around each loop.
     ///
     /// Returns `None` unless at least two chips have a constant frequency.
     #[must_use]

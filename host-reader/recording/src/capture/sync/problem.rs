@@ -56,7 +56,7 @@ pub enum SyncProblem {
         /// Reason why the fit failed.
         source: ClockError,
     },
-    /// A tile of a link has no origin, or a chip of the link has no clock of constant frequency.
+    /// A tile at one end of a link has no known offset, or its chip's frequency was not constant.
     #[error("the link from chip {sender} to chip {receiver} cannot relate clocks, because one of the chips has no clock of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
     LinkEnd {
         /// The tile that sends the messages.

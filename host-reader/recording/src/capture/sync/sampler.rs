@@ -13,10 +13,10 @@ use wire::CoreKind;
 /// Number of pings in a burst that measures a chip's reference tile.
 const BURST_PINGS: u32 = 32;
 
-/// Number of pings of every other tile, each time the tiles are measured.
+/// Number of pings for each measurement of a tile that is not a reference tile.
 const TILE_PINGS: u32 = 16;
 
-/// Number of messages over each link, each time the links are measured.
+/// Number of messages for each measurement of a link.
 const LINK_PINGS: u32 = 64;
 
 /// A tile to ping.

@@ -3,7 +3,7 @@
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
-/// Precompiled searches for texts that are looked up in each row. Attributes are long, so building
+/// Precompiled search for a text that is looked up in each row. Attributes are long, so building
 /// a search for each row would be slow.
 static PROGRAM_CONFIG: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("program_config"));
 static DRAM_SHARDED: LazyLock<Finder<'_>> =

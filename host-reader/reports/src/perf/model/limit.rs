@@ -1,4 +1,4 @@
-//! Minimum time of an op with its shape: the time for its FLOPs and bytes at the chip's peaks.
+//! Minimum time of an op, from its FLOPs and DRAM bytes at the chip's peak rates.
 
 use super::{MathFidelity, ModelContext, Modelled, dram_bytes};
 use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
