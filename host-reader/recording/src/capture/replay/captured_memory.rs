@@ -23,12 +23,12 @@ enum Answer<'file> {
 }
 
 impl<'file> CapturedMemory<'file> {
-    /// Adds words that were read.
+    /// Adds the words that one access read at `address`.
     pub(super) fn add_words(&mut self, address: u64, words: Cow<'file, [u32]>) {
         self.by_address.entry(address).or_default().answers.push(Answer::Words(words));
     }
 
-    /// Adds a failed access.
+    /// Adds the error of an access to `word_count` words at `address`.
     pub(super) fn add_refusal(&mut self, address: u64, word_count: u64, error: AccessError) {
         let answers = &mut self.by_address.entry(address).or_default().answers;
         answers.push(Answer::Refusal { word_count, error });
@@ -44,8 +44,8 @@ impl<'file> CapturedMemory<'file> {
             };
             let found =
                 answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
-            // Each captured result that matches the beginning of `rest` leaves the words of `rest`
-            // behind it. The longest match leaves the fewest words.
+            // For each captured result that matches the beginning of `rest`: the words of `rest`
+            // after the match. After the longest match, the fewest words remain.
             let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
                 let (same, behind) = rest.split_at(found.len().min(rest.len()));
                 found.starts_with(same).then_some(behind)
@@ -121,7 +121,7 @@ impl Answers<'_> {
 }
 
 impl Answer<'_> {
-    /// Returns the words that begin at a byte offset.
+    /// Returns the words from a byte offset to the end; `None` for an error.
     fn from(&self, offset_bytes: u64) -> Option<&[u32]> {
         let Self::Words(words) = self else { return None };
         let first = offset_bytes.is_multiple_of(4).then_some(offset_bytes / 4)?;
@@ -131,8 +131,8 @@ impl Answer<'_> {
 
 /// Returns the error for words that the capture does not contain.
 ///
-/// If the read is complete, the words are gone, because the read was acknowledged to the chip. If
-/// the read is unfinished, the next read may contain the words.
+/// If the read is complete, the words are lost, because the chip may overwrite words whose read was
+/// acknowledged. If the read is unfinished, the next read may contain the words.
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =

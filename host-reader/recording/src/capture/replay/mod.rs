@@ -44,11 +44,11 @@ impl Capture {
     /// Decodes all reads again and calls `take` with each read, as the reader originally returned
     /// it.
     ///
-    /// The zone names are those captured before each read, plus `zones`. The last read of a run
-    /// that was cut off also has the records of launches that had not ended.
+    /// The zone names are those captured before each read, plus `zones`. At the end of a
+    /// run, records of launches that are still running are added to the run's last successful read.
     pub(super) fn replay(&self, zones: &ZoneTable, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();
-        // The last successful read. If its run ends, the running launches are added to it.
+        // The last successful read. When its run ends, the launches still running are added to it.
         let mut newest: Option<ReplayedRead> = None;
         for read in CapturedReads::from_capture(self).without_repetitions() {
             let mut options =
@@ -78,7 +78,7 @@ impl Capture {
     }
 }
 
-/// Adds the records of launches that had not ended to the last successful read of a run.
+/// Adds the records of launches that are still running to `read`, a run's last successful read.
 fn end_of_run(mut read: ReplayedRead, reader: &mut Reader) -> ReplayedRead {
     if let Ok(readout) = &mut read.readout {
         reader.add_running_launches(readout);
