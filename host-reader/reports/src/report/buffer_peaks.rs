@@ -61,7 +61,7 @@ pub struct OpPeaks {
 }
 
 impl BufferPeaks {
-    /// Finds the peak memory use of each pool and op in the host's records.
+    /// Finds the peak memory use of each pool, overall and during the host's work on each op.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let usage = BufferUsage::from_host(&recording.host);
@@ -108,7 +108,8 @@ fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
     Some(PoolPeak { pool, peak_bytes, peak_host_ns, last_bytes, change_count })
 }
 
-/// Returns the maximum bytes of each pool on the op's chip during the host's work on the op.
+/// For each pool on the op's chip, returns the maximum number of bytes that were allocated during
+/// the host's work on the op.
 pub(super) fn op_peaks(
     op: &HostOp,
     usage: &BufferUsage,

@@ -21,7 +21,8 @@ pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: 
     }
 }
 
-/// Adds cells for the means over the whole grid of cores. Cores that did not run the op count as 0.
+/// Adds the cells of the metrics' means, in percent, over all cores of the grid. A core that did
+/// not run the op counts as 0.
 pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for mean in counters.grid_means(scale) {
         cells.insert(mean.title.into(), float_text(mean.percent));

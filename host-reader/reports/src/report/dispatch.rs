@@ -26,7 +26,7 @@ use wire::{PacketKind, Risc};
 pub(super) const COLUMNS: [&str; 2] =
     ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
 
-/// Substring in the names of a dispatcher's commands.
+/// Substring of zone names that name a command of a dispatcher.
 const COMMAND: &str = "CQ_DISPATCH_";
 const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
 /// Command that finishes an op.
@@ -104,12 +104,12 @@ type Rows = Vec<usize>;
 /// State of a RISC while its rows are read.
 #[derive(Default)]
 struct Progress {
-    /// Rows since the last end of a zone.
+    /// Indices of the rows that follow the last end of a zone.
     open: Rows,
     id: u64,
     command: String,
     is_finished: bool,
-    /// Rows of each op, by id.
+    /// Indices of each op's rows, by op id.
     ops: BTreeMap<u64, Rows>,
 }
 
@@ -119,7 +119,7 @@ impl Progress {
         let row = &rows[at];
         if let Some(id) = row.workers_id {
             self.is_finished = false;
-            // If an op occurs again, only its first occurrence counts.
+            // If an op id occurs again, the later rows are not assigned to the op.
             self.id = if self.ops.contains_key(&id) { 0 } else { id };
         }
         if let Some(command) = &row.command {
@@ -139,7 +139,7 @@ impl Progress {
         }
     }
 
-    /// Returns the ids of the ops, sorted by start.
+    /// Returns the ids of the ops, sorted by the time of each op's first row.
     fn in_order(&self, rows: &[DispatchRow]) -> Vec<u64> {
         let mut ids: Vec<u64> = self.ops.keys().copied().collect();
         ids.sort_by_key(|id| self.ops[id].first().map(|&row| rows[row].time));
