@@ -101,7 +101,7 @@ fn set_durations(
         let launch = position_of(&op).map(|position| by_launch.entry(position).or_insert(op));
         match launch {
             Some(known) if known.id == op.id => *known = op,
-            // A launch belongs to only one op.
+            // No launch was found, or the launch already belongs to an op with another id.
             _ => unknown_count = unknown_count.saturating_add(1),
         }
     }
@@ -170,8 +170,9 @@ impl Programs {
 
     /// Returns the index of an op's launch; `None` if it is unknown.
     ///
-    /// If several programs have the same low bits, the op belongs to the one that begins next. If
-    /// half as many launches as there are short ids begin before it, the launch is unknown.
+    /// If several programs have the op's low bits, the op belongs to the first of them that begins
+    /// after the op's dispatch. If at least `ID_COUNT / 2` other launches begin in between, the
+    /// launch is unknown.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.by_encoded_id.get(&op.id).copied();

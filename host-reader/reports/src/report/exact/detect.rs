@@ -87,8 +87,8 @@ struct Detector {
 }
 
 impl Detector {
-    /// Processes the rows of a program. If TT-Metal's script would reject a zone start, returns
-    /// this row as the error.
+    /// Processes the rows of a program. If TT-Metal's script would reject a row that
+    /// starts a zone, returns that row as the error.
     fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));

@@ -53,7 +53,7 @@ pub(super) struct DurationZones {
     data_movement: Vec<u32>,
     risc_zones: Vec<(&'static str, Risc, u32)>,
     sums: Vec<(&'static str, Risc, u32)>,
-    /// For each index of a zone name, true if the zone counts as a core's firmware.
+    /// By index of the zone name: true if the zone counts as firmware of a core.
     has_fw: Vec<bool>,
 }
 
@@ -117,7 +117,7 @@ impl DurationZones {
     }
 
     /// Sets `column` to the time from the first start row to the last end row after it, and returns
-    /// this span; `None` if there are no such rows.
+    /// this span; returns `None` if there is no start row or no later end row.
     fn record(
         &self,
         op: &mut DeviceOp,
@@ -174,7 +174,9 @@ impl DurationZones {
     }
 }
 
-/// Returns the time of the first start row, and the time of the last end row after it.
+/// Returns the time of the first start row, and the time of the last end row.
+///
+/// Returns `None` unless the last end row follows the first start row.
 fn first_to_last(
     rows: &[Row],
     is_start: impl Fn(&Row) -> bool,

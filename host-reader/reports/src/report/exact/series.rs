@@ -101,7 +101,7 @@ pub(super) struct DeviceLog {
     pub(super) names: Vec<String>,
     /// Index of each name in `names`, by the name's bytes in the log.
     numbers: HashMap<Vec<u8>, u32>,
-    /// Cores of each chip, in the order of their first row.
+    /// Cores of each chip, ordered by where the core's first row is in the log.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
     /// Index of each core in the list of its chip's cores.
     positions: HashMap<(u64, Noc0Coord), usize>,
@@ -110,7 +110,7 @@ pub(super) struct DeviceLog {
 }
 
 impl DeviceLog {
-    /// Reads a log; `None` if it is not a device log.
+    /// Reads a log; returns `None` if it is not a device log.
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
         let mut log = Self::default();
         let fault = |line, detail: String| {
