@@ -22,7 +22,7 @@ use reader::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::ZoneId;
 
-/// Everything read so far, and the numbering of source locations and launches in the whole log.
+/// All chunks joined so far, and the indices of source locations and launches in the whole log.
 pub(super) struct Assembly {
     lanes: BTreeMap<LaneId, PackedLane>,
     memory: Arc<PackedMemory>,
@@ -97,7 +97,7 @@ impl Assembly {
         self.line_count = self.line_count.saturating_add(chunk.line_count);
     }
 
-    /// Returns false if records could not be written to the temporary file.
+    /// Returns false if a write of records to the temporary file has failed.
     pub(super) fn has_room(&self) -> bool {
         self.memory.check().is_ok()
     }

@@ -40,7 +40,9 @@ impl<R: Read> Blocks<R> {
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// Reads the next block into the memory of an earlier block; `None` at the end of the stream.
+    /// Reads the next block into `memory`, the buffer of an earlier block.
+    ///
+    /// Returns `None` at the end of the stream.
     pub(super) fn next(&mut self, memory: Vec<u8>) -> io::Result<Option<Block>> {
         let mut text = self.take_lines(memory, |text| memchr::memchr(b'\n', text).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
@@ -83,7 +85,7 @@ impl<R: Read> Blocks<R> {
         Some(Block { text, skipped_long_line })
     }
 
-    /// Reads until `wanted` bytes are available or the stream ends.
+    /// Reads until `text` has `wanted` bytes or the stream ends.
     fn fill(&mut self, text: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
         let missing = wanted.saturating_sub(text.len());
         if self.is_at_end || missing == 0 {

@@ -85,7 +85,7 @@ pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,
 }
 
-/// Maximum number of unknown RISCs listed separately; the rest share one count.
+/// Maximum number of unknown RISCs listed separately; all others share one count of lines.
 const UNKNOWN_RISCS_MAX: usize = 1024;
 
 impl UnknownRiscs {
