@@ -38,9 +38,6 @@ use wire::{PacketKind, stream::Policy};
 /// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Name of a zone whose name the viewer has not received.
-const NOT_RECEIVED: &str = "name not received";
-
 /// Name, end and duration of each zone in a lane, sorted by end.
 type Zones = Vec<(String, i64, i64)>;
 
@@ -62,8 +59,7 @@ fn received(recording: &TracyRecording) -> BTreeMap<String, Zones> {
             torn_count += 1;
             continue;
         };
-        let location = recording.location(zone.location);
-        let name = location.map_or(NOT_RECEIVED.to_owned(), |location| location.name.to_string());
+        let name = recording.location(zone.location).unwrap().name.to_string();
         lanes.entry(lane).or_default().push((name, end, end - start));
     }
     assert!(torn_count <= 1, "{torn_count} zones without an end");
@@ -105,13 +101,12 @@ fn written(mesh: &mut SimulatedMesh) -> BTreeMap<String, Zones> {
 }
 
 /// Asserts that the zones received in a lane are the first zones that its RISC wrote. Tile clocks
-/// run at 1 GHz, with an error of some parts per million, and start at arbitrary values. A
-/// viewer that leaves may have asked for the name of a zone without receiving the answer.
-fn assert_first(lane: &str, received: &Zones, written: &Zones, is_whole: bool) {
+/// run at 1 GHz, with an error of some parts per million, and start at arbitrary values.
+fn assert_first(lane: &str, received: &Zones, written: &Zones) {
     assert!(received.len() <= written.len(), "{lane}");
     let [first_received, first_written] = [received[0].1, written[0].1];
     for (index, (found, truth)) in received.iter().zip(written).enumerate() {
-        assert!(found.0 == truth.0 || !is_whole && found.0 == NOT_RECEIVED, "{lane}, zone {index}");
+        assert_eq!(found.0, truth.0, "{lane}, zone {index}");
         let distances = [found.1 - first_received, truth.1 - first_written];
         for [found, truth] in [[found.2, truth.2], distances] {
             let error = (found - truth).abs();
@@ -231,9 +226,7 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
             let found = Counts { zones, points: recording.messages.len() };
             found.assert_of(sent, is_whole);
             assert_eq!(lanes.len(), 128, "two RISCs of 64 cores");
-            lanes
-                .iter()
-                .for_each(|(lane, zones)| assert_first(lane, zones, &truth[lane], is_whole));
+            lanes.iter().for_each(|(lane, zones)| assert_first(lane, zones, &truth[lane]));
         }
     });
 }

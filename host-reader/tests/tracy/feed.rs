@@ -3,6 +3,7 @@
 use super::{
     items::Version, live::capture_tool, reader, reader::TracyFile, recorded::Recorded, viewer,
 };
+use ::tracy::{Damage, RecordOptions, RecordingEnd, TracyClient};
 use host_reader::{
     export::{
         Trace,
@@ -22,6 +23,7 @@ use std::{
     process::{Command, Stdio},
     sync::{
         Arc,
+        atomic::AtomicBool,
         mpsc::{Receiver, channel},
     },
     thread,
@@ -188,6 +190,27 @@ fn viewers_of_every_version_see_zones_as_they_are_read() {
         assert!(result.is_whole && result.notes == notes, "{result:?}");
         assert_eq!(notes.doubts(), []);
     }
+}
+
+/// The recorder of the crate `tracy` asks for the end as soon as it is connected, and for names only
+/// when the zones that were sent before arrive.
+#[test]
+fn a_viewer_that_asks_for_the_end_receives_the_names_of_what_was_sent() {
+    let served = Served::new(LiveFeed::new(0, &[]), Program::Stock, LIMIT);
+    reads().iter().for_each(|read| served.add(read));
+    let client = TracyClient::connect_with(served.address, &[82]).unwrap();
+    let recording = client.record(&RecordOptions::default(), &AtomicBool::new(true));
+    assert_eq!((recording.end, recording.damage), (RecordingEnd::Stopped, Damage::default()));
+    let threads = recording.threads.iter().map(|thread| (thread.id, &thread.name));
+    let threads: BTreeMap<_, _> = threads.collect();
+    let zones = recording.devices.iter().flat_map(|device| &device.zones);
+    let lanes: Vec<&str> = zones.map(|zone| &**threads[&u64::from(zone.lane)]).collect();
+    let expected = expected();
+    assert!(
+        !lanes.is_empty() && lanes.iter().all(|lane| expected.contains_key(*lane)),
+        "{lanes:?}"
+    );
+    assert!(!served.result().is_whole);
 }
 
 #[test]

@@ -92,10 +92,13 @@ impl Connection {
     }
 
     /// Answers the requests that have arrived. An error means that the viewer has left.
+    ///
+    /// A viewer that asks for the end first receives the names of what was sent to it.
     pub(super) fn answer_waiting(&mut self) -> io::Result<()> {
         loop {
             match self.questions.try_recv() {
-                Ok(question) if is_end(question) => return Err(left()),
+                Ok((Some(Query::Disconnect), _)) => return self.finish().and(Err(left())),
+                Ok((Some(Query::Terminate), _)) => return Err(left()),
                 Ok(question) => self.answer(question),
                 Err(TryRecvError::Empty) => return self.send(),
                 Err(TryRecvError::Disconnected) => return Err(left()),
@@ -114,11 +117,15 @@ impl Connection {
                 Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
                 Err(RecvTimeoutError::Disconnected) => return Err(left()),
             };
-            if is_end(question) {
-                return Ok(());
+            match question {
+                (Some(Query::Terminate), _) => return Ok(()),
+                // The end that the viewer asks for was announced above.
+                (Some(Query::Disconnect), _) => {}
+                _ => {
+                    self.answer(question);
+                    self.send()?;
+                }
             }
-            self.answer(question);
-            self.send()?;
         }
     }
 
@@ -154,11 +161,6 @@ impl Drop for Connection {
 
 fn left() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "the viewer has left")
-}
-
-/// Returns true if the viewer ends the connection.
-const fn is_end((query, _): Question) -> bool {
-    matches!(query, Some(Query::Terminate | Query::Disconnect))
 }
 
 /// Reads requests on a separate thread until the viewer disconnects.
