@@ -89,10 +89,13 @@ fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u
 /// Maps zone ids to names. A zone text begins with the zone's name; the rest is its source
 /// location.
 fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
-    texts
-        .iter()
-        .map(|text| (ZoneId::from_text(text), text.split(',').next().unwrap().to_owned()))
-        .collect()
+    let mut names = BTreeMap::new();
+    for text in texts {
+        let name = text.split(',').next().unwrap().to_owned();
+        let other = names.insert(ZoneId::from_text(text), name);
+        assert_eq!(other, None, "{text} has the same id: move one of the zones to another line");
+    }
+    names
 }
 
 /// Returns one text for each record, and one for each word that belongs to no record.
