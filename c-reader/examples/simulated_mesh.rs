@@ -106,12 +106,10 @@ pub unsafe extern "C" fn simulated_mesh_new(
     seed: u64,
     grid: *const c_char,
 ) -> *mut SimulatedMesh {
-    // SAFETY: the caller passes a text.
-    let workload = unsafe { CStr::from_ptr(workload) }.to_string_lossy();
-    // SAFETY: the caller passes a text.
-    let arch = unsafe { CStr::from_ptr(arch) }.to_string_lossy();
-    // SAFETY: the caller passes a text.
-    let grid = unsafe { CStr::from_ptr(grid) }.to_string_lossy();
+    let [workload, arch, grid] = [workload, arch, grid].map(|text| {
+        // SAFETY: the caller promises that each text ends with a zero byte.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy()
+    });
     let mesh = SimulatedMesh::new(&workload, &arch, chips, seed, &grid);
     mesh.map_or(ptr::null_mut(), |mesh| Box::into_raw(Box::new(mesh)))
 }
