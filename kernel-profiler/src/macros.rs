@@ -65,8 +65,8 @@ macro_rules! device_zone_scoped_if {
 /// end in `FW`. With any other name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
-/// No words of L1 beyond the zone's fixed slots. See the [crate documentation](crate#cost) for the
-/// push.
+/// The zone uses its guaranteed slots and no other words of L1. The [crate
+/// documentation](crate#cost) states the cost of the push.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedMainN`.

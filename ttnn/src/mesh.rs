@@ -309,7 +309,7 @@ impl Mesh for CopiedMesh {
     }
 }
 
-/// Nominal address of the marker vectors in L1, which are not copied.
+/// Stand-in for the L1 address of the marker vectors. The vectors themselves are not copied.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 

@@ -186,7 +186,7 @@ impl Build {
 const PROFILE: u32 = 1;
 /// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
 const DISPATCH_CORES: u32 = 1 << 1;
-/// Bit of `PROFILE_KERNEL` that enables sum zones.
+/// Bit of `PROFILE_KERNEL` that enables sum zones, which record only total times.
 const SUMS: u32 = 1 << 3;
 
 /// Returns the shell script that replaces the compiler.

@@ -33,7 +33,7 @@ crate::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum NocEventKind {
-        /// Read of a number of bytes.
+        /// Read; the event states the number of bytes.
         Read = "READ",
         /// Sets NoC registers that later reads reuse.
         ReadSetState = "READ_SET_STATE",
@@ -53,7 +53,7 @@ crate::labelled! {
         ReadDramShardedSetState = "READ_DRAM_SHARDED_SET_STATE",
         /// Read from a DRAM shard that reuses NoC registers set earlier.
         ReadDramShardedWithState = "READ_DRAM_SHARDED_WITH_STATE",
-        /// Write of a number of bytes.
+        /// Write; the event states the number of bytes.
         Write = "WRITE_",
         /// Sets the transaction id for later writes.
         WriteSetTrid = "WRITE_SET_TRID",

@@ -43,7 +43,7 @@ const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v m
 const RUN_TWICE: &str = "run the model at least twice in one process: only the first run compiles";
 
 impl NoCause {
-    /// Returns the statement for an ops CSV.
+    /// Returns the statement that an ops CSV shows no cause.
     pub(crate) fn from_csv(explanation: &Explanation, report: &PerfReport) -> Self {
         let rows: Vec<&OpReport> =
             report.rows.iter().filter(|row| row.kind == RowKind::Device).collect();
@@ -70,7 +70,7 @@ impl NoCause {
         }
     }
 
-    /// Returns the statement for launches.
+    /// Returns the statement that a recording's launches show no cause.
     pub(crate) fn from_launches(explanation: &Explanation, uses: &NocUses) -> Self {
         if explanation.devices.is_empty() {
             return Self::without_ops("Nothing was recorded, so there is nothing to explain");

@@ -17,7 +17,8 @@ use wire::{
 pub struct WaitSum {
     /// Kind of the wait, such as `CB_WAIT`.
     pub kind: &'static str,
-    /// Number of the circular buffer or NoC, or L1 address of the semaphore.
+    /// Index of the circular buffer, index of the NoC, or L1 address of the semaphore, depending on
+    /// the kind.
     pub key: u32,
     /// Blocked cycles.
     pub cycles: u64,

@@ -45,10 +45,10 @@ constexpr uint32_t RISCS_PER_CORE = 5;
 constexpr uint32_t DEFAULT_LANE_WORDS = 12000;
 constexpr uint32_t DEFAULT_LANE_WORDS_WITH_SUMS = 16000;
 
-/// First bit of the field in HOST_END with the lane's end before it began anew, in four words.
+/// First bit in HOST_END of the end before the lane began anew, in units of four words.
 constexpr uint32_t TURN_SHIFT = 17;
 
-/// Sizes in words of the largest lane that can begin anew, and of the largest run in such a lane.
+/// Maximum size in words of a lane that can begin anew, and of a run in such a lane.
 constexpr uint32_t TURNING_LANE_WORDS_MAX = 130047;
 constexpr uint32_t LARGEST_RUN_WORDS = 512;
 
@@ -71,11 +71,11 @@ enum class WaitKind : uint32_t {
     NOC_WRITE_FLUSH = 8,
 };
 
-/// First bits of two fields in a wait's two values: kind of wait, and number of waits added up.
+/// First bits of the kind in a wait's first value, and of the number of waits in its second.
 constexpr uint32_t WAIT_KIND_SHIFT = 32;
 constexpr uint32_t WAIT_COUNT_SHIFT = 32;
 
-/// First bits of the fields in the word that describes the windows in which a wait was recorded.
+/// Windows of a wait: first bits of length and period, and the maximum period, as log2.
 constexpr uint32_t SYNC_LENGTH_SHIFT = 20;
 constexpr uint32_t SYNC_PERIOD_SHIFT = 25;
 constexpr uint32_t SYNC_PERIOD_LOG2_MAX = 20;

@@ -78,8 +78,8 @@ enum class NocDebugEventType : uint8_t {
 
 namespace detail {
 
-/// Sets of NoC event types, one bit per type: events recorded on request only, events of several
-/// tiles, and events with a counter of writes or of reads.
+/// Sets of NoC event types, one bit per type: recorded on request only, of several tiles, and
+/// with a counter of writes or of reads.
 constexpr uint64_t NOC_DEBUG_ONLY_EVENTS = 0x13FF041C0;
 constexpr uint64_t NOC_MULTICAST_EVENTS = 0x180008000;
 constexpr uint64_t NOC_WRITE_EVENTS = 0xC00AA800;
@@ -109,15 +109,15 @@ constexpr uint32_t NOC_CHANNEL_MASK = 0xF;
 constexpr uint32_t NOC_CHUNK_BYTES = 32;
 constexpr uint32_t NOC_CHUNKS_MAX = 4095;
 
-/// First bits and masks of fields in an event's second value. The low two bits of an address are in
-/// a field of their own above the others.
+/// First bits and masks of fields in an event's second value. The two lowest bits of an
+/// address are in a field of their own above the others.
 constexpr uint32_t NOC_TRAILER_LOCAL_SHIFT = 26;
 constexpr uint32_t NOC_TRAILER_COUNTER_SHIFT = 52;
 constexpr uint32_t NOC_TRAILER_LOW_BITS_SHIFT = 22;
 constexpr uint32_t NOC_TRAILER_ADDRESS_MASK = 0x3FFFFF;
 constexpr uint32_t NOC_TRAILER_COUNTER_MASK = 0xFFF;
 
-/// First bits of fields in fabric packets, in parts of a scatter and in a route along a line.
+/// First bits of fields in fabric packets, parts of a scatter and routes along a line.
 constexpr uint32_t FABRIC_ROUTE_SHIFT = 44;
 constexpr uint32_t SCATTER_BYTES_SHIFT = 32;
 constexpr uint32_t SCATTER_PARTS_SHIFT = 48;

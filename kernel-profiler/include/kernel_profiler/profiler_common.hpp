@@ -16,7 +16,7 @@ constexpr int SUM_COUNT = 2;
 constexpr uint32_t NOC_TRACING_STATIC_ID = 12345;
 constexpr uint32_t NOC_DEBUGGING_STATIC_ID = 23456;
 
-/// Indices of words in a RISC's vector: ID words of the run, guaranteed slots, first other marker.
+/// Indices of words in a RISC's vector: ID words, guaranteed slots, first other marker.
 enum BufferIndex : uint32_t {
     ID_LH = 2,
     ID_LL = 3,
@@ -27,7 +27,7 @@ enum BufferIndex : uint32_t {
     CUSTOM_MARKERS = 12,
 };
 
-/// Sizes of the control vector, a marker and a RISC's vector in words, and of the vector in bytes.
+/// Sizes in words of the control vector, a marker and a vector; a vector's size in bytes.
 constexpr uint32_t PROFILER_L1_CONTROL_VECTOR_SIZE = 64;
 constexpr uint32_t PROFILER_L1_MARKER_UINT32_SIZE = 2;
 constexpr uint32_t PROFILER_L1_VECTOR_SIZE = 512;

@@ -29,7 +29,7 @@ constexpr uint32_t STREAM_CELL_BYTES = 8;
 constexpr uint32_t STREAM_RING_CELLS = 256;
 constexpr uint32_t STREAM_CHUNK_CELLS = 8;
 
-/// First bit of the code in a cell's first word; longest zone in cycles that fits into one cell.
+/// First bit of the code in a cell's first word, and longest zone of one cell in cycles.
 constexpr uint32_t STREAM_CODE_SHIFT = 16;
 constexpr uint32_t STREAM_ZONE_CYCLES_MAX = 65535;
 constexpr uint32_t STREAM_FIRST_ESCAPE = 0xFFF0;

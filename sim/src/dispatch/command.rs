@@ -2,8 +2,8 @@
 //!
 //! # Compatibility
 //! Command numbers are from `cq_commands.hpp` of 0.81.1; names of data are from `cq_dispatch.cpp`
-//! and `cq_dispatch_subordinate.cpp`. The commands of a program are a model that follows the
-//! sequences in tt-metal's `program/dispatch.cpp`: no source gives the number of commands of a
+//! and `cq_dispatch_subordinate.cpp`. The commands of a program are modelled on the sequences in
+//! tt-metal's `program/dispatch.cpp`, because no source gives the number of commands of a
 //! particular program.
 
 use super::words;

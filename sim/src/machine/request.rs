@@ -86,9 +86,9 @@ impl Request {
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
-    /// Coordinates of the tile or of a rectangle's end corner, as twelve bits.
+    /// Coordinates x and y, six bits each, of the tile or of the end corner of a rectangle.
     coordinates: u32,
-    /// Coordinates of a rectangle's start corner, as twelve bits.
+    /// Coordinates x and y, six bits each, of the start corner of a rectangle of tiles.
     start: u32,
 }
 

@@ -97,7 +97,7 @@ impl L1 {
         &self.bytes
     }
 
-    /// Returns the allocated part of the memory as a mutable slice, which starts at address 0.
+    /// Returns the allocated part of the memory, which starts at address 0, as a mutable slice.
     #[inline]
     pub fn kept_mut(&mut self) -> &mut [u8] {
         &mut self.bytes

@@ -52,9 +52,9 @@ fn add_types(source: &mut Source) {
 fn add_sets(source: &mut Source) {
     let counted = |counter| move |kind: NocEventKind| kind.counter(false) == Some(counter);
     source.comment(
-        "Sets of NoC event types, one bit per type: events recorded on request only, events of several",
+        "Sets of NoC event types, one bit per type: recorded on request only, of several tiles, and",
     );
-    source.line("/// tiles, and events with a counter of writes or of reads.");
+    source.line("/// with a counter of writes or of reads.");
     source.set("NOC_DEBUG_ONLY_EVENTS", numbers(NocEventKind::is_debug_only));
     source.set("NOC_MULTICAST_EVENTS", numbers(NocEventKind::is_multicast));
     source.set("NOC_WRITE_EVENTS", numbers(counted(NocCounter::WritesSent)));
@@ -127,8 +127,10 @@ fn add_trailer(source: &mut Source) {
     let remote = |remote_address| NocTrailer { remote_address, ..NocTrailer::default() }.pack();
     let local = NocTrailer { local_address: 4, ..NocTrailer::default() }.pack();
     let counter = |noc_counter| NocTrailer { noc_counter, ..NocTrailer::default() }.pack();
-    source.comment("First bits and masks of fields in an event's second value. The low two bits of an address are in");
-    source.line("/// a field of their own above the others.");
+    source.comment(
+        "First bits and masks of fields in an event's second value. The two lowest bits of an",
+    );
+    source.line("/// address are in a field of their own above the others.");
     source.constants(&[
         ("NOC_TRAILER_LOCAL_SHIFT", first_bit(0, local)),
         ("NOC_TRAILER_COUNTER_SHIFT", first_bit(0, counter(1))),
@@ -145,7 +147,9 @@ fn add_fabric(source: &mut Source) {
     let unicast = |route| pack_fabric(kind, route, [0, 0], [0, 0], 0);
     let scatter = |route, bytes, parts| pack_fabric_scatter(route, [0, 0], bytes, parts, 0);
     let [regular, other] = [FabricRoute::Regular, FabricRoute::LowLatency];
-    source.comment("First bits of fields in fabric packets, in parts of a scatter and in a route along a line.");
+    source.comment(
+        "First bits of fields in fabric packets, parts of a scatter and routes along a line.",
+    );
     source.constants(&[
         ("FABRIC_ROUTE_SHIFT", first_bit(unicast(regular), unicast(other))),
         ("SCATTER_BYTES_SHIFT", first_bit(scatter(regular, 0, 0), scatter(regular, 1, 0))),

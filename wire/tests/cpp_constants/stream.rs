@@ -38,7 +38,7 @@ pub(crate) fn constants() -> Source {
         ("STREAM_CHUNK_CELLS", word(CHUNK_CELLS)),
     ]);
     source.comment(
-        "First bit of the code in a cell's first word; longest zone in cycles that fits into one cell.",
+        "First bit of the code in a cell's first word, and longest zone of one cell in cycles.",
     );
     source.constants(&[
         ("STREAM_CODE_SHIFT", stream::CODE_SHIFT),

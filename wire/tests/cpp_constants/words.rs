@@ -43,7 +43,9 @@ pub(crate) fn profiler_common() -> Source {
 }
 
 fn add_vector(source: &mut Source) {
-    source.comment("Indices of words in a RISC's vector: ID words of the run, guaranteed slots, first other marker.");
+    source.comment(
+        "Indices of words in a RISC's vector: ID words, guaranteed slots, first other marker.",
+    );
     source.enumeration(
         "enum BufferIndex : uint32_t",
         &[
@@ -56,7 +58,9 @@ fn add_vector(source: &mut Source) {
             ("CUSTOM_MARKERS", word(vector::FIRST_OPTIONAL)),
         ],
     );
-    source.comment("Sizes of the control vector, a marker and a RISC's vector in words, and of the vector in bytes.");
+    source.comment(
+        "Sizes in words of the control vector, a marker and a vector; a vector's size in bytes.",
+    );
     source.constants(&[
         ("PROFILER_L1_CONTROL_VECTOR_SIZE", word(LAYOUT.word_count)),
         ("PROFILER_L1_MARKER_UINT32_SIZE", word(MARKER_WORDS)),
@@ -224,10 +228,12 @@ fn add_lanes(source: &mut Source) {
     ]);
     let turned = LaneEnd { end: 0, turned_at: Some(4) }.to_word();
     source.comment(
-        "First bit of the field in HOST_END with the lane's end before it began anew, in four words.",
+        "First bit in HOST_END of the end before the lane began anew, in units of four words.",
     );
     source.constants(&[("TURN_SHIFT", turned.trailing_zeros())]);
-    source.comment("Sizes in words of the largest lane that can begin anew, and of the largest run in such a lane.");
+    source.comment(
+        "Maximum size in words of a lane that can begin anew, and of a run in such a lane.",
+    );
     source.constants(&[
         ("TURNING_LANE_WORDS_MAX", LaneEnd::TURNING_LANE_WORDS_MAX),
         ("LARGEST_RUN_WORDS", word(vector::VECTOR_WORDS)),
@@ -247,7 +253,9 @@ fn add_waits(source: &mut Source) {
     source.enumeration("enum class WaitKind : uint32_t", &kinds);
     let total =
         |kind, waits| WaitTotal { kind: WaitKind(kind), key: 0, cycles: 0, waits }.to_data();
-    source.comment("First bits of two fields in a wait's two values: kind of wait, and number of waits added up.");
+    source.comment(
+        "First bits of the kind in a wait's first value, and of the number of waits in its second.",
+    );
     source.constants(&[
         ("WAIT_KIND_SHIFT", first_bit(total(0, 0)[0], total(1, 0)[0])),
         ("WAIT_COUNT_SHIFT", first_bit(total(0, 0)[1], total(0, 1)[1])),
@@ -257,7 +265,9 @@ fn add_waits(source: &mut Source) {
         let windows = SyncWindows::new(length_log2, period_log2).unwrap();
         WindowedWait { wait, windows, phase: 0 }.to_data()[1] >> 32
     };
-    source.comment("First bits of the fields in the word that describes the windows in which a wait was recorded.");
+    source.comment(
+        "Windows of a wait: first bits of length and period, and the maximum period, as log2.",
+    );
     source.constants(&[
         ("SYNC_LENGTH_SHIFT", first_bit(upper(2, 17), upper(3, 17))),
         ("SYNC_PERIOD_SHIFT", first_bit(upper(2, 16), upper(2, 17))),

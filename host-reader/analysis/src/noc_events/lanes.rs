@@ -123,7 +123,7 @@ pub(super) struct Evidence {
     findings: [Findings; 2],
 }
 
-/// Findings about events that are decoded by one numbering.
+/// Findings about events that are decoded by one of the two [`Numbering`]s of event types.
 #[derive(Debug, Default)]
 struct Findings {
     sizes: SizeEvidence,

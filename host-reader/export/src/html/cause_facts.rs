@@ -49,7 +49,7 @@ struct FindingRow<'a> {
     /// Facts that support the finding.
     why: &'a [String],
     advice: &'a str,
-    /// Text about the possible gain.
+    /// Text that says how much time the advice may save.
     gain: String,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,

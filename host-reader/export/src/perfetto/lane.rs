@@ -51,7 +51,7 @@ const SUM: u64 = 4;
 /// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. An arrow
 /// ends at the kernel of each run in `arrow_runs`.
 ///
-/// Each part has its own interned names, and may describe the track of waits again.
+/// Each part has its own interned names. Several parts may describe the track that shows waits.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,

@@ -135,7 +135,7 @@ pub struct TraceRun {
 /// Numbers of items that a filter hides. If a number is not 0, the output is not complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenCounts {
-    /// Number of lanes that are hidden completely.
+    /// Number of lanes of which the output shows nothing.
     pub lanes: u64,
     /// Number of hidden zones, including those of hidden lanes.
     pub zones: u64,

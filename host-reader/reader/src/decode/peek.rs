@@ -1,9 +1,9 @@
-//! First stamps of a run, read before the records of the run are decoded.
+//! Times of the first markers of a run, read before the records of the run are decoded.
 
 use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 
-/// The first stamps of a run; `None` for each stamp that is missing.
+/// Times (stamps) of the first markers of a run; `None` for each marker that is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstStamps {
     /// Stamps of the guaranteed zone starts: the firmware's zone, then the kernel's zone.
@@ -15,7 +15,7 @@ pub(super) struct FirstStamps {
 }
 
 impl FirstStamps {
-    /// Collects the first stamps of the run at `index`.
+    /// Collects the times of the first markers of the run at `index`.
     pub(super) fn from_run(
         words: LaneWords<'_>,
         index: usize,

@@ -20,7 +20,7 @@ pub struct UndecodedLane<'words> {
 const PARALLEL_WORDS: usize = 1 << 16;
 
 impl UndecodedLane<'_> {
-    /// Decodes the words, reusing the memory of a lane whose records are no longer needed.
+    /// Decodes the words of this lane into the memory of a lane whose records are no longer needed.
     pub(crate) fn decode(&self, memory: Lane) -> (DecodedLane, LaneState) {
         let mut decoder = LaneDecoder::with_memory(&self.context, self.state.clone(), memory);
         for &(first_word, words) in &self.pieces {

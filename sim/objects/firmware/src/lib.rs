@@ -123,7 +123,7 @@ fn trisc(risc: u32) -> ! {
 /// The RISC that starts the hardware counters: TRISC 1.
 const COUNTING_RISC: u32 = 3;
 
-/// Firmware of the only RISC of an Ethernet core whose link is connected.
+/// Runs the firmware of the only RISC of an Ethernet core whose link is connected.
 fn erisc() -> ! {
     boot(0);
     device_profiler_init!();

@@ -68,7 +68,7 @@ pub struct MemoryWords<'file> {
     pub address: u64,
     /// Kind of data that the words contain.
     pub content: WordsContent,
-    /// Lane to which the words belong, if they belong to one RISC.
+    /// Lane that the section's words belong to; `None` if they belong to no single RISC.
     pub lane: Option<LaneId>,
     /// Index of the first word in its lane, vector or control vector.
     pub first_word: u64,

@@ -18,7 +18,8 @@ pub struct ShapeLimit {
 }
 
 impl ShapeLimit {
-    /// Computes the limit of an op; returns `None` if neither time is known.
+    /// Computes the limit of an op; returns `None` if neither the time for its FLOPs nor the
+    /// time for its DRAM bytes is known.
     pub(in crate::perf) fn from_row(
         row: &OpRow,
         modelled: &Modelled,
