@@ -71,13 +71,18 @@ impl Connection {
         Ok(Self { stream, protocol, items, names, questions, patience, sent_bytes: 0 })
     }
 
-    /// Sends the buffered items if there are enough for a frame, and answers requests.
-    pub(super) fn send_if_large(&mut self) -> io::Result<()> {
-        if self.items.bytes().len() < FRAME_BYTES {
-            return Ok(());
+    /// Sends the buffered items if there are enough for a frame. Returns true if they were sent.
+    pub(super) fn send_full_frame(&mut self) -> io::Result<bool> {
+        let is_full = self.items.bytes().len() >= FRAME_BYTES;
+        if is_full {
+            self.send()?;
         }
-        self.send()?;
-        self.answer_waiting()
+        Ok(is_full)
+    }
+
+    /// Sends the buffered items if there are enough for a frame, and then answers requests.
+    pub(super) fn send_if_large(&mut self) -> io::Result<()> {
+        if self.send_full_frame()? { self.answer_waiting() } else { Ok(()) }
     }
 
     /// Sends the buffered items as one frame.

@@ -139,6 +139,8 @@ impl<'c> Session<'c> {
 
     /// Sends each part when it is added, until the feed ends. An error means that the viewer left
     /// or received nothing for too long.
+    ///
+    /// Requests are answered between parts, so a viewer that asks for the end has whole parts.
     fn run(&mut self, feed: &Subscription) -> io::Result<()> {
         let mut last_sent = Instant::now();
         loop {
@@ -220,7 +222,7 @@ impl<'c> Session<'c> {
             } else {
                 items.gpu_zone_end(zone, time_ns);
             }
-            self.connection.send_if_large()?;
+            self.connection.send_full_frame()?;
         }
         if let Some(context) = self.contexts.get_mut(&self.grouping.key(lane.id)) {
             context.last_ns = last_ns;
@@ -261,7 +263,8 @@ impl<'c> Session<'c> {
         items.thread_context(message.thread_id);
         items.message(tracy_ns(message.time_ns), message.rgb, &message.text);
         self.notes.messages = self.notes.messages.saturating_add(1);
-        self.connection.send_if_large()
+        self.connection.send_full_frame()?;
+        Ok(())
     }
 
     /// Sends the points of the plots of lost records.
@@ -274,7 +277,7 @@ impl<'c> Session<'c> {
             items.thread_context(remarks);
             #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
             items.plot_value(key, tracy_ns(time_ns), sum as f64);
-            self.connection.send_if_large()?;
+            self.connection.send_full_frame()?;
         }
         Ok(())
     }
