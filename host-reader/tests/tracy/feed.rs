@@ -3,7 +3,10 @@
 use super::{
     items::Version, live::capture_tool, reader, reader::TracyFile, recorded::Recorded, viewer,
 };
-use ::tracy::{Damage, RecordOptions, RecordingEnd, TracyClient};
+use ::tracy::{
+    Damage, RecordOptions, RecordingEnd, TracyClient,
+    protocol::{QUERY_BYTES, Query},
+};
 use host_reader::{
     export::{
         Trace,
@@ -211,6 +214,17 @@ fn a_viewer_that_asks_for_the_end_receives_the_names_of_what_was_sent() {
         "{lanes:?}"
     );
     assert!(!served.result().is_whole);
+}
+
+#[test]
+fn a_viewer_that_asks_for_the_end_and_stays_is_dropped() {
+    let served = Served::new(LiveFeed::new(0, &[]), Program::Stock, Duration::from_secs(1));
+    let mut viewer = TcpStream::connect(served.address).unwrap();
+    viewer.write_all(b"TracyPrf\x52\0\0\0").unwrap();
+    let mut query = [0; QUERY_BYTES];
+    query[0] = Query::Disconnect.byte();
+    viewer.write_all(&query).unwrap();
+    assert!(served.result().has_stalled);
 }
 
 #[test]
