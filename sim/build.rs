@@ -1,9 +1,12 @@
-//! Embeds the object code of the simulated RISCs as ELF images. The shipped images are used unless
-//! the sources have changed or `KPROF_OBJECT_CODE=compile` is set; then the images are compiled.
+//! Embeds the object code of the simulated RISCs as ELF images.
+//!
+//! The build compiles the images if their sources have changed or `KPROF_OBJECT_CODE=compile` is
+//! set; otherwise it uses the shipped images.
 //!
 //! The crates of `objects/` are compiled for riscv32im into static libraries, per chip architecture
-//! and set of features. Each processor's firmware is linked from these libraries with the
-//! processor's memory map, and the kernels are linked against that firmware's symbols.
+//! and set of features. Each processor's firmware is linked from these libraries; a linker script
+//! gives the processor's memory map. The processor's kernels are linked against the symbols of its
+//! firmware.
 //!
 //! If the compiler target is missing, the build asks rustup to install it and prints a warning.
 //! Without the target, the simulator has no object code and runs no kernels; the warning names what
@@ -24,8 +27,8 @@ use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, i
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
-/// Cargo features that select a mode of firmware and kernels, each with the mode's name in the list
-/// of images.
+/// Pairs of a cargo feature, which selects a mode of firmware and kernels, and the name of that
+/// mode in the generated list of images.
 const MODES: [(&str, &str); 10] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
@@ -112,7 +115,8 @@ fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links the kernels in `input` for each processor against the variant's firmware.
+/// For each processor, links the kernels in `input` against that processor's firmware of the
+/// variant.
 fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Result<Vec<Linked>> {
     let entry = if variant.mode == Some("relay") { "relay" } else { "empty" };
     let part = Part { name, script: "kernels", entry };

@@ -1,9 +1,10 @@
-//! The shipped object code: images of firmware and kernels in Rust. The images are built by CI's
-//! compiler, and CI compares them with images built from the current sources.
+//! The shipped object code: images of the firmware and kernels that are written in Rust. The images
+//! are built by CI's compiler, and CI compares them with images built from the current sources.
 //!
 //! `images.txt` contains a digest of the sources, then the list of the images. `images.zst`
-//! contains the bytes of the images, one after another, compressed as Zstandard. If the sources
-//! have changed, the build compiles them instead.
+//! contains the bytes of the images, one after another, compressed as Zstandard. If the digest does
+//! not match the current sources, the build compiles the sources and does not use the shipped
+//! images.
 
 use crate::{
     MODES,
@@ -87,8 +88,8 @@ fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.iter().try_for_each(|entry| add_files(entry, files))
 }
 
-/// Reads one image from the decompressed stream and writes it to a file. `line` is the image's line
-/// in `images.txt`.
+/// Reads one image from `stream`, which contains the decompressed `images.zst`, and writes the
+/// image to a file. `line` is the image's line in `images.txt`.
 fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> Result<Linked> {
     let wrong = || format!("images.txt: expected an image, found `{line}`");
     let fields: Vec<&str> = line.split(' ').collect();
@@ -110,7 +111,8 @@ fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> R
 }
 
 impl Variant {
-    /// Returns this variant with a mode. In the mode `relay`, firmware has no profiler.
+    /// Returns this variant with its mode replaced by `mode`. In the mode `relay`, the firmware has
+    /// no profiler.
     pub(crate) fn in_mode(self, mode: Option<&'static str>) -> Self {
         Self { mode, enabled: mode != Some("relay"), ..self }
     }

@@ -1,5 +1,5 @@
-//! Compiles the kernels and probes written in C++. The compilation needs no tt-metal. It uses the
-//! header that users' C++ kernels include.
+//! Compiles the kernels and probes written in C++. The compilation needs no tt-metal. The C++
+//! sources include the header of this project that users' C++ kernels also include.
 //!
 //! These kernels and probes are for tests and measurements. Without the compiler they are not
 //! built, and the tests name what must be installed. Under `CI=true`, a missing compiler is an
@@ -46,7 +46,7 @@ pub(crate) fn profile_kernel(variant: &Variant) -> &'static str {
 
 impl<'a> CppCompiler<'a> {
     /// Returns the compiler if it is installed. Also writes the header that the C++ sources
-    /// include, and announces the compiler and the header to cargo.
+    /// include, and makes cargo rerun the build script if the compiler or the header changes.
     pub(crate) fn find(build: &'a Build) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={COMPILER_VARIABLE}");
         let name = env::var(COMPILER_VARIABLE).unwrap_or_else(|_| COMPILER.to_owned());
@@ -101,7 +101,8 @@ fn twin_lines(build: &Build) -> Result<String> {
     Ok(macros)
 }
 
-/// Adds a macro if a source line has a zone (the line number) or a `u16` constant (its value).
+/// Adds a C++ macro for a line of Rust source. If the line has a zone, the macro's value is the
+/// line's number; if it defines a `u16` constant, the macro's value is the constant's value.
 fn add_macro(macros: &mut String, line: u32, text: &str) -> Result<()> {
     let zone = text.split_once("!(\"").and_then(|(_, name)| name.split_once('"'));
     if let Some((name, _)) = zone {

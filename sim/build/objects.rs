@@ -1,6 +1,7 @@
 //! Builds images from the crates and linker scripts of `sim/objects`.
-//! The crates are compiled for riscv32im to static libraries, per chip architecture and mode, and
-//! linked with a processor's memory map.
+//!
+//! The crates are compiled for riscv32im into static libraries, per chip architecture and mode. The
+//! images are linked from these libraries; linker scripts give each processor's memory map.
 //!
 //! The build scripts of the simulator and of the benches share this module.
 
@@ -91,8 +92,8 @@ pub(crate) struct Linked {
 }
 
 impl Build {
-    /// Returns the paths and tools for the package that cargo is building. The package has a folder
-    /// in the repository.
+    /// Returns the paths and tools for the package that cargo is building. The parent of the
+    /// package's directory must be the repository.
     pub(crate) fn new() -> Result<Self> {
         let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
         let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
@@ -114,7 +115,8 @@ impl Build {
         tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
     }
 
-    /// Announces all inputs of images to cargo, which then ignores changes of any other file.
+    /// Makes cargo rerun the build script if an input of the images changes, and ignore other
+    /// files. `own` lists the inputs of this build script, as paths in the repository.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
         let others = ["Cargo.toml", "kernel-profiler/include", "sim/build", "sim/objects/cpp"];
         for input in [own, &SOURCES, &others].concat() {
@@ -190,8 +192,8 @@ impl Build {
         .join("\x1f")
     }
 
-    /// Links a part of the code for one processor. Kernels are linked against the firmware's
-    /// symbols.
+    /// Links one [`Part`] (the firmware or the kernels) into an image for one processor. Kernels
+    /// are linked against the firmware's symbols.
     pub(crate) fn link(
         &self,
         variant: &Variant,
@@ -299,8 +301,8 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Returns true for an environment variable that cargo sets for the build script and that would
-/// affect the cargo process started by the script.
+/// Returns true if cargo sets the environment variable `name` for this build script, and the
+/// variable would affect another cargo process that the script starts.
 fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];

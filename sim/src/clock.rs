@@ -1,8 +1,8 @@
 //! Clocks: a chip's cycles as a function of real time, and the clock registers of tiles.
 //!
-//! Real time is counted in picoseconds from the start of the simulation. All tiles of a chip tick
-//! together, but the clock of each tile starts from its own epoch. The host's clock is in
-//! [`crate::host`].
+//! Real time is counted in picoseconds from the start of the simulation. The clocks of all tiles of
+//! a chip count the same cycles, but each clock starts from its own value, the epoch. The host's
+//! clock is in [`crate::host`].
 
 use wire::Cycles;
 
@@ -94,9 +94,9 @@ fn saturated(value: u128) -> u64 {
 /// The wall clock registers of one tile.
 ///
 /// Reading the low word latches the high word. A tile has only one latch, so another reader may
-/// change the latched word between the two loads of a reading. Another register shows the current
-/// high word without a latch. The low word can wrap between the load of the low word and the load
-/// of this register.
+/// change the latched word after a reader has loaded the low word and before it loads the high
+/// word. Another register shows the current high word without a latch. If a reader loads that
+/// register, the low word can wrap between the reader's two loads.
 ///
 /// ```
 /// use sim::clock::WallClock;
@@ -160,7 +160,7 @@ impl WallClock {
         Cycles(0_u64.wrapping_sub(shown)).truncated(bits).0
     }
 
-    /// Moves the epoch forward by less than 2^`bits` cycles, so that the clock's lowest `bits` bits
+    /// Increases the epoch by less than 2^`bits` cycles, so that the clock's lowest `bits` bits
     /// become zero exactly at `chip_cycle`.
     pub const fn wrap_at(&mut self, chip_cycle: u64, bits: u32) {
         self.epoch = self.epoch.wrapping_add(self.cycles_to_wrap(chip_cycle, bits));

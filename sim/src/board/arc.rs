@@ -253,7 +253,7 @@ const QUEUE_COUNT: u32 = 4;
 const QUEUE_ENTRIES: u32 = 8;
 const QUEUE_HEADER_BYTES: u32 = 32;
 const QUEUE_ENTRY_BYTES: u32 = 32;
-/// Index of the firmware bundle's version in the older telemetry format.
+/// Index of the word with the firmware bundle's version, in Wormhole's older telemetry format.
 const LEGACY_BUNDLE: u32 = 49;
 const GET_TELEMETRY_ADDRESS: u32 = 0x2C;
 const GET_AICLK: u32 = 0x34;

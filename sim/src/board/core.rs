@@ -17,8 +17,8 @@ use crate::{
 use std::{mem, ops::Range};
 use wire::CoreKind;
 
-/// Number of consecutive windows in which a hart has no effect before it is checked for a polling
-/// loop.
+/// Number of consecutive windows without an effect after which a hart is checked for a polling
+/// loop. A window has an effect if the hart stores to L1 or to a register in it.
 const QUIET_WINDOWS: u32 = 2;
 /// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
 /// polling.
@@ -90,12 +90,13 @@ impl BoardCore {
         self.tile.place.coord
     }
 
-    /// Returns true if no hart will run before something changes.
+    /// Returns true if no hart runs until a message arrives or a NoC counter changes.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_touched && !self.riscs.harts.iter().any(|hart| hart.state == HartState::Running)
     }
 
-    /// Returns the cycle of the next NoC counter change, if a suspended hart may wait for it.
+    /// Returns the cycle at which a NoC counter changes next; `None` if no suspended hart polls a
+    /// register.
     pub(super) fn next_change(&self) -> Option<u64> {
         self.riscs
             .harts
@@ -163,7 +164,8 @@ impl BoardCore {
         }
     }
 
-    /// Carries out a message from another tile or from the host; returns the bytes that it reads.
+    /// Carries out the request in a message from another tile or from the host, or stores the
+    /// answer; returns the bytes that a read request reads.
     pub(super) fn receive(&mut self, chip: &ChipFacts, content: &Content, cycle: u64) -> Vec<u8> {
         let found = content.arrive((&mut self.tile, &mut self.riscs.devices), chip, cycle);
         match content {
@@ -237,7 +239,8 @@ impl BoardCore {
         Ok(())
     }
 
-    /// Returns an error if the host may not access this register with this length or direction.
+    /// Returns an error if the host may not read (or, if `is_store`, write) `length` bytes at this
+    /// register address.
     fn expect_register(&self, address: u64, length: usize, is_store: bool) -> Result<(), String> {
         let coord = self.coord();
         if length != 4 || !address.is_multiple_of(4) {
@@ -307,7 +310,7 @@ impl Window<'_> {
         }
     }
 
-    /// Adds a failure message if the hart has stopped.
+    /// Adds a message to the list of failures if the hart has failed.
     fn report(&mut self, index: usize, failure: Option<FailureReason>) {
         let reason = match failure {
             None => return,

@@ -1,5 +1,5 @@
-//! L1 words that the base firmware of an Ethernet tile has written before a host connects, if the
-//! tile's link is not connected.
+//! L1 words that the base firmware of an Ethernet tile without a connected link has written by the
+//! time a host opens the chip.
 //!
 //! # Compatibility
 //! tt-umd, `wormhole_device_firmware.cpp` and `blackhole_device_firmware.cpp`: the words that a

@@ -1,4 +1,5 @@
-//! A chip that a host drives only by reads, by writes and by advancing its cycles.
+//! A chip that a host drives in three ways: it reads, it writes, and it advances the chip by a
+//! number of cycles.
 //!
 //! All tiles start in reset and run once the host's writes release them. Harts are interpreted with
 //! their chip's timing, in windows of [`WINDOW_CYCLES`]. Requests have the latency of the NoC and
@@ -14,7 +15,8 @@
 //! # Model
 //!
 //! A request may be carried out up to one window earlier or later than its arrival time. Likewise,
-//! another hart of the same tile may see an effect of a hart up to one window early or late.
+//! a hart may see a store of another hart of its tile up to one window earlier or later than on a
+//! real chip.
 //! - The Tensix coprocessor accepts instructions immediately and computes nothing, so the results
 //!   of compute kernels are unknown.
 //! - An access that a chip would refuse stops the hart; the failure names the address, pc and core:
@@ -159,8 +161,8 @@ impl Board {
         }
     }
 
-    /// Returns the cycle of the next event (a request's arrival or a counter change); all harts
-    /// must be waiting.
+    /// Returns the cycle of the next event: a request's arrival or a counter change. The caller
+    /// must have checked that no hart is running.
     fn next_event(&self) -> Option<u64> {
         let changes = self.cores.iter().filter_map(BoardCore::next_change);
         changes.chain(self.flights.next_arrival()).min()
@@ -222,7 +224,7 @@ impl Board {
         self.read_tile(tile, address, bytes)
     }
 
-    /// Reads bytes from a tile at its coordinates on NoC 0 or NoC 1.
+    /// Reads bytes from the tile at the coordinates `at` on NoC 0 or NoC 1.
     ///
     /// # Errors
     /// As [`Board::read`].

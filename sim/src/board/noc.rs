@@ -100,7 +100,7 @@ impl Board {
         }
     }
 
-    /// Carries out a request at a target tile that is not a core; returns the bytes read.
+    /// Carries out a request to a tile without RISCs; returns the bytes read.
     fn carry_out(&mut self, target: TileCoord, payload: &Payload) -> Result<Vec<u8>, String> {
         match payload {
             Payload::Bytes { address, bytes } => {

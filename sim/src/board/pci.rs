@@ -219,7 +219,8 @@ impl PciChip {
         Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
     }
 
-    /// Returns the target of an offset in the 2 MiB windows of BAR 0.
+    /// Returns the tile and the address to which a Blackhole maps an offset in BAR 0, in the range
+    /// of its 2 MiB windows.
     fn blackhole_window(&self, offset: u64) -> Target {
         let [first, second, third] = self.window_words(12 * (offset >> 21));
         let address = (first | (second & 0x7FF) << 32) << 21 | offset & 0x1F_FFFF;

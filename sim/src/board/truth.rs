@@ -16,7 +16,8 @@ pub struct StampedStore {
     pub time_cycles: u64,
     /// L1 address that is written.
     pub address: u64,
-    /// The word stored; for a narrower store, only the low bits count.
+    /// The stored word. A store of one or two bytes sets only the low 8 or 16 bits; the other bits
+    /// have no meaning.
     pub value: u32,
 }
 

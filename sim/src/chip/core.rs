@@ -30,12 +30,12 @@ pub(crate) struct Core {
     tile: Option<Box<Tile>>,
     /// The RISCs of this core; created by the first launch on it.
     machine: Option<Box<Machine>>,
-    /// The launch in progress on this core, if any; its stage then holds the tile.
+    /// The launch in progress on this core, if any. During a launch, its [`Stage`] owns the tile.
     running: Option<Running>,
     coord: TileCoord,
     core_use: CoreUse,
     free_at_cycle: u64,
-    /// Trace replays begun since the last launch on this core.
+    /// Number of trace replays that have begun since the last launch on this core.
     replays_begun: u32,
 }
 
@@ -51,13 +51,13 @@ pub(crate) struct Job<'a> {
     pub(crate) launch_index: u64,
     /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
-    /// Cycle before which the host will not access the chip.
+    /// Earliest cycle at which the host may next access the chip.
     pub(crate) seen_until: u64,
     pub(crate) chip: &'a Arc<ChipFacts>,
     pub(crate) rules: &'a Arc<RuleSet>,
 }
 
-/// Result of a launch on one core; the tile stays in the core.
+/// Result of a launch on one core.
 pub(crate) struct Outcome {
     /// Cycle at which the core signalled to the dispatcher that it is done.
     pub(crate) done_cycle: u64,
@@ -80,17 +80,17 @@ pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
     running.filter_map(Core::end).collect()
 }
 
-/// Runs cores in windows of time, up to the cycle `pause`, at which the host accesses the chip
-/// next.
+/// Runs cores in windows of time, up to the cycle of the host's next access, `pause`.
 ///
 /// Within a window, the cores run in parallel. Requests between cores are delivered between
 /// windows.
 ///
-/// If no host access is planned (`u64::MAX`), relays run only as long as any other core has work.
+/// If `pause` is `u64::MAX` (no host access is planned), the function returns as soon as no core
+/// except relays has work.
 ///
-/// The windows grow as long as no requests are sent. The receiver may see a request too late by up
-/// to a window's length; the sender never sees the effects of its own request late. If kernels wait
-/// for other cores, all windows are short, and no request is visible before its arrival.
+/// The windows grow as long as no requests are sent. A receiver may see a request up to one window
+/// too late; a sender sees the answer to its own request in time. If kernels wait for other cores,
+/// all windows are short, and a request is delivered only after its arrival time.
 pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
     let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
@@ -159,7 +159,8 @@ impl Core {
         self.core_use
     }
 
-    /// Records the start of a trace replay; the core counts the replay at its next launch.
+    /// Records the start of a trace replay. The next launch on this core gets the number of replays
+    /// that have begun.
     pub(crate) const fn begin_replay(&mut self) {
         self.replays_begun = self.replays_begun.saturating_add(1);
     }
@@ -215,7 +216,7 @@ impl Core {
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
     }
 
-    /// Returns true if this core is a relay and is running.
+    /// Returns true if this core is reserved for a relay, and the relay is running.
     fn runs_relay(&self) -> bool {
         self.core_use == CoreUse::Relay && self.next_cycle().is_some()
     }
@@ -231,7 +232,7 @@ impl Core {
         running.progress.advance((machine, &mut running.stage), times);
     }
 
-    /// Returns true if the launch is in progress on this core.
+    /// Returns true if the launch with index `launch_index` is in progress on this core.
     pub(crate) fn runs(&self, launch_index: u64) -> bool {
         self.running
             .as_ref()

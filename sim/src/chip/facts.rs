@@ -32,7 +32,7 @@ pub struct ChipFacts {
     pub translation: Translation,
     /// The tile through which RISCs access the host's memory; `None` without a host.
     pub host_tile: Option<TileCoord>,
-    /// Number of relays that write to the host's memory and share the PCIe link.
+    /// Number of relays that write to the host's memory; they share the bandwidth of the PCIe link.
     pub host_writers: u32,
 }
 
@@ -62,7 +62,7 @@ pub enum Endpoint {
     Core(CorePlace),
     /// A tile through which other tiles access DRAM.
     Dram {
-        /// Index of the DRAM, in the order of the DRAM groups.
+        /// Index of the tile's DRAM group.
         group: usize,
     },
     /// The tile that gives access to the host's memory.

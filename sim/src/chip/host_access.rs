@@ -52,10 +52,11 @@ impl Chip {
     }
 
     /// Applies the delays that a host's read of a core's L1 causes to accesses by that core's
-    /// RISCs. The delays are the same as for a read over the NoC.
+    /// RISCs. The delays are the same as if another tile read the same bytes over the NoC.
     ///
-    /// The host reads block by block, at its own speed. Launches that do not run in step with the
-    /// host have already been simulated, so they are not delayed.
+    /// The host reads block after block, at the rate of its PCIe accesses. Only launches whose
+    /// kernels may wait for the host can be delayed: other launches have already been simulated to
+    /// their end.
     fn take_banks(&mut self, index: usize, (address, word_count): (u64, usize), time: AccessTime) {
         let is_running = self.cores[index].stage_mut().is_some();
         let range = u32::try_from(address).ok().zip(u32::try_from(4 * word_count).ok());
@@ -185,8 +186,8 @@ impl Chip {
 
 /// Bytes that one bank of L1 serves in one access.
 const BLOCK_BYTES: u32 = 16;
-/// Number of DRAM words that a host read copies at once. Before each such part, it applies the
-/// writes that have landed by then.
+/// Number of DRAM words that a host read copies at once. Before each copy, the simulator applies
+/// the writes that have reached the DRAM by then.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

@@ -1,9 +1,10 @@
 //! One chip: its cores, its DRAM, and the launches queued for it.
 //!
 //! Launches run one after another, each on many cores at once; launches on different sub-devices
-//! run in parallel. Once a launch's start time has passed, the launch is simulated to its end, and
-//! effects that are still in the host's future are hidden from the host. Launches run in step with
-//! the host only if kernels may wait for the host: in the debug dump and in streaming.
+//! run in parallel. Once a launch's start time has passed, the launch is simulated to its end. The
+//! host does not see an effect before the host's time reaches the time of the effect. In the debug
+//! dump and streaming modes, kernels may wait for the host, so launches are simulated only up to
+//! the host's next access.
 
 pub(crate) mod core;
 pub(crate) mod facts;
@@ -129,7 +130,7 @@ impl Chip {
         &self.clock
     }
 
-    /// Returns the DRAM, which contains all writes landed so far.
+    /// Returns the DRAM with all writes that have arrived so far.
     #[must_use]
     pub const fn dram(&self) -> &Dram {
         &self.dram
@@ -208,13 +209,15 @@ impl Chip {
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Runs every launch due by `now`. The host will not access the chip before the time `seen`.
+    /// Runs every launch that begins by the time `now`. The host will not access the chip before
+    /// the time `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         self.carry_on(self.clock.cycles_at(now), self.clock.cycles_at(seen), &mut || {});
     }
 
-    /// Runs all launches, calling `on_launch` after each, and lets all writes land. Returns the
-    /// time at which the last launch or write has ended.
+    /// Runs all launches, calling `on_launch` after each, and completes all writes to DRAM.
+    ///
+    /// Returns the time at which the last launch or write ends.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
         self.carry_on(u64::MAX, u64::MAX, on_launch);
         let quiet_from = self.dram.quiet_from().unwrap_or(0);
@@ -229,7 +232,10 @@ impl Chip {
         self.next_go_cycle().is_some() || !self.schedule.is_idle()
     }
 
-    /// Returns the cycle at which the next launch begins; `None` if the chip is lost before that.
+    /// Returns the cycle at which the next launch in the queue begins.
+    ///
+    /// Returns `None` if the queue is empty, if a launch in progress blocks it, or if the chip
+    /// stops answering before that cycle.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
@@ -329,8 +335,8 @@ impl Chip {
     /// Closes the command queue and runs the dispatch kernels, which process all its commands;
     /// returns the time at which the kernels ended.
     ///
-    /// Before closing, the host uses the queue to read each core's control vector and each DRAM
-    /// bank, and to write each control vector back.
+    /// The last commands before the queue is closed read each core's control vector and each DRAM
+    /// bank, and write each control vector.
     pub(crate) fn close_commands(&mut self, now: Picoseconds) -> Picoseconds {
         let closed_at = self.clock.cycles_at(now);
         let core_count = self.workers().count();

@@ -33,7 +33,8 @@ const BUFFERS: u32 = 0x4_0000;
 /// The gatherers of a relay, each at the index of the NoC that it uses.
 const GATHERERS: [Risc; GATHERERS_MAX] = [Risc::Brisc, Risc::Ncrisc];
 
-/// Cycles that relays take to get ready, mainly to fill their checksum table.
+/// Number of cycles from a relay's launch until the relay is ready. The relay spends most of them
+/// on filling its checksum table.
 const START_CYCLES: u64 = 100_000;
 
 /// The relays of a chip that begin at the same time.
@@ -114,8 +115,8 @@ impl Kernel for RelayKernel {
 impl Chip {
     /// Returns the launch of the chip's relays; `None` if the chip has no relays.
     ///
-    /// A host that drives another simulator passes this launch to the cores that the launch names,
-    /// and to no other core.
+    /// A host that runs the relays in another simulator must start this launch on exactly the cores
+    /// that the launch names.
     #[must_use]
     pub fn relay_launch(&self) -> Option<&Launch> {
         self.relays.first().map(|relays| &*relays.launch)
@@ -156,8 +157,8 @@ impl Chip {
         Ok(())
     }
 
-    /// Starts the initial relays if `term` is 0, or their successors if it is 1. Does nothing if
-    /// there are none or if they have already started.
+    /// Starts the initial relays if `term` is 0, or the relays' successors if `term` is 1. Does
+    /// nothing if the chip has no such relays, or if they have already started.
     pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
@@ -224,8 +225,8 @@ fn setup_words(
     words
 }
 
-/// Location of a gatherer's ring: the memory (a DRAM bank or the host's memory), and the address
-/// that the host uses.
+/// Location of a gatherer's ring: its memory (a DRAM bank or the host's memory), and the address at
+/// which the host reads the ring in that memory.
 #[derive(Clone, Copy)]
 struct Ring {
     bank: u32,
@@ -264,8 +265,8 @@ impl Ring {
         }
     }
 
-    /// Returns the tile through which a gatherer accesses the ring, as a setup word, and the ring's
-    /// address in that tile.
+    /// Returns the location of the ring for a gatherer on the NoC `noc`: the setup word of the tile
+    /// through which the gatherer accesses the ring, and the ring's address in that tile.
     fn place_on(self, chip: &ChipFacts, noc: u32) -> (u32, u64) {
         let Self { bank, address } = self;
         if bank != HOST_MEMORY {

@@ -1,10 +1,10 @@
 //! The schedule of launches: determines when each launch may begin, and advances and ends launches
 //! in progress.
 //!
-//! Usually a launch is simulated to its end as soon as it begins, and effects in the host's future
-//! are hidden from the host. In the debug dump and in streaming, kernels may wait for the host, so
-//! launches run in step with the host: only up to the cycle at which the host next reads or writes
-//! the chip. Such a launch begins when the previous launch has ended and has written all its
+//! Usually a launch is simulated to its end as soon as it begins. The host does not see an effect
+//! before the host's time reaches the time of the effect. In the debug dump and streaming modes,
+//! kernels may wait for the host. Launches are then simulated only up to the cycle of the host's
+//! next access, and a launch begins only when the previous launch has ended and has written all its
 //! records.
 //!
 //! Relays and dispatch kernels run in parallel with the launches of programs; no program waits for
@@ -24,13 +24,13 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(super) struct Schedule {
     /// Earliest cycle at which the dispatcher can send the next GO message.
     ready_at: u64,
-    /// Cycle by which all launches of the whole chip have ended.
+    /// Cycle by which all launches that use the whole chip (no sub-device) have ended.
     chip_free_at: u64,
     /// Cycle by which all launches of each sub-device have ended, by sub-device id.
     sub_devices_free_at: BTreeMap<u8, u64>,
     under_way: Vec<UnderWay>,
-    /// Cycle up to which the host may have read the chip's state, if launches run in step with the
-    /// host.
+    /// Latest cycle at which the host may already have read the chip's state. Used only in the
+    /// debug dump and streaming modes.
     seen_until: u64,
 }
 
@@ -54,7 +54,7 @@ impl Schedule {
         !self.under_way.iter().any(UnderWay::is_program)
     }
 
-    /// Returns the first cycle at which a launch may begin, if no launch in progress blocks it.
+    /// Returns the first cycle at which a launch may begin, without regard to launches in progress.
     ///
     /// A launch on a sub-device waits for earlier launches on that sub-device and on the whole
     /// chip. A launch on the whole chip waits for all earlier launches.
@@ -89,14 +89,16 @@ impl Schedule {
 }
 
 impl Chip {
-    /// Returns true if launches run in step with the host.
+    /// Returns true if launches are simulated only up to the host's next access, because kernels
+    /// may wait for the host.
     pub(super) fn keeps_pace(&self) -> bool {
         self.facts.modes.waits_for_host()
     }
 
     /// Runs the launches that begin by the cycle `until`, calling `on_launch` whenever one ends.
-    /// Launches that run in step with the host do not continue beyond `until`. The host will not
-    /// access the chip before the cycle `seen_until`.
+    ///
+    /// If kernels may wait for the host, launches are simulated only up to `until`; otherwise to
+    /// their end. The host will not access the chip before the cycle `seen_until`.
     pub(super) fn carry_on(&mut self, until: u64, seen_until: u64, on_launch: &mut dyn FnMut()) {
         let keeps_pace = self.keeps_pace();
         let pause = if keeps_pace { until } else { u64::MAX };

@@ -119,8 +119,8 @@ impl Stage {
         self.context().place.coord
     }
 
-    /// Sends a request to one of its targets; returns the cycle at which the acknowledgement or the
-    /// first flit of the answer arrives.
+    /// Sends a request to one of its targets; returns the cycle at which the write's
+    /// acknowledgement or the first flit of the answer arrives.
     fn send_to(
         &mut self,
         devices: &mut Devices,
@@ -153,8 +153,8 @@ impl Stage {
     /// Returns the transaction id under which the acknowledgement of a write is counted.
     ///
     /// # Compatibility
-    /// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the PCIe tile acknowledges every write for
-    /// id 0.
+    /// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the PCIe tile acknowledges every write
+    /// under id 0.
     fn acknowledged_id(&self, request: &Request, target: TileCoord) -> usize {
         let is_host = self.chip.endpoint(target) == Some(Endpoint::Host);
         if is_host { 0 } else { request.transaction_id }
@@ -165,8 +165,8 @@ impl Stage {
         Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
 
-    /// Sends a message. A message to this tile itself takes effect at once, but counters change
-    /// only at the message's arrival time.
+    /// Sends a message. A message from the tile to itself takes effect at once, but the tile's NoC
+    /// counters change only at the message's arrival time.
     fn deliver_or_post(
         &mut self,
         devices: &mut Devices,
@@ -187,7 +187,7 @@ impl Stage {
     }
 }
 
-/// Moves the DRAM writes of launches in progress to `dram`, which lands them later.
+/// Moves the DRAM writes of launches in progress to `dram`, which applies them when they arrive.
 pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
@@ -195,7 +195,8 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Moves the relays' writes to the host's memory to `memory`, which lands them later.
+/// Moves the writes of relays into the host's memory, `memory`, which applies them when they
+/// arrive.
 pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostHugePage) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));
@@ -302,7 +303,8 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
     bytes
 }
 
-/// Returns the address as an L1 address if it is that of a semaphore; `None` otherwise.
+/// Returns the L1 address of a semaphore from a NoC address; `None` if there is no semaphore at the
+/// address.
 fn semaphore_at(address: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
 }

@@ -15,7 +15,7 @@ mod profiler {
 
     kernel_profiler::firmware_state!();
 
-    /// Fills the variables of `firmware_state!` and copies the NoCs' counts of acknowledged writes.
+    /// Fills the variables of `firmware_state!`; some get the NoCs' counts of acknowledged writes.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
         let bank_count = word(BANK_COUNT);
@@ -202,7 +202,7 @@ fn write(register: u32, value: u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
 }
 
-/// Stops the core with `ebreak`, which a debugger reports. Required by `no_std`; no code panics.
+/// Stops the core with `ebreak`, which a debugger reports. `no_std` code must have such a function.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
@@ -214,8 +214,8 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Address of the first of the registers that hold the reset addresses of the TRISCs and NCRISC,
-/// and the enable bits of these addresses.
+/// Address of the first of six registers. They contain the reset addresses of the TRISCs and of
+/// NCRISC, and the bits that enable these addresses.
 ///
 /// These are configuration registers on a Wormhole, and debug registers on a Blackhole.
 ///

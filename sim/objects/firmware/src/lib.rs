@@ -69,7 +69,7 @@ fn brisc() -> ! {
     }
 }
 
-/// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Without that kernel,
+/// Reads the hardware counters if TRISC 1, which starts them, has a kernel in this launch. If not,
 /// the counters still hold the counts of an earlier launch.
 #[inline(always)]
 fn read_counters(enables: u32) {
@@ -123,7 +123,7 @@ fn trisc(risc: u32) -> ! {
 /// The RISC that starts the hardware counters: TRISC 1.
 const COUNTING_RISC: u32 = 3;
 
-/// Runs the firmware of the only RISC of an Ethernet core whose link is connected.
+/// Runs the firmware of an Ethernet core with a connected link. The core has only one RISC.
 fn erisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -134,7 +134,7 @@ fn erisc() -> ! {
     }
 }
 
-/// Firmware of the only RISC of an Ethernet core whose link is not connected.
+/// Runs the firmware of an Ethernet core without a connected link. The core has only one RISC.
 fn idle_erisc() -> ! {
     boot(0);
     device_profiler_init!();

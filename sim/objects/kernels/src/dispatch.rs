@@ -1,7 +1,7 @@
 //! The kernels of the dispatch cores.
 //!
-//! The commands are the launch's data. The launch's only argument is the low word of the tile's
-//! clock when the queue was opened; the commands' times are relative to that value.
+//! The commands are the launch's data. The launch has one argument: the low word that the tile's
+//! clock had when the command queue was opened. The commands' times count from that value.
 
 use crate::{
     body::Environment,
@@ -17,7 +17,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 struct Commands<'a> {
     launch: &'a Launch,
     next: u32,
-    /// Low word of the clock at the time to which the commands' times are relative.
+    /// Low word of the clock value from which the commands' times count.
     since: u32,
     head: u32,
 }
@@ -38,7 +38,7 @@ impl Commands<'_> {
         (self.head >> DATA_SHIFT) as u64
     }
 
-    /// Waits for the time in the next word. If `is_long`, two words give the time: the number of
+    /// Waits until the time in the next word. If `is_long`, two words give the time: the number of
     /// `LONG_CYCLES` intervals to wait first, and the cycles after these intervals.
     #[inline(always)]
     fn wait(&mut self, is_long: bool) {
@@ -59,13 +59,13 @@ impl Commands<'_> {
         wait_from(self.since, cycle);
     }
 
-    /// Waits until the command arrives.
+    /// Waits until the arrival time of the current command.
     #[inline(always)]
     fn await_arrival(&mut self) {
         self.wait(self.head & HAS_LONG_ARRIVAL != 0);
     }
 
-    /// Waits for the command's earliest completion time.
+    /// Waits until the current command's earliest completion time.
     #[inline(always)]
     fn await_done(&mut self) {
         if self.head & HAS_DONE != 0 {

@@ -2,7 +2,7 @@
 //!
 //! Most kernels are in [`body`] and `script_body`. [`broken`] has the kernels that fail, [`tiles`]
 //! those that wait for each other, and [`uncounted`] those with NoC writes that no barrier waits
-//! for. With the feature `relay`, the relay is the only kernel.
+//! for. With the feature `relay`, the only kernel is the relay's.
 
 #![no_std]
 

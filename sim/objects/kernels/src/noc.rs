@@ -2,8 +2,8 @@
 
 use crate::registers::{IS_BLACKHOLE, read, write};
 
-/// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler uses
-/// the first request initiator to write records to DRAM.
+/// The second request initiator of a tile's NoC interface; tt-metal uses it for small writes. The
+/// profiler uses the first request initiator to write records to DRAM.
 #[derive(Clone, Copy)]
 pub(crate) struct Initiator {
     registers: u32,
@@ -29,14 +29,14 @@ impl Initiator {
         read(self.registers + OWN_COORDINATES) & 0xFFF
     }
 
-    /// Returns how many reads or acknowledged writes the tile has sent through this NoC interface,
-    /// modulo 2^32.
+    /// Returns the number of reads or, if `is_write`, of writes with acknowledgement that the tile
+    /// has sent through this NoC interface, modulo 2^32.
     #[inline(always)]
     pub(crate) fn sent(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Returns how many reads or acknowledged writes of the tile have been answered, modulo 2^32.
+    /// Returns how many reads (if `is_write`: acknowledged writes) have been answered, modulo 2^32.
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })

@@ -1,5 +1,5 @@
-//! The kernel of BRISC and NCRISC that gathers a relay's records. The launch's data are the words
-//! of [`wire::relay::setup`].
+//! The kernel of a relay, which gathers other cores' records; it runs on the relay's BRISC and
+//! NCRISC. The launch's data are the words of [`wire::relay::setup`].
 
 #![allow(unsafe_code, reason = "the launch message, and the memory that it names")]
 

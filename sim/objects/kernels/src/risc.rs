@@ -142,7 +142,7 @@ pub(crate) fn wall_clock_low() -> u32 {
 
 const WALL_CLOCK_LOW: usize = 0xFFB1_21F0;
 
-/// Exports the functions that the firmware calls; each calls the kernel body with its own name.
+/// Exports functions for the firmware to call; each calls the kernel body with the same name.
 macro_rules! exported {
     ($module:ident: $($name:ident)*) => {
         $(

@@ -1,10 +1,10 @@
-//! A kernel that moves tiles from one circular buffer to another. If several cores share a reader,
-//! the reader also sends tiles to the other cores.
+//! A kernel that moves data tiles from one circular buffer to another. In a group of cores, one
+//! core (the reader) can read tiles for the whole group; it then signals the tiles to the others.
 //!
 //! The counters of a buffer are in registers of a stream, as in tt-metal: the producer counts the
 //! tiles that it has pushed, and the consumer counts the tiles that it has popped. After each
-//! launch both counts are equal, and the next launch starts from there. Semaphores are words in L1,
-//! which the host clears before each launch.
+//! launch both counts are equal; the next launch continues to count from them. The semaphores are
+//! words in L1, which the host clears before each launch.
 //!
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
@@ -58,7 +58,7 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     }
 }
 
-/// Transfers a tile and spends the configured cycles on it, some of them at a barrier.
+/// Transfers a tile and takes the configured cycles; the last ones are a wait at a NoC barrier.
 #[inline(always)]
 fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
@@ -81,7 +81,7 @@ fn work(launch: &mut Launch, tile: u32, is_write: bool) {
 struct Group {
     /// Coordinates of the core that reads for this core.
     reader: u32,
-    /// Number of cores that this core reads for.
+    /// Number of other cores for which this core reads.
     others: u32,
     rectangle: u32,
 }
@@ -92,12 +92,12 @@ impl Group {
         Self { reader, others, rectangle }
     }
 
-    /// Tells the core that reads for this core that this core is ready for a tile.
+    /// Signals to the group's reader that this core is ready for a tile.
     fn ask(&self, launch: &Launch) {
         increment(launch, self.reader, ASKED_SEMAPHORE);
     }
 
-    /// Waits for the reader's signal. The reader waits for all requests, then signals the tile.
+    /// Waits for the reader's signal. On the reader, waits for all requests, then sends the signal.
     fn share(&self, launch: &Launch, tile: u32) {
         if self.reader != NO_TILE {
             wait_for_semaphore(SENT_SEMAPHORE, tile);
@@ -123,7 +123,7 @@ impl Group {
     }
 }
 
-/// L1 word whose value is copied to the semaphores of a rectangle of cores.
+/// L1 word with a number of sent tiles, for the NoC to copy to the semaphores of several cores.
 const SENT_COUNT: u32 = SEMAPHORES_END;
 
 /// Increments a semaphore in another tile.
@@ -134,7 +134,7 @@ fn increment(launch: &Launch, tile: u32, semaphore: u32) {
     device_signal!(SEM_SET_REMOTE, remote(launch, there));
 }
 
-/// Returns the data recorded for a signal to the semaphore `there`, in one or more other tiles.
+/// Returns the data of the record of a signal; `there` is the semaphore in one or more other tiles.
 ///
 /// # Compatibility
 /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of `noc_parameters.h`.

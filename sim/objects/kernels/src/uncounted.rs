@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends `arg(0)` uncounted writes of 16 bytes of the launch's data: posted if `arg(1)` is not 0.
+/// Sends `arg(0)` uncounted writes of 16 bytes each; the writes are posted if `arg(1)` is not 0.
 ///
-/// The targets are in L1 after the 16 bytes. Records a zone, writes, pushes, and records a zone.
+/// Each copies the data's first 16 bytes to a later L1 address. Records a zone before and after.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");
