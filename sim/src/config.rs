@@ -27,7 +27,7 @@ pub enum ConfigError {
     /// The mesh has no chips.
     #[error("a mesh needs at least one chip")]
     NoChip,
-    /// No chip exists with these parameters.
+    /// No real chip has the configured cores.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// Number of the chip.
@@ -35,7 +35,7 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
-    /// Two modes for which no combined object code exists.
+    /// Two chosen modes cannot be combined, because no object code is built for both.
     #[error(
         "no code is built for {first} together with {second}; choose one of them, in a run of its \
          own"
@@ -77,7 +77,7 @@ pub enum ConfigError {
         /// Number of cores that run kernels.
         worker_count: usize,
     },
-    /// Relays were requested for kernels that do not stream.
+    /// Relays were requested, but the kernels do not stream their records.
     #[error(
         "relays gather streamed records, and these kernels do not stream; choose streaming, too"
     )]
@@ -174,10 +174,11 @@ pub struct ChipConfig {
     pub worker_core_count: u32,
     /// Harvested rows (Wormhole) or columns (Blackhole); drawn from the seed if `None`.
     pub harvested: Option<Vec<u16>>,
-    /// Number of Ethernet channels whose link is connected; these are the first ones.
+    /// Number of Ethernet channels with a connected link. These are the channels with the lowest
+    /// numbers.
     pub active_ethernet_count: usize,
-    /// Deviation from the nominal frequency in parts per billion; if `None`, drawn from the seed,
-    /// within 20 ppm.
+    /// Deviation from the nominal frequency in parts per billion; if `None`, a random value of at
+    /// most 20,000 parts per billion in either direction, derived from the seed.
     pub drift_ppb: Option<i64>,
     /// Changes of the frequency after the start.
     pub frequency_steps: Vec<FrequencyStep>,
@@ -291,7 +292,7 @@ pub struct MeshConfig {
     pub seed: u64,
     /// Chips, numbered in this order.
     pub chips: Vec<ChipConfig>,
-    /// Number of programs whose records fit in DRAM, like
+    /// Number of programs whose records fit in DRAM; corresponds to tt-metal's
     /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// Cores reserved for dispatch kernels; if `None`, no dispatch kernels are simulated.
@@ -300,7 +301,8 @@ pub struct MeshConfig {
     pub profiles_dispatch_cores: bool,
     /// Number of relays per chip.
     pub relays: u32,
-    /// True if each relay has a successor: a second core that can take over from the relay later.
+    /// True if each relay has a successor: a second core that can gather the records in place of
+    /// the relay later in the run.
     pub has_relay_successors: bool,
     /// Grid of worker cores that run the kernels of programs; `None` for all worker cores.
     pub kernel_grid: Option<KernelGrid>,
@@ -315,8 +317,8 @@ pub struct MeshConfig {
     pub host: HostTiming,
 }
 
-/// Grid of worker cores that run the kernels of programs: the first columns and rows of those
-/// worker cores that run neither dispatch kernels nor relays.
+/// Grid of worker cores that run the kernels of programs: the first columns and rows of the worker
+/// cores that are not reserved for dispatch kernels or relays.
 ///
 /// Its text form is `COLUMNSxROWS`:
 ///
@@ -414,8 +416,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes firmware collect the records of several launches before writing them to DRAM. No
-    /// object code for this mode records sum zones or waits.
+    /// Makes firmware collect the records of several launches before writing them to DRAM. This
+    /// mode cannot be combined with sum zones or wait records.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;
@@ -427,8 +429,9 @@ impl MeshConfig {
     /// Kernels record every NoC event with its addresses. A RISC whose DRAM buffer is full waits
     /// until the host has read part of it, but for at most a second.
     ///
-    /// The chips run in step with the host, because each read by the host can free space for
-    /// launches in progress. No object code for this mode records sum zones or waits.
+    /// Launches are simulated only up to the host's next access, because each read by the host can
+    /// free space in a buffer that a kernel waits for. This mode cannot be combined with sum zones
+    /// or wait records.
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
         self.modes.is_non_dropping = true;
@@ -438,8 +441,8 @@ impl MeshConfig {
     /// Makes kernels stream their records: the host or a relay reads the records while the kernels
     /// run; see [`wire::stream`].
     ///
-    /// The chips run in step with the host. No object code for this mode records sum zones or
-    /// waits.
+    /// Launches are simulated only up to the host's next access. This mode cannot be combined with
+    /// sum zones or wait records.
     #[must_use]
     pub const fn with_streaming(mut self) -> Self {
         self.modes.is_streaming = true;
@@ -471,7 +474,9 @@ impl MeshConfig {
         self
     }
 
-    /// Reserves a second worker core for each relay. This core can take over from the relay; see
+    /// Reserves a second worker core for each relay.
+    ///
+    /// This core can later gather the records in place of the relay; see
     /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
     #[must_use]
     pub const fn with_relay_successors(mut self) -> Self {
@@ -538,7 +543,7 @@ impl MeshConfig {
         self
     }
 
-    /// Keeps the cells (units of streamed records) of every RISC, as published by the RISC, for
+    /// Keeps a copy of every cell (unit of streamed records) that a RISC has made readable, for
     /// [`SimulatedMesh::take_cells`](crate::mesh::SimulatedMesh::take_cells).
     #[must_use]
     pub const fn with_cell_truth(mut self) -> Self {
@@ -546,10 +551,11 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the RISCs of a core take turns after every instruction, in order of time.
+    /// Simulates the RISCs of a core one instruction at a time: always the RISC with the earliest
+    /// cycle executes next.
     ///
-    /// The RISCs then use the ports of L1 in that order, as on a chip. Reads by the host and relays
-    /// do not change the order. The simulation takes longer.
+    /// The RISCs then use the ports of L1 in the order of time, as on a chip. This order does not
+    /// depend on reads by the host or by relays. The simulation takes longer.
     #[must_use]
     pub const fn with_exact_turns(mut self) -> Self {
         self.modes.has_exact_turns = true;
@@ -558,8 +564,8 @@ impl MeshConfig {
 
     /// Makes kernels record their waits.
     ///
-    /// Firmware then takes some more cycles at the end of each kernel. No object code for this mode
-    /// records sum zones.
+    /// The firmware then takes more cycles at the end of each kernel. Wait records cannot be
+    /// combined with sum zones.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.modes.wait_records = wait_records;
@@ -575,7 +581,8 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the maximum number of cycles that the object code of one launch may take.
+    /// Sets the maximum number of cycles of a launch on one core; a launch that takes longer is
+    /// stopped as failed.
     #[must_use]
     pub const fn with_cycle_limit(mut self, cycle_limit: u64) -> Self {
         self.modes.cycle_limit = cycle_limit;

@@ -3,10 +3,10 @@
 use crate::sparse_memory::SparseMemory;
 use std::collections::BTreeMap;
 
-/// A write to DRAM that has been issued and will land later.
+/// A write to DRAM that has been issued and will be applied later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Landing {
-    /// Cycle of the chip at which the words have landed in DRAM.
+    /// Cycle of the chip at which the words arrive in DRAM.
     pub chip_cycle: u64,
     /// Index of the target bank.
     pub bank: u32,

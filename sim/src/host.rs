@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 ///
 /// # Compatibility
 /// tt-isa-documentation, `PCIExpressTile/README.md`: at least 671 ns for a read, about 180 ns for a
-/// posted write, 1.6 GB/s for streamed reads.
+/// posted write, 1.6 GB/s for reads of consecutive words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTiming {
     /// Duration of a read of one word.
@@ -27,15 +27,15 @@ pub struct HostTiming {
     pub interrupted_parts_per_million: u32,
     /// Upper limit of the duration of an interruption.
     pub interruption_ps: u64,
-    /// Durations of reads by the chip's DMA engine. The host uses the engine if a read takes less
-    /// time with it than with loads. `None` if the host never uses it.
+    /// Durations of reads by the chip's DMA engine. For each read, the host uses the engine if that
+    /// takes less time than loads by the host's CPU. `None` if the host never uses the engine.
     pub dma: Option<DmaTiming>,
 }
 
 /// Durations of reads that the chip's DMA engine carries out, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaTiming {
-    /// Time until the first word has arrived at the host.
+    /// Time from the start of a read until the first word has arrived at the host.
     pub latency_ps: u64,
     /// Additional time for each word after the first.
     pub word_ps: u64,
@@ -142,9 +142,10 @@ impl HostClock {
         read
     }
 
-    /// Advances the clock by the duration of two reads; returns when each word of both is read. If
-    /// the DMA engine carries out the first read, the host carries out the second one at the same
-    /// time.
+    /// Advances the clock by the duration of two reads; returns when each word of both is read.
+    ///
+    /// If the DMA engine carries out only the first read, the host's CPU carries out the second
+    /// read in parallel.
     pub fn read_pair(&self, [first, second]: [usize; 2]) -> [AccessTime; 2] {
         let mut state = self.state();
         let first_read = state.read(first);
@@ -158,7 +159,7 @@ impl HostClock {
     }
 
     /// Advances the clock by the duration of a posted write; returns when each word is written. The
-    /// last word is written when the host continues.
+    /// host continues at the time at which the last word is written.
     pub fn write(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;
@@ -202,8 +203,8 @@ impl HostState {
         self.access((request, latency), word_ps, word_count)
     }
 
-    /// Returns the times at which an access reads or writes its words, if it begins now and has the
-    /// given latencies.
+    /// Returns the times of an access that begins now: its first word is read or written after
+    /// `request_ps`, and the answer for this word arrives after `latency_ps`.
     const fn access(
         &self,
         (request_ps, latency_ps): (u64, u64),

@@ -1,4 +1,5 @@
-//! The host's memory to which a chip writes, and the writes in flight to it.
+//! The part of the host's memory to which a chip writes, and the writes that are still on their way
+//! to it.
 
 use crate::dram::Dram;
 
@@ -10,14 +11,14 @@ pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 pub(crate) struct PostedWrite {
     /// Cycle of the chip at which the PCIe controller has received the write.
     pub(crate) received_cycle: u64,
-    /// Cycle of the chip from which a read of the host's memory returns the words.
+    /// Cycle of the chip; a read of the host's memory at this cycle or later returns the words.
     pub(crate) landed_cycle: u64,
     /// Offset of the first byte in the host's memory, a multiple of 4.
     pub(crate) address: u64,
     pub(crate) words: Vec<u32>,
 }
 
-/// The huge page of host memory that one chip can access; writes may land out of order.
+/// The huge page of host memory that one chip can access; writes may arrive out of order.
 #[derive(Debug)]
 pub(crate) struct HostHugePage {
     memory: Dram,
@@ -31,14 +32,15 @@ impl HostHugePage {
         Self { memory: Dram::new(1, HOST_MEMORY_BYTES), in_flight: Vec::new(), read_cycle: 0 }
     }
 
-    /// Adds writes that will land later.
+    /// Adds writes that will arrive later.
     pub(crate) fn expect(&mut self, writes: impl Iterator<Item = PostedWrite>) {
         self.in_flight.extend(writes);
     }
 
-    /// Records that the host has read from the chip at `chip_cycle`. Writes that the PCIe
-    /// controller had received by then have landed, because the answer to a read does not overtake
-    /// them.
+    /// Records that the host has read from the chip at `chip_cycle`.
+    ///
+    /// All writes that the PCIe controller had received by then are in the host's memory, because
+    /// the answer to a read does not overtake earlier writes.
     ///
     /// # Compatibility
     /// PCI Express: completions do not pass posted writes.

@@ -2,8 +2,8 @@
 //! read.
 //!
 //! The simulation is deterministic: the same seed gives the same words at the same addresses and
-//! times on any machine. Each fact about real chips has a source; anything without a source is
-//! marked as a model.
+//! times on any machine. Each fact about real chips has a source; a comment says so if a value has
+//! no source.
 //!
 //! # Map
 //!
@@ -53,10 +53,12 @@
 //!
 //! # What is simplified
 //!
-//! - A launch is simulated to its end once it begins. The host reads each word as it was at the
-//!   time of the read, but a host write during a launch affects only the next launch.
-//! - The NoC has distances, order and jitter, but no contention. A NoC read of a tile's L1 delays
-//!   the loads and stores of that tile's RISCs.
+//! - A launch is simulated to its end once it begins. A host read still returns the words as they
+//!   are at the simulated time of the read, but a host write during a launch affects only the next
+//!   launch.
+//! - The NoC's latencies depend on the distance and vary at random, and requests on one path stay
+//!   in order. There is no contention. A NoC read of a tile's L1 delays the loads and stores of
+//!   that tile's RISCs.
 
 #![forbid(unsafe_code)]
 

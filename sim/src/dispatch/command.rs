@@ -1,10 +1,10 @@
 //! Commands of a dispatcher, and the number of records that the dispatcher writes for each command.
 //!
 //! # Compatibility
-//! Command numbers are from `cq_commands.hpp` of 0.81.1; names of data are from `cq_dispatch.cpp`
-//! and `cq_dispatch_subordinate.cpp`. The commands of a program are modelled on the sequences in
-//! tt-metal's `program/dispatch.cpp`, because no source gives the number of commands of a
-//! particular program.
+//! Command numbers are from `cq_commands.hpp` of 0.81.1; names of the data types are from
+//! `cq_dispatch.cpp` and `cq_dispatch_subordinate.cpp`. The commands of a program are modelled on
+//! the sequences in tt-metal's `program/dispatch.cpp`, because no source gives the number of
+//! commands of a particular program.
 
 use super::words;
 
@@ -19,7 +19,8 @@ pub(crate) struct Command {
 
 /// Data type: the low 16 bits of the id of the program that the next commands belong to.
 const HOST_ID: u32 = 1;
-/// Data type: a small write. The data's lowest bit is set for a multicast.
+/// Data type of a command that writes a few bytes (a packed write). The data's lowest bit is set if
+/// the write is a multicast.
 const PACKED: u32 = 2;
 /// Data type: a large write.
 const PACKED_LARGE: u32 = 3;
@@ -63,11 +64,12 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Number of commands before those of the first program. They set up buffers and fill them.
+/// Number of commands before the commands of the first program. They set up and fill buffers of the
+/// device.
 pub const OPENING_COMMANDS: usize = 65;
 
-/// Number of commands of a host access: a wait, the transfer, another wait, an event, and a write
-/// to the host.
+/// Number of commands for one host access: a wait, the transfer, another wait, the write of an
+/// event, and a write to the host.
 pub const ACCESS_COMMANDS: usize = 5;
 
 /// Number of launch messages that a core's ring buffer can hold.
@@ -79,7 +81,8 @@ const LAUNCH_MESSAGES: usize = 8;
 /// Number of programs that a queue accepts before it waits until the first program's workers are
 /// done.
 ///
-/// One launch message stays in the ring, so that a watcher can inspect the previous launch.
+/// One entry of a core's ring buffer of launch messages is kept, so that a debugger can inspect the
+/// previous launch.
 ///
 /// # Compatibility
 /// The buffer manager in `program/dispatch.cpp` gets one entry less than the ring has. This model
@@ -93,7 +96,8 @@ pub(crate) fn opening() -> impl Iterator<Item = Command> {
     round.into_iter().cycle().take(OPENING_COMMANDS)
 }
 
-/// Returns the commands that transfer a program's id and data and start its launch.
+/// Returns the commands that transfer a program's id and data, and then start its launch. If
+/// `awaits_room`, they include a wait for a free launch message.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     let offset = Command { number: 12, sort: HOST_ID, data: program_id & 0xFFFF };
     let wait = awaits_room.then_some(WAIT);

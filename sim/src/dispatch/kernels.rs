@@ -3,7 +3,8 @@
 //! # Compatibility
 //! Names and order of the probes follow `cq_prefetch.cpp`, `cq_dispatch.cpp` and
 //! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens a command's zone;
-//! the other two kernels wait within the zone. The durations of commands are a model.
+//! the other two kernels wait within the zone. No source gives the durations of commands; they are
+//! an assumption of this model.
 //!
 //! The kernels are the object code in `objects/kernels/src/dispatch.rs`. They receive the commands
 //! in the encoding of [`words`].
@@ -69,8 +70,8 @@ impl Session {
         Arc::new(ObjectKernel::new(name).with_data(words).with_emission(emission))
     }
 
-    /// Encodes commands for the object code. Each arrives `ahead_cycles` cycles earlier than in
-    /// `due`.
+    /// Encodes commands for the object code. Each command arrives `ahead_cycles` cycles before its
+    /// arrival time in `due`.
     fn command_words(&self, due: &[Due], ahead_cycles: u64) -> Vec<u32> {
         let mut words = vec![u32::try_from(due.len()).unwrap_or(u32::MAX)];
         let mut since = self.opened_at;
@@ -125,14 +126,17 @@ impl Session {
     }
 }
 
-/// Returns the records of a dispatcher or its subordinate: for each command a zone and its data.
+/// Returns the records of a dispatcher or its subordinate: one zone per command, and the records of
+/// the command's number and data.
 fn with_data(due: &[Due]) -> Emission {
     let data = due.iter().map(|due| due.command.data_count()).sum();
     Emission { data, ..Emission::zones(due.len() as u64) }
 }
 
-/// Appends a time relative to `since`. If the time is [`LONG_CYCLES`] or more away, first appends
-/// the number of [`LONG_CYCLES`] intervals and returns true.
+/// Appends the time `cycle`, relative to `since`.
+///
+/// If the time is [`LONG_CYCLES`] or more after `since`, first appends the number of whole
+/// [`LONG_CYCLES`] intervals, adds them to `since`, and returns true.
 fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     let passed = cycle.saturating_sub(*since);
     let turns = passed / u64::from(LONG_CYCLES);

@@ -5,8 +5,8 @@
 //! and the dispatcher's subordinate sends the GO messages.
 //!
 //! These kernels run from the first launch until the host closes the queue. The simulator runs them
-//! only once the queue is closed and all commands are known. Each GO message leaves the
-//! dispatcher's subordinate at the cycle at which the chip began the launch that it starts.
+//! only once the queue is closed and all commands are known. Each GO message starts a launch; it
+//! leaves the dispatcher's subordinate at the cycle at which the simulated chip began that launch.
 
 pub mod command;
 mod kernels;
@@ -123,7 +123,8 @@ impl CommandQueue {
         self.launches.push(launch);
     }
 
-    /// Closes the queue; returns the cycle at which it was opened, and the launches of its kernels.
+    /// Closes the queue; returns the cycle at which the queue was opened, and the launches of the
+    /// dispatch kernels.
     ///
     /// Returns `None` if the queue is not open, or if the kernels have no probes and record
     /// nothing.

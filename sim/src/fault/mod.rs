@@ -51,7 +51,8 @@ pub struct PushPoint<'a> {
     pub words: &'a [u32],
 }
 
-/// Fate of a write. A rule can add faults to it, but cannot undo the faults of other rules.
+/// The faults that rules have added to a write. A rule can add faults, but cannot remove the faults
+/// of other rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushFate {
     is_lost: bool,
@@ -107,7 +108,7 @@ pub struct ClockReadPoint {
     pub cycles_per_us: u64,
 }
 
-/// Time at which a rule makes a tile's clock wrap, and the number of bits that wrap.
+/// Time at which a rule makes a tile's clock wrap, and the number of low bits that become zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockPlacement {
     /// Number of low bits that become zero at the wrap: 32 or 44.
@@ -137,8 +138,10 @@ pub struct RelayDeath {
     /// The time, in nanoseconds since the simulation began.
     pub at_ns: u64,
     /// False if the relay stops at `at_ns`. True if it stops just before its first write to a
-    /// streaming core after `at_ns`: the relay has then written a frame, but the streaming core
-    /// does not learn that its records were read.
+    /// streaming core after `at_ns`.
+    ///
+    /// In the second case, the relay has written the core's records to its ring, but has not told
+    /// the core that they have been read.
     pub is_before_telling: bool,
 }
 
@@ -147,9 +150,10 @@ pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
-    /// Returns when the clock of a tile wraps. Called once per tile, when the rule is added. To
-    /// cause the wrap, the tile's epoch is moved forward, so such rules must be added before
-    /// anything runs.
+    /// Returns when the clock of a tile wraps. Called once per tile, when the rule is added.
+    ///
+    /// To cause the wrap, the simulator changes the start value of the clock. Rules that return a
+    /// time here must therefore be added before the first launch.
     fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
         None
     }
@@ -177,8 +181,8 @@ pub trait Rule: Send + Sync {
         0
     }
 
-    /// Returns the number of cycles from a subordinate RISC's done signal to the end of its main
-    /// zone.
+    /// Returns the number of cycles between a subordinate RISC's done signal and the end of the
+    /// RISC's main zone; 0 for no delay.
     fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
         0
     }
@@ -206,7 +210,7 @@ pub enum FaultEffect {
         /// Number of words in the write.
         word_count: usize,
     },
-    /// A word landed with different bits.
+    /// A word reached DRAM with other bits than the RISC had written.
     WordCorrupted {
         /// Index of the DRAM bank.
         bank: u32,
@@ -226,7 +230,8 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// A write addressed memory that does not exist. No rule causes this.
+    /// A write addressed memory that does not exist. Only a request of the RISC itself causes this
+    /// effect, never a rule.
     WriteMisdirected {
         /// Bank in the request.
         bank: u32,
@@ -242,8 +247,8 @@ pub enum FaultEffect {
         /// Cycle of the chip at which these bits become zero.
         wrap_chip_cycle: u64,
     },
-    /// A clock read was delayed or torn. A read is torn if the low word wraps between its two
-    /// loads.
+    /// A clock read was delayed or torn. A read is torn if the low word wraps between the load of
+    /// the low word and the load of the high word.
     ClockReadStalled {
         /// Duration of the delay in cycles.
         stall_cycles: u64,
@@ -255,7 +260,7 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// The host read words that differ from the memory.
+    /// A rule changed the words that the host had read from memory.
     HostReadChanged {
         /// Address of the first byte that is read.
         address: u64,
@@ -275,9 +280,9 @@ pub struct AppliedFault {
     pub rule: Arc<str>,
     /// Number of the chip.
     pub chip_id: u32,
-    /// Core of the fault, if any.
+    /// Core in which the fault took effect; `None` if no single core is affected.
     pub core: Option<TileCoord>,
-    /// RISC and launch of the fault, if any.
+    /// RISC and launch in which the fault took effect; `None` if no single RISC is affected.
     pub site: Option<Site>,
     /// Cycle of the chip at which the fault took effect.
     pub chip_cycle: u64,
@@ -317,8 +322,8 @@ impl RuleSet {
         self.watches_clock
     }
 
-    /// Calls every rule for a write; returns the write's fate and the name of the first rule that
-    /// changed the fate, or an empty name.
+    /// Asks every rule for faults of a write. Returns the write's faults and the name of the first
+    /// rule that added one; the name is empty if no rule did.
     #[must_use]
     pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
         let mut fate = PushFate::default();
@@ -370,7 +375,8 @@ impl RuleSet {
         Some((cycles, Arc::clone(name)))
     }
 
-    /// Calls the rules for a host read until one changes the words; returns that rule's name.
+    /// Calls the rules for a host read, one after another, until a rule changes the words; returns
+    /// that rule's name.
     pub fn change_host_read(
         &self,
         read: &HostReadPoint<'_>,

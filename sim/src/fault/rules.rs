@@ -37,24 +37,24 @@ impl Selection {
         }
     }
 
-    /// Adds a chip to the selection. The selection then contains only the chips that calls of this
-    /// method have added.
+    /// Adds a chip. The first call limits the selection to its chip; each further call adds one
+    /// more.
     #[must_use]
     pub fn chip(mut self, chip_id: u32) -> Self {
         self.chips.push(chip_id);
         self
     }
 
-    /// Adds a core to the selection. The selection then contains only the cores that calls of this
-    /// method have added.
+    /// Adds a core. The first call limits the selection to its core; each further call adds one
+    /// more.
     #[must_use]
     pub fn core(mut self, core: TileCoord) -> Self {
         self.cores.push(core);
         self
     }
 
-    /// Adds a processor to the selection. The selection then contains only the processors that
-    /// calls of this method have added.
+    /// Adds a processor. The first call limits the selection to its processor; each further call
+    /// adds one more.
     #[must_use]
     pub fn risc(mut self, risc: Risc) -> Self {
         self.riscs.push(risc);
@@ -139,7 +139,7 @@ impl Rule for DelayWrite {
 pub enum WordChoice {
     /// The word with this index; shorter writes stay intact.
     At(usize),
-    /// Any word, drawn from the simulation's seed.
+    /// A random word; the choice depends on the simulation's seed.
     Any,
 }
 
@@ -150,7 +150,8 @@ pub struct CorruptWord {
     pub selection: Selection,
     /// The word to corrupt.
     pub word: WordChoice,
-    /// Mask of the bits to flip; if 0, one bit drawn from the simulation's seed is flipped.
+    /// Mask of the bits to flip. If the mask is 0, one random bit is flipped; the choice depends on
+    /// the simulation's seed.
     pub mask: u32,
 }
 
@@ -181,7 +182,7 @@ impl Rule for CorruptWord {
 pub struct WrapClock {
     /// The chips and cores whose clocks wrap.
     pub selection: Selection,
-    /// Time of the wrap, and number of bits that wrap.
+    /// Time of the wrap, and the number of low bits that become zero.
     pub placement: ClockPlacement,
 }
 
@@ -197,10 +198,10 @@ impl Rule for WrapClock {
 
 /// Tears clock reads: the low word wraps between the loads of the two words.
 ///
-/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Clock reads
-/// within `within_us` before the wrap are delayed so that they load the low word in the last cycle
-/// before the wrap. They load the high word after the wrap, so their result is 2^32 cycles too
-/// large.
+/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Clock reads that
+/// begin at most `within_us` microseconds before the wrap are delayed: they load the low word in
+/// the last cycle before the wrap, and the high word after it. Their result is therefore 2^32
+/// cycles too large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
     /// The cores whose clocks wrap, and the RISCs whose reads are delayed.
@@ -239,9 +240,9 @@ impl Rule for TearClock {
 /// Makes subordinate RISCs close their main zone some time after they have signalled that they are
 /// done.
 ///
-/// BRISC polls for the end of the zone
-/// [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times, which takes some 40,000
-/// cycles. It then counts the subordinate as late in this launch.
+/// BRISC checks up to [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times, for
+/// about 40,000 cycles, whether the subordinate has closed its zone. If the zone is still open
+/// then, BRISC counts the subordinate as late in this launch.
 #[derive(Clone, Debug)]
 pub struct LateSubordinate {
     /// The subordinate RISCs that are delayed.
@@ -314,7 +315,7 @@ pub struct KillRelay {
     /// Number of the relay on its chip. Relays that replace failed ones are numbered after the
     /// initial relays.
     pub relay: u32,
-    /// Time or event at which the relay stops.
+    /// Time at which the relay stops: a fixed time, or the relay's next write to a streaming core.
     pub death: RelayDeath,
 }
 

@@ -18,7 +18,7 @@ pub trait Environment {
     /// Returns runtime argument `index` of the launch, or 0 if there is no such argument.
     fn arg(&self, index: u32) -> u32;
 
-    /// Returns word `index` of the kernel's data, which the launch contains for each RISC.
+    /// Returns word `index` of this RISC's kernel data; a launch has separate data for each RISC.
     fn data(&self, index: u32) -> u32;
 
     /// Returns a random number below `bound`, specific to this RISC and launch.
@@ -28,8 +28,8 @@ pub trait Environment {
     fn noc(&self) -> Option<u8>;
 
     /// Returns the coordinates of a tile on this RISC's NoC: column in the low six bits, row in the
-    /// bits above. Target 0 is the RISC's own tile. Targets from 1 on are the tiles of the DRAM
-    /// banks, starting again at the first bank after the last.
+    /// bits above. Target 0 is the RISC's own tile. Targets 1, 2, ... are the tiles of the DRAM
+    /// banks; after the last bank, the first bank follows again.
     fn tile(&self, target: u32) -> u32;
 
     /// Issues a transfer on this RISC's NoC.
@@ -86,7 +86,7 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
 /// Number of passes in [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// Records zones, data and events. They are more records than a RISC's record buffer holds.
+/// Records zones, data and events; together more records than a RISC's record buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
@@ -103,14 +103,14 @@ pub fn wide_data<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Issues `arg(0)` instructions of the FPU, `arg(1)` of the SFPU, and `arg(2)` of neither.
+/// Issues `arg(0)` FPU instructions, `arg(1)` SFPU instructions and `arg(2)` other instructions.
 pub fn instructions<E: Environment>(environment: &mut E) {
     device_zone_scoped!("INSTRUCTIONS");
     issue_all(environment);
 }
 
-/// Runs the instructions of [`instructions`] while hardware counters count. This kernel itself
-/// starts, stops and reads the counter groups in the mask `arg(3)`, if counters are recorded.
+/// Runs the instructions of [`instructions`] while hardware counters count. If counters are
+/// recorded, the kernel, not the firmware, starts, stops and reads the groups in the mask `arg(3)`.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);
@@ -137,7 +137,7 @@ const NOP: u32 = 0x02 << 24;
 /// Records one zone around a loop of 2000 passes, each of which takes 52 cycles.
 ///
 /// # Compatibility
-/// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
+/// `test_custom_cycle_count` of tt-metal accepts 20,800 to 1,040,000 cycles on average.
 pub fn cycle_count<E: Environment>(environment: &mut E) {
     device_zone_scoped!("LOOPS");
     for _ in 0..2000 {
@@ -180,7 +180,7 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Number of passes of [`calibration`], the most for which a RISC's record buffer has room.
+/// Number of passes of [`calibration`]: the maximum whose records fit in a record buffer.
 pub const CALIBRATION_PASSES: u16 = 13;
 
 /// Records `arg(0)` zones, each with its number and a random number as data.
@@ -192,7 +192,7 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records zones that contain at most one other probe, from which a host computes probe costs. The
+/// Records zones with at most one other probe in each; a host computes probe costs from them. The
 /// zones are far enough apart in time for the stores of the previous zone to drain.
 ///
 /// # Compatibility
@@ -226,7 +226,7 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Size of one core's matrix product in tiles of 32 by 32 numbers: arguments of `matmul` kernels.
+/// Size of one core's matrix product in 32-by-32 tiles; the `arg` values of `matmul` kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Number of blocks along the inner dimension.
@@ -287,7 +287,7 @@ fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     }
 }
 
-/// Spends the time of unpacking the blocks for the matrix engine.
+/// Spins for as long as the engine needs to unpack the blocks.
 pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     for _ in 0..shape.blocks {
@@ -300,7 +300,7 @@ pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Spends the time of multiplying the blocks.
+/// Spins for as long as the engine needs to multiply the blocks.
 pub fn matmul_math<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     device_zone_scoped!("Matmul");
@@ -316,7 +316,7 @@ pub fn matmul_math<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Spends the time of packing the result.
+/// Spins for as long as the engine needs to pack the result.
 pub fn matmul_pack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     {
@@ -339,7 +339,7 @@ fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     store_tiles::<E, MOVES>(environment, shape);
 }
 
-/// Spends the time of loading blocks from DRAM, without transfers.
+/// Spins for as long as loading blocks from DRAM takes, without transfers.
 pub fn matmul_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, false>(environment);
 }
@@ -349,7 +349,7 @@ pub fn matmul_tile_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, true>(environment);
 }
 
-/// Spends the time of writing the result to DRAM, without transfers.
+/// Spins for as long as writing the result to DRAM takes, without transfers.
 pub fn matmul_writer<E: Environment>(environment: &mut E) {
     write_result::<E, false>(environment);
 }

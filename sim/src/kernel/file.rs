@@ -1,9 +1,9 @@
 //! A kernel's ELF file, and the conversion of its contents to the bytes that are loaded into L1.
 //!
 //! tt-metal links kernels after the firmware's code, and loads them to a free location that is
-//! chosen at each launch. Its loader makes kernels position-independent. Here the load address is
-//! known, so addresses in the code are relocated instead. This requires that the linker keeps
-//! relocations (`--emit-relocs`).
+//! chosen at each launch. tt-metal's loader makes kernels position-independent. The simulator knows
+//! the load address, so it changes the addresses in the code instead. This requires that the linker
+//! keeps relocations (`--emit-relocs`).
 
 use crate::{
     machine::images::zone_texts,
@@ -41,7 +41,8 @@ pub enum KernelFileError {
         /// Address of the kernel's first instruction.
         entry: u32,
     },
-    /// A segment has an address at which tt-metal's kernels have no segment.
+    /// A segment is none of the two that tt-metal's kernels have: one for code and one for private
+    /// RAM.
     #[error(
         "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
          found {byte_count} bytes for address {address:#010x}"
@@ -131,7 +132,8 @@ impl KernelFile {
     ///
     /// # Errors
     /// [`KernelFileError::UnexpectedSegment`] if the file has other segments, and
-    /// [`KernelFileError::Unmovable`] if it needs relocation but has no relocations.
+    /// [`KernelFileError::Unmovable`] if the load address differs from the linked address, and the
+    /// file has no relocation entries.
     pub fn loaded_at(&self, place: u32) -> Result<Vec<u8>, KernelFileError> {
         let image = self.image()?;
         let (mut text, mut data, mut data_address) = (Vec::new(), Vec::new(), LOCAL_RAM_BASE);
@@ -223,7 +225,7 @@ fn within(address: u64, start: u32, byte_count: usize) -> bool {
     address.checked_sub(start.into()).is_some_and(|distance| distance < byte_count as u64)
 }
 
-/// Returns an instruction or data word with its absolute address replaced by `value`.
+/// Returns an instruction or data word in which the absolute address is replaced by `value`.
 fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
     match kind {
         elf::R_RISCV_32 => value,

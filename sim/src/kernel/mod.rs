@@ -1,5 +1,5 @@
-//! Kernels of the simulator's object code, and the number of records that each kernel tries to
-//! make.
+//! Kernels of the simulator's object code, and the number of records that each kernel makes if its
+//! buffers have room.
 //!
 //! The kernels' bodies are in [`body`] and [`script_body`], which are compiled by
 //! `sim/objects/kernels`.

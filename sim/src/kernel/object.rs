@@ -21,8 +21,8 @@ pub struct ObjectKernel {
 }
 
 impl ObjectKernel {
-    /// The kernels that fail, one for each kind of failure: an endless loop, three invalid
-    /// accesses, an invalid instruction and a panic.
+    /// The kernels that fail: one loops for ever, three make invalid accesses, one executes an
+    /// invalid instruction, and one panics.
     pub const BROKEN: [Self; 6] = [
         Self::new("broken_endless"),
         Self::new("broken_store"),
@@ -38,12 +38,14 @@ impl ObjectKernel {
         Self::ready(name, |_| Emission::NONE)
     }
 
-    /// Creates a kernel without data words; `records` computes its records from its context.
+    /// Creates a kernel without data words; `records` computes the number of the kernel's records
+    /// from the context of the launch.
     pub(super) const fn ready(name: &'static str, records: fn(&KernelContext) -> Emission) -> Self {
         Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
     }
 
-    /// Returns the kernel that is the function `name`, if the function's records are known.
+    /// Returns the kernel with the function `name`; `None` if the simulator has no record counts
+    /// for that function.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|kernel| kernel.name == name).cloned()

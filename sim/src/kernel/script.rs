@@ -1,9 +1,9 @@
 //! Scripted kernels: kernels that execute a list of steps.
 //!
 //! A script makes its records through the profiler's macros, but the number of expected records is
-//! computed without these macros. A reader's output for random scripts can therefore be compared
-//! with the truth. One kernel runs all scripts: `kernel::script_body`, which also documents how
-//! scripts are encoded as words.
+//! computed without these macros. Tests therefore compare the records that the host reads from
+//! random scripts with the expected number. One kernel runs all scripts: `kernel::script_body`,
+//! which also documents how scripts are encoded as words.
 
 use crate::{
     kernel::{
@@ -23,7 +23,8 @@ pub enum Step {
     Open(u8),
     /// Closes the most recently opened zone.
     Close,
-    /// Records a value named `SCRIPT-DATA-0` to `SCRIPT-DATA-3`.
+    /// Records a value under one of the names `SCRIPT-DATA-0` to `SCRIPT-DATA-3`; the first field
+    /// is the number in the name.
     Data(u8, u64),
     /// Records 16 bytes of data.
     Data16(u64, u64),
@@ -36,12 +37,12 @@ pub enum Step {
     /// Writes the records made so far to DRAM. The zone that the runtime records around this write
     /// does not count as a record of the kernel.
     QuickPush,
-    /// Transfers bytes over the NoC and records the transfer. Does nothing on a RISC without a NoC
-    /// of its own.
+    /// Transfers bytes over the NoC and records the transfer. Does nothing on a RISC that uses no
+    /// NoC.
     Transfer(Movement),
     /// Like `Transfer`, with addresses in the record.
     TransferWithAddresses(Movement),
-    /// Records a lock event. Does nothing on a RISC without a NoC of its own.
+    /// Records a lock event. Does nothing on a RISC that uses no NoC.
     Lock(LockEvent),
 }
 
@@ -62,7 +63,7 @@ impl Movement {
         }
     }
 
-    /// Encodes the transfer, with `more` as additional flags.
+    /// Appends the encoded transfer to `words`, with the additional flags `more`.
     fn write(self, more: u32, words: &mut Vec<u32>) {
         let (form, target) = match self {
             Self::Read(target, _) => (0, u32::from(target)),
@@ -94,7 +95,7 @@ pub enum ScriptError {
         /// Index of the step.
         step_index: usize,
     },
-    /// A step transfers a number of bytes that does not fit into one NoC request.
+    /// A step transfers no bytes, or more bytes than one NoC request can transfer.
     #[error("step {step_index} moves {byte_count} bytes, expected 1 to {MOVED_BYTES_MAX}")]
     NoTransfer {
         /// Index of the step.
@@ -112,8 +113,8 @@ pub enum ScriptError {
         /// Number of zones or data names that scripts can use.
         site_count: u8,
     },
-    /// A step opens a zone although [`DEPTH_MAX`] zones are open, the most that a RISC's stack can
-    /// hold.
+    /// A step opens a zone while [`DEPTH_MAX`] zones are already open. A RISC's stack has no room
+    /// for more.
     #[error("step {step_index} opens a zone in {DEPTH_MAX} others, which is the most")]
     TooDeep {
         /// Index of the step.
@@ -123,7 +124,7 @@ pub enum ScriptError {
 
 /// Number of different zones that scripts can open.
 pub const ZONE_SITE_COUNT: u8 = 8;
-/// Number of different names of data that scripts can record.
+/// Number of different names under which scripts can record data.
 pub const DATA_SITE_COUNT: u8 = 4;
 
 /// Maximum number of zones that a script can have open at once. Each open zone takes 64 bytes of
@@ -233,7 +234,8 @@ impl Script {
         self.steps.iter().filter_map(lock).collect()
     }
 
-    /// Returns the number of records that the script tries to make, except NoC and lock events.
+    /// Returns how many records the script makes if its buffers have room. NoC and lock events are
+    /// not counted.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;

@@ -5,10 +5,10 @@
 //! | first word | following words | step |
 //! |---|---|---|
 //! | [`opcode::END`] | | ends the script and closes all open zones |
-//! | [`opcode::OPEN`], site << 8 | | opens a zone |
+//! | [`opcode::OPEN`], zone number << 8 | | opens a zone |
 //! | [`opcode::CLOSE`] | | closes the most recently opened zone |
-//! | [`opcode::DATA`], site << 8 | value, low half first | records data |
-//! | [`opcode::DATA_16B`] | two values, low half first | records 16 bytes of data |
+//! | [`opcode::DATA`], name number << 8 | value, low half first | records data |
+//! | [`opcode::DATA_16B`] | two values, each with its low half first | records 16 bytes of data |
 //! | [`opcode::EVENT`], event << 8 | | records an event |
 //! | [`opcode::SUM_1`], [`opcode::SUM_2`] | cycles | spends cycles in a sum zone |
 //! | [`opcode::SPIN`] | cycles | spends cycles |
@@ -58,11 +58,11 @@ pub const IS_POSTED: u32 = 2;
 /// Flag of a transfer: set if its event includes addresses.
 pub const HAS_ADDRESSES: u32 = 4;
 
-/// L1 address of a scratch area: reads store their data there, and writes load theirs from it.
+/// L1 address of a scratch area: the destination of NoC reads and the source of NoC writes.
 const SCRATCH: u32 = 0xF_0000;
-/// Address in the target tile that writes store to.
+/// Address in the target tile to which NoC writes go.
 const WRITTEN: u32 = 0xF_4000;
-/// Address in the target tile that reads load from.
+/// Address in the target tile from which NoC reads get their data.
 const READ: u32 = 0;
 
 /// Runs the script encoded in the kernel's data.
@@ -70,7 +70,7 @@ pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs the steps from word `next` to the end of their zone. Returns the word index after them.
+/// Runs the steps from word `next` to the end of the zone; returns the index of the next word.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {
