@@ -47,8 +47,8 @@ impl SimulatedMesh {
     /// Creates a mesh of chips that have just left reset.
     ///
     /// # Errors
-    /// If a chip cannot exist, if there is no object code for the modes, or if the profiler's
-    /// region or the relays' rings do not fit into memory.
+    /// If no real chip has the configured cores, if there is no object code for the modes, or if
+    /// the profiler's region or the relays' rings do not fit into memory.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -87,7 +87,7 @@ impl SimulatedMesh {
         self.add_shared_rule(&(Arc::new(rule) as Arc<dyn Rule>));
     }
 
-    /// Adds a fault rule that the caller keeps using.
+    /// Adds a fault rule that the caller also keeps, for example to read the rule's state later.
     pub fn add_shared_rule(&mut self, rule: &Arc<dyn Rule>) {
         for device in &mut self.devices {
             device.chip_mut().add_rule(rule);
@@ -150,13 +150,13 @@ impl SimulatedMesh {
         self.chips().any(Chip::has_launch_to_run)
     }
 
-    /// Runs every launch, and waits until all writes have landed.
+    /// Runs every launch, and waits until all writes have arrived in memory.
     pub fn run_to_completion(&mut self) {
         self.run_to_completion_with(&mut || {});
     }
 
     /// Does the same as [`SimulatedMesh::run_to_completion`], and calls `on_launch` after each
-    /// launch on a chip. The call takes no simulated time.
+    /// launch on a chip. Calls of `on_launch` take no simulated time.
     pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
         let devices = self.devices.iter_mut();
         let ends = devices.map(|device| device.chip_mut().run_to_completion(on_launch));
@@ -168,7 +168,8 @@ impl SimulatedMesh {
     /// their records to DRAM. Has no effect on chips without dispatch cores.
     ///
     /// # Compatibility
-    /// `MeshDevice::close`: dispatch cores are read after the queues are closed.
+    /// `MeshDevice::close`: tt-metal reads the records of the dispatch cores after it has closed
+    /// the queues.
     pub fn close_command_queues(&mut self) {
         let now = self.host.now();
         let ends = self.devices.iter_mut().map(|device| device.chip_mut().close_commands(now));
@@ -215,16 +216,16 @@ impl SimulatedMesh {
     /// Removes and returns the cells (64-bit units of records) that RISCs have streamed since the
     /// last call, if the configuration enables this ([`MeshConfig::with_cell_truth`]).
     ///
-    /// Cells of launches in progress are included, so a long run can be followed without keeping
-    /// all of its cells.
+    /// Cells of launches in progress are included, so a caller can take the cells of a long run
+    /// part by part, and need not keep all of them in memory.
     pub fn take_cells(&mut self) -> StreamedCells {
         self.devices.iter_mut().flat_map(|device| device.chip_mut().take_cells()).collect()
     }
 
     /// Returns the ground truth up to now.
     ///
-    /// A launch is included once it has begun. If kernels may wait for the host, a launch is
-    /// included only once it has ended.
+    /// A launch is included as soon as it has begun. In the modes in which kernels may wait for the
+    /// host, it is included only when it has ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
@@ -235,7 +236,7 @@ impl SimulatedMesh {
     }
 }
 
-/// Time in picoseconds after which the host notices that all launches have ended.
+/// Time in picoseconds from the end of the last launch until the host notices this end.
 const SETTLE_PS: u64 = 1_000_000;
 
 fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip, ConfigError> {

@@ -1,4 +1,4 @@
-//! Modes for which kernels and firmware are compiled, and modes of their simulation.
+//! Options of the compiled kernels and firmware, and options for their simulation.
 
 use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
 use kernel_profiler::port::WaitRecords;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct KernelModes {
     /// True if kernels record sum zones.
     pub sums_enabled: bool,
-    /// True if each core records only one zone per trace replay, which covers the whole replay.
+    /// True if each core records only one zone per trace replay. The zone covers the whole replay.
     pub is_trace_only: bool,
     /// True if kernels collect the records of several launches in L1 before they write them to
     /// DRAM.
@@ -31,7 +31,8 @@ pub struct KernelModes {
     /// True if the ground truth contains the cells (64-bit units of records) that every RISC has
     /// streamed.
     pub has_cell_truth: bool,
-    /// True if the RISCs of a core take turns after every instruction, in order of time.
+    /// True if the RISCs of a core are simulated one instruction at a time: always the RISC with
+    /// the earliest cycle executes next.
     pub has_exact_turns: bool,
     /// Kind of the records that kernels make of their waits.
     pub wait_records: WaitRecords,
@@ -42,7 +43,8 @@ pub struct KernelModes {
 }
 
 impl KernelModes {
-    /// Returns true if kernels may wait for the host. Launches then run in step with the host.
+    /// Returns true if kernels may wait for the host. Launches are then simulated only up to the
+    /// host's next access.
     pub(crate) const fn waits_for_host(&self) -> bool {
         self.is_non_dropping || self.is_streaming
     }

@@ -1,4 +1,5 @@
-//! Latencies on both NoCs of writes to another tile or to DRAM, and of their acknowledgements.
+//! Latencies of writes to another tile or to DRAM and of the writes' acknowledgements, on both
+//! NoCs.
 //!
 //! The model has no contention for links; a random addition represents other traffic.
 
@@ -17,21 +18,21 @@ pub const INTERFACE_CYCLES: u64 = 5;
 /// Upper limit of the cycles that other traffic adds to a write.
 pub const JITTER_CYCLES: u64 = 40;
 
-/// Latency of a write, split into landing and acknowledgement.
+/// Latency of a write: the time until the data is at the target, and then the time until the
+/// acknowledgement is at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLatency {
     /// Cycles from the issue until the last word is at the target.
     pub landing_cycles: u64,
-    /// Cycles from the landing until the acknowledgement reaches the sender.
+    /// Cycles from then until the acknowledgement reaches the sender.
     pub acknowledgement_cycles: u64,
 }
 
 impl WriteLatency {
-    /// Returns the cycle at which a write sent at `issued_at` lands, and stores this cycle in
-    /// `last`.
+    /// Returns the cycle at which a write that is sent at `issued_at` arrives.
     ///
-    /// `last` is the landing cycle of the previous write on the same path. Writes on one path never
-    /// overtake each other.
+    /// At the call, `last` must be the arrival cycle of the previous write on the same path; the
+    /// function sets it to the returned cycle. Writes on one path never overtake each other.
     pub(crate) fn arrival(self, issued_at: u64, last: &mut u64) -> u64 {
         *last = (issued_at + self.landing_cycles).max(*last + 1);
         *last

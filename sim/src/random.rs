@@ -1,7 +1,7 @@
 //! Random numbers in independent streams, all derived from one seed.
 //!
-//! A stream is identified by a path (chip, core, purpose, ...). The numbers of one tile therefore
-//! depend neither on other tiles nor on the order in which tiles run.
+//! A stream is identified by a path (chip, core, purpose, ...). The random numbers for one tile
+//! therefore depend neither on other tiles nor on the order in which tiles run.
 
 /// A stream of random numbers (splitmix64).
 ///

@@ -14,8 +14,8 @@ pub(crate) enum Payload {
         address: u64,
         bytes: Vec<u8>,
     },
-    /// For each set bit `i` of the mask, stores byte `i & 3` of the value at the aligned address
-    /// plus `i`.
+    /// A write of bytes of `value`: for each set bit `i` of the mask, the byte `i & 3` of `value`
+    /// is stored at `address + i`.
     Masked {
         address: u64,
         value: u32,

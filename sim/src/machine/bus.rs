@@ -17,8 +17,8 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// Environment of a bus: the tile and chip around it, and methods that the bus calls for NoC
-/// requests and other accesses.
+/// Access to what surrounds a bus: the tile, the chip, and methods that the bus calls for NoC
+/// requests and for other accesses beyond L1 and local RAM.
 pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
@@ -32,7 +32,8 @@ pub(crate) trait Station {
     fn clock_stall_at(&mut self, _risc_index: usize, _chip_cycle: u64) -> u64 {
         0
     }
-    /// Records the times at which a RISC read the low and the high word of one clock reading.
+    /// Records, for one reading of the clock by a RISC, the times at which the RISC loaded the low
+    /// word and the high word.
     fn note_clock_pair(&mut self, _risc_index: usize, _low_at: u64, _high_at: u64) {}
 }
 
@@ -259,8 +260,8 @@ impl<S: Station> TileBus<'_, S> {
         low
     }
 
-    /// Reads the high word of the clock. A fault rule may delay this read so that the clock wraps
-    /// after the read of the low word.
+    /// Reads the high word of the clock. A fault rule may delay this read, so that the low word
+    /// wraps after the RISC has read it and before this read.
     fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
         let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {

@@ -1,9 +1,9 @@
 //! Skips most rounds of loops in which harts wait until the clock reaches a value.
 //!
-//! Such a hart reads the low word of the wall clock repeatedly, until enough cycles have passed
-//! since a start value. No other hart can change what it reads. Once all rounds take the same time,
-//! only the last few are executed. For the skipped rounds, the hart and its pipeline are advanced
-//! by as many cycles as executing the rounds would have taken.
+//! Such a hart repeatedly reads the low word of the wall clock until enough cycles have passed
+//! since a start value. No other hart can change the value that this loop reads. Once all rounds
+//! take the same time, only the last few are executed. For the skipped rounds, the hart and its
+//! pipeline are advanced by as many cycles as executing the rounds would have taken.
 
 use super::run::Run;
 use crate::{
@@ -58,7 +58,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// If a hart waits for a clock value, advances it to the last rounds of its wait loop.
+    /// If the hart is in a loop that waits for a clock value, skips to the last rounds of the loop.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.riscs.harts[index].hart;
@@ -150,14 +150,14 @@ impl Run<'_> {
     }
 }
 
-/// Minimum length in cycles of a wait whose rounds are skipped. Shorter waits are executed, because
-/// skipping shifts the turns of the other harts.
+/// Minimum length in cycles of a wait whose rounds are skipped. Shorter waits are executed in full,
+/// because a skip changes the times at which the harts' turns begin.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
 /// Number of rounds at the end of a wait that are executed.
 const ROUNDS_LEFT: u64 = 2;
-/// Number of equal rounds after which the pipeline no longer depends on earlier instructions. The
-/// pipeline remembers eight instructions and four loads.
+/// Number of consecutive rounds of equal length after which the pipeline's state depends only on
+/// the loop. The pipeline remembers eight instructions and four loads.
 const EQUAL_ROUNDS: u32 = 4;
 /// Maximum number of rounds within which a loop must become steady.
 const ROUNDS_MAX: u32 = 16;

@@ -29,8 +29,8 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset that is added to addresses in a bank. The firmware has a table of the
-/// offsets.
+/// Returns the offset that a kernel adds to an address in a DRAM bank to get the address in the
+/// bank's tile. The firmware has a table of the offsets.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }

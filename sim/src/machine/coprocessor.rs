@@ -27,7 +27,8 @@ pub(crate) struct Coprocessor {
     /// Words of the two configuration banks, one bank after the other.
     config: Vec<u32>,
     bank_words: usize,
-    /// Index of the first word that both banks share.
+    /// Index, counted from the start of a bank, of the first word that has the same value in both
+    /// banks.
     first_global_word: usize,
 }
 
@@ -99,8 +100,8 @@ impl Coprocessor {
         Outgoing::Nothing
     }
 
-    /// Writes half of a register, if the instruction has an immediate value. The instruction's
-    /// other form, which reads signals, is not modelled.
+    /// Writes half of a register, if the instruction has an immediate value. The form without an
+    /// immediate value is not modelled.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
             return;
@@ -176,18 +177,20 @@ impl Semaphore {
     }
 }
 
-/// First opcode of a range that also contains `ELWMUL`, `ELWADD` and `DOTPV`.
+/// Opcode of `MVMUL`: the first of a range of FPU opcodes that ends with `DOTPV`, and also contains
+/// `ELWMUL` and `ELWADD`.
 const MVMUL: u32 = 0x26;
 const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
 const GMPOOL: u32 = 0x33;
 const GAPOOL: u32 = 0x34;
-/// Opcode of the macro instruction; most macros unpack, compute and pack.
+/// Opcode of the macro instruction; most macros contain instructions that unpack, compute or pack.
 const MOP: u32 = 0x01;
 const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
-/// First and last opcode of the SFPU's instructions; on a Wormhole the last one is 0x95.
+/// First opcode of the SFPU's instructions. The next constant is the last one on a Blackhole; on a
+/// Wormhole, the last one is 0x95.
 const SFPLOAD: u32 = 0x70;
 const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
@@ -196,7 +199,8 @@ const SEMGET: u32 = 0xA5;
 const SEMAPHORE_MAX: u32 = 15;
 /// Lowest address that `STOREREG` can write.
 const REGISTERS_BASE: u32 = 0xFFB0_0000;
-/// Index of the configuration word that clears its bank when it is written.
+/// Index, counted from the start of a bank, of a configuration word. A write to this word sets the
+/// words that belong only to this bank to 0.
 const STATE_RESET_WORD: usize = 4;
 
 #[cfg(test)]

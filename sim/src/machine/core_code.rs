@@ -1,8 +1,8 @@
 //! Host writes that boot a core and that launch programs on it, with this project's firmware or with
 //! tt-metal's.
 //!
-//! The simulator's dispatcher uses these writes, and so does a host that drives another simulator.
-//! Firmware and kernels therefore read the same words in both.
+//! The dispatcher of this simulator uses these writes, and so does a host that runs the code in
+//! another simulator. Firmware and kernels therefore read the same words in both simulators.
 
 use super::{
     KernelKind,
@@ -26,9 +26,10 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// The code of a core, with the host writes that boot the core and launch programs on it.
 ///
-/// A host makes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of BRISC,
-/// which boots the other RISCs. To launch, the host makes [`CoreCode::launch_writes`], then writes
-/// the byte [`CoreCode::go`], and waits until the byte at the same address is [`CoreCode::done`].
+/// While the core is in reset, a host carries out the writes of [`CoreCode::boot_writes`]. The host
+/// then ends the reset of BRISC, and BRISC boots the other RISCs. To launch a program, the host
+/// carries out the writes of [`CoreCode::launch_writes`], then writes the byte [`CoreCode::go`],
+/// and waits until the byte at the same address is [`CoreCode::done`].
 ///
 /// ```
 /// use sim::{
@@ -106,7 +107,8 @@ impl CoreCode {
         }
     }
 
-    /// Returns true if the firmware has a profiler, so that launches make records.
+    /// Returns true if the firmware contains the profiler. Without the profiler, launches leave no
+    /// records.
     #[must_use]
     pub fn has_profiler(&self) -> bool {
         self.set.as_ref().is_none_or(|set| set.has_profiler())
@@ -257,8 +259,8 @@ impl CoreCode {
         Ok(writes)
     }
 
-    /// Returns the writes that make each listed RISC close its main zone late: the RISC signals
-    /// that it is done, and closes the zone the given number of cycles later.
+    /// Returns the writes that make each listed RISC close its main zone late: the number of cycles
+    /// is the time from the RISC's done signal to the end of its main zone.
     pub(crate) fn late_writes(&self, riscs: &[(usize, u64)]) -> Vec<Write> {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         let cycles = riscs.iter().map(|&(index, cycles)| {
@@ -344,7 +346,8 @@ fn selection(chip: &ChipFacts) -> Selection {
     Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
 
-/// Returns a kernel's program if it was linked for this processor and this firmware.
+/// Returns the program in a kernel's file, if the file was linked for the given processor and for
+/// the firmware of `selection`.
 ///
 /// # Errors
 /// If the kernel was linked for another processor or firmware, or does not fit into its L1 region;
@@ -384,7 +387,7 @@ pub fn fitting_image(
     Ok(image)
 }
 
-/// Returns the entry address, in the embedded object code, of a RISC's kernel.
+/// Returns the address at which a RISC's kernel starts in the embedded object code.
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {
@@ -431,7 +434,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// Converts the writes that a host makes for tt-metal's firmware to words.
+/// Converts host writes for tt-metal's firmware from bytes to words.
 fn writes(host: Vec<HostWrite>) -> Vec<Write> {
     host.into_iter().map(|write| (write.address, write.words())).collect()
 }

@@ -1,5 +1,5 @@
-//! Everything that the RISCs of a tile share except memory, and the effects of accesses to the
-//! tile's registers.
+//! The registers and devices that the RISCs of a tile share, and the effects of accesses to the
+//! registers. L1 is not part of this module.
 
 use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
@@ -33,18 +33,19 @@ pub(crate) struct Devices {
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
     queues: Queues,
-    /// Values of the registers that only store what is written to them, by address.
+    /// Values of the registers that only store the written value; the keys are addresses.
     stored: BTreeMap<u32, u32>,
-    /// Free space in each stream's buffer, by the number of the stream.
+    /// Free space in each stream's buffer; the keys are the numbers of the streams.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
     /// Records the RISCs' accesses to the words that kernels wait for; `None` if the object code
     /// records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
-    /// Instruction RAM of NCRISC, if the chip has one.
+    /// Contents of NCRISC's instruction RAM; empty on a chip without this RAM.
     pub(crate) instruction_ram: Vec<u8>,
-    /// Values of each RISC's control and status registers that only store what is written to them.
+    /// For each RISC, values of the control and status registers that only store the written value;
+    /// the keys are the registers' numbers.
     control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
     /// Address range of code, which harts must not overwrite.
     pub(crate) code: Range<u32>,
@@ -52,8 +53,8 @@ pub(crate) struct Devices {
     pub(crate) signals: Signals,
     /// Reason for the most recent refusal of an access.
     pub(crate) refusal: Option<String>,
-    /// Address ranges that something other than a RISC has written, and that the model of the L1
-    /// ports has not processed yet.
+    /// Address ranges of L1 that were written by another writer than this tile's RISCs, and that
+    /// the model of the L1 ports has not processed yet.
     pub(crate) overwritten: Vec<Range<u32>>,
     /// Other tiles' reads of this L1 that the model of the L1 ports has not processed yet.
     pub(crate) noc_reads: Vec<NocRead>,
@@ -69,14 +70,16 @@ pub(crate) struct MailboxPlace {
     /// Address of the byte to which the firmware writes `done_value` when a launch is over.
     pub(crate) done_address: u32,
     pub(crate) done_value: u8,
-    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has them.
+    /// Address of the bytes, one per RISC, in which the firmware records the progress of the RISC's
+    /// kernel; `None` if the firmware has no such bytes.
     pub(crate) stages: Option<u32>,
 }
 
 /// Signals that the firmware has written to the mailbox in the current launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    /// Cycle of the last write to a word that a hart may wait for; `None` after harts were woken.
+    /// Cycle of the last write to a word for which a hart can be waiting; `None` once the waiting
+    /// harts have been woken.
     pub(crate) written_at: Option<u64>,
     pub(crate) done_cycle: Option<u64>,
     pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
@@ -164,8 +167,10 @@ impl Devices {
         self.soft_reset & bit != 0
     }
 
-    /// Returns the address at which a RISC starts when its reset ends; `None` if it then runs the
-    /// base firmware, which is not modelled, until the host sets its entry point.
+    /// Returns the address at which a RISC starts when its reset ends.
+    ///
+    /// Returns `None` for a RISC of a Blackhole's Ethernet tile if the host has not set an entry
+    /// point: on a real chip, such a RISC runs the base firmware, which is not modelled.
     pub(crate) fn entry(&self, risc_index: usize) -> Option<u32> {
         let set = self.reset_addresses[risc_index];
         let is_overridden = match (self.kind, risc_index) {
@@ -181,7 +186,8 @@ impl Devices {
 
     /// Returns true if a load from an address by a RISC reads the low word of the wall clock.
     ///
-    /// Most register reads are of this kind, so this check avoids most searches for a register.
+    /// Most register reads are reads of this word, so this check avoids most searches for a
+    /// register.
     #[inline]
     pub(crate) const fn is_clock_low(&self, risc_index: usize, address: u32) -> bool {
         address == WALL_CLOCK_LOW && self.reads_clock[risc_index]
@@ -212,7 +218,8 @@ impl Devices {
         Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
     }
 
-    /// Returns the register at an address, or the reason why it does not allow a load or a store.
+    /// Returns the register at an address, or the reason why a load (or, if `is_store`, a store) is
+    /// not allowed there.
     fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
@@ -338,8 +345,8 @@ impl Devices {
         Ok(Consequence::Nothing)
     }
 
-    /// Returns the cycle and the counts of instructions from which performance counters are
-    /// computed.
+    /// Returns the current cycle and the counts of issued instructions; the performance counters
+    /// are computed from these values.
     const fn reading(&self, cycle: u64) -> Reading {
         Reading { cycle, issued: self.coprocessor.issued() }
     }
@@ -430,7 +437,7 @@ impl Devices {
     }
 
     /// Reads a control and status register of a RISC, and sets the register to the value that
-    /// `change` returns, if any.
+    /// `change` returns; `None` leaves the register unchanged.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has no such
@@ -485,8 +492,8 @@ impl Devices {
     }
 }
 
-/// Returns the thread and the number of a coprocessor's general-purpose register. `word` is the
-/// index of the register's word in the register space of the RISC that accesses it.
+/// Returns the general-purpose register of the coprocessor that a RISC accesses: its thread and its
+/// number. `word` is the index of the register's word in the register space of that RISC.
 fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     match (risc_index, word / GPR_COUNT) {
         (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),
@@ -516,7 +523,7 @@ pub(super) const SUBORDINATE_RESET_BITS: u32 = ALL_RESET_BITS & !RESET_BITS[0];
 const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
 const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;
 const SECOND_INSTRUCTION_BUFFER: u32 = 0xFFE5_0000;
-/// Mask of the bits of the streams' counters.
+/// Mask for the value of a stream's counter, which has 17 bits.
 const STREAM_MASK: u32 = 0x1_FFFF;
 /// Mover status: queues empty, space for four commands.
 const MOVER_IDLE: u32 = 1 << 3 | 1 << 5 | 4 << 8;

@@ -3,7 +3,7 @@
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
 
-/// Failure of object code that no correct program causes. Only the failing core stops.
+/// Failure of object code; a correct program never causes one. Only the failing core stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
@@ -22,7 +22,8 @@ pub struct ExecutionFailure {
     pub chip_cycle: u64,
     /// Address of the instruction.
     pub pc: u32,
-    /// Function that contains the instruction, and the instruction's offset in it in bytes.
+    /// Function that contains the instruction, and the byte offset of the instruction from the
+    /// function's start.
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
@@ -32,7 +33,8 @@ pub struct ExecutionFailure {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureReason {
-    /// The program executed an instruction that a correct program does not execute.
+    /// The program executed an illegal instruction, or made a fetch or an access that the hart
+    /// cannot make.
     #[error("{0}")]
     Trap(Trap),
     /// The program executed `ebreak` or `ecall`; a panic executes `ebreak`.
@@ -44,7 +46,7 @@ pub enum FailureReason {
         /// Maximum number of cycles of a launch.
         limit_cycles: u64,
     },
-    /// All RISCs wait, and nothing can wake this RISC.
+    /// The RISCs of the core wait, and no event is left that can wake them.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
     /// The program accessed an address without a register, or a register that does not allow this

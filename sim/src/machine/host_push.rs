@@ -19,8 +19,10 @@ use wire::relay::words::HOST_MEMORY;
 const CONTROLLER_NS: u64 = 75;
 /// Time from the controller to the host's memory.
 const MEMORY_NS: u64 = 215;
-/// Upper limit of the random time that a write takes in addition to [`MEMORY_NS`]. It lets a write
-/// overtake another one, as on a real chip. The value is a guess, as no source states it.
+/// Upper limit of the random time that a write takes in addition to [`MEMORY_NS`].
+///
+/// This random time lets a write overtake an earlier one, as on a real chip. The value is a guess,
+/// because no source states it.
 const OVERTAKING_NS: u64 = 200;
 /// Picoseconds that the PCIe link takes for 1000 bytes.
 const KILOBYTE_PS: u64 = 37_879;

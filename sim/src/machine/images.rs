@@ -92,7 +92,7 @@ impl KernelKind {
     }
 }
 
-/// Mode of the profiler that firmware and kernels are built for.
+/// Mode of the profiler; firmware and kernels are built separately for each mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Records zones, data and events.
@@ -103,8 +103,8 @@ pub enum Mode {
     WaitTotals,
     /// Like [`Self::WaitTotals`], and also records each wait that blocked.
     WaitEvents,
-    /// Like [`Self::WaitTotals`], and also records each wait that blocked in certain windows of
-    /// time.
+    /// Like [`Self::WaitTotals`], and during the time windows of [`wire::wait::SyncWindows`] also
+    /// records each wait that blocked.
     WaitWindows,
     /// Collects the records of several launches before writing them to DRAM.
     Accumulate,
@@ -116,7 +116,7 @@ pub enum Mode {
     /// addresses.
     DebugDump,
     /// Profiles dispatch kernels. A dispatch kernel reserves part of its record buffer, and writes
-    /// the buffer to DRAM once only the reserved part is free.
+    /// the buffer to DRAM when everything but the reserved part is full.
     Dispatch,
     /// Streams records: the host or a relay reads them while kernels run.
     Stream,
@@ -160,7 +160,7 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// Returns the image for a part of the code and a processor.
+/// Returns the image of one part of the code for one processor; `None` if there is no such image.
 ///
 /// `part` is `firmware`, `kernels` or `cpp_kernels`. `cpp_kernels` exists only in the plain mode,
 /// and only if a C++ compiler was installed at build time.
@@ -207,7 +207,7 @@ impl ParsedImage {
     /// Parses an ELF file that was linked and hashed by a build script.
     ///
     /// # Panics
-    /// If the bytes are not an ELF file, which only a faulty build can cause.
+    /// If the bytes are not an ELF file. Only a faulty build can cause this.
     #[must_use]
     pub fn parse(elf: &'static [u8], digest: u64) -> Self {
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");

@@ -1,8 +1,9 @@
 //! Linker scripts for users' kernels, with the addresses of the embedded firmware's symbols.
 //!
 //! A kernel is linked with this script and nothing else. The script defines, by name and address,
-//! the firmware variables that the profiler's probes use. A kernel therefore works only with one
-//! build of the firmware; the value of a symbol identifies that build.
+//! the firmware variables that the profiler's probes use. A kernel therefore works only with the
+//! build of the firmware whose addresses are in the script. The value of a symbol identifies that
+//! build.
 
 use super::{
     core_code::file_region,
@@ -15,8 +16,8 @@ use wire::CoreKind;
 /// The symbol whose value identifies the build of the firmware.
 pub const MARK: &str = "__kprof_firmware";
 
-/// Returns the script for kernels of a Tensix core's processor; `None` if this build of the
-/// simulator has no object code.
+/// Returns the linker script for kernels on one processor of a Tensix core; `None` if this build of
+/// the simulator has no object code.
 ///
 /// ```
 /// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};

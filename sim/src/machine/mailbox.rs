@@ -1,21 +1,21 @@
 //! The words in L1 through which the dispatcher, firmware and subordinates communicate.
 //!
-//! This file is compiled into both the simulator and the firmware, so that they agree. Offsets are
-//! in bytes from the mailbox's address, which linker scripts call `__mailbox`.
+//! This file is compiled into both the simulator and the firmware, so both use the same offsets.
+//! Offsets are in bytes from the mailbox's address, which linker scripts call `__mailbox`.
 //!
 //! | offset | size | written by | meaning |
 //! |---|---|---|---|
 //! | [`GO`] | byte | dispatcher: [`signal::GO`]; BRISC: [`signal::DONE`] | state of a launch |
 //! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's state |
-//! | [`STAGE`] | byte per RISC | the RISC, around its kernel's zone | progress of its kernel |
+//! | [`STAGE`] | byte per RISC | the RISC, before and after its kernel | progress of the kernel |
 //! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
 //! | [`RISC_COUNT`] to [`COUNTER_GROUPS`] | words | host, before reset ends | core description |
 //!
 //! # Compatibility
-//! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the layout is
-//! specific to this project.
+//! The values of the signals, the program id, the mask of enabled RISCs, and the order of the steps
+//! of a launch are those of `dev_msgs.h`. The layout is specific to this project.
 
-/// Launch signal from the dispatcher to BRISC and back.
+/// Launch signal: the dispatcher writes GO for BRISC, and BRISC writes DONE for the dispatcher.
 pub const GO: u32 = 0;
 /// One byte per subordinate RISC: signal between BRISC and that RISC.
 pub const SYNC: u32 = 4;
@@ -45,8 +45,8 @@ pub const ARG_COUNT_MAX: u32 = 32;
 /// One word per RISC: address of the data for the RISC's kernel, or 0.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// One word per RISC: number of cycles by which a RISC in [`LATE`] closes its main zone after it
-/// has signalled that it is done.
+/// One word per RISC: number of cycles from the done signal of a RISC in [`LATE`] to the end of the
+/// RISC's main zone.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
 /// Number of RISCs of this core that have a record buffer.
@@ -58,7 +58,8 @@ pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
 /// Per NoC, [`BANK_COUNT_MAX`] half words: coordinates of the DRAM banks, in the format of the
 /// registers of NoC request initiators.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
-/// One word per bank: offset to add to addresses in the bank.
+/// One word per bank: offset that is added to an address in the bank to get the address in the
+/// bank's tile.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
 /// Maximum number of DRAM banks of a chip.
 pub const BANK_COUNT_MAX: u32 = 16;
@@ -75,7 +76,7 @@ pub mod signal {
     pub const DONE: u8 = 0;
     /// The RISC has not booted yet.
     pub const INIT: u8 = 0x40;
-    /// The RISC is to start a launch.
+    /// The RISC must start the launch.
     pub const GO: u8 = 0x80;
 }
 

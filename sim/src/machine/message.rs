@@ -18,7 +18,7 @@ pub(crate) struct Message {
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
     /// RISC that sent the request, and the time of sending; `None` if the ground truth does not
-    /// need them.
+    /// contain the request.
     pub(crate) by: Option<ReleaseTruth>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,
@@ -86,7 +86,8 @@ impl Request {
         Some(Answer { cycle: cycle + flits, noc, transaction_id, destination, is_atomic })
     }
 
-    /// Returns the tile to which each target acknowledges the request, if any.
+    /// Returns the tile that gets the acknowledgements of the request; `None` if the request is not
+    /// acknowledged.
     pub(crate) const fn acknowledge_to(&self, sender: TileCoord) -> Option<TileCoord> {
         match self.action {
             Action::Write { acknowledge_to, .. } if self.wants_response => Some(acknowledge_to),
@@ -119,8 +120,8 @@ impl Content {
 }
 
 impl Answer {
-    /// Writes the returned bytes into the requesting tile, and updates the counters of its NoC
-    /// interface.
+    /// Writes the returned bytes into the requesting tile, and updates the counters of that tile's
+    /// NoC interface.
     fn receive(self, bytes: &[u8], (tile, devices): (&mut Tile, &mut Devices), chip: &ChipFacts) {
         let Self { cycle, noc, transaction_id, destination, is_atomic } = self;
         write_bytes((tile, devices), destination.into(), bytes, cycle);

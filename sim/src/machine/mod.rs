@@ -1,10 +1,10 @@
-//! Cores that run RV32IM object code, firmware and kernels, as on a chip.
+//! Cores that run firmware and kernels as RV32IM object code, as on a chip.
 //!
 //! `riscs` has the harts of a core with their local RAMs, and the devices of the core; L1 and clock
-//! belong to the tile. [`crate::board`] runs the harts as its host requests. A machine adds the
-//! code of the harts and runs one launch at a time: it writes the launch message and GO, and runs
-//! the harts in turns until all of them wait again. [`crate::riscv`] models the harts' pipelines;
-//! `stage` issues writes to DRAM.
+//! belong to the tile. [`crate::board`] runs the harts whenever its host advances the chip. A
+//! machine adds the code of the harts and runs one launch at a time: it writes the launch message
+//! and GO, and runs the harts in turns until all of them wait again. [`crate::riscv`] models the
+//! harts' pipelines; `stage` issues writes to DRAM.
 //!
 //! # Memory map
 //!
@@ -12,9 +12,9 @@
 //! |---|---|---|
 //! | jump to the firmware | 0x0 | 0x0 |
 //! | [`mailbox`] | 0x10, Blackhole 0x60 | 0x3DD50 or, idle, 0x2000; Blackhole 0x100 |
-//! | control vector, vectors | as in the description | as in the description |
-//! | firmware | 0x4000 12 KiB, then 8 KiB each | 0x4000, 12 KiB |
-//! | kernels | 0x10000, 32 KiB each | 0x10000, 32 KiB |
+//! | control vector, then record buffers | `ArchFacts::control_address` | the same method |
+//! | firmware | 0x4000: BRISC 12 KiB, then 8 KiB per other RISC | 0x4000, 12 KiB |
+//! | kernels | 0x10000: 32 KiB per RISC | 0x10000, 32 KiB |
 //! | data of kernels | after the kernels | after the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
@@ -26,28 +26,31 @@
 //!
 //! - A hart that waits for a byte of the mailbox is not executed until the byte is written; it
 //!   continues at the time of the write.
-//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
-//!   to one turn early or late, and a hart may use a port of L1 before another hart that needed it
-//!   earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
-//!   ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
-//!   instruction: the hart that is furthest behind goes first.
-//! - A fault that delays a clock read acts between the two loads of that read. It does not affect a
-//!   kernel that only waits, since such a kernel loads only the low word.
+//! - Harts take turns of [`TURN_CYCLES`]. A hart may see another hart's store up to one turn too
+//!   early or too late. A hart may also get a port of L1 before another hart that requested the
+//!   port earlier. If waits are recorded, turns are shorter than polling intervals. With exact
+//!   turns ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn
+//!   is one instruction: the hart with the earliest cycle runs next.
+//! - A fault rule can delay the second of the two loads with which a RISC reads the clock. The
+//!   delay has no effect on a loop that waits for a time, because such a loop loads only the low
+//!   word.
 //! - A store is visible to the host, and a kernel counts as begun, when the hart executes the
 //!   store, not when the store leaves its queue.
 //! - The registers are those in `registers`, which has a table per architecture. An access to any
 //!   other address stops the hart, since a chip would hang or behave differently. The failure
 //!   reports the address, the pc and the attempted access. A register that exists but is not
 //!   modelled also stops the hart, and the failure names the register.
-//! - A NoC request is checked before it is sent: its coordinates on its own NoC, the tile at these
-//!   coordinates, the range, the alignment, and the tile that gets the acknowledgement. A write
-//!   whose acknowledgement goes to another core never completes.
+//! - Before a NoC request is sent, these are checked: the target's coordinates on the request's
+//!   NoC, the tile at these coordinates, the address range, the alignment, and the tile that gets
+//!   the acknowledgement. If the acknowledgement of a write goes to another core than the sender,
+//!   the write never completes for the sender.
 //! - Tiles access each other's L1 and registers, and read and write DRAM. Tiles run in windows of
 //!   time; a request may become visible to its receiver too late by up to the window's length.
 //!   While tiles communicate, a window is as long as a turn; otherwise it has up to 16,384 cycles.
-//! - While the hart of a kernel rests between two checks of the host's read position, in the debug
-//!   dump or in streaming, time is skipped. The hart continues when the host accesses the chip
-//!   again, or within 2^20 cycles.
+//! - In the debug dump and streaming modes, a kernel may wait until the host has read records: it
+//!   repeatedly checks how far the host has read, with a delay loop after each check. The simulator
+//!   skips this time. The hart continues when the host accesses the chip again, or within 2^20
+//!   cycles.
 //! - The Tensix coprocessor accepts and counts instructions; it computes nothing.
 
 mod arrival;
@@ -133,7 +136,7 @@ pub(crate) struct Machine {
     has_booted: bool,
 }
 
-/// The loops of a RISC's code in which the RISC waits.
+/// The loops, in the code of one RISC, in which the RISC waits.
 #[derive(Default)]
 struct Processor {
     /// Address of the loop in which this project's firmware waits for a byte, if known.
@@ -181,7 +184,7 @@ impl Machine {
         self.wake_after_writes(tile);
     }
 
-    /// Wakes harts that may wait for a word that was written to memory.
+    /// Wakes the harts that wait for a word in memory, if such a word was written.
     fn wake_after_writes(&mut self, tile: &Tile) {
         if let Some(cycle) = self.riscs.devices.signals.written_at.take() {
             self.riscs.wake(tile, cycle);

@@ -199,8 +199,8 @@ pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     u32::from(x) | u32::from(y) << 6
 }
 
-/// Location of a register: its NoC, the request initiator, and the register's offset among those of
-/// the initiator. The latter two apply only to registers of an initiator.
+/// Location of a register: its NoC, its request initiator, and its offset from the initiator's
+/// first register. The latter two apply only to registers of an initiator.
 struct RegisterSlot {
     noc: usize,
     initiator: usize,
@@ -243,8 +243,10 @@ impl Interface {
     }
 
     /// Checks a request of a linked transaction. After a linked request, all requests must go to
-    /// the same tiles, until a request without the link flag ends the transaction. Any other
-    /// request stops the NoC.
+    /// the same tiles, until a request without the link flag ends the transaction.
+    ///
+    /// On a chip, a request to other tiles before that stops the NoC; here, the function returns an
+    /// error.
     fn follow_link(&mut self, request: &Request) -> Result<(), String> {
         let targets = request.targets();
         if let Some(linked) = &self.linked

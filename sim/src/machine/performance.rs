@@ -3,11 +3,11 @@
 //!
 //! The model has two kinds of events: instructions issued by a thread, and cycles in which the FPU
 //! or the SFPU works. For any other event, a bank reports 0 events in 0 cycles, like a bank that
-//! was never started. A reader must not treat this as a measurement.
+//! was never started. A reader must not treat these zeros as a measurement.
 //!
-//! As in tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control
-//! bits act on their rising edge, a start clears the counts, and the event is selected when its
-//! count is read.
+//! A control bit takes effect when it changes from 0 to 1. A start clears the counts. The mode
+//! register selects, at the time of a read, the event whose count is read. All this is as in
+//! tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`.
 
 use crate::truth::{CounterBank, IssuedInstructions};
 
@@ -156,7 +156,8 @@ const fn modelled_bank(index: BankIndex) -> Option<CounterBank> {
     }
 }
 
-/// Returns how many times a selected event occurred; `None` if the event is not modelled.
+/// Returns how many times the event `select` of a bank occurred, computed from the counts of issued
+/// instructions; `None` if the event is not modelled.
 const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Option<u64> {
     let IssuedInstructions { by_thread, fpu, sfpu } = issued;
     match (bank, select) {

@@ -1,8 +1,8 @@
 //! Detection of harts that poll memory.
 //!
-//! The registers and the pc of such a hart return to earlier values, and between these two times
-//! the hart has had no lasting effect. So the hart repeats the same loop until one of the words
-//! that it reads changes, and it need not be executed until then.
+//! After each round of its loop, such a hart has the same registers and the same pc as before the
+//! round, and it has changed nothing else. The hart therefore repeats the loop until one of the
+//! words that it reads changes. Until then, the hart need not be executed.
 
 use super::{
     bus::Station,
@@ -34,8 +34,8 @@ enum Access {
 }
 
 impl Watched {
-    /// Adds the word that an instruction of a loop loads. Returns `None` if the loop can end
-    /// without a change of memory, or if it polls more than `words_max` words.
+    /// Adds the word that an instruction of a loop loads. Returns `None` if the loop reads the
+    /// clock, which changes by itself, or if the loop polls more than `words_max` words.
     fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store => {}
@@ -58,8 +58,8 @@ impl Watched {
     }
 }
 
-/// Returns the memory access of a hart's next instruction; `None` if the instruction may have
-/// another effect.
+/// Returns the memory access of a hart's next instruction; `None` if the instruction may do more
+/// than access memory and change registers of the hart.
 fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
@@ -101,8 +101,8 @@ pub(crate) struct PollRules {
     pub(crate) instructions_max: usize,
     /// Maximum number of words that a loop polls.
     pub(crate) words_max: usize,
-    /// True if a polling loop must be in L1 and may access nothing but L1 and private RAM, by loads
-    /// only.
+    /// True if the code of a polling loop must be in L1, and the loop may only load, and only from
+    /// L1 and private RAM.
     pub(crate) is_l1_only: bool,
 }
 
@@ -110,8 +110,8 @@ impl Riscs {
     /// Executes one round of a polling loop and returns the polled words.
     ///
     /// # Errors
-    /// If the hart does anything other than poll. The error is the hart's last turn, or an empty
-    /// turn if the instruction that breaks the rules was not executed.
+    /// If the hart does anything other than poll. The error is the result of the hart's last turn;
+    /// it is empty if the instruction that violates the `rules` was not executed.
     pub(crate) fn poll<S: Station>(
         &mut self,
         index: usize,

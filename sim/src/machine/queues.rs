@@ -17,7 +17,7 @@ pub(crate) struct Queues {
 
 impl Queues {
     /// Appends a value to the mailbox from one RISC to another; the error is `Busy` if the sender's
-    /// mailboxes are full.
+    /// mailboxes together already hold [`MAILBOX_VALUES`] values.
     pub(crate) fn send(&mut self, from: usize, to: usize, value: u32) -> Result<(), Refusal> {
         let held: usize = self.mailboxes[from].iter().map(VecDeque::len).sum();
         if held >= MAILBOX_VALUES {
@@ -54,8 +54,8 @@ impl Queues {
         self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// Reads a PC buffer on behalf of BRISC; the error is `Busy` until the TRISC has removed all
-    /// values.
+    /// Carries out BRISC's read of a TRISC's PC buffer, which returns 0; the error is `Busy` until
+    /// the TRISC has removed all values from the buffer.
     pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
         if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
     }

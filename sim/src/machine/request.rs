@@ -22,7 +22,7 @@ pub(crate) struct Command {
     pub(crate) words: [u32; COMMAND_WORDS],
 }
 
-/// A NoC request that has been sent.
+/// A parsed NoC request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) noc: usize,
@@ -51,13 +51,13 @@ pub(crate) enum Action {
         address: u64,
         acknowledge_to: TileCoord,
     },
-    /// Writes a word that the request contains, or some of its bytes, to an address in another
-    /// tile.
+    /// Writes a word, or some of the word's bytes, to an address in another tile; the request
+    /// itself contains the word.
     Inline { target: [TileCoord; 1], address: u64, value: u32, byte_mask: u32 },
     /// Reads from an address in another tile into the sender's L1.
     Read { target: [TileCoord; 1], address: u64, destination: u32, byte_count: u32 },
-    /// Adds to the low bits (those set in `mask`) of a word in a tile's L1; can return the old
-    /// word.
+    /// Adds `amount` to the low bits (those set in `mask`) of a word in a tile's L1. Returns the
+    /// old word if the request asks for a response.
     Increment { target: [TileCoord; 1], address: u64, amount: u32, mask: u32, reply: u32 },
 }
 
@@ -120,7 +120,8 @@ impl Command {
         })
     }
 
-    /// Parses the request that the registers describe, for an interface of the tile `own`.
+    /// Parses the request that the registers of an initiator describe. The initiator belongs to the
+    /// tile `own`.
     pub(crate) fn request(
         &self,
         chip: &ChipFacts,
@@ -309,7 +310,7 @@ impl Reader<'_> {
         Ok(Action::Increment { target: [target], address, amount, mask, reply })
     }
 
-    /// Returns an error unless the answer goes to the sender.
+    /// Returns an error if the return address `back` is not in the sender's own tile.
     fn expect_own(&self, back: Side, what: &str) -> Result<(), String> {
         let tile = self.tile(back, "answer's tile")?;
         if tile == self.own.coord {

@@ -1,9 +1,10 @@
-//! Harts that wait for the host, in the debug dump and in streaming.
+//! Harts that wait for the host, in the debug dump and streaming modes.
 //!
-//! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
-//! a second. Until the host or a relay writes something, each check finds the same state, so the
-//! simulator skips the time until the next access by the host or a relay. The checks shortly before
-//! the wait's time limit are simulated, so that a hart stops waiting at the same time as on a chip.
+//! Such a hart checks how far the host has read, executes a short delay loop (it "rests"), and
+//! checks again. It repeats this for up to a second. Until the host or a relay writes something,
+//! each check finds the same state, so the simulator skips the time until the next access by the
+//! host or a relay. The checks shortly before the wait's time limit are simulated, so that a hart
+//! stops waiting at the same time as on a chip.
 
 use super::{core_code::RiscCode, images::ParsedImage, riscs::HartState, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
@@ -11,10 +12,11 @@ use kernel_profiler::port::STALL_CYCLES;
 use std::ops::Range;
 use wire::stream::{Policy, words};
 
-/// The code in which a RISC rests between two checks, and the cycles skipped there.
+/// The delay loop that a RISC executes between two checks of the host's read position, and the
+/// number of cycles that were skipped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
-    /// Address ranges of the code in which the RISC rests: one in the firmware, one in the kernels.
+    /// Address ranges of the delay loops: one in the firmware, one in the kernels.
     code: [Range<u32>; 2],
     /// Number of cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
@@ -24,8 +26,8 @@ pub(super) struct Rest {
 
 /// A hart's wait for the host or a relay.
 ///
-/// Waits that follow each other within [`LOOK_CYCLES`] may be mistaken for one wait. The time limit
-/// of the later wait is then estimated too early, and more checks than necessary are simulated.
+/// Waits that follow each other within [`LOOK_CYCLES`] may be mistaken for one wait. The end of the
+/// later wait is then estimated too early, and more checks than necessary are simulated.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     /// First cycle at which the hart was seen resting.
@@ -49,8 +51,10 @@ impl Rest {
         self.code.iter().any(|code| code.contains(&pc))
     }
 
-    /// Returns the cycle after which the checks of a hart must be simulated, because its wait nears
-    /// the time limit. The hart rests at `cycle`; a wait takes at most `limit_cycles`.
+    /// Returns the first cycle at which the hart's checks must be simulated, because the hart will
+    /// soon give up waiting.
+    ///
+    /// The hart is in its delay loop at `cycle`; a wait takes at most `limit_cycles`.
     fn simulated_from(&mut self, cycle: u64, limit_cycles: u64) -> u64 {
         let goes_on = |wait: &Wait| {
             let latest_end = wait.seen_since.saturating_add(limit_cycles + LOOK_CYCLES);
@@ -73,7 +77,8 @@ impl Rest {
     }
 }
 
-/// Returns the maximum duration of a RISC's wait in cycles; `None` if the RISC does not wait.
+/// Returns the maximum duration of a RISC's wait in cycles; `None` if the RISC's policy is to lose
+/// records and not to wait.
 fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64> {
     if !chip.modes.is_streaming {
         return Some(STALL_CYCLES.into());
@@ -116,7 +121,8 @@ const REST_PASSES: u32 = 64;
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
-    /// Advances a resting hart to the next time at which a check can find a change.
+    /// If a hart is in its delay loop, advances it to the next time at which the host's read
+    /// position can have changed.
     pub(super) fn skip_rest(&mut self, index: usize) {
         let risc = &mut self.machine.riscs.harts[index];
         let rest = &mut self.machine.processors[index].rest;
@@ -142,7 +148,8 @@ impl Run<'_> {
     }
 }
 
-/// Upper limit of the cycles that one check and one rest take together.
+/// Maximum number of cycles that one check and the delay loop after it take together.
 const LOOK_CYCLES: u64 = 8192;
-/// Maximum number of cycles skipped at once. Another RISC of the core may end the wait meanwhile.
+/// Maximum number of cycles skipped at once. A skip is limited because another RISC of the core may
+/// end the wait during the skipped time.
 const SKIPPED_CYCLES_MAX: u64 = 1 << 20;

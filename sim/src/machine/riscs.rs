@@ -30,7 +30,8 @@ pub(crate) struct TileHart {
     pub(crate) hart: Hart,
     pub(crate) state: HartState,
     pub(super) local_ram: Vec<u8>,
-    /// Number of consecutive windows in which the hart had no effect; counted only on boards.
+    /// Number of consecutive windows in which the hart has stored neither to L1 nor to a register.
+    /// Counted only by [`crate::board`].
     pub(crate) quiet_windows: u32,
 }
 
@@ -52,7 +53,7 @@ pub(crate) enum HartState {
 /// Result of a hart's turn.
 #[derive(Default)]
 pub(crate) struct Turn {
-    /// True if the hart has stored to L1 or to a register.
+    /// True if the hart stored to L1 or to a register in this turn.
     pub(crate) has_effect: bool,
     /// True if the turn ended for another reason than its cycle limit.
     pub(crate) is_interrupted: bool,
@@ -151,7 +152,8 @@ impl Riscs {
         }
     }
 
-    /// Wakes suspended harts that may find a changed value at `cycle`.
+    /// Wakes the suspended harts whose awaited byte has the expected value, or whose polled words
+    /// may have changed; the harts continue at `cycle`.
     pub(crate) fn wake(&mut self, tile: &Tile, cycle: u64) {
         for hart in &mut self.harts {
             let is_over = match &hart.state {
@@ -165,7 +167,8 @@ impl Riscs {
         }
     }
 
-    /// Updates the L1 front: reports the writes and reads that other tiles and devices have made.
+    /// Tells the model of the L1 ports about the writes and reads that other tiles and devices have
+    /// made.
     pub(crate) fn follow_writes(&mut self) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
@@ -175,7 +178,7 @@ impl Riscs {
         }
     }
 
-    /// Reports to the L1 front that the host has written these addresses.
+    /// Tells the model of the L1 ports that the host has written these addresses.
     pub(crate) fn invalidate(&mut self, written: Range<u32>) {
         self.front.invalidate(written);
     }

@@ -73,7 +73,8 @@ impl Progress {
         }
     }
 
-    /// Returns the progress of code that runs without firmware until it stops.
+    /// Returns the initial state of a run without firmware. The code runs until it stops, but at
+    /// most until the cycle `limit_end`.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(limit_end: u64) -> Self {
@@ -87,7 +88,8 @@ impl Progress {
         &self.failures
     }
 
-    /// Returns the cycle at which the core continues; `None` if it cannot.
+    /// Returns the cycle at which the core executes its next instruction or starts the launch;
+    /// `None` if no hart can continue.
     pub(crate) fn next_cycle(&self, machine: &Machine) -> Option<u64> {
         let running = machine.riscs.harts.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
@@ -147,7 +149,7 @@ impl Progress {
         (report, self.failures)
     }
 
-    /// Records a `NotLaunched` failure: no object code was built.
+    /// Records a `NotLaunched` failure, because there is no object code for the core.
     fn refuse(&mut self, machine: &Machine, stage: &Stage) {
         let reason = if machine.code.firmware_set().is_some() {
             "the given firmware has no object code for Ethernet cores"
@@ -173,7 +175,7 @@ impl Progress {
 pub(super) struct Run<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) stage: &'a mut Stage,
-    /// Cycle at which the harts stop until the other tiles have caught up.
+    /// Cycle at which the harts stop, until the other tiles have also reached this cycle.
     until: u64,
     /// Earliest cycle at which the host or a relay may next access the core.
     pub(super) pause: u64,
@@ -273,7 +275,8 @@ impl Run<'_> {
         true
     }
 
-    /// Returns the hart that is furthest behind, and the cycle up to which it may run.
+    /// Returns the running hart with the earliest cycle, and the cycle up to which this hart may
+    /// run.
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
         let mut second: Option<(usize, u64)> = None;
@@ -355,7 +358,8 @@ impl Run<'_> {
         }
     }
 
-    /// Suspends a hart that waits in the firmware for a byte of L1, or that polls memory.
+    /// If a hart waits in this project's firmware for a byte of L1, or polls memory in tt-metal's
+    /// firmware, suspends the hart.
     fn park(&mut self, index: usize) {
         if self.has_set() {
             return self.park_if_polling(index);
@@ -380,7 +384,8 @@ impl Run<'_> {
         }
     }
 
-    /// Suspends a hart that polls memory, because only a change of memory can let it continue.
+    /// If a hart polls memory, suspends the hart, because only a change of memory can let it
+    /// continue.
     fn park_if_polling(&mut self, index: usize) {
         if !self.is_running(index) {
             return;
@@ -437,8 +442,8 @@ impl Run<'_> {
         self.machine.code.firmware_set().is_some()
     }
 
-    /// Returns true if a launch with tt-metal's firmware is not done although none of the core's
-    /// harts can continue.
+    /// Returns true if tt-metal's firmware runs, and has not signalled the end of the launch.
+    /// Called when none of the core's harts can continue.
     fn is_unfinished(&self) -> bool {
         let is_done = self.machine.riscs.devices.signals.done_cycle.is_some();
         self.has_set() && !self.has_failed() && !is_done
@@ -553,12 +558,13 @@ const GO_STREAM: u64 = 0xF1;
 const GO_JITTER_CYCLES: u64 = 60;
 /// Cycles from the end of a core's reset to GO, for the first launch on the core.
 const BOOT_CYCLES: u64 = 20_000;
-/// Length of a turn in cycles if waits are recorded. It is shorter than the interval between polls.
+/// Length of a turn in cycles if waits are recorded. A turn is then shorter than the time between
+/// two loads of a polling loop.
 const EXACT_TURN_CYCLES: u64 = 4;
 /// Length of a turn in cycles while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
-/// Rules that recognise the polling loops of tt-metal's firmware. Code outside L1 belongs to a
-/// kernel, and kernels do not wait forever.
+/// Rules that recognise the polling loops of tt-metal's firmware. They exclude code outside L1,
+/// because such code belongs to a kernel, and a kernel does not wait forever.
 const POLLS_OF_FIRMWARE: PollRules =
     PollRules { instructions_max: 64, words_max: 8, is_l1_only: true };
 /// Size in bytes of the loop in `__wait_for_byte`: two instructions.

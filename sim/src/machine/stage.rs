@@ -47,8 +47,8 @@ pub(crate) struct Stage {
     pub(crate) launch: Arc<Launch>,
     /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,
-    /// Cycle from which on a fault stops the core permanently at its next write to another core.
-    /// That write is not sent.
+    /// Cycle after which a fault stops the core permanently, just before the core's next write to
+    /// another core. That write is not sent.
     pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
     /// For each hart, the injected delay of its current clock read: number of cycles, and name of
@@ -121,8 +121,8 @@ impl Stage {
         stall_cycles
     }
 
-    /// Collects new cells of streamed records if a store to the control vector raises the number of
-    /// written cells. Must be called before the store.
+    /// Collects new cells of streamed records if a store to the control vector increases the word
+    /// with the number of written cells. Must be called before the store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
         if !self.chip.modes.has_cell_truth || self.launch.core_use != CoreUse::Programs {
             return;
@@ -268,8 +268,8 @@ impl Stage {
         RiscKey { chip_id, core, risc }
     }
 
-    /// Removes and returns the ground truth of the launch so far, without the times of launch and
-    /// kernels.
+    /// Removes and returns the ground truth of the launch so far, without the start and end times
+    /// of the launch and of its kernels.
     pub(crate) fn take_truth(&mut self) -> Truth {
         let mut truth = Truth { faults: take(&mut self.faults), ..Truth::default() };
         for (risc_index, request) in take(&mut self.noc_requests) {
@@ -310,7 +310,7 @@ impl Stage {
     }
 }
 
-/// Rule name in the fault log for effects that no rule caused.
+/// Name in the fault log, in place of a rule's name, for an effect that occurred without a rule.
 pub(crate) const BY_CHANCE: &str = "by-chance";
 
 #[cfg(test)]

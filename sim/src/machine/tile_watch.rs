@@ -1,11 +1,12 @@
 //! Waits of kernels for circular buffers, semaphores and NoC barriers, as observed on the bus.
 //!
-//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer. Only its last
-//! load finds the awaited value. The latest store before the last load ended the wait. A semaphore
-//! is a word in L1, which other tiles can also store to. At a NoC barrier, a RISC loads the NoC's
-//! counter of answers. No store changes this counter, so the wait ends with the last load. This
-//! module does not depend on the kernels' records, with one exception: the clock readings that a
-//! kernel takes decide whether a record is in a time window for which waits are recorded.
+//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer. Only the last
+//! of these loads finds the awaited value. The latest store before that load has ended the wait. A
+//! semaphore is a word in L1, which other tiles can also store to. At a NoC barrier, a RISC loads
+//! the NoC's counter of answers. No store changes this counter, so the time of the last load is
+//! taken as the end of the wait. This module does not depend on the kernels' records, with one
+//! exception: the clock readings that a kernel takes decide whether a record is in a time window
+//! for which waits are recorded.
 
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -61,11 +62,12 @@ struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// The latest store to the word before the RISC's latest load of it.
+    /// The last store to the word that preceded the RISC's latest load of the word.
     stored: Stored,
     /// Clock value that the kernel records as the start of its wait.
     began: u32,
-    /// Clock values that the RISC has read since its latest load of the word.
+    /// The first three clock values that the RISC has read after its latest load of the polled
+    /// word.
     readings: [u32; 3],
     reading_count: usize,
 }
@@ -79,7 +81,8 @@ struct Wait {
     released_by: Option<ReleaseTruth>,
 }
 
-/// A RISC's waits in a launch, and the number of records that the RISC makes of waits and signals.
+/// A RISC's waits in a launch, and the number of records that the RISC writes for waits and
+/// signals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedRisc {
     pub(crate) waits: Vec<WaitTruth>,
@@ -119,7 +122,7 @@ impl TileWatch {
         }
     }
 
-    /// Records a RISC's load from a word that it may wait for.
+    /// Records a RISC's load from a word for which the RISC may be waiting.
     fn note_poll(&mut self, risc_index: usize, address: u32, cycle: u64, stored: Stored) {
         match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
@@ -170,7 +173,8 @@ impl TileWatch {
         self.stores.insert(address, Stored { cycle, by });
     }
 
-    /// Records that a RISC signals a buffer or semaphore.
+    /// Records that a RISC changes a buffer's counter or a semaphore, which is a signal to another
+    /// RISC.
     pub(crate) fn note_signal(&mut self, risc_index: usize) {
         self.riscs[risc_index].signal_count += 1;
         self.riscs[risc_index].has_signalled = true;
@@ -214,8 +218,10 @@ impl TileWatch {
         }
     }
 
-    /// Returns the kind of wait of a RISC that polls the word at `address`, and the number of the
-    /// circular buffer or the address of the semaphore. `None` if kernels do not record such waits.
+    /// Returns what a RISC that polls the word at `address` waits for: the kind of wait, and the
+    /// number of the circular buffer or the address of the semaphore.
+    ///
+    /// Returns `None` if kernels record no waits for this word.
     ///
     /// # Compatibility
     /// `stream_io_map.h`: the registers that count received and acknowledged tiles.
@@ -236,8 +242,8 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Removes and returns each RISC's waits in a launch, and the number of records of waits and
-    /// signals.
+    /// Removes and returns each RISC's waits in a launch, with the number of records that the RISC
+    /// has written for waits and signals.
     pub(crate) fn take(
         &mut self,
         context: &KernelContext,

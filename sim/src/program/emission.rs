@@ -1,4 +1,5 @@
-//! Numbers of records that kernels try to make; tests compare the readers' results with them.
+//! Numbers of records that kernels make if their buffers have room. Tests compare these numbers
+//! with the records that the host reads.
 
 use std::ops::{Add, AddAssign, Mul};
 

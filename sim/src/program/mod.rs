@@ -1,7 +1,7 @@
 //! Programs, launches, and the properties of kernels.
 //!
-//! A program assigns kernels to processors. A launch runs a program on selected cores with a
-//! program id. [`crate::chip`] executes launches.
+//! A program assigns kernels to processors. A launch runs a program on selected cores; the launch
+//! has a program id. [`crate::chip`] executes launches.
 
 pub mod emission;
 
@@ -30,11 +30,12 @@ pub struct KernelContext {
     pub program_id: u32,
     /// Runtime arguments of the launch.
     pub args: Arc<[u32]>,
-    /// Trace replays begun since the core's previous launch.
+    /// Number of trace replays that have begun since the core's previous launch.
     pub replays_begun: u32,
     /// True if sum zones are recorded.
     pub sums_enabled: bool,
-    /// True if kernels record NoC events for waits, as in the debug dump.
+    /// True if kernels record a NoC event for each wait for the NoC. This is so in the debug dump
+    /// mode.
     pub records_noc_waits: bool,
     /// Seed of the simulation.
     pub seed: u64,
@@ -58,8 +59,8 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
-    /// Returns the NoC that a kernel on this RISC uses and records events for; `None` if it uses
-    /// none.
+    /// Returns the NoC that a kernel on this RISC uses and for which it records events; `None` if
+    /// the kernel uses no NoC.
     #[must_use]
     pub const fn noc(&self) -> Option<u8> {
         match self.risc {
@@ -110,7 +111,8 @@ pub trait Kernel: Send + Sync {
         None
     }
 
-    /// Returns the kernel's ELF file, if it was linked outside this build.
+    /// Returns the ELF file of a kernel that was linked outside this build; `None` for other
+    /// kernels.
     ///
     /// [`crate::truth::Truth`] does not contain the records of such a kernel.
     fn object_file(&self) -> Option<&KernelFile> {
@@ -162,8 +164,8 @@ impl Program {
 
     /// Assigns `kernel` to `risc`.
     ///
-    /// An aggregate of several processors counts as BRISC. A Quasar processor counts as the
-    /// processor with the same index, if there is one.
+    /// If `risc` stands for several processors, BRISC gets the kernel. If `risc` is a Quasar
+    /// processor, the Tensix processor with the same index gets it, if there is one.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
         if let Some(slot) = slot(risc) {
@@ -212,7 +214,7 @@ impl Program {
 }
 
 /// Returns the key under which a program stores the kernel of `risc`; `None` if `risc` cannot have
-/// one.
+/// a kernel.
 fn slot(risc: Risc) -> Option<Risc> {
     match risc {
         Risc::Erisc => Some(risc),
@@ -268,7 +270,7 @@ pub struct SubDevice {
     pub manager_id: u8,
 }
 
-/// Use that a core is reserved for.
+/// Purpose for which a core is reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreUse {
     /// Kernels of programs.
@@ -291,12 +293,13 @@ pub struct Launch {
     pub program_id: u32,
     /// Cores on which the launch runs.
     pub cores: CoreSelection,
-    /// Kind of the launch: only cores that are reserved for this kind take part.
+    /// Purpose of the launch. Of the selected cores, only those that are reserved for this purpose
+    /// run the launch.
     pub core_use: CoreUse,
     /// The sub-device on which the launch runs, in parallel with launches on other sub-devices;
     /// `None` for the whole chip.
     pub sub_device: Option<SubDevice>,
-    /// Id of the trace that the launch is replayed from, if any.
+    /// Id of the trace whose replay contains the launch; `None` for a launch outside a trace.
     pub trace_id: Option<u64>,
     /// True if the launch is the first one of a trace replay.
     pub begins_trace_replay: bool,
@@ -307,7 +310,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Creates a launch on all worker cores that begins as soon as the chip is free.
+    /// Creates a launch on all worker cores. The launch begins as soon as the chip is free.
     #[must_use]
     pub fn new(program: &Arc<Program>, program_id: u32) -> Self {
         Self {

@@ -47,7 +47,8 @@ const IMMEDIATE: u32 = 0x13;
 mod tests {
     use super::*;
 
-    /// Tests instruction words as assembled by GNU as 2.40, with `rd` a0, `rs1` a1, `rs2` a2.
+    /// Tests instruction words that the GNU assembler 2.40 has produced, with `rd` a0, `rs1` a1,
+    /// `rs2` a2.
     #[test]
     fn every_instruction_does_what_the_specification_says() {
         let (a, b) = (0x8000_01F0, 0x0000_0004);

@@ -10,7 +10,7 @@
 /// `MEM_LOCAL_BASE`, tt-isa-documentation `TensixTile/BabyRISCV/README.md`, memory map.
 pub const LOCAL_RAM_BASE: u32 = 0xFFB0_0000;
 
-/// First address of the instruction RAM, which only the RISC NC of a Wormhole has.
+/// First address of the instruction RAM, which only the NCRISC of a Wormhole has.
 ///
 /// # Compatibility
 /// `MEM_NCRISC_IRAM_BASE`, tt-isa-documentation `WormholeB0/TensixTile/BabyRISCV/README.md`.
@@ -19,11 +19,11 @@ pub const INSTRUCTION_RAM_BASE: u32 = 0xFFC0_0000;
 /// Result of a store to a mapped register.
 pub type StoreResult = Result<Flow, Refusal>;
 
-/// Everything outside a hart that its loads, stores and fetches can reach.
+/// Everything that a hart's loads, stores and fetches can reach outside the hart itself.
 ///
 /// L1 starts at address 0, the private RAM at [`LOCAL_RAM_BASE`]; words are little-endian. For an
-/// access outside both slices, the hart calls [`region`](Self::region) and then one of the MMIO
-/// hooks.
+/// access outside L1 and the private RAM, the hart calls [`region`](Self::region) and then one of
+/// the MMIO hooks.
 ///
 /// # Examples
 ///
@@ -94,10 +94,10 @@ pub trait Bus {
     /// Returns this hart's private data RAM as a mutable slice, starting at [`LOCAL_RAM_BASE`].
     fn local_ram_mut(&mut self) -> &mut [u8];
 
-    /// Returns this hart's instruction RAM, starting at [`INSTRUCTION_RAM_BASE`]; empty if it has
-    /// none.
+    /// Returns this hart's instruction RAM, starting at [`INSTRUCTION_RAM_BASE`]; empty if the hart
+    /// has no instruction RAM.
     ///
-    /// Only instruction fetches can access it.
+    /// Only instruction fetches can access this RAM.
     fn instruction_ram(&self) -> &[u8] {
         &[]
     }
@@ -134,8 +134,8 @@ pub trait Bus {
     /// Reads a control and status register, then changes its value as `access` requests.
     ///
     /// # Errors
-    /// If the access is refused, which makes the instruction illegal. The default implementation
-    /// refuses every access.
+    /// If the register does not allow the access. The hart then treats the instruction as illegal.
+    /// The default implementation refuses every access.
     fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
         let _ = (access, cycle);
         Err(Refusal::Unsupported)
@@ -168,14 +168,15 @@ pub enum ControlStatusChange {
     Nothing,
     /// Replaces the value with the operand.
     Write,
-    /// Sets the bits of the operand.
+    /// Sets the bits of the register that are set in the operand.
     Set,
-    /// Clears the bits of the operand.
+    /// Clears the bits of the register that are set in the operand.
     Clear,
 }
 
 impl ControlStatus {
-    /// Returns the register's value after the access; `None` if the access does not change `value`.
+    /// Returns the register's new value if its old value is `value`; `None` if the access does not
+    /// write the register.
     #[must_use]
     pub const fn changed(self, value: u32) -> Option<u32> {
         match self.change {
@@ -187,7 +188,7 @@ impl ControlStatus {
     }
 }
 
-/// Reaction of a hart after a device has carried out its store.
+/// What a hart does after a device has carried out the hart's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The hart continues.
@@ -204,7 +205,8 @@ pub enum Refusal {
     Busy,
     /// There is no register at this address.
     Unmapped,
-    /// The register exists, but does not support this width or direction, or is not modelled.
+    /// The register exists, but does not support this width, does not support loads or stores, or
+    /// is not modelled.
     Unsupported,
 }
 
@@ -238,15 +240,18 @@ pub enum Region {
     LocalRam,
     /// Mailboxes, PC buffers, TTSync and Tensix semaphores.
     Mailbox,
-    /// Tensix GPRs and backend configuration; also where Tensix instructions are pushed.
+    /// Tensix GPRs, backend configuration, and the addresses to which RISCs store Tensix
+    /// instructions.
     Tensix,
     /// Registers of the TDMA-RISC.
     Tdma,
-    /// Tile control, debug and status (with the wall clock), PIC, NoC interfaces and overlay.
+    /// Registers of tile control, debug and status (with the wall clock), interrupt controller
+    /// (PIC), NoC interfaces and NoC overlay.
     TileControl,
     /// L1.
     L1,
-    /// Private data RAM of any hart, accessed through a shared path that only Blackhole has.
+    /// Private data RAMs of all harts, at addresses that all harts can access. Only a Blackhole has
+    /// such addresses.
     LocalRamAlias,
 }
 

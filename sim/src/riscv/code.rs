@@ -16,7 +16,8 @@ const LINE_OP_COUNT: usize = LINE_BYTE_COUNT as usize / 4;
 
 /// Upper limit of the L1 addresses of code; the L1 of both architectures is smaller.
 const L1_LIMIT: u32 = 1 << 21;
-/// Size of the address range for instruction RAM at [`INSTRUCTION_RAM_BASE`].
+/// Size in bytes of the address range for instruction RAM, which begins at
+/// [`INSTRUCTION_RAM_BASE`].
 const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
 
 /// A line of decoded code; instructions that have not been decoded are [`Code::Undecoded`].
@@ -36,7 +37,8 @@ impl Line {
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeCache {
     lines: Vec<Line>,
-    /// For each line number, the index in `lines` plus one; 0 if there is no such line.
+    /// For each line number (see [`line_number`]), 1 + the line's index in `lines`; 0 if the line
+    /// has not been created.
     index: Vec<u16>,
     epoch: u64,
 }
@@ -70,7 +72,8 @@ impl CodeCache {
         &self.lines[index]
     }
 
-    /// Decodes instructions from `pc` to the end of the straight-line run or of the line.
+    /// Decodes instructions from `pc` to the end of the straight-line run or to the end of the
+    /// line, whichever comes first.
     pub(super) fn fill<B: Bus>(
         &mut self,
         pc: u32,

@@ -1,6 +1,6 @@
 //! Decoder of RV32IM instruction words into the compact form that the interpreter runs.
 //!
-//! Decoding happens once per word and address. Values that depend on the address (branch targets,
+//! A word at an address is decoded only once. Values that depend on the address (branch targets,
 //! `auipc`) are computed here. This module neither executes nor times instructions.
 
 use super::bits;
@@ -69,9 +69,9 @@ pub(crate) enum Code {
 
 /// One decoded instruction, in eight bytes.
 ///
-/// If the destination is `x0`, `rd` is [`SINK`], so that execution need not protect the zero
-/// register. A register field that the instruction does not have is 0 ([`SINK`] for `rd`), so that
-/// timing need not know which fields an instruction has.
+/// If the destination is `x0`, `rd` is [`SINK`], so that execution need not check for writes to the
+/// zero register. A register field that the instruction does not have is 0 ([`SINK`] for `rd`), so
+/// that timing need not know which fields an instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Op {
     pub(crate) code: Code,
@@ -101,8 +101,8 @@ impl Op {
 /// Index of the unused slot in the register file to which writes to `x0` are redirected.
 pub(crate) const SINK: u8 = 32;
 
-/// Number of slots in the register file: one for each value of a byte. Only the slots of the
-/// registers and [`SINK`] are used, but the inner loop needs neither bounds checks nor masks.
+/// Number of slots in the register file: one for each value of a byte. Most slots are unused. They
+/// exist so that the inner loop needs neither bounds checks nor masks.
 pub(crate) const SLOT_COUNT: usize = 256;
 
 /// Decodes the word at `pc`; a word that RV32IM does not define becomes [`Code::Illegal`].
@@ -135,8 +135,8 @@ pub(crate) fn decode_bits(word: u32) -> Option<Op> {
     Some(Op { rs1: field(word, 15), rs2: field(word, 20), ..writes(Code::Bits, word, word) })
 }
 
-/// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. The first byte of a Tensix
-/// instruction is never zero.
+/// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. The highest byte of a Tensix
+/// instruction, the opcode, is never zero; a word with opcode 0 is illegal.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/PushTensixInstruction.md`.
@@ -183,8 +183,8 @@ const BRANCHES: [Code; 8] = [
     Code::BranchNotLessUnsigned,
 ];
 
-/// Operations of immediate arithmetic, by `funct3`. The shifts (1 and 5) also depend on `funct7`,
-/// so `immediate_arithmetic` selects them.
+/// Operations of arithmetic instructions with an immediate operand, by `funct3`. The shifts (1 and
+/// 5) also depend on `funct7`, so `immediate_arithmetic` selects them.
 const IMMEDIATES: [Code; 8] = [
     Code::AddImmediate,
     ILL,
@@ -301,7 +301,7 @@ fn jump_offset(word: u32) -> u32 {
         | (word >> 21 & 0x3FF) << 1
 }
 
-/// Returns the instruction `jal zero, address`, encoded for address 0.
+/// Returns the encoding of `jal zero, address` for an instruction at address 0.
 pub(crate) fn jump_to(address: u32) -> u32 {
     let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
     bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F

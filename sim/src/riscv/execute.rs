@@ -1,8 +1,9 @@
 //! Execution of decoded instructions: the inner loop of a run.
 //!
 //! The loop stays within one line of decoded code until the pc leaves the line. An instruction that
-//! must end the run stores a [`Stop`] and returns [`STOP`] as the next pc. No line contains that
-//! address, so the loop only has to check after each instruction whether the pc has left the line.
+//! must end the run stores a [`Stop`] and returns [`STOP`] as the next pc. No line contains the
+//! address [`STOP`], so the loop only has to check after each instruction whether the pc has left
+//! the line.
 
 use std::hint::cold_path;
 use std::marker::PhantomData;
@@ -30,8 +31,8 @@ pub(super) struct Core {
     pub(super) counters: Counters,
 }
 
-/// Runs a hart until its next instruction would start at or after the cycle `until`, or until
-/// something else ends the run.
+/// Runs a hart until its next instruction would start at or after the cycle `until`, or until an
+/// instruction ends the run with a [`Stop`].
 pub(super) fn run<B: Bus, R: Rules>(
     core: &mut Core,
     pipeline: &mut Pipeline,

@@ -1,9 +1,9 @@
 //! Registers of Blackhole.
 //!
 //! # Compatibility
-//! The page of tt-isa-documentation (`BlackholeA0`) that each block names, and tt-metal's
-//! `tensix.h`, `noc_parameters.h` and `noc_overlay_parameters.h`. The addresses agree with ttsim
-//! 1.10 (`tile_regs.json`).
+//! The sources are the page of tt-isa-documentation (`BlackholeA0`) that each block names, and
+//! tt-metal's `tensix.h`, `noc_parameters.h` and `noc_overlay_parameters.h`. The addresses agree
+//! with ttsim 1.10 (`tile_regs.json`).
 
 use super::{
     Access::{Read, ReadWrite, Write},

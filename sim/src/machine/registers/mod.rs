@@ -20,7 +20,7 @@ pub(super) const WALL_CLOCK_LATCHED: u32 = WALL_CLOCK_HIGH + 4;
 pub(crate) struct Reach(u8);
 
 impl Reach {
-    /// Every RISC of the tile and the NoC.
+    /// The NoC, and every RISC of the tile.
     pub(crate) const ALL: Self = Self(0b11_1111);
     /// The RISCs with access to the coprocessor: BRISC and the TRISCs.
     pub(crate) const COPROCESSOR: Self = Self(0b1_1101);
@@ -145,7 +145,8 @@ pub(crate) struct Register {
     pub(crate) effect: Effect,
 }
 
-/// Registers described on one page of documentation; they may occur at several base addresses.
+/// Registers that one page of documentation describes. The block can exist several times, at
+/// different base addresses.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The page of tt-isa-documentation, or the header of tt-metal.
@@ -169,7 +170,7 @@ impl Block {
     }
 
     /// Creates a block that occurs several times. The tuple contains the first base address, the
-    /// number of occurrences, and the distance between them in bytes.
+    /// number of occurrences, and the distance between consecutive base addresses in bytes.
     const fn repeated(
         reach: Reach,
         source: &'static str,
@@ -196,10 +197,9 @@ impl Block {
 pub(crate) struct Found {
     pub(crate) register: &'static Register,
     pub(crate) block: &'static Block,
-    /// Index of the occurrence of the register's block, for example the number of the NoC or
-    /// stream.
+    /// Index of the instance of the register's block, for example the number of the NoC or stream.
     pub(crate) instance: u32,
-    /// Index of the word among the registers of the same kind.
+    /// Index of the word within the register, which can have several words.
     pub(crate) word: u32,
 }
 
@@ -231,13 +231,15 @@ impl From<wire::CoreKind> for TileKind {
 pub(crate) struct Registers {
     /// Registers, sorted by address; they do not overlap.
     spans: Vec<Span>,
-    /// Word index (address / 4) at which the page of the first register begins.
+    /// Index (address / 4) of the first word of the first page. A page has [`PAGE_WORD_COUNT`]
+    /// words.
     first_word: usize,
-    /// For each page of words from `first_word` on, the index of its leaf; leaf 0 contains no
-    /// registers. Polling code accesses a register every few instructions, so looking one up must
-    /// not involve a search.
+    /// For each page from `first_word` on, the index of its table in `leaves`; table 0 is for pages
+    /// without registers.
+    ///
     pages: Vec<usize>,
-    /// For each word of a page, the number of its span, counted from 1; 0 if it is in no span.
+    /// For each word of a page, 1 + the index in `spans` of the register that contains the word; 0
+    /// if no register contains the word.
     leaves: Vec<[u16; PAGE_WORD_COUNT]>,
 }
 

@@ -1,9 +1,10 @@
 //! Registers of Wormhole.
 //!
 //! # Compatibility
-//! The page of tt-isa-documentation (`WormholeB0`) that each block names. Addresses of Config words
-//! are from tt-metal's `cfg_defines.h`, stream registers from tt-metal's
-//! `noc_overlay_parameters.h`. The addresses agree with ttsim 1.10 (`tile_regs.json`).
+//! The source of each block is the page of tt-isa-documentation (`WormholeB0`) that the block
+//! names. The addresses of configuration words are from tt-metal's `cfg_defines.h`, those of stream
+//! registers from tt-metal's `noc_overlay_parameters.h`. The addresses agree with ttsim 1.10
+//! (`tile_regs.json`).
 
 use super::{
     Access::{Read, ReadWrite, Write},
