@@ -57,8 +57,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the shipped images; also builds the C++ images if a C++ compiler for RISC-V is
-/// installed.
+/// Unpacks the shipped images. Also builds the images of kernels written in C++ if a C++ compiler
+/// for RISC-V is installed.
 fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
     println!("cargo:rustc-cfg=object_code");
     let mut images = archive.unpack(build)?;
@@ -89,8 +89,10 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links all variants of firmware and kernels in Rust. The builds for the chips run in parallel,
-/// because they take most of the time of a first build and do not depend on each other.
+/// Links all variants of the firmware and kernels that are written in Rust.
+///
+/// The builds for the chips run in parallel, because they take most of the time of a first build
+/// and do not depend on each other.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));

@@ -245,7 +245,7 @@ impl Build {
     }
 }
 
-/// Runs a tool that writes a file.
+/// Runs a tool that writes a file. `made` is the file's path, for the error message.
 pub(crate) fn run(tool: &mut Command, made: &Path) -> Result<()> {
     let output = tool.output()?;
     if !output.status.success() {

@@ -13,7 +13,7 @@ use std::{
 /// megabytes; if the network does not respond, the build continues without the target.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Reason why there is no object code.
+/// Reason why the object code cannot be compiled.
 pub(super) struct Hindrance {
     pub(super) cause: String,
     /// How the user can resolve the problem; `None` in a package, which has no sources of object

@@ -53,14 +53,14 @@ impl Dram {
             && address.saturating_add(bytes) <= self.bank_bytes
     }
 
-    /// Adds a write that will land later. Writes that land in the same cycle do so in the order in
-    /// which they were added.
+    /// Adds a write that will be applied later. Writes with the same arrival cycle are applied in
+    /// the order in which they were added.
     pub fn expect(&mut self, landing: Landing) {
         self.in_flight.insert((landing.chip_cycle, self.issued_count), landing);
         self.issued_count += 1;
     }
 
-    /// Applies every write in flight that lands at or before a cycle.
+    /// Applies every write in flight that arrives at or before a cycle.
     pub fn land_until(&mut self, chip_cycle: u64) {
         while let Some(entry) = self.in_flight.first_entry() {
             if entry.key().0 > chip_cycle {
@@ -71,7 +71,8 @@ impl Dram {
         }
     }
 
-    /// Returns the cycle at which the last write in flight lands; `None` if no write is in flight.
+    /// Returns the cycle at which the last write in flight arrives; `None` if no write is in
+    /// flight.
     #[must_use]
     pub fn quiet_from(&self) -> Option<u64> {
         self.in_flight.last_key_value().map(|(&(chip_cycle, _), _)| chip_cycle)
@@ -87,7 +88,7 @@ impl Dram {
         true
     }
 
-    /// Reads words as of a future cycle: the current contents plus the writes that land by that
+    /// Reads words as of a future cycle: the current contents plus the writes that arrive by that
     /// cycle.
     #[must_use]
     pub fn read_at(&self, bank: u32, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {

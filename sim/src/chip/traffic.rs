@@ -234,8 +234,8 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by:
     is_on_its_way
 }
 
-/// Cycle up to which requests are carried out, and the cycle from which on harts can see their
-/// effects.
+/// Cycle up to which requests are carried out, and the first cycle at which harts can see the
+/// effects of these requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     /// Requests that arrive by this cycle are carried out.
@@ -287,7 +287,7 @@ fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
     Some(&mut cores[index])
 }
 
-/// Returns the data of a DRAM read, including all writes that land before the read arrives.
+/// Returns the data of a DRAM read, including all writes that arrive before the read.
 fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
     let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
     let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };

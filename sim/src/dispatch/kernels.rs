@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Number of cycles by which a command arrives earlier at the prefetcher than at the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
-/// A command with its arrival and completion times.
+/// A command with its arrival time and its earliest completion time.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     command: Command,

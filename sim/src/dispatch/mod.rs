@@ -36,7 +36,8 @@ pub enum DispatchCores {
     /// # Compatibility
     /// `core_descriptors/wormhole_b0_80_arch.yaml`, `blackhole_140_arch.yaml` of 0.81.1.
     Worker,
-    /// The Ethernet cores whose link is not connected; each of the first three runs one kernel.
+    /// The Ethernet cores without a connected link. Each of the first three runs one dispatch
+    /// kernel.
     Ethernet,
 }
 

@@ -5,13 +5,12 @@
 //! | the rule is added | [`Rule::place_clock`] | make a tile's clock wrap at a given time |
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
-//! | a subordinate RISC has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main
-//! zone open |
+//! | a subordinate RISC is done | [`Rule::subordinate_delay_cycles`] | close its main zone late |
 //! | the host reads L1 | [`Rule::on_host_read`] | change the words that the host gets |
 //! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
 //! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
 //!
-//! Ready-made rules are in [`rules`]; any other implementation of [`Rule`] works as well.
+//! Ready-made rules are in [`rules`]; a caller can also write rules by implementing [`Rule`].
 
 pub mod rules;
 #[cfg(test)]
@@ -61,12 +60,12 @@ pub struct PushFate {
 }
 
 impl PushFate {
-    /// Makes the write get lost: it is acknowledged but never lands.
+    /// Makes the write get lost: it is acknowledged but never reaches the DRAM.
     pub const fn lose(&mut self) {
         self.is_lost = true;
     }
 
-    /// Delays the landing of the write, and its acknowledgement, by `cycles`.
+    /// Delays the arrival of the write in DRAM, and the write's acknowledgement, by `cycles`.
     pub const fn delay(&mut self, cycles: u64) {
         self.delay_cycles += cycles;
     }
@@ -76,13 +75,13 @@ impl PushFate {
         self.flips.push((word_index, mask));
     }
 
-    /// Returns true if the write never lands.
+    /// Returns true if the write never reaches the DRAM.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// Returns the landing delay in cycles.
+    /// Returns the delay of the write's arrival in cycles.
     #[must_use]
     pub const fn delay_cycles(&self) -> u64 {
         self.delay_cycles
@@ -201,7 +200,7 @@ pub trait Rule: Send + Sync {
 /// Effect of a rule on the simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// A write was acknowledged and never landed.
+    /// A write was acknowledged and never reached the DRAM.
     WriteLost {
         /// Index of the DRAM bank.
         bank: u32,
@@ -218,10 +217,10 @@ pub enum FaultEffect {
         address: u64,
         /// The word that was sent.
         before: u32,
-        /// The word that landed.
+        /// The word that reached the DRAM.
         after: u32,
     },
-    /// A write landed later.
+    /// A write reached the DRAM later than it would have without the rule.
     WriteDelayed {
         /// Index of the DRAM bank.
         bank: u32,

@@ -97,7 +97,7 @@ impl Selection {
     }
 }
 
-/// Makes writes to DRAM get lost: they are acknowledged but never land.
+/// Makes writes to DRAM get lost: they are acknowledged but never reach the DRAM.
 #[derive(Clone, Debug)]
 pub struct LoseWrite(pub Selection);
 

@@ -152,7 +152,7 @@ pub struct ScriptShape {
     pub step_max: u64,
     /// Maximum number of zones open at once.
     pub depth_max: u64,
-    /// True if the script may push records to DRAM, transfer data over the NoC and record locks.
+    /// True if the script may contain pushes of records to DRAM, NoC transfers and lock events.
     pub has_pushes: bool,
 }
 

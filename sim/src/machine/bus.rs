@@ -1,6 +1,6 @@
 //! The bus of a hart, which gives access to L1, to its local RAM, and to the registers of its tile.
 //!
-//! Any access to another address is refused, and the hart traps.
+//! An access to any other address is refused and stops the hart.
 
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},

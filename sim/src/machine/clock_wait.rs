@@ -17,8 +17,8 @@ use crate::{
 struct ClockLoop {
     head: u32,
     load: Op,
-    /// Numbers of the registers with the loaded word (`low`), its distance from the start value,
-    /// and the limit.
+    /// Number of the register with the loaded word. The fields `distance` and `limit` are the
+    /// numbers of the registers with the word's distance from the start value and with the limit.
     low: usize,
     distance: usize,
     limit: usize,

@@ -62,11 +62,12 @@ pub(crate) mod counter {
     pub(crate) const POSTED_WRITES_STARTED: usize = 13;
     pub(crate) const READS_STARTED: usize = 14;
     pub(crate) const ATOMICS_STARTED: usize = 15;
-    /// First of sixteen counters of outstanding requests; there is one per transaction id.
+    /// Index of the first of sixteen counters of outstanding requests, one per transaction id.
     pub(crate) const OUTSTANDING: usize = 16;
-    /// First of sixteen counters of requests that are being sent; there is one per transaction id.
+    /// Index of the first of sixteen counters of requests that are being sent, one per transaction
+    /// id.
     pub(crate) const OUTGOING: usize = 32;
-    /// First of the counters of requests that other tiles sent to this tile.
+    /// Index of the first counter of requests that other tiles sent to this tile.
     pub(crate) const OF_RECEIVER: usize = 48;
 }
 

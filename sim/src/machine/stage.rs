@@ -27,7 +27,7 @@ pub(crate) struct Stage {
     pub(crate) landings: Vec<Landing>,
     /// Writes to the host's memory that were issued in this launch.
     pub(crate) host_writes: Vec<PostedWrite>,
-    /// Cycle from which on the PCIe link accepts another write from this tile.
+    /// Earliest cycle at which the PCIe link accepts another write from this tile.
     pub(crate) link_free_at: u64,
     pub(crate) faults: Vec<AppliedFault>,
     /// NoC requests of kernels, each with the index of the RISC that sent it; collected only if the
