@@ -27,7 +27,7 @@ pub enum ConfigError {
     /// The mesh has no chips.
     #[error("a mesh needs at least one chip")]
     NoChip,
-    /// No real chip has the configured cores.
+    /// No real chip has the configured worker cores or Ethernet links.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// Number of the chip.
@@ -476,7 +476,7 @@ impl MeshConfig {
 
     /// Reserves a second worker core for each relay.
     ///
-    /// This core can later gather the records in place of the relay; see
+    /// The second core can later gather the records in place of the relay; see
     /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
     #[must_use]
     pub const fn with_relay_successors(mut self) -> Self {

@@ -64,8 +64,8 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Number of commands before the commands of the first program. They set up and fill buffers of the
-/// device.
+/// Number of commands before the commands of the first program. These commands set up buffers of
+/// the device and fill them.
 pub const OPENING_COMMANDS: usize = 65;
 
 /// Number of commands for one host access: a wait, the transfer, another wait, the write of an

@@ -10,17 +10,17 @@
 //! number of whole [`LONG_CYCLES`] intervals, and the remaining cycles. The end of these intervals
 //! is the reference time from then on.
 
-/// Mask of the command's number in a head.
+/// Mask of the command's number in a head word.
 pub const NUMBER_MASK: u32 = 0xFF;
 /// Position in the head word of the lowest bit of the data's type; type 0 means no data.
 pub const SORT_SHIFT: u32 = 8;
 /// Mask of the data's type, to be applied after a shift by [`SORT_SHIFT`].
 pub const SORT_MASK: u32 = 0xF;
-/// Flag in a head: a number of [`LONG_CYCLES`] intervals precedes the arrival time.
+/// Flag in a head word: the arrival time has two words.
 pub const HAS_LONG_ARRIVAL: u32 = 1 << 12;
-/// Flag in a head: the command has an earliest completion time.
+/// Flag in a head word: an earliest completion time follows the arrival time.
 pub const HAS_DONE: u32 = 1 << 13;
-/// Flag in a head: a number of [`LONG_CYCLES`] intervals precedes the earliest completion time.
+/// Flag in a head word: the earliest completion time has two words.
 pub const HAS_LONG_DONE: u32 = 1 << 14;
 /// Position in the head word of the lowest bit of the data's value.
 pub const DATA_SHIFT: u32 = 16;

@@ -41,8 +41,8 @@ pub enum KernelFileError {
         /// Address of the kernel's first instruction.
         entry: u32,
     },
-    /// A segment is none of the two that tt-metal's kernels have: one for code and one for private
-    /// RAM.
+    /// A segment is neither of the two that tt-metal's kernels have: one for code and one for
+    /// private RAM.
     #[error(
         "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
          found {byte_count} bytes for address {address:#010x}"

@@ -41,9 +41,9 @@ pub const WORD_COUNT: usize = 12;
 pub const NO_BUFFER: u32 = u32::MAX;
 /// Coordinates that mean "no tile".
 ///
-/// Any other value of a coordinates word contains coordinates: the column in the low six bits, the
-/// row in the six bits above. For a rectangle, the low twelve bits contain the coordinates of its
-/// end corner, and the twelve bits above contain those of its start corner.
+/// All other values contain coordinates: the column in the low six bits, the row in the six bits
+/// above. For a rectangle, the low twelve bits contain the coordinates of its end corner, and the
+/// twelve bits above contain those of its start corner.
 pub const NO_TILE: u32 = u32::MAX;
 /// Number of the first buffer whose waits and signals are not recorded.
 ///

@@ -237,8 +237,8 @@ pub(crate) struct Registers {
     /// For each page from `first_word` on, the index of its table in `leaves`; table 0 is for pages
     /// without registers.
     ///
-    /// Polling code accesses a register every few instructions, so looking one up must not involve a
-    /// search.
+    /// Polling code accesses a register every few instructions, so looking one up must not involve
+    /// a search.
     pages: Vec<usize>,
     /// For each word of a page, 1 + the index in `spans` of the register that contains the word; 0
     /// if no register contains the word.
