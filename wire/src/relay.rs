@@ -65,7 +65,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 21, 31 | gatherer | number of times that the ring had no room for a frame |
 /// | 22, 32 | gatherer | number of producers |
 /// | 23, 33 | gatherer | L1 address of the list of producers, see [`crate::relay::setup`] |
-/// | 34 | gatherer | term: number of earlier relays that have read these producers |
+/// | 34 | gatherer | term: number of earlier relays that have read this relay's producers |
 /// | 59, 60 | host | bytes read, modulo 2^32 |
 /// | 61 | host | 1: request to end the relay, with all gatherers |
 pub mod words {
@@ -97,8 +97,8 @@ pub mod words {
     pub const PRODUCERS: usize = 22;
     /// Index of the word that holds the L1 address of the list of producers.
     pub const PRODUCER_LIST: usize = 23;
-    /// Index of the word that holds the number of earlier relays that have read these producers.
-    /// All gatherers share this word.
+    /// Index of the word that holds the number of earlier relays that have read this relay's
+    /// producers. All gatherers share this word.
     pub const TERM: usize = 34;
     /// Index of the word that counts bytes of the ring that the host has read, modulo 2^32.
     pub const READ: usize = ext::CONSUMED;
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    /// Returns the state for a word; `None` for any other word.
+    /// Returns the state that `word` encodes; `None` if `word` encodes no state.
     ///
     /// ```
     /// use wire::relay::State;
@@ -172,7 +172,7 @@ impl State {
 /// A word that names a tile holds the tile's coordinates on the gatherer's NoC, in the format of
 /// the register for the coordinates of a NoC request. On a Blackhole, the column is in bits 0 to 5
 /// and the row in bits 6 to 11. On a Wormhole, the column is in bits 4 to 9 and the row in bits 10
-/// to 15; bits 0 to 3 are bits 32 to 35 of the address.
+/// to 15; bits 0 to 3 hold bits 32 to 35 of an address in the tile.
 pub mod setup {
     use super::RISCS_PER_CORE;
 
@@ -181,8 +181,11 @@ pub mod setup {
     /// Index of the word that holds the L1 address of each producer's control vector. The address
     /// is the same on all producers. The producer's rings follow the vector.
     pub const PRODUCER_CONTROL: usize = 1;
-    /// Index of the word that holds the L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes
-    /// for frames, a multiple of 16.
+    /// Index of the word that holds the L1 address of the gatherer's frame buffers.
+    ///
+    /// The address is a multiple of 16. From this address on,
+    /// [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes hold the buffers, the filler and the CRC
+    /// table.
     pub const BUFFERS: usize = 2;
     /// Index of the word that names the tile through which the ring is reached: a DRAM tile, or the
     /// PCIe tile for a ring in the host's memory.
@@ -205,7 +208,8 @@ pub mod setup {
     pub const GATHERER: usize = 9;
     /// Index of the word that names the relay's own tile.
     pub const OWN_TILE: usize = 10;
-    /// Index of the word that holds the number of earlier relays that have read these producers.
+    /// Index of the word that holds the number of earlier relays that have read the producers of
+    /// this relay.
     pub const TERM: usize = 11;
     /// Index of the word that holds, on a Blackhole, bits 32 to 63 of the ring's NoC address.
     pub const SINK_ADDRESS_HIGH: usize = 12;

@@ -21,7 +21,8 @@ pub enum CoreKind {
 }
 
 impl CoreKind {
-    /// Returns how many RISCs of such a core have a lane of markers.
+    /// Returns the number of RISCs of a core of this kind. Each of these RISCs has a lane of
+    /// markers.
     #[must_use]
     pub const fn risc_count(self) -> usize {
         match self {
@@ -56,7 +57,8 @@ crate::labelled! {
     /// A processor that writes markers, in the order of TT-Metal's reports.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Risc {
-        /// The data-movement processor that starts the other RISCs and pushes their markers.
+        /// The data-movement processor that starts the other RISCs and copies the markers of all
+        /// RISCs to DRAM.
         Brisc = "BRISC",
         /// The second data-movement processor.
         Ncrisc = "NCRISC",
@@ -163,7 +165,7 @@ impl Risc {
         }
     }
 
-    /// Returns the processor that reports call `label`; `CORE_AGG` is an older label of
+    /// Returns the processor with this label in reports. `CORE_AGG` is an older label of
     /// [`Self::TensixAggregate`].
     ///
     /// ```
@@ -181,7 +183,7 @@ impl Risc {
     }
 }
 
-/// Number of data-movement processors of a Quasar core, which precede its TRISCs.
+/// Number of data-movement processors of a Quasar core. They precede the core's TRISCs in [`Risc`].
 const QUASAR_MOVERS: usize = 8;
 
 impl core::fmt::Display for Risc {

@@ -23,7 +23,7 @@ pub const ID_LH: usize = 2;
 /// Index of the word that holds the program id.
 pub const ID_LL: usize = 3;
 
-/// Positions of the fields in word 2.
+/// Positions of the fields in word 2 of a run header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IdPacking {
     /// Number of bits of the RISC index. The index begins at bit 0.
@@ -36,7 +36,8 @@ impl IdPacking {
     /// Layout with 3 bits of RISC, 8 of core, 16 of trace counter, no generation; used before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs TT-Metal's three fields; bits that do not fit their field are truncated.
+    /// Returns word 2 of a run header with TT-Metal's three fields. Bits that do not fit their
+    /// field are truncated.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())
@@ -44,31 +45,33 @@ impl IdPacking {
             | ((trace_counter & TRACE_MASK) << self.trace_shift())
     }
 
-    /// Returns the RISC index in word 2.
+    /// Returns the RISC index in `id_lh`, which is word 2 of a run header.
     #[must_use]
     pub const fn risc_index(self, id_lh: u32) -> u32 {
         id_lh & self.risc_mask()
     }
 
-    /// Returns the flat core id in word 2.
+    /// Returns the flat core id in `id_lh`, which is word 2 of a run header.
     #[must_use]
     pub const fn flat_id(self, id_lh: u32) -> u32 {
         (id_lh >> self.risc_bits) & FLAT_ID_MASK
     }
 
-    /// Returns the trace-replay counter in word 2; 0 outside of replays.
+    /// Returns the trace counter in `id_lh`, which is word 2 of a run header. The counter is 0
+    /// before the first trace replay.
     #[must_use]
     pub const fn trace_counter(self, id_lh: u32) -> u32 {
         (id_lh >> self.trace_shift()) & TRACE_MASK
     }
 
-    /// Returns the mask of the bits of word 2 that hold the trace counter.
+    /// Returns the mask of the bits in word 2 of a run header that hold the trace counter.
     #[must_use]
     pub const fn trace_field(self) -> u32 {
         TRACE_MASK << self.trace_shift()
     }
 
-    /// Returns the generation in word 2; 0 if the packing has no generation.
+    /// Returns the generation in `id_lh`, which is word 2 of a run header; 0 if this packing has no
+    /// generation.
     #[must_use]
     pub const fn generation(self, id_lh: u32) -> u32 {
         match self {
@@ -77,8 +80,8 @@ impl IdPacking {
         }
     }
 
-    /// Returns `generation` modulo 8, shifted to its bits of word 2; 0 if the packing has no
-    /// generation.
+    /// Returns `generation` modulo 8, shifted to its position in word 2 of a run header; 0 if this
+    /// packing has no generation.
     #[must_use]
     pub const fn generation_field(self, generation: u32) -> u32 {
         match self {
@@ -111,7 +114,8 @@ pub struct RunHeader {
     pub risc_index: u32,
     /// Number of the core on its chip, 8 bits.
     pub flat_id: u32,
-    /// Number of trace replays that the core had seen; 0 outside of replays.
+    /// Number of trace replays that had begun on the core when the run was launched, modulo 2^16; 0
+    /// if none.
     pub trace_counter: u32,
     /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if TT-Metal's runtime wrote the
     /// run.
@@ -128,7 +132,8 @@ impl RunHeader {
         [0, 0, id_lh | packing.generation_field(self.generation), self.program_id]
     }
 
-    /// Decodes a header from its last two words; the first two must be zero.
+    /// Decodes a header from its last two words. The caller must have checked that the first two
+    /// words are zero.
     #[must_use]
     pub const fn from_id_words(packing: IdPacking, id_lh: u32, id_ll: u32) -> Self {
         Self {

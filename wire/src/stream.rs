@@ -13,14 +13,16 @@
 //! zone   | zone id         | cycles         | low time of its end  |
 //! ```
 //!
-//! A code below [`FIRST_ESCAPE`] is the id of a zone. A zone is written as [`Code::LONG_ZONE`] if
-//! its duration does not fit the field, or if its id is [`FIRST_ESCAPE`] or higher.
+//! The code of a cell tells what the cell contains. A code below [`FIRST_ESCAPE`] is the id of a
+//! zone. Such a cell holds a whole zone: its duration in the field, and the low word of its end
+//! time in the value. If the duration does not fit into the 16-bit field, or if the zone's id is
+//! [`FIRST_ESCAPE`] or higher, the zone is written as [`Code::LONG_ZONE`] instead, in two cells.
 //!
 //! # Chunks
 //! The cells of a lane are numbered from 0, and cell `n` is in slot `n % RING_CELLS`. Cells `8 k`
 //! to `8 k + 7` form a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end of
-//! its chunk. So reading may begin at any chunk, and damage is limited to the chunk that contains
-//! it.
+//! its chunk. So reading may begin at any chunk, and a damaged cell affects only the records of its
+//! own chunk.
 //!
 //! # Time
 //! Times are readings of the tile's wall clock, and a lane's cells are ordered by time. Cells carry
@@ -29,8 +31,9 @@
 //! # Launches
 //! Each launch begins with a [`Code::LAUNCH`]. If there is no room at the launch's beginning, this
 //! record is written as soon as there is room. A RISC repeats the record at the beginning of a
-//! chunk when the high word of the time has changed. [`words::TOLD`] holds the launch that was
-//! announced last. So no cell is ever attributed to the program of another launch.
+//! chunk when the high word of the time has changed. The control word [`words::TOLD`] holds the
+//! launch whose record the RISC has written last. So no cell is ever attributed to the program of
+//! another launch.
 
 use crate::{Cycles, ZoneId, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 
@@ -40,11 +43,11 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Number of a ring's newest cells that cannot change before the RISC next increases its count of
-/// written cells, if the ring overwrites its oldest cells.
+/// For a ring that overwrites its oldest cells: number of its newest cells that stay unchanged
+/// until the RISC next increases its count of written cells.
 ///
-/// The stable cells are the last cells before the chunk that the next cell belongs to. The RISC
-/// fills this chunk before it increases the count.
+/// These cells are the last cells before the chunk to which the next cell belongs. The RISC may
+/// write cells of that chunk before it increases the count.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
@@ -61,31 +64,39 @@ const _: () = assert!(
 pub struct Code(pub u16);
 
 impl Code {
-    /// A zone whose duration is in a second cell: the field is the zone's id, and the value is the
-    /// low word of the end time. The next cell holds the duration in cycles, low word first.
+    /// A zone in two cells.
+    ///
+    /// In the first cell, the field holds the zone's id, and the value holds the low word of the
+    /// zone's end time. The second cell holds the duration in cycles, low word first.
     pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
-    /// Timestamped data: the field is the id, and the value is the low word of the time. The next
-    /// cell holds 64 bits, low word first.
+    /// Timestamped data in two cells. In the first cell, the field holds the data's id, and the
+    /// value holds the low word of the time. The second cell holds 64 bits, low word first.
     pub const DATA: Self = Self(0xFFF1);
-    /// Timestamped data of 128 bits: like [`Self::DATA`], but two cells follow, each with 64 bits.
+    /// Timestamped data of 128 bits in three cells: like [`Self::DATA`], but with a third cell for
+    /// the second 64 bits.
     pub const DATA_16B: Self = Self(0xFFF2);
-    /// An event: the field is the event's number, and the value is the low word of the time.
+    /// An event. The cell's field holds the event's number, and its value holds the low word of the
+    /// time.
     pub const EVENT: Self = Self(0xFFF3);
-    /// Total of a sum zone: the field is the zone's id, and the value is the cycles modulo 2^32.
+    /// Total of a sum zone. The cell's field holds the zone's id, and its value holds the cycles
+    /// spent in the zone, modulo 2^32.
     pub const TOTAL: Self = Self(0xFFF4);
-    /// A launch: the field is the low half of the launch's number ([`words::LAUNCHES`]), and the
-    /// value is the low word of the time. The next cell is a [`LaunchCell`].
+    /// A launch in two cells.
+    ///
+    /// In the first cell, the field holds the low half of the launch's number
+    /// ([`words::LAUNCHES`]), and the value holds the low word of the time. The second cell is a
+    /// [`LaunchCell`].
     pub const LAUNCH: Self = Self(0xFFF5);
-    /// Mark that records were lost here because the ring was full: the value is the number of
-    /// records that the RISC has lost so far, modulo 2^32.
+    /// A mark at the position where records were lost because the ring was full. The cell's value
+    /// holds the number of records that the RISC has lost so far, modulo 2^32.
     pub const LOST: Self = Self(0xFFF6);
-    /// Mark that chunks were skipped here by the lane's policy: the value is the number of cells
-    /// that the RISC has skipped so far, modulo 2^32.
+    /// A mark at the position where the RISC skipped chunks, as its policy demands. The cell's
+    /// value holds the number of cells that the RISC has skipped so far, modulo 2^32.
     pub const SKIPPED: Self = Self(0xFFF7);
     /// Padding: the rest of this chunk holds no records.
     pub const PADDING: Self = Self(0xFFFF);
 
-    /// Returns true for the code of a zone in a single cell.
+    /// Returns true if this is the code of a zone that takes a single cell.
     #[must_use]
     pub const fn is_zone(self) -> bool {
         self.0 < FIRST_ESCAPE
@@ -184,7 +195,7 @@ impl Cell {
 pub struct LaunchCell {
     /// Id of the program.
     pub program: u32,
-    /// Number of trace replays that the core has seen, modulo 2^16.
+    /// Number of trace replays that had begun on the core when the launch began, modulo 2^16.
     pub trace_counter: u16,
     /// Bits 32 to 47 of the time of the launch's record.
     pub time_high: u16,
@@ -221,19 +232,19 @@ pub struct ToldLaunch {
     pub number: u16,
     /// True if the launch has ended on the RISC.
     pub has_ended: bool,
-    /// Bits 32 to 46 of the time announced with the launch.
+    /// Bits 32 to 46 of the time in the launch's record ([`Code::LAUNCH`]).
     pub time_high: u16,
 }
 
 impl ToldLaunch {
-    /// Encodes the announcement as a word.
+    /// Encodes the launch as the word [`words::TOLD`].
     #[must_use]
     pub const fn to_word(self) -> u32 {
         let ended = if self.has_ended { words::TOLD_ENDED } else { 0 };
         (self.number as u32) << CODE_SHIFT | ended | self.time_high as u32 & (words::TOLD_ENDED - 1)
     }
 
-    /// Decodes a word; `None` if the RISC has announced no launch.
+    /// Decodes the word [`words::TOLD`]; `None` if the RISC has announced no launch.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
         if word == 0 {
@@ -259,8 +270,11 @@ pub enum Policy {
     /// Records are lost until there is room again.
     #[default]
     DropNewest,
-    /// The oldest cells are overwritten. The drain detects this: after it has read cells, it reads
-    /// [`words::WRITTEN`] again, and keeps only the last [`STABLE_CELLS`] cells before that number.
+    /// The oldest cells are overwritten.
+    ///
+    /// The drain detects this: after it has read cells, it reads [`words::WRITTEN`] again. It keeps
+    /// only those cells that are among the last [`STABLE_CELLS`] of the cells that the word then
+    /// counts.
     OverwriteOldest,
     /// The RISC waits for room, up to a limit. After a time-out the RISC loses records, and does
     /// not wait again until the drain has read cells.
@@ -271,13 +285,14 @@ pub enum Policy {
     /// The RISC keeps one of every 2^`chunks_log2` chunks, and each chunk that contains a launch.
     /// In all else this policy is like [`Policy::DropNewest`].
     KeepOneOf {
-        /// Binary logarithm of the number of chunks, at most 15.
+        /// Binary logarithm of the number of chunks of which the RISC keeps one; at most 15.
         chunks_log2: u8,
     },
 }
 
 impl Policy {
-    /// Number of low bits of the word that hold the policy's kind; the parameter is above them.
+    /// Number of low bits of an encoded policy that hold the kind. The higher bits hold the
+    /// parameter, such as `chunks_log2`.
     pub const KIND_BITS: u32 = 2;
     const KIND_MASK: u32 = (1 << Self::KIND_BITS) - 1;
     const PARAMETER_MASK: u32 = 0x1F;
@@ -300,7 +315,7 @@ impl Policy {
         }
     }
 
-    /// Decodes a word; `None` if the word is not a policy.
+    /// Decodes a word; `None` if the word does not encode a policy.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
         let parameter = (word >> Self::KIND_BITS & Self::PARAMETER_MASK) as u8;
@@ -333,7 +348,7 @@ impl Policy {
 /// | 34..39 | RISC r | data records that found no room in the ring |
 /// | 39..44 | RISC r | events that found no room in the ring |
 /// | 44 | device | id of the running program |
-/// | 45 | device | trace replays that the core has seen |
+/// | 45 | device | trace replays that had begun on the core when the current launch began |
 /// | 51 | device | launches that have begun, including the current one; launches without a kernel are not counted |
 /// | 59..64 | drain | cells read |
 ///
@@ -341,7 +356,7 @@ impl Policy {
 ///
 /// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC
 /// announces the launch in words 14 to 18. A drain reads the vector from its beginning to its end.
-/// If it finds the same launch in a RISC's word and in word 51, word 44 holds the program of that
+/// If one of words 14 to 18 names the same launch as word 51, word 44 holds the program of this
 /// launch.
 pub mod words {
     use super::RISCS_PER_CORE;
@@ -352,7 +367,8 @@ pub mod words {
     pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
     /// Index of the word that holds the id of the running program.
     pub const PROGRAM: usize = ext::LATE_RUNS;
-    /// Index of the word that counts trace replays that the core has seen.
+    /// Index of the word that counts the trace replays that had begun on the core when the current
+    /// launch began.
     pub const TRACE_COUNT: usize = PROGRAM + 1;
     /// Index of the word that counts launches that ran no kernel on this core.
     pub const IDLE_LAUNCHES: usize = 8;

@@ -1,14 +1,14 @@
 //! Records of waits and of signals.
 //!
-//! A wait's record names the object that a RISC waited for, and holds the number of blocked cycles.
-//! A signal is an action that may end a wait.
+//! A wait's record names the object for which a RISC waited, and holds the number of cycles for
+//! which the RISC was blocked. A signal is an action that may end a wait.
 //!
 //! There are three kinds of records. All records are timestamped data whose id is the hash of a
 //! name:
 //!
 //! | record | name | data |
 //! |---|---|---|
-//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: sum of one kernel's blocked waits for one object |
+//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: blocked cycles and number of all waits of one kernel for one object |
 //! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; the record's time is the wait's end |
 //! | [`Signal`] | [`SignalKind::label`] | 8 bytes: an action that may end a wait elsewhere |
 //!
@@ -26,12 +26,12 @@
 //! If blocked waits and signals are recorded only in windows of time ([`SyncWindows`]), the upper
 //! half of a blocked wait's second u64 describes the windows: the record is a [`WindowedWait`].
 //!
-//! The key is the index of a circular buffer, the L1 address of a semaphore or the index of a NoC,
-//! depending on [`WaitKind::object`].
+//! The key identifies the object. It is the index of a circular buffer, the L1 address of a
+//! semaphore or the index of a NoC, depending on [`WaitKind::object`].
 //!
 //! # Compatibility
 //! Names and keys of signals are those of `synchronization_event_profiler.hpp` in tt-metal 0.81.
-//! tt-metal records a wait as a zone whose name is that of [`WaitKind::zone_name`]. The zone
+//! TT-Metal records a wait as a zone with the name that [`WaitKind::zone_name`] returns. The zone
 //! contains data called `<name>-KEY` ([`KEY_SUFFIX`]).
 
 /// Name of the records of [`WaitTotal`].
@@ -55,7 +55,7 @@ pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
 /// Suffix of the name under which TT-Metal records a wait's key, inside the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";
 
-/// Kind of a wait, by its number in this format. Unknown numbers are kept.
+/// Kind of a wait, as the number that wait records contain. Numbers of unknown kinds are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct WaitKind(pub u8);
@@ -128,7 +128,10 @@ impl WaitKind {
         }
     }
 
-    /// Returns the name of the zone or record of a single wait; `None` if the kind is unknown.
+    /// Returns the name under which single waits of this kind are recorded; `None` if the kind is
+    /// unknown.
+    ///
+    /// This project records a single wait as a [`BlockedWait`], TT-Metal as a zone.
     #[must_use]
     pub const fn zone_name(self) -> Option<&'static str> {
         match self {
@@ -141,7 +144,8 @@ impl WaitKind {
     }
 }
 
-/// Sum of one kernel's blocked waits for one object.
+/// Total of all waits of one kernel for one object: the number of waits that blocked, and their
+/// cycles.
 ///
 /// ```
 /// use wire::wait::{WaitKind, WaitTotal};
@@ -237,8 +241,10 @@ pub struct SyncWindows {
 }
 
 impl SyncWindows {
-    /// Windows of 16,384 cycles in every 131,072, enough to estimate how a critical path's time is
-    /// divided.
+    /// Windows of 16,384 cycles every 131,072 cycles.
+    ///
+    /// These windows are sufficient to estimate how the time of a critical path is divided among
+    /// its parts.
     pub const DEFAULT: Self = Self { length_log2: 14, period_log2: 17 };
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
@@ -263,19 +269,23 @@ impl SyncWindows {
         1 << self.period_log2
     }
 
-    /// Returns the cycles since the last opening of a window.
+    /// Returns the number of cycles from the last opening of a window to this time; `clock_low` is
+    /// the low word of the tile's clock.
     #[must_use]
     pub const fn phase(self, clock_low: u32) -> u32 {
         clock_low & (self.period() - 1)
     }
 
-    /// Returns true if a signal at this time is recorded.
+    /// Returns true if a signal at this time is recorded; `clock_low` is the low word of the tile's
+    /// clock.
     #[must_use]
     pub const fn is_open(self, clock_low: u32) -> bool {
         self.phase(clock_low) >> self.length_log2 == 0
     }
 
     /// Returns true if any part of a wait is in a window. Only such waits are recorded.
+    ///
+    /// `begun` and `ended` are low words of the tile's clock.
     #[must_use]
     pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
         self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0
@@ -321,8 +331,8 @@ impl WindowedWait {
         [first, second | (upper as u64) << 32]
     }
 
-    /// Returns the wait in a record's data; `None` if the data has no windows or has reserved bits
-    /// set.
+    /// Returns the wait in a record's data; `None` if the data contains no valid description of
+    /// windows, or if reserved bits are set.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "halves of the word, and 5 bits of one")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {
@@ -432,7 +442,8 @@ mod tests {
     use super::*;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    /// Compares waits with words assembled by hand from the table in docs/wire-extensions.md.
+    /// Compares encoded waits with words that were assembled by hand from the table in
+    /// docs/wire-extensions.md.
     #[test]
     fn waits_have_the_words_of_the_specification() {
         let sem = WaitKind(3);
@@ -457,8 +468,10 @@ mod tests {
         }
     }
 
-    /// Compares a windowed wait with words assembled by hand from the table in
-    /// docs/wire-extensions.md, and checks that `from_data` refuses words with invalid windows.
+    /// Compares an encoded windowed wait with words that were assembled by hand from the table in
+    /// docs/wire-extensions.md.
+    ///
+    /// Also checks that `from_data` returns `None` for words with invalid windows.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];
@@ -476,7 +489,8 @@ mod tests {
         }
     }
 
-    /// Compares waits and signals near the edges of windows with a check of every cycle.
+    /// Compares `is_open` and `has_wait` near the edges of windows with a reference that checks
+    /// each cycle.
     #[test]
     fn windows_hold_what_touches_them() {
         for (length_log2, period_log2) in [(0, 1), (2, 4), (3, 5), (1, 5)] {
