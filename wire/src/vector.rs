@@ -26,8 +26,8 @@ pub const VECTOR_WORDS: usize = FIRST_OPTIONAL + OPTIONAL_MARKER_COUNT * MARKER_
 /// Size of a RISC's vector in bytes.
 pub const VECTOR_BYTES: usize = VECTOR_WORDS * 4;
 
-/// Alignment of pushes (copies of markers from L1 to DRAM): each push is a multiple of this number
-/// of words. So NoC writes stay aligned to 16 bytes.
+/// Alignment of pushes (copies of markers from L1 to DRAM): the length of each push is a multiple
+/// of this number of words. So NoC writes stay aligned to 16 bytes.
 pub const PUSH_ALIGN_WORDS: usize = 4;
 
 const _: () = assert!(FIRST_OPTIONAL == RUN_HEADER_WORDS + GUARANTEED_MARKER_COUNT * MARKER_WORDS);

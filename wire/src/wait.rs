@@ -8,7 +8,7 @@
 //!
 //! | record | name | data |
 //! |---|---|---|
-//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: blocked cycles and number of all waits of one kernel for one object |
+//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: number and cycles of one kernel's waits that blocked on one object |
 //! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; the record's time is the wait's end |
 //! | [`Signal`] | [`SignalKind::label`] | 8 bytes: an action that may end a wait elsewhere |
 //!
@@ -144,8 +144,7 @@ impl WaitKind {
     }
 }
 
-/// Total of all waits of one kernel for one object: the number of waits that blocked, and their
-/// cycles.
+/// Number and cycles of one kernel's waits that blocked on one object.
 ///
 /// ```
 /// use wire::wait::{WaitKind, WaitTotal};

@@ -33,7 +33,7 @@ crate::labelled! {
         BackwardTime = "backward time",
         /// A line of a log cannot be parsed.
         MalformedLine = "malformed line",
-        /// A kernel's ELF section for zone texts contains other bytes.
+        /// A kernel's ELF section for zone texts contains bytes that are not a zone text.
         MalformedZoneText = "malformed zone text",
         /// A core could not be read at all.
         UnreadableCore = "unreadable core",
@@ -43,8 +43,8 @@ crate::labelled! {
         AmbiguousPadding = "marker that looks like padding",
         /// A log names an unknown RISC; the lines of this RISC are left out.
         UnknownRisc = "unknown RISC",
-        /// A line of a log has a value although records of its kind have none. All other fields of
-        /// the line are used.
+        /// A log line has a value in its data column, although records of the line's type have no
+        /// value. All other fields of the line are used.
         StrayValue = "value where none belongs",
         /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
         UnknownReplay = "replay that the host did not report",
@@ -56,8 +56,8 @@ crate::labelled! {
         TornTimestamp = "torn timestamp",
         /// Repair: the 44-bit time of the markers wrapped.
         TimestampWrap = "timestamp wrap",
-        /// Repair: a repeated marker was left out. A launch that is pushed in several parts repeats
-        /// its guaranteed markers in each part.
+        /// Repair: a repeated marker was left out. If a RISC pushes a launch's markers in several
+        /// parts, each part contains the guaranteed markers again.
         DuplicateGuaranteedMarker = "repeated guaranteed marker",
         /// Repair: a record's program in a log differed from the program of the enclosing launch.
         RelabelledRecord = "record labelled with another program",

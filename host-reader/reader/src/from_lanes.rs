@@ -1,4 +1,4 @@
-//! Data collected from lanes one lane at a time, so that not all lanes must be in memory.
+//! Data collected from the lanes of a readout. Each thread needs only one lane at a time in memory.
 
 use crate::{lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout};
 use rayon::prelude::*;
@@ -32,8 +32,8 @@ where
 
 /// Data collected from the lanes of a readout. The lanes may be in memory or packed.
 ///
-/// Several threads collect at the same time. Each thread fills its own value of this type (a part),
-/// and each lane is added to exactly one part.
+/// Several threads collect data at the same time. Each thread fills its own value of this type (a
+/// part), and each lane is added to exactly one part.
 pub trait FromLanes: Default + Send {
     /// Parts of a readout, other than its lanes, that [`FromLanes::add`] needs.
     type Context<'readout>: LanesContext<'readout>;

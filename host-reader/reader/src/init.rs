@@ -28,7 +28,8 @@ pub struct ProfilerOptions {
     /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers: if one is
     /// full, the RISC waits until the host assigns the other buffer.
     pub has_two_buffers: bool,
-    /// What a RISC does if the ring in L1 through which it streams its records is full.
+    /// What a streaming RISC does if its ring is full. A RISC that streams writes its records into
+    /// a ring in L1, from which a reader takes them.
     ///
     /// Use the default for kernels that push their records, because these kernels use the same
     /// control words for another purpose.
@@ -106,9 +107,9 @@ pub enum InitError {
 
 /// Prepares all chips of a mesh. Call this function before the first kernel is launched.
 ///
-/// Clears each core's control vector and sets the DRAM address, the core's number, the number of
-/// cores per bank, the number of words per lane and the generation of the core's lanes. Every
-/// chip's layout is checked before any core is written.
+/// Clears each core's control vector. Then writes into the vector the DRAM address of the profiler
+/// region, the core's number, the number of cores per bank, the number of words per lane and the
+/// generation of the core's lanes. Every chip's layout is checked before any core is written.
 ///
 /// # Errors
 /// If a chip's profiler region is too small or has an invalid address, or if a core cannot be
@@ -188,8 +189,8 @@ fn checked_geometry(
     Ok(geometry)
 }
 
-/// Returns the largest `program_support_count` whose lanes fit in `bank_bytes` per bank; `None` if
-/// not even the smallest count fits.
+/// Returns the largest `program_support_count` for which the lanes in a bank need at most
+/// `bank_bytes` bytes; `None` if not even the smallest count fits.
 fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
     let lanes = u64::from(geometry.cores_per_bank()).saturating_mul(RISCS_PER_CORE as u64);
     let program_bytes = lanes.saturating_mul(bytes_per_program(sums_enabled).into());
@@ -279,8 +280,8 @@ fn give_first_buffers(
 /// Returns the next generation of a core's lanes. Run headers contain the generation.
 ///
 /// If this project's runtime has used the core before, the result is the core's last generation
-/// plus one. If the write of a new run is lost, old runs remain in DRAM; the reader recognizes them
-/// by their generation.
+/// plus one. Runs of earlier generations remain in DRAM until new runs overwrite them. The reader
+/// recognizes such runs by their generation.
 fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
     let mut words = [0; LAYOUT.word_count];
     device.read_l1(core.noc0, core.control_address, &mut words)?;

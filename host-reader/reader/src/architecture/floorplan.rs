@@ -19,7 +19,7 @@ pub struct CorePlace {
 }
 
 impl CorePlace {
-    /// Returns the core's description in the form that the host reader uses.
+    /// Returns the core's description for the host reader.
     ///
     /// The arguments are the L1 addresses of the control vector and of the first RISC's vector.
     #[must_use]

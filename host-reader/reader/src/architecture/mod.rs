@@ -24,8 +24,9 @@ use wire::CoreKind;
 /// and Ethernet tiles.
 ///
 /// # Compatibility
-/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`. Reading it changes only the latched high word;
-/// TT-Metal's own firmware reads it all the time.
+/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`. A read of the low word has one side effect: the
+/// tile stores a copy of the current high word. TT-Metal's own firmware reads the low word all the
+/// time.
 pub const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 /// Address of the current high word of a tile's wall clock.
 pub const WALL_CLOCK_HIGH: u32 = WALL_CLOCK_LOW + 4;
@@ -81,8 +82,8 @@ pub struct ArchFacts {
     /// Alignment of DRAM accesses, in bytes; also the size of the space that TT-Metal reserves at
     /// DRAM address 0 for memory barriers.
     pub dram_align_bytes: u64,
-    /// Number of cores for which the profiler's DRAM region has space; harvesting does not change
-    /// it.
+    /// Number of cores for which the profiler's DRAM region has space. Chips with and without
+    /// harvested rows or columns have the same number.
     pub profiled_core_max: u32,
     /// Frequency of the tile clock under load, in MHz.
     pub aiclk_mhz: u32,
@@ -113,7 +114,8 @@ impl Arch {
         }
     }
 
-    /// Returns the architecture with this name in logs and options.
+    /// Returns the architecture called `name`; `None` for an unknown name. Logs and options use
+    /// these names.
     ///
     /// ```
     /// use reader::architecture::Arch;
@@ -173,7 +175,7 @@ impl ArchFacts {
     /// Banks that share a group of DRAM tiles also share an address space.
     ///
     /// # Compatibility
-    /// The offset equals `bank_to_dram_offset` in TT-Metal's firmware.
+    /// The start address equals `bank_to_dram_offset` in TT-Metal's firmware.
     #[must_use]
     pub const fn bank_offset(&self, bank: u32) -> u64 {
         (bank as usize % self.banks_per_group()) as u64 * self.bank_bytes

@@ -1,8 +1,9 @@
 //! Conversion between tiles and the coordinates that kernels write into NoC registers.
 //!
 //! The chip's firmware enables a translation of coordinates. A pair of translated coordinates
-//! refers to the same tile on both NoCs, and harvested rows or columns get the highest coordinates.
-//! Untranslated coordinates on NoC 1 are counted from the corner opposite to NoC 0's origin.
+//! refers to the same tile, no matter on which of the two NoCs. Harvested rows or columns get the
+//! highest translated coordinates. Untranslated coordinates on NoC 1 are counted from the corner
+//! opposite to NoC 0's origin.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
@@ -184,7 +185,7 @@ impl Translation {
     }
 }
 
-/// Returns the index of a row or column in `lines`.
+/// Returns the index in `lines` of the row or column with the number `line`.
 fn place(lines: &[u16], line: u16) -> Option<u16> {
     lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
 }

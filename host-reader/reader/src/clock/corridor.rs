@@ -2,9 +2,10 @@
 //!
 //! A two-way ping limits the instant of a counter reading to the interval between two host times.
 //! This interval is the bracket of the reading. In the (cycles, host time) plane each bracket is a
-//! vertical segment, called a gate, and the true line passes through all gates. If a ping is
-//! delayed, its gate only becomes longer. The fit is the line whose vertical distance to the
-//! nearest gate end is largest. This distance is called the margin.
+//! vertical segment, called a gate. The line that maps each counter value to its actual host time
+//! is called the true line. It passes through all gates. If a ping is delayed, its gate only
+//! becomes longer. The fit is the line whose vertical distance to the nearest gate end is largest.
+//! This distance is called the margin.
 //!
 //! # The fit
 //!
@@ -59,8 +60,8 @@ impl Bracket {
     /// Returns the two brackets of an Ethernet ping, in sender cycles.
     ///
     /// Both brackets begin at the sender's first stamp and end at the sender's second stamp. The
-    /// message's arrival limits the line from below, and the echo's departure limits it from above.
-    /// So the receiver's response time does not widen the corridor.
+    /// message's arrival limits the fitted line from below, and the echo's departure limits the
+    /// fitted line from above. So the receiver's response time does not widen the corridor.
     pub fn from_ethernet(ping: &EthernetPing) -> [Self; 2] {
         [ping.receiver_start_cycles, ping.receiver_end_cycles].map(|cycles| Self {
             before: ping.sender_start_cycles.cast_signed(),
@@ -78,10 +79,11 @@ impl From<TwoWayPing> for Bracket {
 
 /// Resolution of the two clocks, in units of the bracketing clock.
 ///
-/// A counter shows `d` until the next edge of its clock, so the edge that produced `d` may be up to
-/// one device tick earlier than `before`. If the bracketing clock rounds down, the true time may be
-/// up to one of its ticks later than `after`. Each bracket is widened by both ticks, which keeps
-/// the bound valid.
+/// The chip's counter keeps a value for one cycle. So the counter may have reached the value in a
+/// bracket up to one cycle earlier than `before`. If the bracketing clock rounds down, the actual
+/// time at which `after` was read may be up to one tick later than `after`. Each bracket is
+/// therefore widened by one cycle at its beginning and by one tick at its end, which keeps the
+/// bound valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// Duration of one tick of the bracketing clock, in units of that clock.
@@ -267,8 +269,8 @@ impl<'a> Sweep<'a> {
 
     /// Returns the fitted line, whose slope maximizes `w`.
     ///
-    /// The peak is at the beginning of the first interval between breaks in which `w` does not
-    /// rise.
+    /// `w` has its maximum (the peak) at a break: the break at the beginning of the first interval
+    /// in which `w` does not rise.
     fn best(&self) -> Best {
         // Both hulls have the same range of x, so `w` rises before the first break and falls after
         // the last. So at least one break precedes the interval that begins at the peak.
@@ -365,8 +367,8 @@ mod tests {
         high - low
     }
 
-    /// Returns every line through two bracket ends, as (slope, cycles of one end, units of that
-    /// end).
+    /// Returns every line through two bracket ends. Each line is given by its slope and one of the
+    /// two ends: (slope, cycles, value of the bracketing clock).
     fn lines_through_two_ends(brackets: &[Bracket]) -> Vec<(f64, f64, f64)> {
         let ends = brackets.iter().flat_map(|b| [(b.cycles, b.before), (b.cycles, b.after)]);
         let ends: Vec<(f64, f64)> = ends.map(|(x, y)| (x as f64, y as f64)).collect();

@@ -15,7 +15,8 @@ pub enum ClockError {
     /// All samples have the same counter value, or the same host time.
     #[error("expected clock samples at different times, found all at one; spread them")]
     NoBaseline,
-    /// A sample is at least 2^60 units or cycles away from the first sample.
+    /// A sample is 2^60 or more cycles of the counter, or 2^60 or more units of the bracketing
+    /// clock, away from the first sample.
     #[error(
         "expected clock samples within 2^60 of each other, found sample {index} further away; fit \
          it apart"

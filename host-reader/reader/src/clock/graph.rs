@@ -1,7 +1,7 @@
 //! Clocks of several chips, related by links between chips.
 //!
-//! The maps between neighbouring chips are composed along a tree of links. Each other link closes a
-//! loop with the tree, and the loop is used to check the maps.
+//! Each chip's map to the clock of one chip, the root, is composed of the maps along a path of
+//! links. Links that no path needs are used to check the maps.
 //!
 //! Each link is an edge that maps one chip's counter to a neighbour's counter, with a maximum
 //! error. A tree of edges connects each chip to the root by the path with the smallest sum of
@@ -52,8 +52,9 @@ pub struct LoopClosure {
     /// Root time computed through the edge minus root time computed through the tree, in root
     /// cycles.
     ///
-    /// The difference is evaluated at both ends of the edge's window. This field is the value at
-    /// the end where it is larger relative to the allowed residual.
+    /// The difference is evaluated at both ends of the edge's window. At one of the two ends, the
+    /// difference is the larger fraction of the allowed residual; this field is the difference at
+    /// that end.
     pub residual_cycles: f64,
     /// Maximum residual that the bounds of the loop's edges allow, in root cycles.
     pub allowed_cycles: f64,

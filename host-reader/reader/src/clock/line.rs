@@ -4,11 +4,12 @@
 //! an integer and the slope is a binary fraction, so the product is exact in 128 bits. A counter at
 //! 10^13 or 2^60 cycles therefore has the same sub-cycle accuracy as a counter that starts at zero.
 //!
-//! An [`ErrorBound`] is the maximum distance between a line and the true line. All lines consistent
-//! with the samples form a convex polygon in the (offset, slope) plane. At a fixed cycle the
-//! deviation from the fitted line is linear in (offset, slope), so its maximum is at a corner of
-//! the polygon. The bound is the largest absolute deviation among the corners. As a function of the
-//! cycle, the bound is convex, so in an interval of cycles it is largest at one end.
+//! An [`ErrorBound`] is the maximum distance between a fitted line and the true line: the line that
+//! maps each cycle to the actual value of the other clock. All lines consistent with the samples
+//! form a convex polygon in the (offset, slope) plane. At a fixed cycle the deviation from the
+//! fitted line is linear in (offset, slope), so its maximum is at a corner of the polygon. The
+//! bound is the largest absolute deviation among the corners. As a function of the cycle, the bound
+//! is convex, so in an interval of cycles it is largest at one end.
 //!
 //! This module does not fit lines to samples.
 
@@ -41,11 +42,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the line through `anchor_units + anchor_fraction` at `anchor_cycles`.
+    /// Returns the line that has the value `anchor_units + anchor_fraction` at `anchor_cycles`.
     ///
-    /// `slope` is in units per cycle. Returns `None` if a number is not finite, if the slope is not
-    /// between 2^-11 and 2^11, if the fraction's absolute value is 2^52 or more, or if the anchor's
-    /// units overflow.
+    /// `slope` is in units per cycle. `anchor_fraction` is in units and may be negative or larger
+    /// than 1. Returns `None` if a number is not finite, if the slope is not between 2^-11 and
+    /// 2^11, if the absolute value of `anchor_fraction` is 2^52 or more, or if the value at the
+    /// anchor overflows.
     pub fn through(
         anchor_cycles: u64,
         anchor_units: i64,

@@ -1,13 +1,13 @@
 //! Clock synchronisation: maps cycles of a tile to nanoseconds of the host.
 //!
-//! # Which file answers which question
+//! # Which item answers which question
 //!
 //! | question | module item |
 //! |---|---|
 //! | what was measured, in which units? | [`TwoWayPing`], [`OneWaySession`], [`EthernetPing`] |
 //! | which line fits these pings, and what is its maximum error? | [`CorridorFit`] |
 //! | what would TT-Metal have fitted? | [`Regression`] |
-//! | did the frequency change in the window, and when? | [`SteppedFit`] |
+//! | did the frequency change while the samples were taken, and when? | [`SteppedFit`] |
 //! | what is the offset of this tile's counter? | [`TileOffset`] |
 //! | how do the clocks of several chips relate? | [`ChipTree`] |
 //! | which host time belongs to a cycle? | [`PiecewiseClock::to_host_ns`] |
@@ -15,7 +15,7 @@
 //!
 //! # The mathematics in a few lines
 //!
-//! A ping brackets a counter reading `d_i` between host times `t0_i` and `t1_i`. So the true map
+//! A ping brackets a counter reading `d_i` between host times `t0_i` and `t1_i`. So the actual map
 //! `g` from cycles to host time satisfies `t0_i <= g(d_i) <= t1_i`, no matter how long the ping was
 //! delayed. If `g` is a line, it is in the polygon `P` of all lines that satisfy all brackets. The
 //! fit `f` is the line with the largest distance to the nearest bracket end. For any `d`, the error
@@ -25,8 +25,9 @@
 //! exact and cheap, and needs no noise model. If two maps are composed, their bounds are added. If
 //! a map is inverted, its bound is divided by the slope.
 //!
-//! If no line satisfies all brackets, `g` is not a line. The window is then divided into the
-//! smallest number of pieces for which one line per piece satisfies the piece's brackets.
+//! If no line satisfies all brackets, `g` is not a line. The time span of the samples is then
+//! divided into the smallest number of pieces for which one line per piece satisfies the piece's
+//! brackets.
 //!
 //! # Out of scope
 //!

@@ -1,9 +1,9 @@
 //! Offset of a tile's counter from its chip's reference clock.
 //!
 //! One clock drives all Tensix tiles of a chip, but the tiles' counters started at different
-//! instants. All tiles of a chip therefore have the same slope, and each tile has its own offset.
-//! The offset is computed from two inputs: a burst of pings from the host to the tile, and the map
-//! from the chip's reference clock to host time.
+//! instants. The lines from the tiles' counters to host time therefore all have the same slope, but
+//! each line has its own offset. The offset is computed from two inputs: a burst of pings from the
+//! host to the tile, and the map from the chip's reference clock to host time.
 
 use super::{Bracket, ClockError, PiecewiseClock, Resolution};
 

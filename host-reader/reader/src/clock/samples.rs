@@ -21,9 +21,10 @@ impl Tile {
     }
 }
 
-/// A device counter read by the host, with the host clock before and after the read.
+/// One reading of a tile's wall clock by the host, and the host's clock before and after the
+/// reading.
 ///
-/// The corridor fit relies on one property: the counter had the value `device_cycles` at some
+/// The corridor fit relies on one property: the wall clock had the value `device_cycles` at some
 /// instant between the two host times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoWayPing {
@@ -66,9 +67,10 @@ pub struct EthernetPing {
 pub struct OneWayStamp {
     /// Low word of the wall clock when the kernel saw the write, in cycles.
     pub device_low_cycles: u32,
-    /// Low word of the host ticks since the session's start, as written to the chip.
+    /// Low word of the time since the session's start, in ticks of the host's clock. The host wrote
+    /// this word to the chip.
     pub host_ticks: u32,
-    /// Duration of the register write on the host, in host ticks.
+    /// Duration of the register write on the host, in ticks of the host's clock.
     pub write_duration_ticks: u32,
 }
 
@@ -83,7 +85,7 @@ pub struct OneWayStamp {
 pub struct OneWaySession {
     /// The core that ran the kernel.
     pub tile: Tile,
-    /// Host clock when the session began, in host ticks.
+    /// Host clock when the session began, in ticks of the host's clock.
     pub host_start_ticks: u64,
     /// High word of the wall clock at the first stamp; it has 12 bits.
     pub device_high: u32,

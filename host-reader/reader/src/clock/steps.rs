@@ -3,13 +3,14 @@
 //! # Method
 //!
 //! A set of brackets is feasible if one line passes through all of them; then each subset is
-//! feasible too. The search extends each segment until it becomes infeasible. This gives the
-//! smallest number of segments and the latest possible boundaries. The same search from the end
-//! gives the earliest possible boundaries. In any division into the same number of segments,
-//! boundary `j` is between the boundaries `j` of the two searches. This range of time, the step's
-//! transition, contains the step. All samples between two neighbouring transitions were certainly
-//! taken at one frequency. The corridor of these samples gives the segment's line, and a step is
-//! placed at the intersection of two lines.
+//! feasible too. The search divides the samples into segments. It begins with the first sample and
+//! makes each segment as long as the segment stays feasible. This gives the smallest number of
+//! segments and the latest possible boundaries between segments. The same search from the end gives
+//! the earliest possible boundaries. In any division into the same number of segments, boundary `j`
+//! is between the boundaries `j` of the two searches. This range of time, the step's transition,
+//! contains the step. All samples between two neighbouring transitions were certainly taken at one
+//! frequency. The corridor of these samples gives the segment's line, and a step is placed at the
+//! intersection of two lines.
 //!
 //! # Calibration
 //!
@@ -18,15 +19,16 @@
 //! of the window, but not if it is near an end. An undetected step makes the error bounds wrong,
 //! while a superfluous step only makes them wider. The search therefore shortens each bracket by a
 //! delay that all pings have in common: the duration of the shortest round trip, minus the slack.
-//! To find the slack, all round trips are ordered by duration: the slack is the longest round trip
-//! of the shortest eighth, minus the shortest round trip.
+//! To find the slack, all round trips are ordered by duration. The slack is the duration at one
+//! eighth of this list, minus the duration of the shortest round trip, plus one tick of each clock.
 //!
-//! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
-//! shortest round trip is longer by at most the slack than the fastest forward leg plus the fastest
-//! return leg in the window. The assumption only affects where the window is cut into segments. The
-//! lines and their bounds come from the full brackets, so an extra cut makes the bound wider but
-//! not wrong. If the assumption fails, for example because the two legs vary in opposite
-//! directions, the method finds cuts everywhere. Unproved cuts are then discarded.
+//! The two legs of a ping are its ways to the chip and back. The calibration assumes: the shortest
+//! round trip takes at most as long as the fastest way to the chip, the fastest way back and the
+//! slack together. The assumption only affects the boundaries between segments. The lines and their
+//! bounds come from the full brackets, so an extra boundary makes the bound wider but not wrong. If
+//! the assumption fails, for example because the two legs vary in opposite directions, the method
+//! finds boundaries everywhere. It then keeps only the boundaries that it finds with the full
+//! brackets.
 //!
 //! # Validity of the bound
 //!
@@ -40,11 +42,12 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of samples after a suspect sample that are used to check it. The suspect sample is
-/// rejected as wrong if one line fits these samples and the segment without the suspect sample.
+/// Number of samples for checking a suspect sample: the samples that follow it. The suspect sample
+/// is rejected if one line fits these samples and the segment without the suspect sample.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of samples after a suspect sample for checking it, near the end of the window.
+/// Minimum number of samples that must follow a suspect sample so that it can be checked. Fewer
+/// than [`CONFIRMING_SAMPLES`] samples follow only near the end of all samples.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
 /// Minimum number of samples per segment. A line fits any two samples, so two samples cannot prove
@@ -58,10 +61,11 @@ const FEWEST_FOR_CALIBRATION: usize = 32;
 /// Divisor that selects the round trips for computing the slack: the shortest eighth of them.
 ///
 /// Let S be the sum of the minimum delays of both legs. The calibration is wrong only if the
-/// shortest round trip exceeds S by an amount e that is larger than the slack. In that case, one
-/// eighth of all round trips exceed S by between e and 2 e. With exponential jitter on both legs,
-/// this occurs in one of 7000 windows of 249 pings, and even then a line usually fits. A quarter
-/// instead of an eighth is even safer, but then steps in the outer 3 % of a window are missed.
+/// shortest round trip exceeds S by an amount e that is larger than the slack. In that case, each
+/// of the shortest eighth of all round trips takes between S + e and S + 2 e. If the jitter of both
+/// legs is exponential, this occurs in one of 7000 windows of 249 pings. Even then, one line
+/// usually passes through all shortened brackets. A quarter instead of an eighth is even safer, but
+/// then steps in the outer 3 % of a window are missed.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
@@ -76,7 +80,8 @@ const INFERRED_STEPS_MAX: usize = 3;
 pub enum Evidence {
     /// No single line passes through the full (uncalibrated) brackets on both sides of the step.
     Proved,
-    /// A line passes through the full (uncalibrated) brackets, but contradicts the fastest pings.
+    /// A line passes through the full (uncalibrated) brackets on both sides of the step, but no
+    /// line passes through all shortened (calibrated) brackets.
     Inferred,
 }
 

@@ -80,8 +80,11 @@ pub struct LaneContext {
     pub mode: CaptureMode,
     /// Format of the program ids in launch messages.
     pub host_ids: HostIdForm,
-    /// The tile's wall clock, read after the words; `None` if not read. With this value, the
-    /// decoder distinguishes a wrapped stamp from a leftover stamp, even if the core paused for a
-    /// long time.
+    /// Reading of the tile's wall clock, taken after the lane's words were read; `None` if there is
+    /// no such reading.
+    ///
+    /// If a stamp is lower than the previous stamp, either the stamps have wrapped or the word is
+    /// left over from an earlier run. With this reading, the decoder can decide which, even if the
+    /// core paused for a long time.
     pub read_at: Option<u64>,
 }

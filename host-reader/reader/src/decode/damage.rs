@@ -145,12 +145,12 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Skips a guaranteed slot (present in each run, for the start or end of a zone) without a
-    /// marker.
+    /// Skips an empty guaranteed slot, and checks its low word if TT-Metal's runtime wrote the
+    /// slot. Each run has guaranteed slots for the starts and ends of the FW and KERNEL zones.
     ///
     /// After a push in the middle of a launch, this project's runtime frees a slot by clearing the
     /// slot's header. The low word of the old marker remains and is ignored. TT-Metal's runtime
-    /// writes both words of an empty slot, so its low word is checked.
+    /// writes both words of an empty slot, so the low word can be checked.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);
@@ -167,10 +167,10 @@ impl LaneDecoder<'_> {
     /// Skips words that are left over from an earlier generation of the lane. Returns the index at
     /// which decoding continues; `None` if the words are not left over.
     ///
-    /// Old words remain in the lane if the write of a run never arrived. The markers in these words
-    /// are older than the run that precedes the words. Every write begins at a multiple of four
-    /// words, and so do its leftover words. If only one of the first two stamps is older than the
-    /// run, the words are treated as damage.
+    /// Old words remain in the lane if the write of a newer run never arrived. The markers in the
+    /// old words are older than the run before them. Old words begin at a multiple of four words,
+    /// because every write begins there. If only one of the first two stamps in the old words is
+    /// older than that run, the words are treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGN_WORDS)

@@ -3,9 +3,10 @@
 //!
 //! The device counts the records for which L1 had no room, summed over all launches. Two kinds of
 //! runs can have lost records: runs that filled their vector (the RISC's buffer in L1), and runs
-//! sent in several pushes. A push during open zones does not contain the ends of these zones yet,
-//! but reserves room for them. If only one of the runs can have lost records, the program of the
-//! loss is known.
+//! sent in several pushes. While zones are open, the RISC reserves room in the vector for their
+//! ends. A push at that time does not contain the ends, so it can be short although the vector had
+//! no room for more records. If only one of the runs can have lost records, the program of the loss
+//! is known.
 //!
 //! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
 //! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of
@@ -54,8 +55,8 @@ impl LaneLoss {
 
 /// Minimum length, in words, of a run that may have lost records because its vector was full.
 ///
-/// The value is the vector's size minus the sizes of the largest record, a zone end and the
-/// reserved totals.
+/// The value is the vector's size minus twelve words: six for the largest record, two for a zone's
+/// end, and four that the RISC reserves for the totals of two sum zones.
 const FULL_WORDS: usize = vector::VECTOR_WORDS - 12;
 
 /// Statistics of the runs in one read of a lane, for assigning losses to programs.

@@ -24,11 +24,12 @@
 //! are two exceptions.
 //!
 //! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
-//! the first two optional records, the decoder returns both ends before the optional records.
+//! the first two optional records, the decoder returns the KERNEL end and the FW end before the
+//! optional records.
 //!
-//! With the debug dump of this project's runtime, a launch may end with a zone in which the RISC
-//! waits for the host. If the FW end is older than this last optional zone, the decoder returns
-//! both ends before this zone.
+//! In the debug dump of this project's runtime, a RISC whose DRAM lane is full waits for the host.
+//! Each wait is recorded as a zone, which may be the last zone of a launch. If the FW end is older
+//! than this zone, the decoder returns the KERNEL end and the FW end before the zone.
 //!
 //! # One launch in several pushes
 //!
@@ -329,7 +330,7 @@ impl<'context> LaneDecoder<'context> {
 
     /// Corrects the last timestamp if a torn read of the clock made it later than the tile's clock.
     ///
-    /// No later record follows that would reveal the tear.
+    /// For other timestamps, the next record reveals such an error, because its time is earlier.
     fn lower_last_time(&mut self) {
         let (before, Some(last)) = last_timed(&mut self.lane) else { return };
         if let Some(lowered) = self.state.time.lower_last(before, self.order) {

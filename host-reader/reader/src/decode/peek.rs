@@ -30,7 +30,8 @@ impl FirstStamps {
         Self { starts, optional: stamps, first_optional }
     }
 
-    /// Returns the first two stamps, in the order in which the device wrote them.
+    /// Returns the two stamps that the device wrote first, out of the two zone starts and the first
+    /// two optional records. If the run has only one of these stamps, returns it twice.
     ///
     /// Callers compare both stamps, so a single damaged stamp has no effect.
     pub(super) fn leading(&self) -> Option<[u64; 2]> {

@@ -39,8 +39,8 @@ impl LaunchState {
         Self { slots, first_zone: None, searched: first_record }
     }
 
-    /// Returns true if the run is a later push of this launch: its first zone start in a guaranteed
-    /// slot is identical to that of the launch.
+    /// Returns true if the run is a later push of this launch: the first zone start in the run's
+    /// guaranteed slots equals the first zone start in the launch's guaranteed slots.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
@@ -116,11 +116,12 @@ impl LaneDecoder<'_> {
 
     /// Returns true if the run is a leftover of an earlier push.
     ///
-    /// A run is left over if its first two stamps are older than the first two stamps and the
-    /// stamps in all guaranteed slots of the previous run, or if it begins with the same records as
-    /// the previous run. Such repeated records come from an earlier read, or from a RISC that did
-    /// not take part in the launch and sent its last records again. A run that continues a launch
-    /// after a push begins with different optional records, so it is not taken for a leftover.
+    /// There are two cases. In the first case, both of the run's first two stamps are older than
+    /// all leading stamps of the previous run: that run's first two stamps and the stamps in its
+    /// guaranteed slots. In the second case, the run begins with the same records as the previous
+    /// run. Such repeated records come from an earlier read, or from a RISC that did not take part
+    /// in the launch and sent its last records again. A later push of the same launch begins with
+    /// different optional records, so it is not taken for a leftover.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -182,8 +183,8 @@ impl LaneDecoder<'_> {
     /// Removes the run's last zone from the lane and returns it, if the zone began after the end of
     /// the firmware's zone.
     ///
-    /// In the debug dump of this project's runtime, such a zone measures a wait for the host. The
-    /// zone is removed only if all times are in order.
+    /// In the debug dump of this project's runtime, a RISC whose DRAM lane is full waits for the
+    /// host, and such a zone measures the wait. The zone is removed only if all times are in order.
     fn wait_behind_ends(&mut self, run: &RunWords) -> Option<WaitForHost> {
         let layout = self.context.generation.header;
         let stamp = peek::stamp(run, vector::MAIN_END, layout)?;

@@ -7,7 +7,7 @@
 //! | observation | reason | correction |
 //! |---|---|---|
 //! | step up by 2^32 or more, then back by at most 2^32 | this project's runtime read the low word just before the low word's wrap and the high word just after the wrap | the earlier time is lowered by 2^32 |
-//! | step back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
+//! | step back by at most 2^32, low word just past its wrap, TT-Metal's runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
 //! | step back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
 //! | any other step back | unknown | none; reported as [`AnomalyKind::BackwardTime`] |
 //!
@@ -93,8 +93,8 @@ impl StampOrder {
 
     /// Returns the number of cycles from this stamp to the latest possible stamp.
     ///
-    /// A torn stamp may be later than the clock. Such a stamp is treated as recent rather than as a
-    /// stamp of the previous range.
+    /// A torn stamp may be later than `now`, the reading of the tile's clock. Such a stamp is
+    /// treated as recent, not as a stamp from before the last wrap.
     const fn age(self, now: u64, stamp: u64) -> u64 {
         now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
     }
@@ -199,10 +199,11 @@ impl TimeState {
     /// plausible.
     ///
     /// If there is a record before the previous record, the lowered time must not be earlier than
-    /// the time of that record. Otherwise the previous time must be close to a wrap of the low
-    /// word, or, for this project's runtime, the remaining step must be less than 2^31. This
-    /// rejects damage: a single flipped bit below bit 32, in either stamp, leaves a step of 2^31 or
-    /// more.
+    /// the time of that record. If there is no such record, one of two conditions must hold. Either
+    /// the previous time is just before a wrap of its low word. Or this project's runtime wrote the
+    /// records, and the step from the lowered time to `time` is less than 2^31 cycles. The limit
+    /// rejects damage: a single flipped bit below bit 32, in either stamp, leaves a step of 2^31
+    /// cycles or more.
     fn lowered_previous(
         &self,
         time: u64,

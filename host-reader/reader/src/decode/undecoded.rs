@@ -10,7 +10,8 @@ pub struct UndecodedLane<'words> {
     pub context: LaneContext,
     /// State from which decoding continues.
     pub state: LaneState,
-    /// Pieces of the lane's words, as (index in the lane of the piece's first word, words).
+    /// Pieces of the lane's words, as (index, words). The index is the position of the piece's
+    /// first word in the lane.
     pub pieces: Vec<(u64, &'words [u32])>,
     /// The lane's losses, from the device's counters.
     pub loss: LaneLoss,

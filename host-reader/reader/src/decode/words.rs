@@ -132,12 +132,13 @@ impl<'a> LaneWords<'a> {
         after(from, zeros.saturating_mul(2))
     }
 
-    /// Returns the index of a run that begins inside the payload of the record at `index`.
+    /// Returns the index of a run that begins inside the payload of the record at `index`; `None`
+    /// if no run begins there.
     ///
-    /// In that case the type in the record's header is damaged: after the payload of an intact
-    /// record, the next word is a marker or zero, not a word of a run header. Only a run that
-    /// begins in the last pair of the payload is recognized: a run that begins earlier looks like a
-    /// valid payload.
+    /// If a run begins there, the type in the record's header is damaged: after the payload of an
+    /// intact record, the next word is a marker or zero, not a word of a run header. Only a run
+    /// that begins in the last pair of the payload is recognized: a run that begins earlier looks
+    /// like a valid payload.
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();

@@ -125,7 +125,7 @@ impl DebugInfo {
         Ok(info)
     }
 
-    /// Returns the value of the constant with this name, which is given without namespaces.
+    /// Returns the value of the constant called `name`, a name without namespaces.
     ///
     /// # Errors
     /// If there is no such constant.
@@ -220,7 +220,10 @@ impl DebugInfo {
     }
 }
 
-/// Constant values of parameters, collected while not all functions are known yet.
+/// Constant arguments of inlined calls.
+///
+/// A call may precede the declaration of its function in the file. So each argument is first stored
+/// with the offset of its parameter's declaration.
 #[derive(Default)]
 struct Parameters {
     /// Names of a function and of its parameter, by the offset of the parameter's declaration.
@@ -418,9 +421,9 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// Maximum nesting depth of types, as a guard against damaged files. Valid files are below this
-/// limit.
+/// Maximum nesting depth of types, as a guard against damaged files. The types of valid files nest
+/// less deeply.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of steps for evaluating an expression, as a guard against damaged files. Valid
-/// constants are below this limit.
+/// Maximum number of steps for evaluating an expression, as a guard against damaged files.
+/// Constants in valid files need fewer steps.
 const EVALUATION_STEPS_MAX: u32 = 64;
