@@ -1,5 +1,4 @@
-//! The loss ledger: counts of records that were emitted but did not arrive, by lane, program and
-//! cause.
+//! The loss ledger: counts of missing records, by lane, program and cause.
 //!
 //! The ledger only adds up losses. The modules that detect losses determine the cause.
 
@@ -25,9 +24,11 @@ crate::labelled! {
         /// The firmware found that no kernel ran on the core in a launch, and discarded the
         /// records.
         ValidateOff = "validate off",
-        /// The write to DRAM was not complete when the pushing RISC stopped waiting for the write.
+        /// The write of a run to DRAM was not complete when the RISC that pushes the core's runs
+        /// stopped waiting for the write.
         PushTimedOut = "push timed out",
-        /// The RISC had not published its run when the pushing RISC stopped waiting for the run.
+        /// The RISC had not yet reported that its run in L1 is complete when the RISC that pushes
+        /// the core's runs stopped waiting for the report.
         NotPublished = "not published in time",
         /// The memory with the records could not be read, and no later read can succeed.
         Unreadable = "unreadable",
@@ -61,7 +62,8 @@ impl LossCause {
     }
 }
 
-/// An interval of time in which launches of a lane may be missing, on the clock of the lane's tile.
+/// An interval in which launches of a lane may be missing, in cycles of the clock of the lane's
+/// tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LossWindow {
     /// The missing launches began after this cycle; `None` if unknown.
@@ -98,7 +100,7 @@ impl LossWindow {
             && self.before.is_none_or(|before| before > from_cycle)
     }
 
-    /// Returns true if both cycles are in the window, edges included.
+    /// Returns true if both cycles are in the window or at its edges.
     #[must_use]
     pub fn holds(&self, from_cycle: u64, to_cycle: u64) -> bool {
         self.after.is_none_or(|after| after <= from_cycle)
@@ -167,17 +169,18 @@ pub struct LossTotals {
     pub unknown_markers: u64,
     /// True if the counts are lower bounds: more records may be missing.
     pub is_lower_bound: bool,
-    /// Programs of the first and the last launch that may have lost the records; `None` if unknown,
-    /// or if only one launch is possible.
+    /// Programs of the first and the last launch that may have lost the records; `None` if these
+    /// programs are unknown or equal.
     #[serde(skip)]
     pub programs: Option<ProgramSpan>,
-    /// Number of runs with missing records, if the device counts such runs; otherwise 0.
+    /// Number of runs with missing records, if the device counts them; otherwise 0.
     #[serde(skip)]
     pub runs: u64,
 }
 
 impl LossTotals {
-    /// Returns the exact loss for the values of a device's loss counters.
+    /// Converts the values of a device's loss counters to a loss. The counts of the loss are exact,
+    /// not lower bounds.
     #[must_use]
     pub fn from_counts(counts: LossCounts) -> Self {
         Self {
@@ -299,7 +302,8 @@ pub struct LossLedger {
     entries: BTreeMap<LossKey, LossTotals>,
     uncounted: BTreeSet<UncountedSource>,
     windows: BTreeMap<LaneId, BTreeSet<LossWindow>>,
-    /// Windows of unread data, which a later read may still find.
+    /// Windows of launches whose records have not been read. A later read may still return these
+    /// records.
     unread: BTreeMap<LaneId, LossWindow>,
 }
 
@@ -319,7 +323,7 @@ impl LossLedger {
 
     /// Adds the unread records of a lane: a loss of launches that began after cycle `after`.
     ///
-    /// `after` is on the tile's clock. It is `None` if the lane was never read.
+    /// `after` is a cycle of the tile's clock; `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
         self.unread.insert(lane, LossWindow { after, ..LossWindow::UNREAD });
         self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
@@ -346,7 +350,8 @@ impl LossLedger {
 
     /// Converts the windows of all lanes to another clock with the function `moved`.
     ///
-    /// `moved` converts a cycle on the clock of a lane's tile.
+    /// `moved` takes a lane and a cycle of the clock of the lane's tile. It returns the cycle of
+    /// the other clock.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
         for (&lane, windows) in &mut self.windows {
             let tile_windows = std::mem::take(windows).into_iter();
@@ -358,8 +363,8 @@ impl LossLedger {
         }
     }
 
-    /// Notes that a source of records does not count its losses, so that the ledger's counts are
-    /// lower bounds.
+    /// Notes that a source of records does not count its losses. The ledger's counts are then lower
+    /// bounds.
     pub fn note_uncounted(&mut self, source: UncountedSource) {
         self.uncounted.insert(source);
     }

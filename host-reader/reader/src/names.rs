@@ -1,8 +1,8 @@
-//! Zone names: map a marker's id to the zone's name and source location.
+//! Table of zone names: for each marker id, the zone's name and source location.
 //!
 //! This module only contains the table. The modules that read ELF files and logs collect the names.
-//! If two locations share an id, both are kept and the zone is labelled as ambiguous. This is not
-//! an error.
+//! If two source locations share an id, both are kept and the id is ambiguous. This is not an
+//! error.
 
 use crate::lane::ZoneIndex;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -126,8 +126,11 @@ impl ZoneTable {
         }
     }
 
-    /// Returns the index of the zone with this id and this location. Logs need this, because they
-    /// name the zone of each record.
+    /// Returns the index of the zone with this id and this location. If necessary, adds the zone to
+    /// the table.
+    ///
+    /// A log contains the source location of each record. So a record from a log has only one
+    /// possible location, even if several locations share its id.
     ///
     /// The first location of an id has the id as its index. Each further location gets a new index.
     pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {

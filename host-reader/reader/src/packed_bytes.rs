@@ -45,7 +45,7 @@ impl From<PackedError> for io::Error {
 /// Store for packed bytes: in memory up to a limit, then in one temporary file.
 ///
 /// After the first error of the file, nothing more is read from the file or written to it. Code
-/// that reads bytes must therefore call [`Self::check`] afterwards, which returns the first error.
+/// that has read bytes must therefore call [`Self::check`]. That method returns the first error.
 #[derive(Debug)]
 pub struct PackedMemory {
     limit_bytes: u64,
@@ -274,7 +274,8 @@ const LONGEST_NUMBER_BYTES: usize = 10;
 /// temporary file in memory.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
-    /// The store whose file contains the bytes; `None` if all bytes are in `bytes`.
+    /// The store whose file contains the packed bytes; `None` if no file is used, because the field
+    /// `bytes` contains all of them.
     memory: Option<&'bytes PackedMemory>,
     bytes: Cow<'bytes, [u8]>,
     /// Index of the next byte in `bytes`.

@@ -4,7 +4,8 @@
 use crate::packed_bytes::{PackedBytes, PackedMemory};
 use std::{borrow::Cow, slice::Iter, sync::Arc};
 
-/// Size in bytes at which a part is full. A full part is moved to the [`PackedMemory`] as a whole.
+/// Size in bytes at which a part of the list is full. A full part is moved to the [`PackedMemory`]
+/// as a whole.
 const PART_BYTES: usize = 1 << 14;
 
 /// Packed items, in the order in which they were added.

@@ -68,7 +68,8 @@ impl ProbeCosts {
         self.by_risc.insert((chip_id, risc), cost);
     }
 
-    /// Adds the costs of a later calibration. These replace existing costs of the same RISCs.
+    /// Adds the costs of a later calibration. If a RISC already has costs, the later costs replace
+    /// them.
     pub fn merge(&mut self, later: Self) {
         self.by_risc.extend(later.by_risc);
     }

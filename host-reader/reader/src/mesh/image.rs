@@ -24,8 +24,8 @@ pub struct DeviceImage {
 impl DeviceImage {
     /// Creates a chip with zeros in all memories.
     ///
-    /// All cores have the same L1 size: L1 ends after the profiler vector with the highest address
-    /// on all cores. A DRAM bank ends after the profiler region.
+    /// All cores get the same L1 size: the smallest size at which the L1 of each core has room for
+    /// its profiler vectors. A DRAM bank ends after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;

@@ -41,8 +41,8 @@ impl std::fmt::Display for Noc0Coord {
     }
 }
 
-/// A coordinate in the grid of usable cores of one kind: counted from 0, without harvested rows or
-/// columns.
+/// A coordinate in the grid of usable cores of one kind. Columns and rows are counted from 0;
+/// harvested columns and rows are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalCoord {
     /// Column.
@@ -220,12 +220,13 @@ pub trait Device {
     /// Reads words from the part of the host's memory to which the chip can write. Addresses are
     /// offsets from the first byte that the chip can write.
     ///
-    /// This method is needed only for chips with a relay (a core that forwards the records of other
-    /// cores) that writes to that memory. The default implementation returns an error. The result
-    /// must include all words that the chip wrote before the caller's last read of L1.
+    /// A back end needs this method only if a relay writes to the host's memory. (A relay is a core
+    /// that forwards the records of other cores.) The default implementation returns an error. An
+    /// implementation must return all words that the chip had written before the caller's last read
+    /// of L1 on this chip.
     ///
     /// # Errors
-    /// If the range exceeds that memory, or the back end has no access to it.
+    /// If the range exceeds the host's memory, or the back end has no access to this memory.
     fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
         let _ = (address, words);
         Err(no_host_memory(self.description().chip_id))

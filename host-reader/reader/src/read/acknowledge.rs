@@ -1,4 +1,5 @@
-//! Acknowledgement of a read to the device, so that no word is read twice and no word is lost.
+//! Acknowledgement: after a read, the host tells the device what it has read. So no word is read
+//! twice and no word is lost.
 
 use super::{
     control::ControlVector,

@@ -72,8 +72,8 @@ impl ControlVector {
     /// Returns the number of words in a RISC's L1 vector that are not pushed yet, for accumulate
     /// mode.
     ///
-    /// This project's runtime stores further bits in the same control word, which are removed here:
-    /// see `kernel_profiler::accumulate`.
+    /// This project's runtime also stores other bits in this control word; see
+    /// `kernel_profiler::accumulate`. The method removes these bits.
     pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
         const WORDS_MASK: u32 = 0xFFFF;
         self.device_end(risc_index) & WORDS_MASK
@@ -102,7 +102,7 @@ impl ControlVector {
         self.word(self.layout.run_counter)
     }
 
-    /// Returns true if a launch has begun but is not fully pushed.
+    /// Returns true if a launch has begun and its markers are not all in DRAM yet.
     pub(super) fn is_under_way(&self) -> bool {
         self.word(self.layout.profiler_done) == 0
     }
@@ -123,8 +123,8 @@ impl ControlVector {
     ///
     /// # Compatibility
     /// The function corresponds to the reset in `profiler.cpp`. All words after the last word that
-    /// the device writes also belong to the host: the addresses for single RISCs, and the dispatch
-    /// flag.
+    /// the device writes also belong to the host. In the current layout, these are the dispatch
+    /// flag and the DRAM addresses that TT-Metal's debug dump assigns to single RISCs.
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
@@ -164,8 +164,9 @@ pub(super) fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
 /// cores.
 ///
 /// Each core has one vote. A core with the signature of this project's runtime votes for the
-/// current generation. Any other core votes for the generation whose indices match the largest
-/// number of the three host-written words, if at least two words match.
+/// current generation. The host writes three words of known values to any other core. Such a core
+/// votes for the generation in whose layout most of these words have the expected values, if at
+/// least two have them.
 pub(super) fn detect(
     chip: &DeviceDescription,
     geometry: &DramGeometry,

@@ -91,10 +91,11 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 
 /// Returns the position of missing runs among the runs of a lane; `None` if no runs are missing.
 ///
-/// A lane refuses a run only if it has no room for the run. So a refused run is later than every
-/// run that began while the lane still had room for the refused run. The counters give the maximum
-/// size of a refused run: twelve words, plus all refused pairs of words, minus at least one pair
-/// for each other refused run.
+/// If no push timed out, a run is refused only if it does not fit into the rest of its lane. So if
+/// a run begins at a position at which the refused run would still have fit, the refused run came
+/// later. The maximum size of a refused run follows from the counters: twelve words (header and
+/// guaranteed slots), plus two words for each refused marker. At least one refused marker belongs
+/// to each of the other refused runs, and is not counted.
 fn missing_runs(
     core: &CoreRead,
     lane: &LaneRead,
@@ -114,7 +115,7 @@ fn missing_runs(
     }
 }
 
-/// Adds the loss of runs that the lane refused: they did not completely fit in DRAM.
+/// Adds the loss of refused runs: runs that did not completely fit into the lane.
 fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -147,7 +148,8 @@ fn add_refused(
     session.lose_in_windows(lane, cause, program, totals);
 }
 
-/// Adds the loss of runs that were not published when the pushing RISC stopped waiting.
+/// Adds the loss of late runs: runs that were not complete in L1 when the RISC that pushes the
+/// core's runs stopped waiting for them.
 fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     if late_runs != 0 {
         let runs = u64::from(late_runs);
@@ -183,8 +185,8 @@ fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Returns the programs of the first and the last run that the lanes have refused since the core
-/// last released its lanes.
+/// Returns the programs of the first and the last run that did not fit into the core's lanes since
+/// the core last reset the lanes to empty.
 fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
     let chip_id = core.lanes.first()?.id.chip_id;
     let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);

@@ -7,10 +7,10 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Maximum size of a gap between the unread words of two lanes that are read together, in words. A
-/// larger gap takes longer to read than a second transaction.
+/// Maximum gap, in words, between two lanes' unread words that are read in one transaction. Reading
+/// a larger gap takes longer than a second transaction.
 const GAP_WORDS: u64 = 64;
-/// Maximum size of a piece, in words.
+/// Maximum size of a piece, in words. A piece is a range of DRAM that is read in one transaction.
 const PIECE_WORDS: usize = 1 << 20;
 
 /// Reads the unread words of all lanes and returns the pieces that several lanes share. Reuses the

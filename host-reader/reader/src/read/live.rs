@@ -90,8 +90,8 @@ pub struct Backpressure {
     pub put_off_reads: u64,
 }
 
-/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found new
-/// records, losses or anomalies.
+/// Reader of streamed lanes with its own thread. The reader is an iterator over the reads that
+/// found new records, losses or anomalies.
 ///
 /// The thread starts a read only if the queue holds fewer batches than a given maximum. After the
 /// read, the queue may hold more than the maximum, because the thread drops no batches. A failed
@@ -244,10 +244,11 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
     }
 
     /// Stops the thread after one more read with the option
-    /// [`last_read`](super::ReadOptions::last_read), and returns the mesh. Returns `None` if the
-    /// reader was already stopped.
+    /// [`last_read`](super::ReadOptions::last_read), and returns the mesh.
     ///
-    /// The iterator then returns the reads that are still in the queue, and ends.
+    /// Returns `None` if the thread was already stopped.
+    ///
+    /// After this call, the iterator still returns the reads that are in the queue, and then ends.
     ///
     /// # Panics
     /// If the reading thread has panicked; the same panic is resumed here.

@@ -10,9 +10,10 @@ use wire::{control::ext, risc::RISCS_PER_CORE};
 /// State of a core that runs this project's runtime, after the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CoreMemory {
-    /// Number of launches acknowledged as read to the device, including the last acknowledgement.
+    /// Number of launches that the host has acknowledged as read, including its last
+    /// acknowledgement.
     seen_runs: u32,
-    /// Number of launches acknowledged as read before the last acknowledgement.
+    /// Number of launches that the host had acknowledged as read before its last acknowledgement.
     seen_runs_before: u32,
     /// Number of finished launches at the last read.
     pub(super) run_counter: u32,
@@ -66,8 +67,8 @@ impl CoreMemory {
         memory
     }
 
-    /// Returns the number of words of a lane that were read and that the device has not released
-    /// for new words.
+    /// Returns the number of words of a lane that hosts have read since the device last reset the
+    /// lane to empty.
     pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
@@ -80,10 +81,11 @@ impl CoreMemory {
     /// Returns the first word of a lane that the device was not allowed to write; `None` if
     /// unknown.
     ///
-    /// After a wrap, the device must not overwrite words that are not acknowledged as read. The
-    /// device may not have received the last acknowledgement in time, so the lower limit of the
-    /// last two acknowledgements applies. If there is no such limit, the result is the size of the
-    /// lane.
+    /// After a wrap, the device may overwrite only words that the host has acknowledged as read. So
+    /// an acknowledged read position after the first unread word is a limit. The device may not
+    /// have received the last acknowledgement in time, so the lower limit of the last two
+    /// acknowledgements applies. If neither of them sets a limit, the device may write up to the
+    /// end of the lane, and the result is the lane's size.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             word_of(&self.words?, ext::CONSUMED.saturating_add(lane.risc_index))

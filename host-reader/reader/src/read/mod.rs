@@ -26,10 +26,11 @@
 //! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
 //! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. The host writes the number
 //!    of launches that were read to cores that run this project's runtime. At the next launch, such
-//!    a core releases its lanes, unless another launch has finished in the meantime. A push that
-//!    races with the read is therefore neither lost nor read twice. The control vectors of
-//!    TT-Metal's runtime are reset, after all words that were pushed up to the last check have been
-//!    read. In TT-Metal's debug dump, waiting RISCs get their other buffer.
+//!    a core resets its lanes to empty, unless another launch has finished in the meantime. A push
+//!    that races with the read is therefore neither lost nor read twice. The control vectors of
+//!    TT-Metal's runtime are reset. Before the reset of a control vector, the host reads it again,
+//!    and also reads the words that were pushed in the meantime. In TT-Metal's debug dump, waiting
+//!    RISCs get their other buffer.
 //! 4. The words are decoded, on all processors if there are many words.
 //!
 //! Control words are not trusted. Each word is checked against the size of the memory before

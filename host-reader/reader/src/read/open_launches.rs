@@ -1,17 +1,18 @@
 //! The launches that may have lost records of a streaming RISC between two reads.
 //!
-//! The words of a control vector are read in this order: the launch that the RISC has announced,
-//! the RISC's counters, the number of launches that the core has begun. All these words may change
-//! during the read. It is therefore not exactly known which launch ran when the counters were read.
-//! The earliest possible launch is the announced launch; the latest possible launch is the last
-//! launch that has begun.
+//! The words of a control vector are read in this order: the launch that the RISC has announced
+//! (the launch whose record it wrote last), the RISC's counters, the number of launches that the
+//! core has begun. All these words may change during the read. It is therefore not exactly known
+//! which launch ran when the counters were read. The earliest possible launch is the announced
+//! launch. The latest possible launch is the last one that the core has begun.
 
 use wire::{
     RunHostId,
     stream::{Cell, ToldLaunch},
 };
 
-/// Range of launches that may have lost the records that a RISC counts after a read.
+/// Range of launches that can lose records after a read. The RISC counts the lost records, but does
+/// not store to which launch each of them belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
     /// Number of the first launch that may have lost records.

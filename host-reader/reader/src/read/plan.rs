@@ -107,8 +107,8 @@ impl LaneRead {
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Returns the position of the runs that a full lane refused. They come after every run that
-    /// begins where the lane still had room for `run_words` words.
+    /// Returns the position of the runs that a full lane refused. They come after all runs that
+    /// begin at a position from which `run_words` words still fit into the lane.
     ///
     /// A run has at most the size of a vector, even if `run_words` is larger. `room_end` is the
     /// first word of a wrapped lane that the device must not write; `None` if unknown.
@@ -144,8 +144,8 @@ impl LaneRead {
 
 /// Reads a control vector again until its words are consistent, at most `ATTEMPTS` times.
 ///
-/// While the words are read, the device may release the lanes or push. If two consecutive readings
-/// are identical, they are consistent.
+/// While the words are read, the device may push markers, or reset its lanes to empty. If two
+/// consecutive readings are identical, they are consistent.
 pub(super) fn settle(
     session: &mut Session<'_>,
     core: &CoreDescription,
@@ -168,8 +168,8 @@ pub(super) fn settle(
 
 /// Returns true if every finished launch of a core was read and no launch is in progress.
 ///
-/// All words must agree, because a launch may have begun while the vector was read, and cleared
-/// some of the words.
+/// Several words of the vector are tested, and each of them must show that the core is idle. A
+/// launch that began while the vector was read may already have cleared some of the words.
 fn is_at_rest(control: &ControlVector) -> bool {
     let is_read = |risc_index: usize| {
         let end = control.host_end(risc_index);
@@ -265,8 +265,8 @@ impl CoreRead {
         !self.control.is_ours() || self.memory.words.is_some()
     }
 
-    /// Returns true if the core has recorded or dropped anything; TT-Metal's host then resets the
-    /// core.
+    /// Returns true if the core has recorded or dropped anything. Cores that run TT-Metal's runtime
+    /// are reset only in this case, as by TT-Metal's host.
     pub(super) fn has_activity(&self) -> bool {
         (0..self.core.kind.risc_count()).any(|risc| {
             let control = &self.control;
@@ -360,8 +360,8 @@ fn unread_range(
     if read <= end.turned_at.unwrap_or(0).max(end.end) {
         return (read, end);
     }
-    // When a device releases a lane, it first clears the lane's end and then reports the release.
-    // An end of 0 is therefore valid here, although words were read.
+    // When a device resets a lane to empty, it first clears the lane's end and then reports the
+    // reset. An end of 0 is therefore valid here, although words were read.
     if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{farthest} words are said to fill a lane of which {read} were read")

@@ -26,7 +26,7 @@ pub(super) struct Planned {
     pub(super) relays: Vec<CoreWords>,
 }
 
-/// Care with which control vectors are read: once, or until they are consistent.
+/// Way of reading control vectors: once, or repeatedly until they are consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// Vectors are read once, which is sufficient for fill levels.

@@ -5,7 +5,7 @@
 //! cores) and pushes them as frames into a ring in DRAM or in the host's memory, from which the
 //! host reads the frames. While a gatherer works, only the gatherer acknowledges cells to its
 //! producers. After a gatherer has ended, the host reads the remaining frames. Then the host reads
-//! the rings of the producers, which still contain all cells that are in no frame.
+//! the producers' rings. These rings still contain all cells that are in no frame.
 
 use super::{
     control::{CoreWords, WORDS, word_of},
@@ -39,8 +39,9 @@ struct Gatherer {
     read: u32,
     /// Number of the next frame; `None` before the first frame.
     next: Option<u32>,
-    /// False if cells may be missing before the first cell that this reader finds of a producer:
-    /// frames are missing, or this reader does not know the previous relay.
+    /// True if no cells of a producer can be missing before the first cell that this reader finds.
+    ///
+    /// False if frames are missing, or if this reader does not know the previous relay.
     has_all: bool,
     heartbeat: u32,
     /// Time on the clock of the relay's core when a read last found a changed heartbeat; `None` if
@@ -454,8 +455,10 @@ fn note_damage(session: &mut Session<'_>, ring: &GathererRing<'_>, reason: impl 
 const PIECE_BYTES: u32 = 1 << 19;
 /// Number of a gatherer's first frame.
 const FIRST_FRAME: u32 = 1;
-/// Maximum number of frames that can be missing before a frame. A frame with a larger difference is
-/// left over from before the ring wrapped.
+/// Limit for the difference between a frame's number and the expected number.
+///
+/// A smaller difference is the number of missing frames before the frame. A frame whose difference
+/// reaches the limit is left over from before the ring wrapped.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
 /// Maximum time in microseconds during which a gatherer's heartbeat may stay unchanged. Visiting
 /// one producer takes some microseconds.

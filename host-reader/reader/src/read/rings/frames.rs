@@ -18,8 +18,8 @@ use wire::stream::{RING_CELLS, words};
 const RING_CELLS_SIGNED: i32 = RING_CELLS as i32;
 
 impl Rings {
-    /// Prepares for the frames of a relay that no host has read before: all cells of `core`, from
-    /// cell 0 on, must be in these frames.
+    /// Prepares the rings of `core` for the first frames of a relay. No host has read any frame of
+    /// the relay, so all cells of `core`, from cell 0 on, must be in the frames.
     pub(in crate::read) fn expect_frames(&mut self, chip_id: u32, core: &CoreDescription) {
         for (_, id) in lanes_of(chip_id, core) {
             let first = || Ring { is_relayed: true, ..Ring::first(id) };
@@ -30,8 +30,8 @@ impl Rings {
     /// Decodes the cells of a frame; `read_at` is the producer's clock, read after the frame.
     ///
     /// `has_all` is true if this reader has found all of the relay's frames that no other host has
-    /// read. In that case, another host has read all cells of a RISC that precede the first cell
-    /// that this reader finds. Otherwise, these cells may be missing.
+    /// read. In that case, no cells are missing before the first cell of a RISC that this reader
+    /// finds: another host has read the earlier cells. Otherwise, earlier cells may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
@@ -56,8 +56,9 @@ impl Rings {
     /// Returns the cells of a frame that are new to this reader, with the number of missing cells
     /// before them.
     ///
-    /// If the lane has not been read before, its first cell is the frame's first cell of this lane.
-    /// If also `has_all` is false, the cells from cell 0 up to that cell are missing.
+    /// If this reader has not read the lane before, it begins with the lane's first cell in the
+    /// frame. In this case, if `has_all` is false, all cells before that cell, from cell 0 on, are
+    /// counted as missing.
     fn framed(
         &mut self,
         session: &Session<'_>,

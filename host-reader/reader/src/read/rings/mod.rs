@@ -136,8 +136,8 @@ impl Rings {
     /// Reads all rings of a core. Returns the core's lanes with the finished launches, and the
     /// number of launches since the last read that ran no kernel on the core.
     ///
-    /// The firmware leaves out the zones of launches without a kernel. Rings that a relay reads are
-    /// not read.
+    /// The lanes contain no records of launches that ran no kernel, because the firmware records no
+    /// zones for such launches. If a relay reads the rings, this method does not read them.
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
@@ -427,8 +427,8 @@ impl Decoding<'_, '_> {
         }
     }
 
-    /// Returns the number of leading cells with an unknown launch, because earlier cells are
-    /// missing; `None` if no cell has a known launch.
+    /// Counts the cells at the beginning of a reading whose launch is unknown because earlier cells
+    /// are missing; returns `None` if the launch of all cells is unknown.
     ///
     /// Sets the launch and the time of the other cells if the control words contain them.
     fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> Option<usize> {
