@@ -17,8 +17,8 @@ pub struct ChipSummary {
     pub aiclk_mhz: u32,
     /// Number of worker cores, if known.
     pub max_compute_cores: Option<u32>,
-    /// Map from translated row numbers (Wormhole) or column numbers (Blackhole) to rows or columns
-    /// of the worker grid.
+    /// Map from row numbers in translated coordinates to rows of the worker grid (Wormhole), or
+    /// from column numbers to columns (Blackhole).
     ///
     /// Rows and columns of the worker grid are counted from 0. Translated numbers that do not
     /// appear in the host's files are missing.
@@ -106,8 +106,9 @@ impl Readout {
 
     /// Appends a later readout of the same mesh to this readout.
     ///
-    /// Both readouts must come from chips, because their zone indices are marker ids. Logs cannot
-    /// be appended, because each log has its own zone indices.
+    /// Both readouts must be reads of chips, because only their zone indices are marker ids, which
+    /// are the same in all readouts. Logs cannot be appended, because each log has its own zone
+    /// indices.
     ///
     /// ```
     /// use reader::{lane::*, mesh::Noc0Coord, readout::*};

@@ -1,12 +1,13 @@
 //! Assignment of runs to replays of traces.
 //!
-//! A core counts the replays that it is notified of, for all traces together, and writes the count
-//! into its run headers. The host knows the trace of each replay and the programs of each trace.
-//! The core's count and the host's list together identify the replay to which a run belongs.
+//! A core counts the replays that it is notified of. It has one count for all traces, and writes
+//! this count into its run headers. The host knows the trace of each replay and the programs of
+//! each trace. The core's count and the host's list together identify the replay to which a run
+//! belongs.
 //!
 //! # Compatibility
-//! The method is that of `getTraceIdAndCount` in tt-metal's `profiler.cpp`. A run header contains
-//! the count at the latest replay, even if the run's program was not launched by a replay.
+//! The method is that of `getTraceIdAndCount` in tt-metal's `profiler.cpp`. Every run header
+//! contains the number of replays so far, even if the run's program was not launched by a replay.
 
 use crate::{
     anomaly::AnomalyKind,
@@ -96,10 +97,10 @@ impl TraceBook {
         chip.programs.get(&replay.trace_id)?.contains(&program.base()).then_some(replay)
     }
 
-    /// Assigns a replay to every run without one.
+    /// Assigns a replay to each run that a replay launched and that has no replay yet.
     ///
     /// The readout must contain a whole session, from the first replay on. A core's count has 16
-    /// bits, and this method counts the wraps from run to run.
+    /// bits, and wraps around; this method counts the wraps.
     ///
     /// A run whose replay is missing from the host's list counts as an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {

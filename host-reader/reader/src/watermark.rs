@@ -28,7 +28,8 @@ pub struct LaneWatermark {
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the previous read, if the clock was read in both reads.
     pub elapsed_cycles: Option<u64>,
-    /// Estimated words per launch: the largest average of any interval between two polls or reads.
+    /// Estimated words per launch. The average is computed for each interval between two polls or
+    /// reads, and the largest average is used.
     ///
     /// The value is 0 if nothing has been pushed yet.
     pub words_per_launch: u32,

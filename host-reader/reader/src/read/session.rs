@@ -144,8 +144,8 @@ impl<'a> Session<'a> {
         self.losses.record(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds a loss of missing runs to the ledger, without a window of time. The window follows from
-    /// [`LaneRead::loss`].
+    /// Adds missing runs to the ledger, without the period in which they were lost. The period is
+    /// computed later from [`LaneRead::loss`].
     pub(super) fn lose_in_windows(
         &mut self,
         lane: LaneId,
@@ -235,7 +235,9 @@ impl<'a> Session<'a> {
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 const FIRST_OPTIONAL_WORDS: u32 = vector::FIRST_OPTIONAL as u32;
 
-/// Returns the byte address of a word of the memory at `start`; saturates, since captures may contain any address.
+/// Returns the byte address of word number `word` in the memory that begins at `start`.
+///
+/// The address saturates, since captures may contain any address.
 pub(super) const fn word_address(start: u64, word: u64) -> u64 {
     start.saturating_add(word.saturating_mul(4))
 }

@@ -2,20 +2,21 @@
 //! the host assigns the other buffer.
 //!
 //! A buffer is read when it is full; then the host assigns the other buffer to the RISC. Between
-//! launches, each buffer is also read up to its fill level. During a launch, the words that a
-//! RISC's end word counts may not be in DRAM yet, for two reasons. At the end of a launch,
-//! TT-Metal's runtime advances the end word before it writes the words. After a change of buffers,
-//! the end word still has its value for the previous buffer. The read positions are stored in words
-//! that TT-Metal's runtime does not use, so any reader can continue where another reader stopped.
+//! launches, each buffer is also read up to its fill level. During a launch, a RISC's end word (the
+//! number of words in the RISC's buffer) may be larger than the number of words in DRAM, for two
+//! reasons. At the end of a launch, TT-Metal's runtime advances the end word before it writes the
+//! words. After a change of buffers, the end word still has its value for the previous buffer. The
+//! read positions are stored in words that TT-Metal's runtime does not use, so any reader can
+//! continue where another reader stopped.
 //!
 //! # Compatibility
 //! The protocol is that of `signal_host_buffer_full` in `kernel_profiler.hpp` and
 //! `pollDebugDumpResults` in `profiler.cpp`. TT-Metal's host never handles the last RISC of a
 //! Tensix core, because the address word of this RISC is after the control vector. With TT-Metal's
-//! host, the runs of that RISC are not stored. When the words of these runs would have filled a
-//! buffer, the core starts to wait forever. This module also assigns buffers to the last RISC. The
-//! address word of the last RISC is the first word of RISC 0's vector, so RISC 0's runs begin with
-//! an address instead of 0.
+//! host, the runs of that RISC are not stored. When the RISC's end word reaches the size of a
+//! buffer, the core waits forever. This module also assigns buffers to the last RISC. The address
+//! word of the last RISC is the first word of RISC 0's vector, so RISC 0's runs begin with an
+//! address instead of 0.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -43,7 +44,7 @@ pub(super) struct TwoBuffers {
     given: u32,
     /// Value of [`debug_dump::READ_TO`] for each RISC.
     read_to: [u32; RISCS_PER_CORE],
-    /// True if all words that the end words count have been written to DRAM.
+    /// True if DRAM contains as many words of each RISC as the RISC's end word states.
     are_at_rest: bool,
 }
 
@@ -171,8 +172,8 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     }
 }
 
-/// Writes the read position of each buffer to the core, and assigns the other buffer to each
-/// waiting RISC.
+/// Writes the read position of each buffer to the core. Assigns to each waiting RISC the one of its
+/// two buffers that it has not just filled.
 ///
 /// If a RISC's buffer could not be read, the RISC keeps the buffer and continues to wait.
 pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {

@@ -53,8 +53,9 @@ pub(super) struct Fill {
 impl Fill {
     /// Returns the fill level of a lane, before any words of the lane are read.
     ///
-    /// In accumulate mode the device counts pushes. Each push is assumed to be one launch, until a
-    /// read has counted the launches.
+    /// In accumulate mode, the device counts pushes (transfers of records from L1 to DRAM) instead
+    /// of launches. Until a read has counted the launches, each push is assumed to contain one
+    /// launch.
     fn watermark(&self, core: &CoreRead, lane: &LaneRead, mode: CaptureMode) -> LaneWatermark {
         let control = &core.control;
         // Every read resets the control vector of TT-Metal's runtime, so the number of launches
@@ -83,7 +84,7 @@ impl Fill {
         }
     }
 
-    /// Updates the estimate of words per launch after a poll, in this state and in `mark`.
+    /// After a poll, updates the estimate of words per launch, both in `self` and in `mark`.
     pub(super) fn look(&mut self, mark: &mut LaneWatermark) {
         self.words_per_launch[1] = self.words_per_launch[1].max(mark.words_per_launch);
         mark.words_per_launch = self.words_per_launch[1];
@@ -199,7 +200,8 @@ fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTabl
 }
 
 impl Look {
-    /// Adds the result of a session that only read control vectors.
+    /// Adds the watermarks, anomalies and word count of a session. The session must have read
+    /// nothing but control vectors.
     pub(super) fn add(&mut self, session: Session<'_>) {
         self.watermarks.merge(session.watermarks);
         self.anomalies.merge(session.anomalies);

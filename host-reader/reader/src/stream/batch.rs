@@ -19,7 +19,8 @@ pub struct DataColumns {
     pub ids: Vec<ZoneId>,
     /// Times, as cycles of the tile's clock.
     pub times: Vec<u64>,
-    /// Values, as (value or first half, second half). Only 128-bit values have a second half.
+    /// Values: each is a pair of a 64-bit value and `None`, or of the first and second half of a
+    /// 128-bit value.
     pub values: Vec<(u64, Option<u64>)>,
 }
 
@@ -32,7 +33,8 @@ pub struct EventColumns {
     pub times: Vec<u64>,
 }
 
-/// Totals of sum zones in columns. A total has no time.
+/// Totals of sum zones, in columns. A sum zone records only the total duration of all its
+/// executions. Therefore a total has no time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TotalColumns {
     /// Ids of the sum zones.
@@ -43,9 +45,9 @@ pub struct TotalColumns {
 
 /// Records of one launch in one lane, found by one read.
 ///
-/// If the launch still runs, its next records are in a later batch of the lane. A zone is in the
-/// batch of the first read after the zone's end. If a read finds new losses but no records in a
-/// lane, the batch has no records.
+/// If the launch was still running during the read, its later records are in a later batch of the
+/// lane. A zone is in the batch of the first read after the zone's end. A batch without records
+/// states that a read found new losses, but no records, in the lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The lane.

@@ -1,8 +1,9 @@
 //! Parser for the frames that relays push into DRAM. A relay is a core that collects the cells of
 //! other cores.
 //!
-//! Words of a ring are untrusted: a host may have overwritten the ring, a write may have been lost,
-//! or a frame may be torn.
+//! Relays write frames to a ring buffer in DRAM. The words of this ring buffer are untrusted:
+//! another process may have overwritten the ring buffer, a write may have been lost, or a frame may
+//! be only partly written.
 
 use super::CellWords;
 use crate::mesh::Noc0Coord;
@@ -67,8 +68,8 @@ impl FrameHeader {
         })
     }
 
-    /// Parses a frame with this header from all words of the frame. Returns `None` for a filler,
-    /// which has no cells.
+    /// Parses the frame that has this header. `words` must contain all words of the frame. Returns
+    /// `None` for a filler, which has no cells.
     pub(crate) fn frame<'a>(&self, words: &'a [u32]) -> Result<Option<Frame<'a>>, FrameFault> {
         let Some(producer) = self.producer else { return Ok(None) };
         if words.last() != Some(&self.sequence) {
@@ -115,7 +116,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the words of a frame, built from the documentation of the format.
+    /// Returns the words of a test frame. Follows the documentation of the format, and does not use
+    /// the code that writes frames.
     fn words_of(sequence: u32, lanes: &[(u32, Vec<CellWords>); 5]) -> Vec<u32> {
         let mut words = vec![0x4B46_1000, sequence, 0, 0x0003_0002, 7, 8, 0, 0];
         let mut control: Vec<u32> = (0..64).map(|word| word * 0x0101).collect();

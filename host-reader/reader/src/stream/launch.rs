@@ -1,8 +1,9 @@
 //! Conversion of cells, which arrive in the order of zone ends, to a lane ordered by time.
 //!
-//! Two zones of a RISC are either nested or consecutive. A walk through a launch's records from
-//! last to first therefore finds the starts and ends from last to first. On this walk, a zone is
-//! open from its end until the walk reaches a record that ended before the zone began.
+//! Two zones of a RISC are either nested or consecutive. If a launch's records are visited from
+//! last to first, the starts and ends of its zones can therefore be produced in descending order of
+//! time. On this walk, a zone becomes open when the walk reaches its end. The zone stays open until
+//! the walk reaches a record that ended before the zone began.
 
 use super::pieces::{Piece, Span, StreamRecord};
 use crate::lane::{Lane, LaneId, RecordHead, Run, ZoneIndex};
@@ -40,7 +41,7 @@ pub(crate) struct LaneAssembly {
     held: Vec<Held>,
     values: Vec<u64>,
     totals: Vec<(RecordHead, u64)>,
-    /// Number of the cell with the first record in `held` or `totals`.
+    /// Number of the cell that contains the earliest record of `held` and `totals`.
     origin: u64,
     ready: Lane,
 }
@@ -167,8 +168,11 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
-    /// Finishes the current records, and returns a new state with all finished records. Use the new
-    /// state if the next cells do not continue the earlier cells.
+    /// Moves the current records to the finished records, and returns a new state that contains
+    /// only the finished records.
+    ///
+    /// Call this function if cells are missing between the earlier cells and the next cells, and
+    /// use the returned state for the next cells.
     pub(crate) fn abandon(&mut self) -> Self {
         self.close();
         Self { ready: self.take_ready(), ..Self::new(self.id) }

@@ -2,7 +2,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what do the cells of a lane contain, and at which time? | `pieces` |
+//! | what records do the cells of a lane contain, and what are the records' times? | `pieces` |
 //! | how are records returned while their launch still runs? | `batch` |
 //! | which cells are in the frame of a relay? | `frame` |
 //! | how do cells, in the order of zone ends, become a lane in order of time? | `launch` |

@@ -114,7 +114,8 @@ impl ZoneColumns {
     ///
     /// # Cost
     /// The codes of the cells are not checked again. Each column is filled by a loop without
-    /// branches, while the cells stay in the cache.
+    /// branches. The zones are processed in blocks, so that the cells of a block stay in the cache
+    /// until all columns are filled.
     pub fn extend(&mut self, zones: &ZoneCells<'_>) {
         /// Number of cells in 16 KiB. A block of this size stays in the processor's L1 cache while
         /// all columns are filled.
@@ -265,8 +266,8 @@ pub struct CellReader {
 }
 
 impl CellReader {
-    /// Creates a reader for cells after a partly known time: `high` contains the time's bits from
-    /// bit 32 on.
+    /// Creates a reader for cells if only some high bits of the time before the first cell are
+    /// known. `high` contains these bits, from bit 32 on.
     ///
     /// `range` is 2^n if bits 32 to n - 1 of the time are known. `read_at` is the tile's clock,
     /// read after the cells.
@@ -327,11 +328,11 @@ impl<'a> Pieces<'a> {
         CHUNK_CELLS.saturating_sub(self.number).min(self.cells.len())
     }
 
-    /// Converts the low word of the lane's next time to a 64-bit time; returns `None` if this time
-    /// is later than the tile's clock.
+    /// Converts the low word of the next record's time to a 64-bit time. Returns `None` if this
+    /// time is later than the tile's clock.
     ///
-    /// In that case, this time or an earlier time is damaged. The lane's next time is then derived
-    /// from the tile's clock.
+    /// In that case, this time or the time of an earlier record is damaged. The time of the record
+    /// after it is then derived from the tile's clock instead of from the damaged time.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);
         let in_reach = self.read_at.and_then(|read_at| last_time_before(read_at, low, LOW_RANGE));
@@ -344,8 +345,8 @@ impl<'a> Pieces<'a> {
         (!is_ahead).then_some(time)
     }
 
-    /// Removes the leading zone cells and returns them as zones. Stops before the first zone whose
-    /// end steps back or is later than the tile's clock.
+    /// Removes the leading zone cells and returns them as zones. Stops before the first zone with
+    /// an end that is earlier than the previous zone's end, or later than the tile's clock.
     fn zones(&mut self) -> Option<ZoneCells<'a>> {
         let &[_, value] = self.cells.first()?;
         let mut count = plain_zones(self.cells);
@@ -419,7 +420,8 @@ impl<'a> Pieces<'a> {
     /// Returns the 64-bit time for the 48-bit time in a launch cell.
     ///
     /// The device reads the two words of its clock one after the other. The high word may therefore
-    /// have been read after a wrap of the low word. The time is then later than the tile's clock.
+    /// have been read after a wrap of the low word. In that case the 48-bit time is too high by
+    /// 2^32 and therefore later than the tile's clock, and this method subtracts 2^32.
     fn launch_time(&self, told: u64) -> u64 {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {
@@ -447,7 +449,7 @@ const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     latest.checked_sub(latest.wrapping_sub(bits) & mask)
 }
 
-/// Returns the number of leading cells that are zones whose ends do not step back.
+/// Returns the number of leading cells that contain zones with ends in ascending order.
 fn plain_zones(cells: &[CellWords]) -> usize {
     const FIRST_ESCAPE_HEAD: u32 = (FIRST_ESCAPE as u32) << wire::stream::CODE_SHIFT;
     let mut low = 0;

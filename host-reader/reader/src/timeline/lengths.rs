@@ -1,8 +1,9 @@
-//! Durations of zones without their start times: the input of statistics, computed run by run.
+//! Computes the durations of zones, without their start times, run by run. Statistics are computed
+//! from these durations.
 //!
 //! Nearly all runs contain only properly nested zones. For these runs, one pass over the records
-//! computes the duration of each zone when the zone ends, without building [`Zones`]. The zones of
-//! other runs are paired as for a timeline.
+//! computes the duration of each zone when the zone ends, without building [`Zones`]. For other
+//! runs, starts and ends are paired by the same code as for a timeline.
 
 use super::{
     Zones,
@@ -35,7 +36,7 @@ impl WholeZone {
 pub enum RunLengths<'a> {
     /// All zones are complete and properly nested.
     Nested(&'a [WholeZone]),
-    /// Zones paired as for a timeline.
+    /// Zones of a run with open or improperly nested zones, paired by the code of the timeline.
     Paired(&'a Zones),
 }
 

@@ -6,7 +6,8 @@ use std::ops::Range;
 /// Zone records of one run, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// Range of the records if they are only starts and ends, already in order; otherwise empty.
+    /// Range of the run's records, if all of them are zone starts or ends and are already in time
+    /// order; otherwise an empty range.
     straight: Range<usize>,
     /// Indices of the starts and ends, ordered by time, if `straight` is empty.
     listed: Vec<usize>,
@@ -40,7 +41,7 @@ impl Order {
         self.straight.len() + self.listed.len()
     }
 
-    /// Returns the index in the lane of the record at `position` in this order.
+    /// Returns the lane index of the record that is at `position` in this order.
     #[inline]
     pub(super) fn record(&self, position: usize) -> usize {
         if self.listed.is_empty() { self.straight.start + position } else { self.listed[position] }

@@ -9,13 +9,14 @@
 //! at the end of the run, close the remaining zones and flag them as open
 //! ```
 //!
-//! Records with equal times may be in any order, since logs sort them by marker id. Starts and ends
-//! of *one* zone keep their order, so an end always closes the innermost zone with its name. If
-//! other zones are above this closing zone on the stack, there are four cases for each of them. A
-//! zone that began at the cycle of the end is assumed to have begun after the end. A zone that
-//! began at the same cycle as the closing zone is assumed to enclose the closing zone. A zone whose
-//! own end follows at the cycle of the end is closed by its own end. In all other cases, the zone's
-//! own end is missing.
+//! Records with equal times may be in any order, since logs sort them by marker id. The records of
+//! *one* zone name keep their order, so an end always closes the innermost zone that has the same
+//! name as the end. The zone that is closed may have other zones above it on the stack. For each of
+//! these zones, there are four cases. A zone that began at the cycle at which the closed zone ends
+//! is assumed to have begun after this end. A zone that began at the same cycle as the closed zone
+//! is assumed to enclose the closed zone. If the own end of a zone comes later in the lane but at
+//! the same cycle as the end of the closed zone, the zone is closed by its own end. In all other
+//! cases, the zone's own end is missing.
 
 #![expect(
     clippy::indexing_slicing,
@@ -44,10 +45,10 @@ pub(super) const TIES_MAX: usize = 64;
 /// Pairs the records of one lane.
 ///
 /// Open zones and orphan ends are added to `anomalies`. The position of such an anomaly is the
-/// origin of the run.
+/// origin of the run: the index of the run's first word in the lane.
 ///
-/// A lane of [`Risc::TensixAggregate`] contains starts from one RISC and ends from another. In such
-/// a lane, firmware and kernel zones are matched by role, and other zones by name.
+/// In a lane of [`Risc::TensixAggregate`], the start and the end of a zone can come from different
+/// RISCs. In such a lane, firmware and kernel zones are matched by role, and other zones by name.
 ///
 /// # Cost
 /// The time is linear in the number of records if they are in order of time. Otherwise it is `n log
@@ -79,15 +80,16 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Map from each zone of an aggregate lane to the first zone with the same role or name. The
-    /// index of this first zone is the key by which starts and ends are matched. Empty for other
+    /// Map from each zone of an aggregate lane to the lane's first zone index with the same role or
+    /// name. This first index is the key by which starts and ends are matched. Empty for other
     /// lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,
     run: u32,
     order: Order,
-    /// Positions in `order` of later records that were already matched; all have the same time.
+    /// Positions in `order` of records that were matched before the pass reached them. All these
+    /// records have the same time.
     used: Vec<usize>,
 }
 

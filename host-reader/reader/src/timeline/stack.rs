@@ -75,8 +75,9 @@ impl OpenZones {
         Some((self.stack[position], self.stack.len() - 1 - position))
     }
 
-    /// Temporarily removes the zones at the top of the stack that began at `time`, unless more than
-    /// `limit` zones have begun since the first of these zones.
+    /// Temporarily removes the zones at the top of the stack that began at `time`.
+    ///
+    /// Does nothing if more than `limit` zones have begun since the earliest of these zones.
     pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
         let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
         let Some(first) = fresh.last() else { return };
@@ -102,8 +103,8 @@ impl OpenZones {
 
     /// Swaps the top zone with the zone that is `above` positions below the top.
     ///
-    /// Both zones must have begun at the same cycle. The order of their starts was unknown until
-    /// one of them ended.
+    /// Both zones must have begun at the same cycle. Their order on the stack was a guess. The
+    /// first end of one of them has shown that the guess was wrong.
     pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
         let top = self.stack.len() - 1;
         let below = top - above;

@@ -488,8 +488,8 @@ impl Decoding<'_, '_> {
         self.keep(piece, position);
     }
 
-    /// Adds a piece to the lane if `keeps_lanes` is true, and to the current batch if the read
-    /// creates batches.
+    /// Adds a piece of the ring to the ring's lane if `keeps_lanes` is true, and to the lane's
+    /// current batch if the read creates batches. `position` is the piece's position in the lane.
     fn keep(&mut self, piece: &Piece<'_>, position: u64) {
         if self.keeps_lanes {
             self.ring.lane.add(piece, position);
@@ -552,8 +552,8 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// Adds to the ledger the losses that the RISC has counted since the last read. Assigns the
-    /// losses to a program if only one launch can have lost the records.
+    /// Adds to the ledger the losses that the RISC has counted since the last read. If all lost
+    /// records must come from one launch, assigns the losses to the program of this launch.
     fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
         let last = reading.launch.map(|launch| launch.program);
@@ -570,7 +570,8 @@ impl Decoding<'_, '_> {
         self.session.losses.add_in_windows(LossKey { lane: self.id, cause, program }, totals);
     }
 
-    /// Ends the current window of losses at the time `before`, if there is such a window.
+    /// Ends the current period in which records may have been lost, if such a period is open.
+    /// `before` is the end of the period; `None` if unknown.
     fn end_window(&mut self, before: Option<u64>) {
         if let Some(after) = self.lost_after.take() {
             let window = LossWindow { after, before, may_cut_launches: true };
@@ -579,8 +580,10 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Stores the lane's total losses in the lane's batches, which are the last elements of `batches`.
-/// If the lane has no batch and its losses have grown since `before`, adds a batch without records.
+/// Stores the total losses of the lane of `ring` in the lane's batches.
+///
+/// These batches are the last elements of `batches`. If the lane has no batch and its losses have
+/// grown since `before`, adds a batch without records.
 fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     let id = ring.lane.id();
     if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {
@@ -674,8 +677,9 @@ fn read_cells(
 
 /// Returns true if at least a quarter of the cells in a core's rings are unread.
 ///
-/// One transaction for all rings then takes less time than one or two transactions for each ring,
-/// since a transaction over PCIe takes as long as the transfer of some hundred words.
+/// In that case, one transaction for all rings takes less time than one or two transactions for
+/// each ring, because the fixed cost of a PCIe transaction equals the time to transfer a few
+/// hundred words.
 fn hold_many_cells(core: &CoreWords) -> bool {
     let riscs = core.core.kind.risc_count();
     let unread = (0..riscs).map(|risc_index| {
@@ -700,7 +704,8 @@ fn whole_rings(core: &CoreWords) -> Option<Vec<u32>> {
     (hold_many_cells(core) && !overwrites(core)).then(|| vec![0; word_count])
 }
 
-/// Returns the launch that a RISC has announced, if it is the last launch that the core has begun.
+/// Returns the launch with the number that a RISC has stored in the word `told`, if this launch is
+/// the last one that the core has begun.
 fn launch(session: &Session<'_>, core: &CoreWords, chip_id: u32, told: u32) -> Option<LaunchId> {
     let told = ToldLaunch::from_word(told)?;
     let is_last = Cell { head: core.word(words::LAUNCHES), value: 0 }.field() == told.number;
@@ -729,8 +734,8 @@ fn overwritten_meanwhile(
     Ok(gone.saturating_add(to_next))
 }
 
-/// Returns the times of a piece's first and last record, where a zone counts with its end; `None`
-/// if the piece has no times.
+/// Returns the times of a piece's first and last record; the time of a zone is its end. Returns
+/// `None` if the piece has no times.
 fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
     match piece {
         Piece::Zones(zones) => {
@@ -785,8 +790,8 @@ fn policy(core: &CoreWords, risc_index: usize) -> Policy {
     Policy::from_word(core.risc_word(words::POLICY, risc_index)).unwrap_or_default()
 }
 
-/// Returns the number of launches since the last read that ran no kernel on a core, and adds their
-/// zones to the ledger.
+/// Returns how many launches have run no kernel on a core since the last read. Adds one zone for
+/// each of these launches to the ledger, as lost because of `ValidateOff`.
 fn idle_launches(
     session: &mut Session<'_>,
     core: &CoreWords,

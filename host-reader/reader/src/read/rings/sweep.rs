@@ -1,16 +1,17 @@
-//! Reading of the cores whose rings the host has read before, one right after the other.
+//! Reads the cores whose rings the host has read before. The cores are read one after the other.
 //!
 //! If a ring fills before the next read, its RISC drops records or waits. Known streaming cores are
-//! therefore read before all others, with as few transactions as possible:
+//! therefore read before all others, with as few transactions as possible. The transactions for one
+//! core are:
 //!
-//! - the control vector, while the rings of the previous core are read, if the back end can do both
-//!   at the same time;
-//! - all rings together, if they hold many cells;
-//! - the acknowledgement.
+//! - a read of the control vector, at the same time as the rings of the previous core if the back
+//!   end can do so;
+//! - a read of all rings together, if they hold many cells, or a read of each ring;
+//! - a write of the core's new read positions, which acknowledges the cells.
 //!
 //! The clocks of a chip's tiles run at the same rate. So the difference between two clocks is
-//! constant. After each clock has been read once, it is enough to read one reference clock before
-//! and after the cells: the readings bound all other clocks.
+//! constant. After each clock has been read once, reading one reference clock before and after all
+//! cells is enough: upper bounds for all other clocks are computed from these two readings.
 
 use super::{CellsAt, Rings, SweptCores, read_whole_rings, whole_rings};
 use crate::{
@@ -104,8 +105,10 @@ impl Rings {
         swept
     }
 
-    /// Returns an upper bound of a core's clock at the time when its cells were read. `span` is the
-    /// reference clock before and after the sweep; if it is `None`, the core's own clock is read.
+    /// Returns an upper bound of a core's clock at the time when its cells were read.
+    ///
+    /// `span` contains the times on the reference clock before and after the sweep. If `span` is
+    /// `None`, the core's own clock is read.
     fn clock_bound(
         &mut self,
         session: &mut Session<'_>,
@@ -125,8 +128,8 @@ impl Rings {
     }
 }
 
-/// Reads all rings of a core in one transaction, if they hold many cells, and the control vector of
-/// the next core.
+/// Reads the control vector of `next`. If the rings of `core` hold many cells, also reads all these
+/// rings in one transaction.
 fn read_with_next(
     session: &mut Session<'_>,
     core: Option<&CoreWords>,
