@@ -80,9 +80,10 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Map from each zone of an aggregate lane to the lane's first zone index with the same role or
-    /// name. This first index is the key by which starts and ends are matched. Empty for other
-    /// lanes.
+    /// Map from each zone index of an aggregate lane to the first zone index of the lane with the
+    /// same role or name.
+    ///
+    /// This first index is the key by which starts and ends are matched. Empty for other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,

@@ -20,7 +20,7 @@ pub enum CaptureError {
         /// Error of the file system.
         source: io::Error,
     },
-    /// The file or the data from a pipe is too short for a file header.
+    /// The capture, from a file or a pipe, is shorter than a file header.
     #[error(
         "expected a capture, found the end after {found_bytes} of the {expected_bytes} bytes of \
          its header; the capture was stopped before its first record"
@@ -31,7 +31,7 @@ pub enum CaptureError {
         /// Size of a file header, in bytes.
         expected_bytes: u64,
     },
-    /// The file has another format.
+    /// The file is not a capture.
     #[error(
         "not a capture: expected it to begin with `{}`, found other bytes{advice}",
         .expected.escape_ascii(),

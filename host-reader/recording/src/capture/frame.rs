@@ -1,4 +1,5 @@
-//! Frames: the header and the trailer around a section's payload. They limit damage to one section.
+//! Frames: the header and the trailer around a section's payload. Because each section has its own
+//! frame, damage in one section does not affect the other sections.
 //!
 //! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
@@ -53,7 +54,7 @@ pub(super) struct Frame {
     pub(super) payload_bytes: usize,
 }
 
-/// Reason why no complete frame begins at an offset.
+/// Reason why the bytes at an offset are not a complete frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameFault {
     /// There is no frame header.

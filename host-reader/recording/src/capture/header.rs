@@ -34,7 +34,7 @@ impl std::fmt::Display for FormatVersion {
 /// Identity of a capture, unique to each capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureIdentity {
-    /// Random number, which only copies of the same capture share.
+    /// Random number. Two captures have the same number only if they are copies of each other.
     pub id: u128,
     /// Creation time of the capture, in nanoseconds since the Unix epoch.
     pub created_unix_ns: u64,

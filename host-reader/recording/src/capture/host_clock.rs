@@ -2,7 +2,8 @@
 //! the clock to the time of day.
 //!
 //! Recordings from one machine share the monotonic clock of the machine. Recordings from different
-//! machines can be related by the time of day, if a service synchronises it and states its error.
+//! machines can be related by the time of day, if a service synchronises the time of day of each
+//! machine and states the error of that time.
 
 use super::kernel_time;
 use host_events::monotonic_ns;
@@ -20,8 +21,8 @@ pub struct HostClock {
     /// # Compatibility
     /// The id is the content of `/proc/sys/kernel/random/boot_id` on Linux.
     pub boot_id: Option<u128>,
-    /// Number of nanoseconds by which the host's clock is ahead of the machine's clock, because of
-    /// a time namespace.
+    /// Offset, in nanoseconds, that the time namespace of the recording process adds to the
+    /// machine's monotonic clock.
     pub namespace_ns: i64,
     /// Readings of the time of day.
     pub readings: Vec<DayReading>,
@@ -79,13 +80,13 @@ fn parse_boot_id(text: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok().filter(|&id| is_whole && id != 0)
 }
 
-/// Returns the number of nanoseconds by which this process's monotonic clock is ahead of the
-/// machine's clock; `None` if unknown.
+/// Returns the offset, in nanoseconds, that the time namespace of this process adds to the
+/// machine's monotonic clock; `None` if unknown.
 ///
 /// # Compatibility
 /// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. The process
-/// itself is in the same namespace, unless it has left the namespace without executing another
-/// program.
+/// itself is in the same namespace as its children, unless it has created a new time namespace and
+/// has executed no other program since.
 fn time_namespace_ns() -> Option<i64> {
     let [own, children] = ["time", "time_for_children"]
         .map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());

@@ -6,7 +6,8 @@ use host_events::{HostRecorder, HostRecording};
 impl CaptureWriter {
     /// Moves the events out of a recorder, appends them to the capture and returns them.
     ///
-    /// Ops are written to separate sections, in addition to the op sections of other writers.
+    /// Ops are written to a section of their own. Op sections that other writers have appended stay
+    /// in the capture.
     ///
     /// # Errors
     /// If the capture cannot be written.

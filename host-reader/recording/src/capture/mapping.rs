@@ -1,9 +1,10 @@
 //! The bytes of a capture, either mapped from a file or in memory.
 //!
-//! Apart from the system call in `kernel_time`, this file has the only unsafe line of this crate.
-//! Miri cannot map files, so it cannot check the line. The line relies on writers never changing
-//! mapped bytes. Two tests check this: `bytes_that_are_mapped_stay_as_they_are_while_captures_grow`
-//! and `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
+//! This crate has two unsafe lines: one in this file, and the system call in `kernel_time`. Miri
+//! cannot map files, so it cannot check the line in this file. The line is sound only if no writer
+//! ever changes bytes that are mapped. Two tests check this:
+//! `bytes_that_are_mapped_stay_as_they_are_while_captures_grow` and
+//! `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
 
 use super::error::CaptureError;
 use std::{fs::File, io::Read, path::Path};

@@ -51,11 +51,11 @@ pub struct MeshRecorder {
     readout: Readout,
     ops: Vec<OpMetadata>,
     host: Vec<HostRecording>,
-    /// True if the recorder keeps no streamed records of live reads.
+    /// True if the recorder does not keep in memory the streamed records that `read_live` reads.
     leaves_streamed: bool,
     /// Lanes that have streamed records.
     streamed: BTreeSet<LaneId>,
-    /// Host time of the last clock measurement for a live part.
+    /// Host time, in ns, at which `read_live` last measured the clocks; `None` if not measured yet.
     clocks_measured_ns: Option<u64>,
 }
 
@@ -87,10 +87,10 @@ impl MeshRecorder {
         }
     }
 
-    /// Marks the following reads as a repetition of the previous run, made to record other hardware
-    /// counters.
+    /// Marks the following reads as reads of a repeated run. The run is repeated in order to record
+    /// other hardware counters.
     ///
-    /// The two runs are then loaded as one run.
+    /// When the capture is loaded, the previous run and the repeated run become one run.
     #[must_use]
     pub const fn for_more_counters(mut self) -> Self {
         if let Some(capture) = &mut self.capture {
@@ -352,7 +352,8 @@ impl MeshRecorder {
     /// Writes the new clock samples to the capture, so that they are not lost if the process is
     /// killed.
     ///
-    /// Does nothing before the first read, because that read begins the run's part of the file.
+    /// Does nothing before the first read, because the section that begins this read also begins
+    /// the run in the capture. Samples before this section would belong to the previous run.
     fn capture_samples(&mut self) -> Result<(), CaptureError> {
         let capture = self.capture.as_mut();
         capture.map_or(Ok(()), |capture| capture.append_new_samples(&self.samples))

@@ -1,9 +1,9 @@
 //! Captures: `.kprof` files with the words read from chips, unchanged.
 //!
-//! All figures of a report can be computed again from a capture, even by a later version of this
-//! library. A capture is append-only: no byte is ever changed or removed. If a writer is killed, at
-//! most the section that it was writing is therefore lost. A capture may be read while it grows.
-//! Damaged parts are reported and skipped; all other parts are used.
+//! A later version of this library can compute all numbers of a report again from the capture. A
+//! capture is append-only: no byte is ever changed or removed. If a writer is killed, at most the
+//! section that it was writing is therefore lost. A capture may be read while it grows. Damaged
+//! parts are reported and skipped; all other parts are used.
 //!
 //! This module neither decodes the words nor accesses a chip.
 //!
@@ -44,19 +44,20 @@
 //! | 7 | clock samples | [`ClockSamples`] |
 //! | 8 | op metadata | [`OpMetadata`] |
 //! | 9 | host events, reserved | [`HostEvents`] |
-//! | 10 | losses of a source without raw words | [`LossLedger`](reader::ledger::LossLedger) |
+//! | 10 | losses of data without raw words | [`LossLedger`](reader::ledger::LossLedger) |
 //! | 11 | costs of probes in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
 //! | 12 | events of the host's threads | [`HostRecording`](host_events::HostRecording) |
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
-//! | 14 | the host's clock, its machine and readings with the time of day | [`HostClock`] |
+//! | 14 | the host's clock: its machine, its relation to the time of day | [`HostClock`] |
 //!
 //! # Reading a damaged capture
 //!
 //! A length is used only if the header's checksum is correct and the section ends within the file.
 //! Otherwise the reader searches byte by byte for the next header with a correct checksum. A
-//! payload with a wrong checksum is not used, but it may contain other sections, which are used.
-//! The reason is that a killed writer leaves a section that is shorter than its header states, and
-//! the next writer appends its sections there. Gaps in the section numbers show missing sections.
+//! payload with a wrong checksum is not used, but the reader searches it for other complete
+//! sections and uses these. The reason is that a killed writer leaves a section that is shorter
+//! than its header states, and the next writer appends its sections there. Gaps in the section
+//! numbers show missing sections.
 //!
 //! # Losses
 //!
@@ -68,8 +69,8 @@
 //! # Versions
 //!
 //! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such mark, so it is
-//! unknown whether they are complete. Since 1.2, events of the host have colours. Since 1.3,
-//! recordings that use a machine's own clock identify the machine.
+//! unknown whether they are complete. Since 1.2, events of the host have colours. Since 1.3, a
+//! recording with host times from a machine's monotonic clock contains the id of that machine.
 //!
 //! Sections of unknown kinds are skipped and counted. A payload of a newer minor version is decoded
 //! without its additional fields. A section with a newer major version of its kind is reported as a
@@ -265,7 +266,8 @@ impl Capture {
         Ok(Self { bytes, header, frames, problems })
     }
 
-    /// Returns one more than the largest section number in the capture, including torn sections.
+    /// Returns one more than the largest section number in the capture. Incomplete sections also
+    /// count.
     fn next_section_number(&self) -> u32 {
         let sound = self.frames.iter().map(|frame| frame.head.number);
         let lost = self.problems.iter().filter_map(|problem| Some(problem.section?.number));
@@ -298,7 +300,8 @@ impl<'file> Section<'file> {
         })
     }
 
-    /// Returns the number of the section's read; `None` if the section belongs to no single read.
+    /// Returns the number of the section's read; `None` if its kind of section does not belong to
+    /// one read.
     #[must_use]
     pub fn read_number(&self) -> Option<u32> {
         let is_of_read = matches!(
@@ -326,7 +329,8 @@ impl<'file> Section<'file> {
 
 /// Reads the file header; returns `None` if the header is damaged.
 ///
-/// A wrong magic counts as damage only if a section follows; otherwise the file has another format.
+/// If the magic is wrong and no section follows the header, the file is not a capture, and an error
+/// is returned. If a section follows, the header counts as damaged.
 fn read_header(bytes: &[u8]) -> Result<Option<FileHeader>, CaptureError> {
     let Some(first) = bytes.first_chunk() else {
         let magic = bytes.get(..FILE_MAGIC.len()).unwrap_or(bytes);

@@ -10,9 +10,9 @@ use super::{
 pub(super) struct SectionPosition {
     /// Number of sections missing between this section and the section with the next lower number.
     pub(super) missing_before: u32,
-    /// True if an earlier section has the same number.
+    /// True if a section that comes earlier in the file has the same number.
     is_repeated: bool,
-    /// True if the previous section has a higher number.
+    /// True if the section before it in the file has a higher number.
     is_moved: bool,
 }
 

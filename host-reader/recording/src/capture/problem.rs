@@ -7,7 +7,8 @@ use super::{frame::SectionVersion, kind::SectionKind};
 pub struct Problem {
     /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Number of unusable bytes; 0 if sections or a mark are missing at the offset.
+    /// Number of unusable bytes; 0 if the problem is that sections or an end mark are missing at
+    /// this offset.
     pub size_bytes: u64,
     /// Kind of the problem.
     pub kind: ProblemKind,
@@ -90,7 +91,7 @@ pub enum ProblemKind {
     /// The payload is intact, but a field has an impossible value.
     #[error("malformed: {0}")]
     Malformed(MalformedPayload),
-    /// A read has no end: the writer was stopped, or the end is lost.
+    /// The section that ends a read is missing: the writer was stopped, or the section is lost.
     ///
     /// The data of the read is used.
     #[error("read {read_number} has no end; its data up to here is used")]

@@ -25,12 +25,16 @@ use std::{borrow::Cow, collections::BTreeMap};
 #[derive(Debug)]
 pub(super) struct RunCapture {
     pub(super) writer: CaptureWriter,
-    /// True if the reads repeat the previous run for other hardware counters.
+    /// True if the reads belong to a repetition of the previous run that records other hardware
+    /// counters.
     pub(super) is_counter_pass: bool,
     chips: BTreeMap<u32, DeviceDescription>,
     zones: ZoneTable,
     is_fresh: bool,
-    /// Time at which the host's clock was last captured, if this clock is the machine's clock.
+    /// Host time at which the host's clock was last captured, in ns.
+    ///
+    /// `None` if not captured yet, or if the host times do not come from the machine's monotonic
+    /// clock.
     clock_captured_ns: Option<u64>,
     /// Clock samples in the capture.
     samples: MeshSamples,
@@ -113,7 +117,7 @@ impl RunCapture {
         Ok(())
     }
 
-    /// Captures chips and names that are not in the capture yet.
+    /// Writes the chip descriptions and zone names that are not in the capture yet.
     fn describe<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -358,7 +362,8 @@ impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
     }
 }
 
-/// Borrows the words of a read for a device, so that the words can be captured afterwards.
+/// Returns a second `L1Read` that borrows the words of `read`. A device fills the words through the
+/// returned `L1Read`, and the caller can capture the words afterwards.
 const fn again<'a>(read: &'a mut L1Read<'_>) -> L1Read<'a> {
     L1Read { core: read.core, address: read.address, words: &mut *read.words }
 }

@@ -44,7 +44,8 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &positions), problems }
 }
 
-/// Maximum nesting of torn sections, each within the stated length of the previous one.
+/// Maximum nesting depth of incomplete sections. An incomplete section contains another section
+/// that begins within the length that its header states.
 ///
 /// Sections at a deeper level are not found. Each level is a pass over the same bytes, so the limit
 /// bounds the time for a malicious file.

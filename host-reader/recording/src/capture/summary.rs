@@ -130,7 +130,7 @@ impl Capture {
         check
     }
 
-    /// Returns the kinds of damage that may hide an unknown number of missing records.
+    /// Returns the kinds of damage through which an unknown number of records may be missing.
     pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
         let last_read = self.info().last_read();
         let sources = self.check().problems.into_iter().filter_map(|problem| match problem.kind {

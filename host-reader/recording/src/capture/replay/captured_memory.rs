@@ -96,8 +96,8 @@ impl<'file> CapturedMemory<'file> {
 
     /// Returns captured words that begin at an address.
     ///
-    /// The words come from the next result at this address. If there is none, they come from the
-    /// last result at the nearest lower address.
+    /// The words come from the next result at this address. If there is no result at this address,
+    /// the words come from the last result at the nearest lower address.
     fn next_words(&mut self, address: u64) -> Option<&[u32]> {
         let (&start, answers) = self.by_address.range_mut(..=address).next_back()?;
         if start == address {
@@ -131,8 +131,9 @@ impl Answer<'_> {
 
 /// Returns the error for words that the capture does not contain.
 ///
-/// If the read is complete, the words are lost, because the chip may overwrite words whose read was
-/// acknowledged. If the read is unfinished, the next read may contain the words.
+/// If the capture contains the end of the read, the words are lost: the read was acknowledged to
+/// the chip, so the chip may have overwritten them. If the read is unfinished, the next read may
+/// contain the words.
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =

@@ -1,4 +1,4 @@
-//! Replayed chips, which return the same data as when the capture was made.
+//! Replayed chips. They return the data that the real chips returned when the capture was made.
 
 use super::{
     captured_memory::not_held,

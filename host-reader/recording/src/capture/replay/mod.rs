@@ -5,10 +5,11 @@
 //!
 //! # An unfinished read
 //!
-//! If the writer was killed during a read, it is unknown whether the read of a core was
-//! acknowledged to the chip. If the next read contains all words of a core, the read was not
-//! acknowledged. Only the words of the next read are then used, so they are not counted twice. For
-//! the other cores, the unfinished read has the only copy of the words, and that copy is used.
+//! If the writer was killed during a read, it is unknown whether the writer acknowledged each
+//! core's words to the chip. If the next read contains all words of a core, the words were not
+//! acknowledged. Only the words of the next read are then used, so they are not counted twice. If
+//! the next read does not contain all words of a core, the unfinished read has the only copy of the
+//! core's words. This copy is then used.
 //!
 //! # A run without a last read
 //!

@@ -33,7 +33,8 @@ pub(super) struct ReadRecord<'file> {
     /// Zone names known before the read.
     pub(super) zones: ZoneTable,
     pub(super) memories: BTreeMap<AccessKey, CapturedMemory<'file>>,
-    /// Cores with words that the next read contains again, because this read is unfinished.
+    /// Cores of this read with words that the next read contains again. Only an unfinished read has
+    /// such cores.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
     is_complete: bool,
@@ -43,7 +44,8 @@ pub(super) struct ReadRecord<'file> {
 /// A core of a mesh: chip id and coordinate.
 pub(super) type CoreId = (u32, Noc0Coord);
 
-/// Words of markers or losses, which a core overwrites after the read has been acknowledged.
+/// Words that contain markers or loss counts. A core may overwrite these words after their read has
+/// been acknowledged.
 #[derive(Debug)]
 struct MarkerWords<'file> {
     access: AccessKey,
@@ -105,8 +107,9 @@ impl<'file> CapturedReads<'file> {
         }
     }
 
-    /// Returns the read with this number. It is the last read or a new read, because the sections
-    /// of a read are contiguous.
+    /// Returns the read with this number: the read collected last, or else a new read.
+    ///
+    /// No other read is searched, because the sections of a read are contiguous.
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,

@@ -31,7 +31,7 @@ pub struct CapturedRun {
     pub host: Vec<HostRecording>,
     /// True if the run repeats the previous run to record other hardware counters.
     pub is_counter_pass: bool,
-    /// Losses of sources without raw words, from the run's ledger sections.
+    /// Losses from the run's ledger sections: losses in data that was recorded without raw words.
     ledger: LossLedger,
     /// True if the run has an end mark after its last read.
     is_finished: bool,
@@ -48,8 +48,8 @@ impl Capture {
     /// Returns the error of the first read if there are reads and all of them failed.
     ///
     /// # Cost
-    /// The cost of reading the chips, without the accesses to the chips: the words are copied once,
-    /// and decoded on all processors.
+    /// The time is that of reading the chips, without the accesses to the chips: each word is
+    /// copied once, and the words are decoded on all processors.
     pub fn runs(&self) -> Result<Vec<CapturedRun>, ReadError> {
         let (mut runs, zones) = split(self);
         let mut first_failure = None;

@@ -1,4 +1,4 @@
-//! Clock samples: the raw measurements of a clock fit.
+//! Clock samples: the raw measurements to which the relation of two clocks is fitted.
 //!
 //! Kind 7, version 1.0:
 //!
@@ -15,8 +15,8 @@
 //! 22  u16  Ethernet: receiver's y
 //! ```
 //!
-//! Layout of the samples of a tile's pings (left), of pings over Ethernet (middle), and of a
-//! one-way session (right):
+//! Layout of a sample: of pings from the host to a tile (left), of pings between tiles over
+//! Ethernet (middle), and of one-way messages from the host to a tile (right):
 //!
 //! ```text
 //!  0  i64  host, sent, ns        0  u64  sender, sent, cycles     0  u32  device low, cycles
@@ -150,7 +150,7 @@ const ONE_WAY_BYTES: u32 = 16;
 /// Receiver field of samples that have no receiver.
 const NO_TILE: Tile = Tile::new(0, 0, 0);
 
-/// Appends the first fields of the payload, which all kinds of samples have in common.
+/// Appends the fields with which the payload begins for every kind of sample, up to the two tiles.
 fn put_tiles(
     buffer: &mut Vec<u8>,
     what: u32,

@@ -92,7 +92,7 @@ impl<'file> Fields<'file> {
         Ok(read)
     }
 
-    /// Returns the item of `items` with the index `number`.
+    /// Returns `items[number]`, or an error about `field` if the number is too large.
     pub(super) fn item<T: Copy>(
         &self,
         field: &'static str,

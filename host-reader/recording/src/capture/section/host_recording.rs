@@ -8,7 +8,8 @@
 //!  8  u64  ops dropped              28  u32  0
 //! ```
 //!
-//! The sources follow, and then the threads. Layout of a source (left) and of a thread (right):
+//! After these fields come the source locations, and then the threads. Layout of a source location
+//! (left) and of a thread (right):
 //!
 //! ```text
 //!  0  u32  line, 0 if unknown        0  u64  number
@@ -46,8 +47,10 @@ const SIGNPOST: u8 = 2;
 const FRAME_MARK: u8 = 3;
 const PLOT: u8 = 4;
 
-/// Bit that marks a colour as present, because black would otherwise look like no colour. The bit
-/// is always 0 in captures before version 1.2.
+/// Bit that is set if the field contains a colour. Without the bit, black would be the same value
+/// (0) as no colour.
+///
+/// The bit is always 0 in captures before version 1.2.
 const IS_COLOR: u32 = 1 << 24;
 
 impl<'file> Payload<'file> for HostRecording {

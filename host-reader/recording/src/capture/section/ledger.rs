@@ -1,4 +1,5 @@
-//! A loss ledger, for captures without the raw words from which losses could be recomputed.
+//! A loss ledger. It is stored if the capture lacks the raw words from which the losses could be
+//! computed again.
 //!
 //! Kind 10, version 1.0:
 //!

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The field "content" is 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in L1, 4 for
-//! a loss log, 5 for a wall clock (low word, high word), and 0 for anything else. It is a label for
-//! people and tools. A replay only needs the memory and the address.
+//! a loss log, 5 for a wall clock (low word, high word), and 0 for anything else. This field is
+//! only a label for people and tools. A replay only needs the memory and the address.
 //!
 //! The payload and its words both begin at multiples of eight bytes.
 
@@ -68,7 +68,8 @@ pub struct MemoryWords<'file> {
     pub address: u64,
     /// Kind of data that the words contain.
     pub content: WordsContent,
-    /// Lane that the section's words belong to; `None` if they belong to no single RISC.
+    /// Lane of the RISC that the words belong to; `None` if they belong to no RISC or to several
+    /// RISCs.
     pub lane: Option<LaneId>,
     /// Index of the first word in its lane, vector or control vector.
     pub first_word: u64,
@@ -121,7 +122,7 @@ const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 const HOST: u8 = 3;
 
-/// The first fields of each section about an access.
+/// The fields with which the payloads of memory words and of failed accesses begin.
 pub(super) struct AccessHead {
     pub(super) read_number: u32,
     pub(super) chip_id: u32,

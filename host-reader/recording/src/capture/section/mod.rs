@@ -1,11 +1,11 @@
 //! Sections: the kinds of payload, with their encoding and decoding.
 //!
 //! There is one file for each kind. The documentation of the file begins with the byte layout. All
-//! numbers are little-endian. Texts are UTF-8 without a terminator. If texts alternate with other
-//! data, each text is padded with zeros to a multiple of eight bytes. "RISC, in report order" is an
-//! index into [`Risc::ALL`](wire::Risc::ALL). A newer minor version may add fields after the known
-//! fields of a payload. It may also add fields after the known fields of a record if the payload
-//! states the record's size. Readers skip such fields.
+//! numbers are little-endian. Texts are UTF-8 without a terminator. If other data follows a text,
+//! the text is padded with zeros to a multiple of eight bytes. "RISC, in report order" is an index
+//! into [`Risc::ALL`](wire::Risc::ALL). A newer minor version may add fields after the known fields
+//! of a payload. It may also add fields after the known fields of a record if the payload states
+//! the record's size. Readers skip such fields.
 
 mod capture_end;
 mod clock;
@@ -46,8 +46,8 @@ use reader::{
 
 /// Data that is captured as one section.
 ///
-/// All types that [`CaptureWriter::append`](super::CaptureWriter::append) accepts implement this
-/// trait; types of other crates cannot implement it.
+/// [`CaptureWriter::append`](super::CaptureWriter::append) accepts every type that implements this
+/// trait. Other crates cannot implement this trait.
 pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// Kind of the section.
     const KIND: SectionKind;
@@ -72,8 +72,10 @@ mod sealed {
     pub trait Sealed<'file> {}
 }
 
-/// Defines the kinds known to this library, with their labels, and the decoded payloads of their
-/// sections. Only these types can be payloads.
+/// Defines all kinds of sections that this library knows: for each kind, its number, its label and
+/// the type of its decoded payload.
+///
+/// Only these types can be payloads.
 macro_rules! sections {
     ($(
         $(#[$doc:meta])*
@@ -141,7 +143,7 @@ sections! {
     OP_METADATA = 8, "op metadata": OpMetadata(Vec<OpMetadata>);
     /// Uninterpreted events of the host; reserved.
     HOST_EVENTS = 9, "host events": HostEvents(HostEvents<'file>);
-    /// Losses of a source without raw words.
+    /// Losses in data that was recorded without raw words.
     LEDGER = 10, "loss ledger": Ledger(LossLedger);
     /// Costs of probes.
     PROBE_COST = 11, "probe cost": ProbeCosts(ProbeCosts);

@@ -1,4 +1,4 @@
-//! Costs of probes on the RISCs of a run, as measured by a calibration kernel.
+//! Time that a probe costs on each RISC, as measured by a calibration kernel in a run.
 //!
 //! Kind 11, version 1.0:
 //!

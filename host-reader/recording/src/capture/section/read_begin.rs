@@ -17,10 +17,11 @@
 //! 15  u8   host ids: 0 = base, 1 = encoded
 //! ```
 //!
-//! Flags: bit 0 = no launch will follow, bit 1 = lanes have space for sums, bit 2 = first read of
-//! the reader, bit 3 = nothing was written to the chips, bit 4 = repetition of the previous run for
-//! other hardware counters. Kinds of cores are numbered as in the core records of a device section.
-//! A count of 0xFFFFFFFF means that all items are selected; the list of items is then empty.
+//! Flags: bit 0 = last read: no launch will follow it, bit 1 = lanes have space for the totals of
+//! sum zones, bit 2 = first read of the reader, bit 3 = nothing was written to the chips, bit 4 =
+//! repetition of the previous run for other hardware counters. Kinds of cores are numbered as in
+//! the core records of a device section. If the count of chosen chips, kinds or cores is
+//! 0xFFFFFFFF, all of them are chosen and the list is empty.
 
 use super::{
     Payload, SectionKind,
@@ -44,8 +45,8 @@ pub struct ReadBegin {
     pub read_number: u32,
     /// True if this was the first read of the reader, which did not have any lane state yet.
     pub is_fresh: bool,
-    /// True if the read belongs to a repetition of the previous run, made to record other hardware
-    /// counters.
+    /// True if the read belongs to a run that repeats the previous run in order to record other
+    /// hardware counters.
     pub is_counter_pass: bool,
     /// Chip ids in the order of the mesh.
     pub chips: Vec<u32>,
@@ -133,8 +134,8 @@ const FRESH: u32 = 4;
 const COUNTER_PASS: u32 = 16;
 const ALL_CHOSEN: u32 = u32::MAX;
 
-/// The choices of an option. A capture stores a choice as its index in this list. `MODES` and
-/// `HOST_IDS` are used in the same way.
+/// The possible values of the option `generation`. A capture stores a value as its index in this
+/// list. `MODES` and `HOST_IDS` are such lists for two other options.
 const GENERATIONS: [GenerationChoice; 3] =
     [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
 const MODES: [CaptureMode; 4] = [
@@ -149,7 +150,8 @@ fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<u32, CaptureError> {
     chosen.map_or(Ok(ALL_CHOSEN), |chosen| field_count(chosen.len()))
 }
 
-/// Returns the selected items, which have four bytes each; `None` if all items are selected.
+/// Reads a list of chosen chips, kinds or cores, with four bytes for each. Returns `None` if all of
+/// them are chosen.
 fn chosen<'file>(
     fields: &mut Fields<'file>,
     field: &'static str,

@@ -8,7 +8,8 @@
 //!  8  ...  places
 //! ```
 //!
-//! A place is a source location. Several places may have the same marker id. Layout of a place:
+//! A place is the source location of a zone. Several places may have the same marker id. Layout of
+//! a place:
 //!
 //! ```text
 //!  0  u32  marker id              8  u32  bytes of the name

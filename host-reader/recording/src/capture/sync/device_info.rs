@@ -4,11 +4,14 @@ use super::samples::MeshSamples;
 use reader::clock::{HostStamp, Regression, TwoWayPing};
 use std::io::{self, Write};
 
-/// Limit of a session's length, in cycles and in nanoseconds. A session is a group of successive
-/// pings. TT-Metal's sessions are shorter, because their stamps have 32 bits.
+/// Maximum length of a session, both in cycles and in nanoseconds. A session is a group of
+/// successive pings.
+///
+/// TT-Metal's sessions are shorter, because their timestamps have 32 bits.
 const LONGEST_SESSION: u64 = 1 << 31;
 
-/// Number of low clock bits in the first stamp of a session, as in TT-Metal's markers.
+/// Number of low clock bits in the first timestamp of a session. TT-Metal's markers also have 44
+/// bits.
 const CLOCK_BITS: u32 = 44;
 
 /// The header line, as TT-Metal prints it, with the space before `core_y`.
@@ -17,11 +20,12 @@ const HEADER: &str = "device id,core_x, core_y,device,host_tracy,host_real,write
 
 /// Writes `sync_device_info.csv` and returns the number of rows.
 ///
-/// The file contains the pings of each chip's reference tile. The rows of a session contain the fit
-/// of all pings up to the end of the session. TT-Metal's format has one host time per ping: the
-/// middle between the two host times of the ping. The duration of the ping is written as the
-/// overhead of the write. Ticks are nanoseconds. Chips are not related to each other. Chips without
-/// a fit are omitted.
+/// The file contains the pings of each chip's reference tile. Each row of a session contains the
+/// parameters of a fit of all pings from the first session to the end of this session. TT-Metal's
+/// format has one host time per ping: the middle between the two host times of the ping. The
+/// duration of the ping is written to the column `write_overhead`. One tick of a host time is one
+/// nanosecond. The file does not relate the clocks of different chips. Chips without a fit are
+/// omitted.
 ///
 /// # Errors
 /// If `out` returns an error.
@@ -100,7 +104,8 @@ fn sessions_of(pings: &[TwoWayPing]) -> Vec<&[TwoWayPing]> {
     sessions
 }
 
-/// Converts the pings of a session to host stamps, whose host times count from `start_ns`.
+/// Converts each ping of a session to a pair of host time and chip time. The host times are
+/// relative to `start_ns`.
 fn stamps(session: &[TwoWayPing], start_ns: u64) -> impl Iterator<Item = HostStamp> {
     // High clock bits of the session's first ping; they are subtracted from all stamps.
     let beyond = session.first().map_or(0, |ping| ping.device_cycles >> CLOCK_BITS << CLOCK_BITS);

@@ -13,8 +13,8 @@ const RESOLUTION: Resolution = Resolution::HOST_NANOSECONDS;
 impl MeshSamples {
     /// Fits the clock of a mesh to all measurements.
     ///
-    /// The fit as a whole does not fail. If the clock of a chip or tile cannot be fitted, the
-    /// result contains a problem.
+    /// This method always returns a clock. If the clock of a chip or tile cannot be fitted, the
+    /// returned clock contains a problem.
     #[must_use]
     pub fn fit(&self) -> MeshClock {
         let mut fitting = Fitting { samples: self, chips: BTreeMap::new(), problems: Vec::new() };
@@ -88,9 +88,10 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the paths between those chips whose frequency was constant.
+    /// Returns a tree of paths between the chips with a constant frequency; `None` if no two such
+    /// chips are connected.
     ///
-    /// Adds a problem for each pair of chips whose clocks are related differently by two paths.
+    /// Adds a problem for each pair of chips for which two paths give different clock relations.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut edges = self.host_edges(root);
@@ -135,7 +136,8 @@ impl Fitting<'_> {
         tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
     }
 
-    /// Returns an edge between the root and each other chip, computed through the host's clock.
+    /// Returns one edge from the root to each other chip. Each edge is computed from the relations
+    /// of both chips to the host's clock.
     fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
         let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
         else {
@@ -222,8 +224,8 @@ impl Fitting<'_> {
     /// Returns the next chip on the path to the tree's root, and the chip's clock computed over
     /// that path.
     ///
-    /// Returns `None` unless that clock has a smaller error bound than the one from the chip's own
-    /// pings.
+    /// Returns `None` if the clock fitted to the chip's own pings has an equal or smaller error
+    /// bound.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = *tree.parents.get(&chip_id)?;
         let chip = self.chips.get(&chip_id)?;
@@ -241,14 +243,15 @@ fn only_line(chip: &ChipFit) -> Option<&BoundedLine> {
     }
 }
 
-/// Sorts pings by host time; captures of several sessions may not be in order.
+/// Sorts pings by host time. In a capture of several sessions, the pings may be out of order.
 fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
     let mut pings = pings.to_vec();
     pings.sort_by_key(|ping| ping.host_send_ns);
     pings
 }
 
-/// Minimum number of pings of a tile for which a single contradicting ping is rejected.
+/// Minimum number of pings of a tile. Of fewer pings, none is rejected, even if one contradicts the
+/// others.
 const FEWEST_TO_OUTVOTE: usize = 4;
 
 /// Fits all pings, or all pings except one that contradicts the others.

@@ -80,8 +80,8 @@ impl MeshClock {
     /// Returns the offset of each core's clock. Subtract the offset from the core's times to
     /// compare cores.
     ///
-    /// Cores with an unknown offset are omitted. Aligned times are full readings of the chip's
-    /// reference clock, regardless of the number of clock bits in the markers.
+    /// Cores with an unknown offset are omitted. A time minus its core's offset is a 64-bit time of
+    /// the chip's reference clock, even if the markers contain only the low bits of the clock.
     #[must_use]
     pub fn tile_origins(&self, readout: &Readout) -> TileOrigins {
         let mut origins = TileOrigins::default();
@@ -117,7 +117,8 @@ impl MeshClock {
     /// Returns the number of cycles to add to a lane's times to get full counter values.
     ///
     /// Markers contain only the low bits of the counter. The missing part is the same for all times
-    /// of a lane, because the times keep increasing when the bits in the markers wrap around.
+    /// of a lane, because the decoder has already extended the lane's times: they keep increasing
+    /// when the low bits wrap around.
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };

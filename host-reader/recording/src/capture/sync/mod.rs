@@ -12,21 +12,23 @@
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be fitted? | [`SyncProblem`] |
-//! | what does TT-Metal's synchronisation file hold? | [`write_sync_info`] |
+//! | how are samples written as TT-Metal's synchronisation file? | [`write_sync_info`] |
 //!
 //! # The schedule
 //!
-//! All tiles of a chip have the same frequency, but their counters start at different times. So a
-//! chip needs one slope, and every tile needs an origin. The slope comes from one reference tile
-//! per chip, pinged in bursts. The origins come from a few pings of every tile at the beginning and
-//! at the end of a run. A ping reads the tile's wall clock between two readings of the host's
-//! clock. It does not launch a kernel.
+//! All tiles of a chip have the same frequency, but their counters start at different times. So one
+//! slope (the frequency) is fitted for each chip, and one origin (the start time of the counter)
+//! for each tile. The slope comes from one reference tile per chip, pinged in bursts. The tiles'
+//! origins come from a few pings of every tile at the beginning and at the end of a run. A ping
+//! reads the tile's wall clock between two readings of the host's clock. It does not launch a
+//! kernel.
 //!
 //! # Several chips
 //!
 //! Pings from one host relate every chip to the host's clock and thereby to all other chips. If the
-//! mesh has links, chips are also related directly. Of all paths from a chip to the root, the path
-//! with the smallest error bound is used. The other paths are used to check it.
+//! mesh has links, chips are also related directly. One chip is the root. Of all paths from a chip
+//! to the root, the path with the smallest error bound is used. The other paths are used to check
+//! this path.
 
 mod device_info;
 mod fit;

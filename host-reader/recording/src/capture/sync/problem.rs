@@ -1,4 +1,4 @@
-//! Problems of fits, which do not stop the synchronisation.
+//! Problems that are found while clocks are fitted. They do not stop the synchronisation.
 
 use reader::{
     clock::{ClockError, Tile},
@@ -17,7 +17,8 @@ pub enum SyncProblem {
         /// Reason why the fit failed.
         source: ClockError,
     },
-    /// Frequency steps were too frequent for the number of samples.
+    /// The chip's frequency changed too often: there are too few pings between two changes to fit a
+    /// line.
     #[error(
         "chip {chip_id} changed its frequency too often: no line fits {unfitted_count} of its \
          pings; its error bound is an estimate"
@@ -28,7 +29,8 @@ pub enum SyncProblem {
         /// Number of pings that are not covered by a line.
         unfitted_count: usize,
     },
-    /// Pings, such as torn readings, were rejected because they contradict their neighbours.
+    /// Pings were rejected because they contradict the other pings of their tile. One cause is a
+    /// clock reading with a high word and a low word from different times.
     #[error("{rejected_count} pings of core {core} of chip {chip_id} contradict the others and are ignored", core = place(.tile), chip_id = .tile.chip)]
     Rejected {
         /// The tile.
