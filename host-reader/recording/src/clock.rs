@@ -25,7 +25,7 @@ pub struct DeviceClock<'a> {
 }
 
 impl<'a> DeviceClock<'a> {
-    /// Returns the clock of a chip that has records only between the given cycles.
+    /// Returns the clock of a chip. All records of the chip must be between the two given cycles.
     fn new(
         chip: &ChipSummary,
         (first_cycle, last_cycle): (u64, u64),
@@ -68,7 +68,7 @@ impl<'a> DeviceClock<'a> {
     }
 
     /// Returns the host time of the trace's origin, in ns. If times are not host times, returns the
-    /// nominal time from the chip's reset to the chip's first record.
+    /// time from the chip's reset to its first record, computed with the nominal frequency.
     #[must_use]
     pub fn origin_ns(&self) -> i64 {
         if self.host.is_some() {

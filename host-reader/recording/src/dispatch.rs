@@ -1,4 +1,5 @@
-//! Commands of dispatch cores: the command that each zone executes, and the command's program.
+//! Commands of dispatch cores: finds the command that is executed during each zone, and the program
+//! of the command.
 //!
 //! # Compatibility
 //! TT-Metal's `profiler.cpp` of June 2026 writes the same texts and names into
@@ -37,13 +38,13 @@ pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
 enum Role {
     /// Zone of a command.
     Zone,
-    /// Number of the command.
+    /// Data with the number of the command.
     Command,
-    /// Program that the commands belong to.
+    /// Data with the program that the following commands belong to.
     Program,
-    /// Type of packed writes.
+    /// Data with the type of a packed write.
     Packed,
-    /// Type of large packed writes.
+    /// Data with the type of a large packed write.
     PackedLarge,
     Other,
 }
@@ -269,7 +270,7 @@ mod tests {
     use Step::{Data, End, Start};
 
     /// Names the zones of a lane. Returns the names at zone starts, the names at zone ends, and the
-    /// texts.
+    /// metadata texts of records, each with the index of its record.
     fn names_of(risc: Risc, steps: &[Step]) -> (Vec<String>, Vec<String>, Vec<(usize, String)>) {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc });

@@ -18,7 +18,7 @@ use wildmatch::WildMatch;
 /// | `risc` | label, ignoring case; `*` and `?` are wildcards | `risc=BRISC,ncrisc`, `risc=trisc*` |
 /// | `op` | number or range of programs, or a name | `op=3..9`, `op=Matmul*` |
 /// | `zone` | name of a zone, event, value or sum | `zone=Load*`, `zone!=*-FW` |
-/// | `signpost` | window from the host's first signpost with one name to the next signpost with another name | `signpost=start..stop`, `signpost=warm*..` |
+/// | `signpost` | window from the host's first signpost with the first name to the next signpost with the second name | `signpost=start..stop`, `signpost=warm*..` |
 /// | `time` | window since the start of the trace, in ns, us, ms or s | `time=10us..1.5ms`, `time=2ms..` |
 ///
 /// Ranges include both ends; either end may be omitted. A zone is in a window if it overlaps the
@@ -81,7 +81,8 @@ enum Value {
     Cores(Noc0Coord, Noc0Coord),
     /// A name with wildcards.
     Name(WildMatch),
-    /// The names of two signposts; `None` is the beginning or the end of the trace.
+    /// Patterns for the names of the first and the last signpost. `None` in the first place is the
+    /// beginning of the trace; in the second place, the end of the trace.
     Signposts(Option<WildMatch>, Option<WildMatch>),
 }
 
@@ -157,7 +158,7 @@ impl TraceFilter {
     /// Returns the filter with its signposts replaced by windows of time.
     ///
     /// `signposts` contains the time, in nanoseconds since the trace's origin, and the name of each
-    /// signpost, in time order. If the host never set a signpost of the filter, the window is
+    /// signpost, in time order. If no signpost matches one of a window's names, the window is
     /// empty.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {

@@ -38,7 +38,8 @@ struct ChipHarvesting {
     harvest_mask: u32,
 }
 
-/// Adds the harvested rows or columns from a cluster descriptor in the folder.
+/// Adds to `log` the worker rows or columns that are not harvested, as given by a cluster
+/// descriptor in `folder`.
 pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     let mut paths = DESCRIPTORS.iter().map(|name| folder.join(name));
     let Some(path) = paths.find(|path| path.is_file()) else { return };
@@ -98,8 +99,9 @@ pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds the worker rows or columns that TT-Metal's NoC traces show, unless the records already show
-/// all of them.
+/// Adds to `readout` the worker rows or columns that appear in TT-Metal's NoC traces.
+///
+/// Does nothing if all worker rows or columns of the chips are already known.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_needed =
         readout.devices.iter().filter_map(TileMap::from_device).any(|map| !map.is_complete());

@@ -20,8 +20,8 @@ use std::{
 /// Policy for flushing written sections to disk.
 ///
 /// When `append` has returned, the section is in the operating system's cache, not in a buffer of
-/// this process. With every policy, it therefore survives the end of this process, even by a
-/// signal. The policy only matters if the machine crashes or loses power.
+/// this process. The section is therefore kept under every policy if this process ends, even if a
+/// signal kills the process. The policy only matters if the machine crashes or loses power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// After each read.
@@ -29,7 +29,7 @@ pub enum SyncPolicy {
     EachRead,
     /// After each section. Slow.
     EachSection,
-    /// Whenever the operating system chooses.
+    /// Never by this library; the operating system decides when to write the data to disk.
     Never,
 }
 
@@ -79,9 +79,10 @@ impl CaptureWriter {
 
     /// Continues an existing capture. The numbers of reads and sections continue.
     ///
-    /// A torn section at the end and any other damage stay in the file, for two reasons: the file
-    /// may have the only copy of the words, and it must not become shorter while a reader has
-    /// mapped it. New sections begin after the damage. Readers skip and report the damage.
+    /// An incomplete section at the end and any other damage stay in the file, for two reasons: the
+    /// damaged bytes may be the only copy of words that were read from a chip, and the file must
+    /// not become shorter while a reader has mapped it. New sections begin after the damage.
+    /// Readers skip and report the damage.
     ///
     /// # Errors
     /// If the file is not a capture, has another major version, is being written by another process
@@ -209,8 +210,8 @@ impl CaptureWriter {
         written.map_err(|source| CaptureError::io("write to", &self.path, source))
     }
 
-    /// Appends filler after a torn section. Later words are then aligned and can be read without a
-    /// copy.
+    /// Appends 0xFF bytes after an incomplete section, up to a multiple of eight bytes. Later words
+    /// are then aligned and can be read without a copy.
     fn align_end(&mut self) -> Result<(), CaptureError> {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();

@@ -138,9 +138,9 @@ impl Assembly {
 
 /// Returns the table of names, and the index of each source location in this table.
 ///
-/// Named source locations are added first. The index that equals a marker id is therefore the index
-/// of the first named location with this id. Lines with the same id but without a name, such as
-/// events whose number equals a zone's id, get another index without a name.
+/// Named source locations are added first. The first named location with a marker id therefore gets
+/// this id as its index. If a marker id also occurs without a name (such as the number of an event
+/// that equals a zone's id), the unnamed location gets an index of its own.
 fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
     let mut zones = ZoneTable::new();
     let mut indices: Vec<_> =
@@ -165,7 +165,7 @@ fn source_of(place: &KeptPlace) -> ZoneSource {
     }
 }
 
-/// Returns the chips of `lanes`, which must be sorted. The returned chips have no lanes yet.
+/// Returns the chips of `lanes`. `lanes` must be sorted. The returned chips have no lanes yet.
 fn devices_of(lanes: &[PackedLane], chip: &LogChip) -> Vec<DeviceReadout> {
     let chip_lanes = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
     let device = |lane: &PackedLane| DeviceReadout {

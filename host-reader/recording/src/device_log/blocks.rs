@@ -33,7 +33,8 @@ impl<R: Read> Blocks<R> {
 
     /// Reads the first block, which contains both header lines unless they are too long.
     ///
-    /// Reading ends if the first line is too long, since a terabyte of zeros might follow.
+    /// Reading stops if the first line is too long: the input is then no log, and it may be very
+    /// large.
     pub(super) fn first(&mut self) -> io::Result<Option<Block>> {
         let text = self.take_lines(Vec::new(), |text| filled_lines(text).nth(1).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
@@ -52,7 +53,7 @@ impl<R: Read> Blocks<R> {
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// Reads until enough lines are available, or a line is too long.
+    /// Reads until `is_enough` returns true for the text, or until a line is too long.
     fn take_lines(
         &mut self,
         mut text: Vec<u8>,
@@ -73,7 +74,8 @@ impl<R: Read> Blocks<R> {
         text.len() >= self.line_bytes_max && !text.contains(&b'\n')
     }
 
-    /// Returns the whole lines of a text and keeps the rest; `None` at the end of the stream.
+    /// Returns the complete lines of `text`, and keeps the incomplete last line for the next block.
+    /// Returns `None` at the end of the stream.
     fn block(&mut self, mut text: Vec<u8>, skipped_long_line: bool) -> Option<Block> {
         if text.is_empty() && !skipped_long_line {
             return None;

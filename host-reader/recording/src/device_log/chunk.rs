@@ -24,8 +24,8 @@ use wire::Risc;
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
-    /// Indices of launches, by key. The latest keys of `keys` may be missing; a lookup adds them
-    /// first.
+    /// Indices of launches, by key. The keys added last to `keys` may be missing here; before a
+    /// lookup, the missing keys are added.
     numbers: HashMap<LaunchKey, u32>,
     /// The greatest key in `keys`.
     greatest: Option<LaunchKey>,
@@ -43,8 +43,8 @@ impl Launches {
 
     /// Returns the index of a launch that differs from the previous launch.
     ///
-    /// Tries the launch after the previous one first: most lanes have the same launches in the same
-    /// order.
+    /// First compares `key` with the launch whose index follows the index of the previous launch,
+    /// because most lanes have the same launches in the same order.
     fn next_or_known(&mut self, key: LaunchKey) -> u32 {
         let next = self.last.map_or(0, |(_, number)| number.saturating_add(1));
         if self.keys.get(next as usize) != Some(&key) {
@@ -78,8 +78,8 @@ impl Launches {
     }
 }
 
-/// Unknown RISCs, for which there is no lane, each with its first line number and its number of
-/// lines.
+/// RISC names that this library does not know and has no lane for. For each of them, the number of
+/// the first line with this name, and the number of such lines.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,

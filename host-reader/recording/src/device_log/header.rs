@@ -1,9 +1,9 @@
 //! The first two lines of a device log: chip data and column titles.
 //!
 //! # Compatibility
-//! The titles are those of every format that TT-Metal's `profiler.cpp` has written since September
-//! 2024, and of the older sample in TT-Metal's documentation. Titles are matched after trimming, so
-//! the doubled blank before `zone name` in older logs does not matter.
+//! All titles are known that TT-Metal's `profiler.cpp` has written since September 2024, and those
+//! of the older sample in TT-Metal's documentation. Titles are matched after trimming, so the
+//! doubled blank before `zone name` in older logs does not matter.
 
 use super::text::{parse_number, trimmed};
 
@@ -168,7 +168,7 @@ impl Layout {
     ///
     /// # Compatibility
     /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, and adds
-    /// logical coordinates after the current titles.
+    /// two columns with logical coordinates after the current columns.
     pub(super) fn for_chip(self, chip: &LogChip) -> Self {
         let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
         let positions = (0..self.column_count).rev().zip(last.into_iter().rev());

@@ -1,9 +1,10 @@
-//! Conversion between NoC-0 coordinates and cores' logical coordinates, which are columns in the
-//! streaming profiler's logs.
+//! Conversion between NoC-0 coordinates and logical coordinates of cores.
+//!
+//! The logs of the streaming profiler have columns with the logical coordinates.
 //!
 //! Like translated coordinates, logical coordinates count only the worker rows and columns that are
-//! not harvested. Chips are harvested along one axis; along the other axis, both kinds of
-//! coordinates count the same tiles.
+//! not harvested. Chips are harvested along one axis; along the other axis, logical coordinates
+//! count all worker rows or columns.
 
 use reader::{
     architecture::{Arch, HarvestAxis},

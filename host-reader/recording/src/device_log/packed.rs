@@ -1,9 +1,10 @@
-//! Packed records of lanes, a few bytes each, so a long log fits in memory.
+//! Packed records of lanes. A record needs only a few bytes, so that a long log fits in memory.
 //!
 //! A segment contains the records of one lane from one chunk. A record consists of a head, the time
-//! since the previous record, and a value if its kind has one; each is a packed number. The head
-//! contains the source location and the kind. One bit of the head is set if the line and the launch
-//! follow the head. The bit is clear if the record is on the next line of the same launch.
+//! since the previous record, and a value if its kind has one. These parts are stored as numbers of
+//! variable length. The head contains the source location and the kind. One bit of the head is set
+//! if the line number and the launch number are stored after the head. The bit is clear if the
+//! record has the same launch as the previous record of the segment and is on the next line.
 //!
 //! If the segments exceed a memory limit, they are written to a temporary file; all segments of a
 //! lane are written together.
@@ -33,7 +34,8 @@ pub(super) struct Segment {
     bytes: Vec<u8>,
     record_count: usize,
     last: Latest,
-    /// Texts of single records, each with the index of its record in the segment.
+    /// Metadata texts of the records that have one, each with the index of the record in the
+    /// segment.
     metadata: Vec<(usize, Box<str>)>,
 }
 
@@ -226,12 +228,12 @@ pub(super) struct ChunkNumbers {
 
 /// Map from launch numbers of a chunk to launch numbers of the log.
 ///
-/// In most chunks the launches also have consecutive numbers in the log, so only the numbers of the
-/// first launch are stored.
+/// In most chunks, launches with consecutive numbers in the chunk also have consecutive numbers in
+/// the log. Then only the pair of numbers of the first launch is stored.
 #[derive(Debug, Default)]
 pub(super) struct LaunchNumbers {
     /// Pairs of a launch's number in the chunk and its number in the log. A pair is stored for each
-    /// launch with a number in the log that does not follow the previous number.
+    /// launch whose log number is not one more than the log number of the previous launch.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -269,7 +271,8 @@ pub(super) struct PackedLane {
     written: Vec<(PackedBytes, usize)>,
     /// Segments, each with the number of its chunk.
     segments: Vec<(u32, Segment)>,
-    /// Guard for the memory used by the segments, set once all segments are added.
+    /// Registers the memory of the segments as used until it is dropped. `None` until all segments
+    /// have been added.
     held: Option<HeldBytes>,
 }
 
@@ -334,7 +337,7 @@ fn record_count(segments: &[(u32, Segment)]) -> usize {
     segments.iter().map(|(_, segment)| segment.record_count).fold(0, usize::saturating_add)
 }
 
-/// A record with a launch or line that does not follow from the previous record.
+/// A record whose launch differs from that of the previous record, or that is not on the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) record: usize,
@@ -347,8 +350,8 @@ pub(super) struct Step {
 pub(super) struct LaneColumns {
     /// The lane. The zone index in the head of a record is the number of the source location.
     pub(super) lane: Lane,
-    /// Changes of launch or line. Until the next step, the launch stays the same, and each record
-    /// is one line after the previous record.
+    /// Changes of launch or line. Between two steps, the launch stays the same, and each record is
+    /// one line after the previous record.
     steps: Vec<Step>,
     next_line: u64,
 }
@@ -398,7 +401,8 @@ impl LaneColumns {
         self.next_line = line.saturating_add(1);
     }
 
-    /// Returns a step for each record at which a launch begins or a line is skipped.
+    /// Returns a step for each record that has another launch than the previous record, or that is
+    /// not on the next line.
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -454,7 +458,8 @@ mod tests {
     use reader::mesh::Noc0Coord;
     use wire::Risc;
 
-    /// Numbers of every length, mostly small ones.
+    /// Test numbers of 0 to 64 bits. All numbers of bits are equally likely, so many numbers are
+    /// small.
     fn any_number() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0_u32..64).prop_map(|(number, shift)| number >> shift)
     }

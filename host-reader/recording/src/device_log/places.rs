@@ -36,13 +36,14 @@ impl KeptPlace {
 /// Maximum number of source locations in a table.
 ///
 /// Zone indices of source locations are numbered from `FIRST_INTERNED`. The last 65,536 numbers,
-/// one per marker id, are reserved for markers whose names no longer fit.
+/// one per marker id, are reserved for locations that are stored without a name because the table
+/// is full.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
 /// Source locations, numbered in order of first appearance.
 ///
-/// A line often repeats the latest source location of its id. That location is compared first, and
-/// the map is searched only if the location differs.
+/// A log line often has the same source location as the previous line with the same marker id. So
+/// this location is compared first, and the map is searched only if the locations differ.
 pub(super) struct Places {
     kept: Vec<KeptPlace>,
     /// Number of the latest source location for each value of the low bits of an id.
@@ -54,8 +55,8 @@ pub(super) struct Places {
 }
 
 const NONE: u32 = u32::MAX;
-/// Number of ids for which the latest source location is cached. It is small, because every chunk
-/// has its own table.
+/// Number of ids for which the latest source location is cached. The number is small, because every
+/// chunk has its own table.
 const LATEST_COUNT: usize = 256;
 
 fn slot_of(marker_id: u16) -> usize {

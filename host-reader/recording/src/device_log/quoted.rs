@@ -1,7 +1,7 @@
 //! Lines with quoted fields, as spreadsheets and data frames write them.
 //!
-//! TT-Metal never writes quotes, but a log edited by another program may contain them. A quote
-//! counts only at the start of a field, so meta data in JSON is unchanged.
+//! TT-Metal never writes quotes, but a log edited by another program may contain them. A quote has
+//! a special meaning only at the start of a field, so quotes inside JSON metadata are kept.
 
 use super::{fields::Fields, header::MAX_COLUMNS};
 use csv_core::{ReadRecordResult, Reader};

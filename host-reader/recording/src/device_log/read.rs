@@ -26,9 +26,9 @@ use std::{
 /// Supports every format since September 2024 and the older sample in TT-Metal's documentation:
 /// columns are found by their titles. In a log without `run host ID`, the `Run ID` is used instead.
 /// Lines may be in any order and end in CR LF. The records of each lane are returned in time order.
-/// Lanes are split into runs where the program, its trace replay or its launch changes. Unreadable
-/// lines (a wrong number of columns, text in place of a number, an unknown RISC) are skipped and
-/// reported as anomalies with their line number.
+/// A new run begins at each record that has another program, trace replay or launch than the
+/// previous record of the lane. Unreadable lines (a wrong number of columns, text in place of a
+/// number, an unknown RISC) are skipped and reported as anomalies with their line number.
 ///
 /// The memory use is a few blocks of 1 MiB each (more if a line is longer), plus the returned
 /// records and tables.
@@ -56,7 +56,7 @@ pub fn read_device_log(input: impl Read, file: &str) -> Result<Readout, LogError
 /// Reads a device log from a file.
 ///
 /// # Errors
-/// The errors of [`read_device_log`]; also if the file cannot be opened.
+/// Returns the errors of [`read_device_log`], and an error if the file cannot be opened.
 pub fn read_device_log_file(path: impl AsRef<Path>) -> Result<Readout, LogError> {
     Ok(PackedLog::open(path)?.into_readout()?)
 }

@@ -1,9 +1,9 @@
 //! Recognises lines that repeat the text of earlier lines, except for id, time, value and launch.
 //!
-//! Nearly every line names its lane with the same bytes as the previous line, and its zone with the
-//! same bytes as another recent line. The parsed meaning of such bytes is cached, so a few
-//! comparisons replace splitting and parsing. A line that is not recognised is parsed in full, with
-//! the same result.
+//! In nearly every line, the fields of the lane have the same text as in the previous line, and the
+//! fields of the zone have the same text as in another recent line. The parsed values of such texts
+//! are cached, so a few comparisons replace splitting and parsing. A line that is not recognised is
+//! parsed in full, with the same result.
 
 use super::{
     fields::Fields,
@@ -31,7 +31,7 @@ const POSITIONS: [(Column, usize); 10] = [
 /// Number of fields before the marker id.
 const LANE_FIELDS: usize = 4;
 
-/// A recognised line: its numbers, and the cached meaning of its texts.
+/// A recognised line: its parsed numbers, and the cached indices of its lane and source location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recognised {
     /// Number of the lane in the chunk.
@@ -72,7 +72,8 @@ pub(super) struct Repeats<'text> {
     /// Front of the latest line.
     front: Front<'text>,
     fronts: Vec<Front<'text>>,
-    /// Cached tails of each id: one for zone ends and one for all other kinds.
+    /// Cached tails, indexed by the low bits of the marker id: one for zone ends and one for all
+    /// other kinds of records.
     tails: Vec<[Tail<'text>; 2]>,
 }
 
@@ -120,9 +121,10 @@ impl<'text> Repeats<'text> {
         Some(Recognised { lane: self.front.lane, place, kind, time, value, key })
     }
 
-    /// Sets `front` to the cached front of a line on a different lane than the previous line.
+    /// Finds the cached text before the marker id for a line of another lane than the previous
+    /// line, and stores it in `front`.
     ///
-    /// Returns the rest of the line, or `None` if the front is not cached.
+    /// Returns the rest of the line, or `None` if this text is not cached.
     fn find_front(&mut self, line: &'text [u8]) -> Option<&'text [u8]> {
         let (text, rest) = split_front(line)?;
         let known = *self.fronts.get(slot_of(text))?;

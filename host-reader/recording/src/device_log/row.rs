@@ -35,7 +35,7 @@ impl LaunchKey {
     }
 }
 
-/// The name and source location of a line's marker id.
+/// Name and source location of a marker, as given in a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkerSource<'text> {
     /// Name of the zone.
@@ -104,7 +104,8 @@ impl LineFault<'_> {
 
 /// Maximum timer id of a log: 16 bits of id and 3 bits of packet type.
 const TYPED_ID_MAX: u64 = (1 << 19) - 1;
-/// TT-Metal's value for "no trace", which was meant to be printed as an empty field.
+/// Value with which TT-Metal represents "no trace". Some logs contain this value in fields that
+/// should be empty.
 pub(super) const NO_TRACE: u64 = 1 << 63;
 
 impl<'text> LogLine<'text> {

@@ -4,10 +4,10 @@
 //! records in time order:
 //!
 //! 1. A new program, trace replay or run counter begins a run.
-//! 2. If the firmware zone with which the current run began starts again, a run begins, because the
-//!    same program was launched again. Records after the old run's firmware end belong to the new
-//!    run: data recorded before the next firmware start, and totals with the same time as that
-//!    start.
+//! 2. A run begins with the start of its firmware zone. If the same firmware zone starts again, a
+//!    new run begins, because the same program was launched again. If the old run's firmware zone
+//!    has already ended, the new run begins with the first record after this end: data may be
+//!    recorded before the firmware zone starts, and totals have the same time as its start.
 //! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels zones
 //!    of dispatch cores with the program that the core serves. The end of the firmware zone shows
 //!    that all these lines belong to one launch.
@@ -26,8 +26,8 @@ pub(super) struct SplitRuns {
     pub(super) relabelled_count: u64,
 }
 
-/// Splits a lane into runs. `is_firmware` is true at the numbers of firmware zones' source
-/// locations.
+/// Splits a lane into runs. `is_firmware[n]` is true if source location number `n` belongs to a
+/// firmware zone.
 pub(super) fn split_runs(
     lane: &LaneColumns,
     keys: &[LaunchKey],
@@ -81,8 +81,8 @@ struct Splitter<'lane> {
 impl Splitter<'_> {
     /// Adds the records from `step` to `end`, which have the same launch and consecutive lines.
     ///
-    /// During this call, the last run always belongs to this launch, since only runs of other
-    /// launches are removed.
+    /// During this call, the last run is always a run of this launch, because the call only removes
+    /// runs of other launches.
     fn add_stretch(&mut self, step: Step, end: usize) {
         let Step { record: first, launch, line: first_line } = step;
         if self.begins.last().is_none_or(|run| run.launch != launch) {
@@ -133,7 +133,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Applies rule 3: removes runs that began inside the launch that this firmware end closes.
+    /// Applies rule 3 at the end of a launch's firmware zone: removes the runs that began inside
+    /// this firmware zone.
     fn join_detour(&mut self, (record, launch): (usize, u32), ended: u32) {
         let mut candidates = self.begins.iter().enumerate().rev();
         let opener = candidates.find(|(_, run)| run.firmware != Firmware::Unseen);
@@ -160,8 +161,10 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Stores the first record that is later than the firmware's end. If the program is launched
-    /// again, the new run begins with this record.
+    /// Stores the position of a record if it is the first one after the end of the last run's
+    /// firmware zone.
+    ///
+    /// If the program is launched again, the new run begins with this record.
     #[inline]
     fn add_other(&mut self, at: Position, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

@@ -3,7 +3,7 @@
 /// Maximum number of bytes of invalid text shown in a message.
 const SHOWN_BYTES: usize = 60;
 
-/// Maximum number of digits that always fit 64 bits.
+/// Largest number of decimal digits for which every number fits in 64 bits.
 const SAFE_DIGITS: usize = 19;
 
 /// Parses a field of plain digits.
@@ -40,7 +40,8 @@ pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     counted_number(number, text, rest)
 }
 
-/// Returns the number with the text after it, if the number has 1 to [`SAFE_DIGITS`] digits.
+/// Returns `number` and the text after it; `None` if the number does not have 1 to [`SAFE_DIGITS`]
+/// digits.
 #[inline]
 fn counted_number<'text>(
     number: u64,
@@ -51,8 +52,8 @@ fn counted_number<'text>(
     (1..=SAFE_DIGITS).contains(&count).then_some((number, rest))
 }
 
-/// Powers of ten. The element at index `n` is the factor for a number before `n` digits are
-/// appended.
+/// Powers of ten. To append `n` digits to a number, multiply the number by the element at index `n`
+/// and add the digits.
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Parses the digits at the beginning of eight bytes; returns the number and the digit count.

@@ -125,7 +125,8 @@ pub struct PackedLanes {
     pub(super) memory: Arc<PackedMemory>,
 }
 
-/// Meaning of the numbers in packed records.
+/// Tables that translate the numbers in packed records: numbers of launches and of source
+/// locations.
 #[derive(Debug)]
 pub(super) struct LogNumbers {
     pub(super) chunks: Vec<ChunkNumbers>,
@@ -135,7 +136,7 @@ pub(super) struct LogNumbers {
     pub(super) is_firmware: Vec<bool>,
     /// Marker ids of all records.
     pub(super) marker_ids: BTreeSet<u16>,
-    /// Index in the table of zones, by number of the source location.
+    /// Zone index of each source location, by number of the source location.
     pub(super) zone_of: Vec<ZoneIndex>,
 }
 
@@ -151,7 +152,8 @@ impl PackedLanes {
         self.late.merge(anomalies);
     }
 
-    /// Returns the memory that contains the lanes, to share with other packed records of this log.
+    /// Returns the memory manager of the lanes. Other packed records of this log can then use the
+    /// same memory limit and temporary file.
     #[must_use]
     pub const fn memory(&self) -> &Arc<PackedMemory> {
         &self.memory
@@ -162,7 +164,7 @@ impl PackedLanes {
         self.lanes.iter().map(|lane| lane.id)
     }
 
-    /// Unpacks one lane, and also keeps it packed; `None` if there is no such lane.
+    /// Returns one lane unpacked, or `None` if there is no such lane. The packed lane is kept.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
@@ -182,8 +184,9 @@ impl PackedLanes {
         self.lanes.get(found.ok()?)
     }
 
-    /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator. The
-    /// packed lanes are freed.
+    /// Unpacks the lanes on all threads and calls `take` for each lane. The packed lanes are freed.
+    ///
+    /// `take` also gets the accumulator of the group of lanes that the lane belongs to.
     ///
     /// Returns one accumulator for each group of lanes, and the anomalies in lane order.
     ///
@@ -234,8 +237,8 @@ impl PackedLanes {
     }
 }
 
-/// An accumulator, and for each lane the number of records that were assigned to the enclosing
-/// launch.
+/// An accumulator, and for each lane the number of records of other programs that were assigned to
+/// the launch whose firmware zone encloses them.
 type Unpacked<A> = (A, Vec<(LaneId, u64)>);
 
 impl LogNumbers {

@@ -8,8 +8,8 @@
 //! A comma inside any field becomes `;`, because TT-Metal's scripts reject a log with additional
 //! commas. TT-Metal replaces commas in meta data only. All records with equal time and id are
 //! written; TT-Metal keeps only the first. If the size of the worker grid is unknown, the first
-//! line omits the size. If only the size is unknown, but rows or columns of workers are known,
-//! lines end in logical coordinates, as in the streaming profiler's logs.
+//! line omits the size. If the size is unknown but rows or columns of workers are known, the
+//! logical coordinates are appended to each line, as in the streaming profiler's logs.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -139,7 +139,8 @@ struct RowWriter<'readout, W> {
     out: &'readout mut W,
     rows: Vec<u8>,
     number: itoa::Buffer,
-    /// Texts of zones in ordinary lanes, and in aggregate lanes, where zones have other names.
+    /// Texts of zones: first those of ordinary lanes, then those of aggregate lanes, where zones
+    /// have other names.
     texts: [ZoneTexts<'readout>; 2],
     report: LogWriteReport,
     /// True if lines end in logical coordinates.

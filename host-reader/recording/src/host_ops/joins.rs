@@ -10,9 +10,9 @@ use wire::RunHostId;
 
 /// Programs that ran on chips, with the number of launches outside of traces.
 ///
-/// A launch only counts if all RISCs that ran the program recorded the launch: the smallest count
-/// of any RISC is used. Otherwise dispatch cores would add launches, because their lines name the
-/// same program repeatedly.
+/// The launches are counted separately for each RISC that ran the program, and the smallest of
+/// these counts is used. The counts of dispatch cores would be too high, because there the records
+/// of one program appear as several runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
 
@@ -29,8 +29,8 @@ impl LaunchedPrograms {
         }
     }
 
-    /// Adds the programs of other lanes. A program in both sets keeps the smaller number of
-    /// launches.
+    /// Adds the programs of other lanes. For a program in both sets, the smaller number of launches
+    /// is used.
     pub fn merge(&mut self, other: Self) {
         other.0.into_iter().for_each(|(key, count)| self.lower(key, count));
     }
@@ -44,7 +44,8 @@ impl LaunchedPrograms {
         }
     }
 
-    /// Adds an anomaly for each program or op that does not match.
+    /// Adds an anomaly for each program without an op, and for each op without a launch or with too
+    /// many launches.
     ///
     /// An op must have one launch, or one launch per replay of its trace.
     pub(super) fn note_joins(

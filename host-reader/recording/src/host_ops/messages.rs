@@ -15,11 +15,12 @@ use std::{
 /// End of a message's first line if an op's description follows. There is one entry for each kind
 /// of line break.
 const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
-/// Beginning of a line with a relevant message. It marks the end of the previous message if that
-/// message is cut short.
+/// Beginning of a line with a relevant message. If the previous message is incomplete (without a
+/// closing backtick), the message ends before these bytes.
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
-/// Reads all messages. If `is_exact` is true, the ops that TT-Metal omits are also omitted here.
+/// Reads all messages. If `is_exact` is true, ops with invalid JSON are omitted, as TT-Metal's
+/// scripts do; otherwise such ops are returned with their name and ids.
 #[must_use]
 pub fn read_messages(
     bytes: &[u8],
@@ -70,9 +71,9 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Reads messages until the end or until a message is cut short.
+    /// Reads messages until the end or until a message is incomplete.
     ///
-    /// Returns the byte and the line at which the next call must continue.
+    /// Returns the byte offset and the line number at which the next call must continue.
     fn read_from(&mut self, bytes: &[u8], line: u64, is_header_read: &mut bool) -> (usize, u64) {
         let mut csv = csv::ReaderBuilder::new();
         csv.delimiter(b';').quote(b'`').flexible(true).has_headers(false);
@@ -295,8 +296,8 @@ fn newline_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Splits a record at the beginning of the next message, if the record's first message is cut
-/// short.
+/// Splits a CSV record at the beginning of the second message in it. A record contains a second
+/// message if the first message is incomplete.
 fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
     let end_of_line = memchr::memmem::find(record, NEXT_MESSAGE)?;
     record.split_at_checked(end_of_line.saturating_add(1))
@@ -338,7 +339,8 @@ impl<'text> OpPrefix<'text> {
         Some(Self { is_cache_hit: Some(is_hit), ..Self::without_hit(before, id)? })
     }
 
-    /// Parses the format used until 2025, which does not state the cache hit.
+    /// Parses the format used until 2025. This format does not state whether the op was in the
+    /// program cache.
     fn without_hit(before: &'text str, id: &str) -> Option<Self> {
         let mut fields = before.rsplitn(3, ',');
         let device_id = fields.next()?.trim().parse().ok()?;

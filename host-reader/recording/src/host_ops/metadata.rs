@@ -100,7 +100,8 @@ fn key(op: &HostOp) -> Option<(u32, RunHostId)> {
     Some((u32::try_from(op.device_id?).ok()?, RunHostId(u32::try_from(op.id).ok()?)))
 }
 
-/// Keys of a description that are left out, because they are separate fields of the metadata.
+/// Keys of an op's description that are not copied to the list of keys and values, because the
+/// metadata has separate fields for them.
 const IDENTIFICATION: [&str; 2] = ["global_call_count", "device_id"];
 const CACHE_HIT: &str = "program_cache_hit";
 

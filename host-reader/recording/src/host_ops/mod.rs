@@ -78,7 +78,8 @@ pub struct Signpost {
     pub time_ns: u64,
 }
 
-/// Start times of replays in ns, by chip and trace, in message order.
+/// Start times of replays, by chip and trace id, in ns on the host's clock. The times of each trace
+/// are in message order.
 pub type Replays = BTreeMap<(u64, u64), Vec<u64>>;
 
 /// All data that the host recorded about its ops.

@@ -2,7 +2,7 @@
 //! value.
 //!
 //! Descriptions are read as JSON and written as cells of a CSV. A cell contains the text that
-//! Python prints for the value, because readers of ops CSVs parse that text.
+//! Python prints for the value, because programs that read ops CSVs expect Python's format.
 
 use serde::{
     Serialize, Serializer,
@@ -77,8 +77,9 @@ impl Value {
         }
     }
 
-    /// Returns the text for a CSV cell, which may contain commas. Text is returned unchanged. Null
-    /// becomes an empty text.
+    /// Returns the text for a CSV cell. The text may contain commas.
+    ///
+    /// Text values are returned unchanged. Null becomes an empty text.
     #[must_use]
     pub fn cell(&self) -> String {
         match self {

@@ -78,8 +78,10 @@ impl MeshSamples {
     }
 }
 
-/// Returns the cores of a chip. The first core is the chip's reference tile. Workers come first,
-/// because other tiles may have different clocks.
+/// Returns the cores of a chip. The first core is the chip's reference tile.
+///
+/// Worker cores come first, so that the reference tile is a worker core: tiles that are not workers
+/// may have another clock than the workers.
 fn targets<M: Mesh + ?Sized>(mesh: &mut M, device: usize) -> Vec<Target> {
     let Some(chip) = mesh.device(device) else { return Vec::new() };
     let description = chip.description();

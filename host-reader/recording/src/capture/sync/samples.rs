@@ -45,7 +45,8 @@ pub struct LinkBurst {
 ///
 /// # Cost
 /// A ping is one read of a chip, which takes about 0.8 us over PCIe. For a mesh of 8 chips with 64
-/// tiles, opening and closing take about 7 ms each, and a refresh takes 0.2 ms.
+/// tiles, one call of `open` or `close` takes about 7 ms, and one call of `refresh` takes about 0.2
+/// ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshSamples {
     tiles: BTreeMap<Tile, Vec<TwoWayPing>>,
@@ -82,7 +83,8 @@ impl MeshSamples {
         })
     }
 
-    /// Returns the samples that are not in `earlier`, an earlier state of these samples.
+    /// Returns the samples of `self` that are not in `earlier`. `earlier` must be an older copy of
+    /// `self`.
     ///
     /// ```
     /// use recording::capture::sync::MeshSamples;
@@ -139,7 +141,8 @@ impl MeshSamples {
     }
 }
 
-/// Returns each list without the items that the list with the same key in `earlier` already has.
+/// For each key, returns the items of the list that are not in the list with the same key in
+/// `earlier`.
 fn behind<K: Copy + Ord, T: Clone>(
     lists: &BTreeMap<K, Vec<T>>,
     earlier: &BTreeMap<K, Vec<T>>,
