@@ -4,7 +4,8 @@ use super::own_zones::OwnTime;
 use reader::packed_numbers::{fold_sign, push, take, unfold_sign};
 use std::slice;
 
-/// Encoder or decoder of numbers. The same code can therefore encode and decode a struct.
+/// Encoder or decoder of numbers. Both have the same methods, so one function can both encode and
+/// decode a struct.
 pub(super) trait Codec {
     /// Encodes `number`, or overwrites it with the next decoded number.
     fn number(&mut self, number: &mut u64);

@@ -20,7 +20,7 @@ pub struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// Returns the lanes of a readout, which are in memory.
+    /// Returns the lanes of a readout that has its lanes in memory.
     #[must_use]
     pub const fn in_memory(readout: &'a Readout) -> Self {
         Self { readout, packed: None }
@@ -39,7 +39,8 @@ impl<'a> Lanes<'a> {
         self.packed.is_none_or(|lanes| lanes.has_marker(id))
     }
 
-    /// Collects data from all lanes.
+    /// Collects data from all lanes. The data is in several parts of type `F`, because several
+    /// threads collect it.
     ///
     /// # Errors
     /// If packed records cannot be read back from the temporary file.

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how is a recording loaded from a log, a capture or a folder? | [`load`] |
-//! | how are figures or NoC events computed with little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | how are a report and NoC events made with little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
 //! | how is a whole log read lane by lane with little memory? | [`PackedRecording`] |
-//! | how are lanes read that may be in memory or packed? | [`Lanes`] |
+//! | how does the same code read packed lanes and lanes in memory? | [`Lanes`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | how is a part of a recording selected? | [`TraceFilter`], [`Recording::retain`] |
@@ -84,8 +84,8 @@ pub struct Recording {
     /// Number of launches that the profiler itself used to read the chips. The recording omits
     /// these launches.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the recording's folder. It may come from another run: its rows are not
-    /// compared with the recorded launches here.
+    /// Newest ops CSV in the recording's folder. The file may come from another run, because its
+    /// rows have not been compared with the recorded launches.
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,
@@ -107,8 +107,8 @@ impl NocTraceFiles {
         if self.repeat_log { &[] } else { &self.paths }
     }
 
-    /// Returns a sentence for the user if the NoC events come from the log instead of the files
-    /// next to the log.
+    /// Returns a sentence for the user if the log has the NoC events and the trace files next to
+    /// the log are therefore not used.
     ///
     /// ```
     /// let one = recording::NocTraceFiles { paths: vec!["noc_trace_dev0_ID0.json".into()], repeat_log: true };
@@ -127,9 +127,9 @@ impl NocTraceFiles {
     }
 }
 
-/// Key of an op's metadata that marks launches of program 0 as the profiler's own.
+/// Metadata key of an op with launches of program 0 that the profiler itself has made.
 ///
-/// The profiler uses such launches to read chips that it cannot read in another way.
+/// The profiler uses these launches to read chips that it cannot read in another way.
 pub const PROFILER_LAUNCHES: &str = "kprof_launches";
 
 impl Recording {
@@ -144,8 +144,9 @@ impl Recording {
     /// Creates a recording of a captured run.
     ///
     /// Fits clocks to the clock samples and aligns the records with these clocks. Adds the trace
-    /// replays and the sub-devices that the host reported. Names the commands of dispatch cores,
-    /// and the zones around all RISCs of a core in trace-only mode.
+    /// replays and the sub-devices that the host reported. Adds the names of commands to the zones
+    /// of dispatch cores. In trace-only mode, also names the zones that cover the work of all RISCs
+    /// of a core.
     #[must_use]
     pub fn from_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;

@@ -70,8 +70,10 @@ pub struct OpenedLog {
     pub log: PackedLog,
     /// Ops that the host announced; empty if the log was opened without its folder.
     pub host: HostOps,
-    /// TT-Metal's NoC traces in the log's folder. They show harvested rows or columns. If the log
-    /// has no NoC events, they also provide the NoC events.
+    /// TT-Metal's NoC traces in the log's folder.
+    ///
+    /// The coordinates in these traces show which rows or columns are harvested. If the log has no
+    /// NoC events, the traces also provide the NoC events.
     pub noc_traces: Vec<PathBuf>,
     /// Newest ops CSV in the folder from which the log was opened.
     pub ops_csv: Option<PathBuf>,
@@ -94,8 +96,8 @@ impl OpenedLog {
         Ok(Recording { ops_csv, noc_traces: files, ..host.attach(readout, [launched]) })
     }
 
-    /// Collects data from all lanes; each thread unpacks one lane at a time. The returned recording
-    /// has no lanes.
+    /// Collects data from all lanes, in several parts of type `F`. Each thread unpacks one lane at
+    /// a time. The returned recording has no lanes.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
@@ -156,7 +158,7 @@ impl From<PackedLog> for OpenedLog {
     }
 }
 
-/// Computes all figures of a log. Each thread unpacks one lane at a time.
+/// Computes the report of a log. Each thread unpacks one lane at a time.
 ///
 /// The returned recording has no lanes.
 ///
@@ -221,7 +223,7 @@ pub enum LoadError {
     /// The file is not a readable capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// No read of a capture returned data.
+    /// The capture contains reads, but none of them can be decoded.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Records beyond the memory limit cannot be kept in the temporary file.
@@ -244,11 +246,11 @@ pub enum LoadError {
 /// Loads the file or folder at the path. The content determines the type of a file.
 ///
 /// In a folder, captures of profiled processes have priority over a log, because a log next to
-/// captures was made from the captures and contains less. Zones without a name in the log get their
-/// names from the zone logs next to the log. Ops come from the host's messages in the same folder.
-/// Harvested rows or columns come from a `cluster_descriptor.yaml` or from TT-Metal's
-/// `noc_trace_*.json` in the log's folder. If the log has no NoC events, the NoC events of the
-/// `noc_trace_*.json` files are used.
+/// captures was made from the captures and contains less data than the captures. If the device log
+/// does not name a zone, its name comes from the zone logs in the same folder. Ops come from the
+/// host's messages in the same folder. Harvested rows or columns come from a
+/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the log's folder. If the log
+/// has no NoC events, the NoC events of the `noc_trace_*.json` files are used.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -329,8 +331,8 @@ pub fn open_log(
     Ok(Opened::Log(Box::new(PackedLog::read_within(log, source, memory)?.into())))
 }
 
-/// Returns the folder that contains `file`: `folder` or its `.logs`. Returns `None` if neither
-/// contains the file.
+/// Returns `folder` if it contains `file`, or the subfolder `.logs` of `folder` if this subfolder
+/// contains `file`. Otherwise returns `None`.
 #[must_use]
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
@@ -447,8 +449,8 @@ fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesE
     Ok(())
 }
 
-/// Returns true if a file begins with the magic bytes of captures. A few of these bytes may be
-/// damaged.
+/// Returns true if a file begins with the magic bytes of captures. Up to three of the eight bytes
+/// may be damaged.
 #[must_use]
 pub fn is_capture(path: &Path) -> bool {
     // Only a plain file can be read again from its beginning; a pipe cannot.

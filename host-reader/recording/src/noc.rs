@@ -5,8 +5,10 @@ use analysis::noc_events::{ProgramLanes, ProgramTrace, TraceFileCounts, TraceFil
 
 impl Recording {
     /// Reads the NoC events of the trace files next to a log, for the programs that the recording
-    /// contains. If the log itself has NoC events, no file is read. Programs that the host named
-    /// get the host's name.
+    /// contains.
+    ///
+    /// If the log itself has NoC events, no file is read. If the host gave a program a name, the
+    /// result contains this name.
     ///
     /// Also returns the number of used events, and counts of everything that was omitted.
     #[must_use]

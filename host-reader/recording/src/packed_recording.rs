@@ -32,7 +32,7 @@ pub struct PackedRecording {
     pub recording: Recording,
     /// The lanes.
     pub lanes: PackedLanes,
-    /// Launches, numbered by chip and time, and the launch to which each run belongs.
+    /// Launches, numbered by chip and then by time. Also contains the number of each run's launch.
     pub launches: NumberedLaunches,
     /// Zone indices that occur in records.
     pub used_zones: BTreeSet<u32>,
@@ -83,8 +83,8 @@ impl Seen {
 }
 
 impl PackedRecording {
-    /// Returns the kind of data for which all lanes of this log must be unpacked at once; `None` if
-    /// the log has no such data.
+    /// Returns a kind of data in the log that can only be processed if all lanes are unpacked at
+    /// the same time; `None` if there is no such data.
     #[must_use]
     pub fn obstacle(log: &OpenedLog) -> Option<&'static str> {
         let lanes = &log.log.lanes;

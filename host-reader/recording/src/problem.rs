@@ -1,4 +1,5 @@
-//! Problems in the inputs of reports: file, position, expected content, and consequence.
+//! Problems in the inputs of reports. A problem states the file, the position, the expected content
+//! and the consequence.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -135,7 +136,7 @@ impl ProblemLog {
         self.kept.push(problem);
     }
 
-    /// Adds a deviation of a line from the expected content.
+    /// Adds a problem at one position of a file: the content differs from the expected content.
     pub fn add_deviation(
         &mut self,
         position: Position<'_>,
@@ -196,7 +197,8 @@ impl ProblemLog {
 
     /// Adds a problem that the reader of a device log reported.
     ///
-    /// If only one field is wrong, `found` begins with the title of that field.
+    /// If only one field is wrong, `found` must begin with the title of this field's column; the
+    /// problem then names the column.
     pub fn add_to_log_line(&mut self, file: &str, line: u64, found: &str) {
         let field = found.strip_prefix("column `").and_then(|rest| rest.split_once("`: "));
         match field {

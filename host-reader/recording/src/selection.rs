@@ -1,4 +1,4 @@
-//! Selects the launches of a readout with a filter, for tables.
+//! Applies a filter to the launches of a readout, before tables are computed from the readout.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
@@ -25,7 +25,7 @@ pub struct HiddenLaunches {
     /// Chip id and run host id of each op without any remaining launch.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
-    /// The removed launches, until they are moved to the readout.
+    /// The removed launches. Empty after they have been moved to the list `hidden` of the readout.
     #[serde(skip)]
     launches: Vec<HiddenLaunch>,
 }
@@ -45,8 +45,8 @@ impl Recording {
     /// Removes the lanes and the launches that a filter does not select.
     ///
     /// Each launch is kept or removed as a whole. A launch is in a window of time if it overlaps
-    /// the window. This method ignores the filter's zone names; tables of zones call
-    /// [`TraceFilter::selects_zone`].
+    /// the window. This method ignores the filter's zone names; code that computes tables of zones
+    /// must call [`TraceFilter::selects_zone`].
     ///
     /// ```
     /// use analysis::ops_of;
@@ -189,8 +189,8 @@ mod tests {
     };
     use wire::{PacketKind, Risc};
 
-    /// Returns a lane of three runs. Each run has an event, a value of two words with a text, and a
-    /// sum.
+    /// Returns a lane of three runs. Each run has an event, a data value of two words with a
+    /// metadata text, and a total.
     fn lane() -> Lane {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });

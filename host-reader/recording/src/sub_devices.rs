@@ -11,13 +11,14 @@ use wire::RunHostId;
 /// # Compatibility
 /// This key and `sub_device_manager_id` occur in the column `meta data` of `profile_log_device.csv`.
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
-/// Metadata key of the number of the sub-device manager that divided the chip.
+/// Metadata key of the number of the sub-device manager. The manager defines how the chip is
+/// divided into sub-devices.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
 /// Metadata key of the number of worker cores in the sub-device. It only occurs in the host's
 /// metadata.
 pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 
-/// Attaches the program's sub-device to each record, as in a log of TT-Metal.
+/// Attaches to each record the sub-device of the record's program, as TT-Metal's logs do.
 ///
 /// Records of programs for which the host reported no sub-device are unchanged.
 pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {

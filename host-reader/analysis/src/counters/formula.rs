@@ -14,7 +14,7 @@ use std::borrow::Cow;
 /// Formula of a metric. A string is the name of a counter; a list contains names of ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Formula {
-    /// A counter divided by the cycles of its bank.
+    /// A counter divided by the number of cycles for which the counter's bank counted.
     Rate(&'static str),
     /// The first counter divided by the second.
     Quotient(&'static str, &'static str),
@@ -24,7 +24,8 @@ pub(crate) enum Formula {
     RestWithin(&'static str, &'static str),
     /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// Counter of the first listed port that was read, divided by the cycles of that counter.
+    /// Counter of the first port in the list whose counter was read, divided by the number of
+    /// cycles for which this counter counted.
     Port(&'static [&'static str]),
     /// Mean of the rates of those listed ports that were read.
     MeanOfPorts(&'static [&'static str]),
@@ -41,10 +42,13 @@ pub(crate) enum Formula {
     Overlap(u8),
     /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe for source B only, divided by the cycles of the counters' bank.
+    /// Number of cycles in which the math pipe waited for source B but not for source A, divided by
+    /// the number of cycles for which the counters' bank counted.
     SrcBStall,
-    /// Cycles with math results ready to be packed, divided by the packer's busy cycles, or by all
-    /// cycles if the packer was never busy.
+    /// Number of cycles in which math results were ready to be packed, divided by the number of
+    /// cycles in which the packer was busy.
+    ///
+    /// If the packer was never busy, the divisor is the number of all counted cycles.
     MathToPack,
     /// Mean data flow from both unpackers into the math pipe.
     MeanDataFlow,
@@ -59,12 +63,13 @@ pub(crate) enum Formula {
     ComputeToUnpack,
     /// Share of cycles in which FPU and SFPU are both busy.
     FpuAndSfpu,
-    /// Counter of one of Quasar's L1 clients, divided by the cycles of this counter and multiplied
-    /// by the weight of one count.
+    /// Counter of one of Quasar's L1 clients, divided by the number of cycles for which this
+    /// counter counted, and multiplied by the number of events or cycles that one count represents.
     L1Client(&'static str, f64),
 }
 
-/// Name for the stalls of the math pipe for source B. No hardware counter measures them separately.
+/// Name for the stalls of the math pipe for source B. These stalls are computed, because no
+/// hardware counter counts them separately from those for source A.
 pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
 const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
@@ -233,11 +238,12 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
     Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
 }
 
-/// Returns the stalls for one reason, divided by the stalls for all reasons; `None` unless at least
-/// two reasons are known.
+/// Returns the stalls for one reason, divided by the stalls for all reasons; `None` if the counters
+/// of fewer than two reasons were read.
 ///
-/// The counter `DVALID_STALL_MATH` covers stalls for source A and source B. It is replaced by the
-/// stalls for source B only: its value minus the value of the counter for source A.
+/// The counter `DVALID_STALL_MATH` covers stalls for source A and source B. This counter is not
+/// used directly: the value of the counter for source A is subtracted from it, which gives the
+/// stalls for source B only.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));

@@ -90,7 +90,8 @@ impl CounterGroup {
         groups
     }
 
-    /// Returns the largest set of groups that one run can count, with the first bank of L1.
+    /// Returns the five groups that one run can count: all groups except the banks of L1 after the
+    /// first bank.
     #[must_use]
     pub const fn one_run() -> [Self; GROUPS_PER_PASS] {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]

@@ -1,4 +1,5 @@
-//! Limits of metrics: what a metric does not measure.
+//! Limits of metrics: quantities that a reader might expect in a metric, but that the metric does
+//! not measure.
 
 use crate::counters::{
     CounterGroup,
@@ -24,15 +25,16 @@ reader::labelled! {
              no Tensix instruction",
         /// Data that the core itself reads over the NoC.
         OwnReads = "data that the core itself reads, because it arrives over the outgoing interface",
-        /// Channels that only exist on a Blackhole.
+        /// The second pair of the NoC's channels, which only Blackhole has.
         SecondChannels = "the second pair of channels, which only Blackhole has",
         /// Banks of L1 that another run counts.
         OtherBanks = "other banks of L1, because a run counts one bank",
-        /// One time span for all counters of a formula: they start one after the other, or count in
+        /// One common time span: the counters of the formula start one after the other, or count in
         /// different runs.
         OneSpan =
             "one common time span: its counters start one after the other, or in different runs",
-        /// Unit that wrote: writes of other units than the unpacker are counted too.
+        /// Unit that wrote to the source registers: writes of THCON and of other threads are
+        /// counted together with those of the unpacker.
         OtherWriters = "which unit writes: writes of THCON and of other threads are counted too",
         /// Thread that issued the instruction: instructions of all threads are counted together.
         WhichThread = "which thread issued the instruction: all threads are counted together",
@@ -40,13 +42,15 @@ reader::labelled! {
         WhichOfFourThreads = "which of Quasar's four threads stalls",
         /// Ports and events of Quasar's L1 clients that the run has not selected.
         OtherSelections = "other ports and events of the L1 clients, because a run selects one of 256",
-        /// Lane of an L1 client's port: the count of a port's bank covers all lanes.
+        /// Lane of an L1 client's port: the port's counter counts the events of all lanes together.
         WhichLane = "which lane of the port: a bank's count covers all lanes",
-        /// Events too few to increase a count by one: one count stands for several events.
+        /// Events that are too few for a count: the hardware increases the counter by one only
+        /// after several events.
         BelowCarry =
             "fewer events than a carry: one count stands for four events of lanes, or for 64 or \
              128 cycles of pending requests",
-        /// Time window of one part of a Quasar core: the cycle count covers all four parts.
+        /// Time for which one part of a Quasar core counted. The cycles are those from the start to
+        /// the stop of all four parts.
         OwnWindow =
             "the time of its own part: its cycles are the wall clock from the start to the stop \
              of all four parts of the core",

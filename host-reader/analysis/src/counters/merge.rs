@@ -22,7 +22,8 @@ pub struct PassMerge {
 /// Key of a launch on a core: chip, core, program and replay.
 type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
 
-/// Position of a counter in a readout, after which counters of later runs are inserted.
+/// Position of a counter record in a readout. The counter records of later runs are inserted after
+/// this record.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     device: usize,

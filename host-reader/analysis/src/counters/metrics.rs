@@ -115,8 +115,10 @@ fn counts_pending(counter: &str) -> bool {
     counter.ends_with("_PENDING_REQS_CARRY")
 }
 
-/// Returns how many cycles of a pending request one count stands for. Packer 0 has room for more
-/// requests than other clients, so its counts stand for more cycles.
+/// Returns the number of request cycles after which the counter increases by one. A request that is
+/// pending for `n` cycles has `n` request cycles.
+///
+/// Packer 0 has room for more requests than other clients, so its counts stand for more cycles.
 fn pending_requests(counter: &str) -> f64 {
     if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }

@@ -12,8 +12,8 @@
 //! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
 //! | which metrics are there, and what does each not show? | [`metrics`], [`Metric`], [`Limit`] |
 //!
-//! A metric whose counters were not read has no value; it is not 0. A counter that the hardware
-//! ties to a constant is [not observable](Sample::is_observable), whatever its value.
+//! A metric whose counters were not read has no value; it is not 0. If the hardware always returns
+//! the same value for a counter, the counter is not [observable](Sample::is_observable).
 //!
 //! # Compatibility
 //! TT-Metal's release 0.81.1: `perf_counters/types.h` (names and numbers), `perf_counters.hpp` (the

@@ -241,11 +241,13 @@ const NAMES: [&str; 228] = [
 /// Quasar's 15 consecutive counters of stall reasons.
 pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
 
-/// Number of the first counter of Quasar's L1 clients. The counters follow in the order of ports
-/// and events. A counter's offset from this number is its selection: 8 times the port, plus the
-/// event.
+/// Number of the first counter of Quasar's L1 clients.
+///
+/// These counters have consecutive numbers, ordered by port and then by event. A counter's offset
+/// from this number is its selection: 8 times the port, plus the event.
 const L1_CLIENT_BASE: u16 = 256;
-/// Count of numbers for Quasar's L1 clients: 37 ports with 8 events each.
+/// Size of the range of numbers for the counters of Quasar's L1 clients: 37 ports with 8 events
+/// each.
 const L1_CLIENT_COUNT: u16 = 296;
 
 /// Prefix of the names of Quasar's L1 clients.
@@ -330,8 +332,10 @@ pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
     (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
 }
 
-/// Returns true if a selection (a port and an event) of Quasar's L1 clients exists. Event 0 does
-/// not exist, nor do the events of THCON's banks.
+/// Returns true if a selection (a port and an event) of Quasar's L1 clients exists.
+///
+/// Event 0 exists for no port. Events 1 to 3, which are counted at a bank, do not exist for port 4
+/// (THCON).
 ///
 /// # Compatibility
 /// `l1_client_selection_is_valid` of `perf_counters/quasar.h`.
@@ -344,9 +348,9 @@ const fn has_l1_client(selection: u16) -> bool {
 ///
 /// # Compatibility
 /// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 belong to the TRISCs, 4 to
-/// THCON, 5 to 24 to unpackers, 25 to 36 to packers. The ports of unpackers, and those of packers,
-/// are numbered in groups of eight, one group for each unit; the last group has four. Events 1 to 3
-/// count at a bank.
+/// THCON, 5 to 24 to unpackers, 25 to 36 to packers. Each unpacker and each packer has eight
+/// consecutive ports, except that the last unpacker and the last packer have four. Events 1 to 3
+/// are counted at a bank and not at a lane; their names contain `SBANK`.
 pub(crate) fn l1_client_name(selection: u16) -> String {
     let (port, event) = (selection / 8, selection % 8);
     let is_of_bank = (1..=3).contains(&event);

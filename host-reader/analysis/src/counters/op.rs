@@ -25,8 +25,8 @@ pub struct OpCounters {
     grid_sums: [Option<u128>; 3],
 }
 
-/// Counting unit: a whole core, identified by the RISC that read its counters, or one of the four
-/// parts of a Quasar core.
+/// Unit whose counters are evaluated together: a whole core, with one unit for each RISC that read
+/// counters, or one of the four parts of a Quasar core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Risc(Risc),
@@ -34,8 +34,10 @@ enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit of a reading. On Quasar, DM 0 reads the counters of all four parts. It
-    /// stores a part's records in the buffer of any of that part's four TRISCs that has room.
+    /// Returns the unit of a reading.
+    ///
+    /// On Quasar, DM 0 reads the counters of all four parts. It stores the records of a part in the
+    /// buffers of the part's four TRISCs, in any buffer that has room.
     const fn new(risc: Risc, neo: Option<u8>) -> Self {
         match neo {
             Some(neo) if risc.is_quasar() => Self::Neo(neo),
@@ -73,7 +75,8 @@ pub struct MetricSummary {
     pub mean: f64,
 }
 
-/// Mean utilisation over the whole grid, in percent. Cores that did not run the launch count as 0.
+/// Mean utilisation of a unit over the whole grid, in percent. The value of a core that did not run
+/// the launch is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridMean {
     /// Header of the mean's column.
@@ -114,8 +117,8 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading. It replaces an earlier reading of the same counter. A reading over 0 cycles
-    /// is ignored, because the counter was never started.
+    /// Adds a reading. The reading replaces an earlier reading of the same counter of the same
+    /// unit. A reading over 0 cycles is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
             return;
@@ -142,8 +145,10 @@ impl OpCounters {
         }
     }
 
-    /// Returns the statistics of each metric whose counters were read on any core, in the order of
-    /// their columns. Metrics of Quasar's L1 clients follow, sorted by name.
+    /// Returns the statistics of each metric whose counters were read on at least one core.
+    ///
+    /// The metrics are in the order of their columns. Metrics of Quasar's L1 clients follow, sorted
+    /// by name.
     pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
         let names = self.readers.values().flat_map(CounterReader::names);
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();

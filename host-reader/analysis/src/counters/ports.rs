@@ -21,8 +21,7 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_2",
     "L1_3_NOC_RING1_INCOMING_3",
 ];
-/// Outgoing ports of NoC ring 0 that every architecture with L1 counters has. The next three lists
-/// contain the incoming ports of ring 0, and the ports of ring 1.
+/// Outgoing ports of NoC ring 0. Every architecture with L1 counters has these ports.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =

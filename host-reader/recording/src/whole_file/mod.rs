@@ -99,8 +99,8 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Creates a temporary file in the same folder as `path`, which will be the file's final path.
-    /// Removes temporary files of killed processes from the folder.
+    /// Creates a temporary file in the folder of `path`. The file gets the name `path` when it is
+    /// complete. Removes temporary files of killed processes from the folder.
     ///
     /// # Errors
     /// If the folder does not exist or cannot be written to.

@@ -1,4 +1,4 @@
-//! Parses the lines of a zone log, which a compiler prints for `#pragma message`.
+//! Parses a zone log: the lines that a compiler prints for `#pragma message`.
 //!
 //! ```text
 //! k.cpp:10:5: note: '#pragma message: NAME,FILE,LINE,KERNEL_PROFILER'
@@ -30,8 +30,8 @@ const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
 /// Reads the next line into `line`; returns `false` at the end.
 ///
-/// If a line is longer than [`LONGEST_LINE_BYTES`], only the bytes up to this limit and one more
-/// byte are kept.
+/// If a line is longer than [`LONGEST_LINE_BYTES`], `line` contains only its first
+/// [`LONGEST_LINE_BYTES`] + 1 bytes, so that the caller can see that the line was too long.
 pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = LONGEST_LINE_BYTES as u64 + 1;
@@ -44,8 +44,8 @@ pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resul
     Ok(true)
 }
 
-/// Returns every text of a line. An item is `None` if a part of the line should be a text but is
-/// not valid.
+/// Returns every text of a line. An item is `None` if the line contains no message, or if a message
+/// contains no valid text.
 ///
 /// A blank line gives no item. Any other line gives at least one item.
 pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
@@ -62,7 +62,8 @@ pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
     is_stray.then_some(None).into_iter().chain(parts)
 }
 
-/// Parses a text up to the closing quote. Only the beginning of the next message may follow.
+/// Parses a text up to the closing quote. Returns `None` if anything other than the beginning of
+/// the next message follows the quote.
 fn text(part: &[u8]) -> Option<ZoneText> {
     let end = memchr::memmem::rfind(part, ZONE_TAG.as_bytes())? + ZONE_TAG.len();
     let rest = part[end..].trim_ascii();

@@ -2,8 +2,8 @@
 //!
 //! This project's kernels store their zone texts in an ELF section that is never loaded. TT-Metal's
 //! build copies zone texts from compiler output to `zone_src_locations.log`. Texts from both
-//! sources are collected in one [`ZoneTable`]. All texts that share an id are kept, so a zone's
-//! name may be ambiguous; such ids are counted as anomalies, and reading continues.
+//! sources are collected in one [`ZoneTable`]. If several texts have the same id, all of them are
+//! kept, and the id is counted as an anomaly, because the zone's name is then ambiguous.
 //!
 //! # Which hash
 //!
@@ -11,9 +11,10 @@
 //! way. A text that is not UTF-8 therefore has the right id, even though it is shown with
 //! replacement characters. TT-Metal's x86 host hashes signed bytes, so it searches for a different
 //! id if a byte is above 0x7F. Markers and logs never contain this id, because they contain the id
-//! that the device computes. Accepting it as an alias would only add collisions.
+//! that the device computes. If the host's id were accepted as a second id of the text, it could
+//! only collide with the ids of other texts.
 //!
-//! # Which name first
+//! # Order of names with the same id
 //!
 //! If several source locations share an id, the most likely locations come first: locations from an
 //! ELF, then from the log of the latest build, then from the log that all builds share.
@@ -75,8 +76,8 @@ pub enum ZoneNamesError {
     },
 }
 
-/// Origin of a source location. The smaller the value, the more likely the location belongs to the
-/// kernels that ran.
+/// Origin of a source location. The earlier the variant, the more likely the location belongs to
+/// the kernels that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NameAge {
     /// The kernel itself.
@@ -115,8 +116,8 @@ impl ZoneNames {
 
     /// Adds the texts of a kernel's ELF; returns the number of new texts.
     ///
-    /// `origin` is the name of the ELF in anomalies. Texts in another format are counted as
-    /// anomalies.
+    /// `origin` is the name of the ELF in anomalies. Texts that are not valid zone texts are
+    /// counted as anomalies.
     ///
     /// # Errors
     /// If the bytes are not an ELF.
@@ -208,8 +209,8 @@ impl ZoneNames {
 
     /// Returns the table of all names, and the anomalies found.
     ///
-    /// An id is an anomaly if it has several source locations, or if the format reserves it. The
-    /// position of the anomaly is the id.
+    /// An id is an anomaly if it has several source locations, or if the marker format reserves
+    /// this id. The position of the anomaly is the id.
     #[must_use]
     pub fn finish(self) -> (ZoneTable, AnomalyLog) {
         let Self { found, mut anomalies } = self;

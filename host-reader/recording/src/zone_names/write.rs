@@ -1,4 +1,5 @@
-//! Writes a zone log in TT-Metal's format, for TT-Metal's reader and for later builds.
+//! Writes a zone log in TT-Metal's format, which TT-Metal's host reads and to which later builds of
+//! kernels append.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
 
@@ -18,16 +19,16 @@ pub struct ZoneLogReport {
     /// Ids of omitted zones.
     ///
     /// A zone is omitted if its text contains a line break, or if the hash of its text differs from
-    /// its id. The hash differs if bytes were replaced, or if the text only comes from a device
-    /// log.
+    /// its id. The hash differs if invalid UTF-8 in the text was replaced, or if the name is known
+    /// only from a device log.
     pub left_out: Vec<ZoneId>,
 }
 
 /// Writes one line per zone of the table.
 ///
 /// # Compatibility
-/// The format is that of `zone_src_locations.log`. From each line, TT-Metal reads the text after
-/// `'#pragma message: ` without the last character.
+/// The format is that of `zone_src_locations.log`. From each line, TT-Metal uses the part after
+/// `'#pragma message: `, except the line's last character.
 ///
 /// # Errors
 /// If `out` returns an error.
