@@ -50,7 +50,8 @@ pub(crate) enum Formula {
     ///
     /// If the packer was never busy, the divisor is the number of all counted cycles.
     MathToPack,
-    /// Mean data flow from both unpackers into the math pipe.
+    /// Mean of two quotients, one for each unpacker: its write requests to the math pipe's source A
+    /// or B, divided by the unpacker's busy cycles.
     MeanDataFlow,
     PackerImbalance,
     PackerL1,

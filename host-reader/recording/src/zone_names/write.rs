@@ -1,5 +1,4 @@
-//! Writes a zone log in TT-Metal's format, which TT-Metal's host reads and to which later builds of
-//! kernels append.
+//! Writes a zone log in TT-Metal's format, which TT-Metal's host can read.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
 

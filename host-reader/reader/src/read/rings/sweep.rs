@@ -6,7 +6,7 @@
 //!
 //! - a read of the control vector, at the same time as the rings of the previous core if the back
 //!   end can do so;
-//! - a read of all rings together, if they hold many cells, or a read of each ring;
+//! - a read of all rings together, if they hold many cells, or one or two reads of each ring;
 //! - a write of the core's new read positions, which acknowledges the cells.
 //!
 //! The clocks of a chip's tiles run at the same rate. So the difference between two clocks is
