@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how is a recording loaded from a log, a capture or a folder? | [`load`] |
-//! | how are a report and NoC events made with little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | how is a log's report, or its NoC events, made with little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
 //! | how is a whole log read lane by lane with little memory? | [`PackedRecording`] |
 //! | how does the same code read packed lanes and lanes in memory? | [`Lanes`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
@@ -84,8 +84,8 @@ pub struct Recording {
     /// Number of launches that the profiler itself used to read the chips. The recording omits
     /// these launches.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the recording's folder. The file may come from another run, because its
-    /// rows have not been compared with the recorded launches.
+    /// Newest ops CSV in the recording's folder. The file may belong to another run: its rows have
+    /// not been compared with the recorded launches.
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,

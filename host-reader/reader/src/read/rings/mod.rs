@@ -489,7 +489,9 @@ impl Decoding<'_, '_> {
     }
 
     /// Adds a piece of the ring to the ring's lane if `keeps_lanes` is true, and to the lane's
-    /// current batch if the read creates batches. `position` is the piece's position in the lane.
+    /// current batch if the read creates batches.
+    ///
+    /// `position` is the number of the piece's first cell.
     fn keep(&mut self, piece: &Piece<'_>, position: u64) {
         if self.keeps_lanes {
             self.ring.lane.add(piece, position);

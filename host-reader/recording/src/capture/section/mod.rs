@@ -1,11 +1,11 @@
 //! Sections: the kinds of payload, with their encoding and decoding.
 //!
 //! There is one file for each kind. The documentation of the file begins with the byte layout. All
-//! numbers are little-endian. Texts are UTF-8 without a terminator. If other data follows a text,
-//! the text is padded with zeros to a multiple of eight bytes. "RISC, in report order" is an index
-//! into [`Risc::ALL`](wire::Risc::ALL). A newer minor version may add fields after the known fields
-//! of a payload. It may also add fields after the known fields of a record if the payload states
-//! the record's size. Readers skip such fields.
+//! numbers are little-endian. Texts are UTF-8 without a terminator. Texts that are followed by
+//! other data are padded together with zeros to a multiple of eight bytes. "RISC, in report order"
+//! is an index into [`Risc::ALL`](wire::Risc::ALL). A newer minor version may add fields after the
+//! known fields of a payload. It may also add fields after the known fields of a record if the
+//! payload states the record's size. Readers skip such fields.
 
 mod capture_end;
 mod clock;
