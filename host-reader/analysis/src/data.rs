@@ -1,4 +1,4 @@
-//! Statistics of recorded data values: their number per RISC and id, grouped by purpose.
+//! Numbers of recorded data values per RISC and id. The ids are grouped by purpose.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -71,8 +71,9 @@ pub struct DataStatistics {
     pub core_count: u64,
     /// Number of distinct texts that a log attached to the values; 0 if there are no texts.
     ///
-    /// Texts that differ only after the first `;` or `,` count as one. So for hardware counters,
-    /// this is the number of counters.
+    /// Texts that differ only after the first `;` or `,` count as one text. The text of a hardware
+    /// counter begins with the counter's name, so for hardware counters this is the number of
+    /// counters.
     pub text_count: u64,
 }
 

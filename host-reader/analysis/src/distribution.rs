@@ -11,8 +11,8 @@ use super::span::cycles_to_ns;
 /// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
 ///
 /// Percentiles are exact. The median of an even number of durations is the mean of the two middle
-/// durations, rounded down. The 99th percentile is the smallest duration that at least 99 % of the
-/// durations do not exceed. Nanoseconds are `None` if the clock's frequency is unknown.
+/// durations, rounded down. The 99th percentile is the smallest duration for which at least 99 % of
+/// the durations are shorter or equal. Nanoseconds are `None` if the clock's frequency is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CycleStatistics {
     /// Number of durations.
@@ -170,8 +170,11 @@ fn at_ranks<const N: usize>(
 
 const BIN_BITS: u32 = 11;
 
-/// Returns the value at a rank. Divides the range into many equal parts, and counts the numbers in
-/// each part. The part with the rank becomes the new range, until the range is a single value.
+/// Returns the number at index `rank` in ascending order. All numbers are between `least` and
+/// `most`.
+///
+/// Divides this range into equal parts and counts the numbers in each part. The part that contains
+/// the number at `rank` becomes the new range, until the range is a single value.
 fn at_rank(
     numbers: &(impl Numbers + ?Sized),
     (mut least, mut most): (u64, u64),

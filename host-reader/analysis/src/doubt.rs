@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
 reader::labelled! {
-    /// Reason why figures of an op are empty although records for them exist.
+    /// Reason why figures of an op are empty although the op has records.
     ///
     /// ```
     /// use analysis::Doubt;

@@ -7,8 +7,8 @@ use reader::{
 };
 use std::sync::Arc;
 
-/// Durations in cycles. Each full buffer is moved to a [`PackedMemory`], which writes to a
-/// temporary file once its memory limit is reached.
+/// Durations in cycles. New durations are stored in a buffer. A full buffer is moved to a
+/// [`PackedMemory`], which writes to a temporary file once its memory limit is reached.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     totals: Totals,

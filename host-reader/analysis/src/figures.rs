@@ -1,4 +1,5 @@
-//! Figures that one run of a lane contributes to an op: first starts and last ends.
+//! Figures that one run of a lane contributes to an op: first start and last end of each kind of
+//! zone.
 
 use super::{op::LaunchRun, own_zones::OwnTime, sub_device::sub_device_of};
 use reader::{
@@ -10,9 +11,9 @@ use wire::{PacketKind, Risc};
 /// First start, last start and last end of zones of one kind.
 ///
 /// # Compatibility
-/// TT-Metal's analyses use the first marker that matches the start, and the last marker that
-/// matches the end. Markers are not paired, so a lost marker between the first and the last one
-/// does not change the result.
+/// TT-Metal's analyses use the first start marker and the last end marker of the zones of one kind.
+/// Starts and ends are not paired, so a lost marker between the first and the last marker does not
+/// change the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,
@@ -44,7 +45,7 @@ impl Extent {
         (start <= end).then_some((start, end))
     }
 
-    /// Returns true if a zone began, but no end after the first start was recorded.
+    /// Returns true if a start was recorded, but no end that is later than the first start.
     pub(super) fn is_open(&self) -> bool {
         self.first_start.is_some() && self.bounds().is_none()
     }

@@ -2,8 +2,8 @@
 //!
 //! Runs are joined by program, replay and ordinal: the n-th launch of a program on one core is also
 //! its n-th launch on every other core. A lane or core may have fewer runs than the others, because
-//! a RISC has no kernel in some launches or because records were lost. The runs of such a lane or
-//! core are assigned by time.
+//! a RISC has no kernel in some launches or because records were lost. Each run of such a lane or
+//! core is assigned to the launch that is nearest in time.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -53,8 +53,8 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     launches
 }
 
-/// Joins the runs of one core's lanes. They can be compared by time, because all RISCs of a tile
-/// share its clock.
+/// Joins the runs of one core's lanes. The times of different lanes can be compared, because all
+/// RISCs of a core use the same clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
     // The lane with the most runs, and the first one if several have the most. That lane is BRISC's

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// First and last cycle of a kernel span.
 type Bounds = (u64, u64);
 
-/// Times of a launch from which latencies are computed.
+/// Times from which the latencies of a launch are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     pub(super) first_cycle: u64,
@@ -46,8 +46,8 @@ impl Timing {
     }
 }
 
-/// Times from the end of the previous op to the first kernel, and to the first data-movement
-/// kernel, of one launch.
+/// Latencies of a launch: the times from the end of the previous op to the launch's first kernel,
+/// and to its first data-movement kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatencyPair {
     kernel: Latency,
@@ -87,7 +87,8 @@ pub(super) fn latency_pairs(
 pub(super) enum Latency {
     /// Known number of cycles.
     Known(u64),
-    /// No latency, because the op is the first one of its chip. TT-Metal's tables contain 0.
+    /// No latency, because the op is the first one of its chip. In this case TT-Metal's tables
+    /// contain a latency of 0.
     First,
     /// Unknown, with the reason.
     Doubted(Doubt),
@@ -175,10 +176,11 @@ impl Ends {
 ///
 /// # Compatibility
 /// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.
-/// The latency is 0 for the first op. It is empty if an op starts before the previous op ends, or
-/// has no duration. If ops overlap, the latency begins at the last end of all earlier ops; TT-Metal
-/// uses the end of the op that started immediately before. TT-Metal scales the cycles by the op's
-/// own rounded nanoseconds per cycle, which causes an error; here latencies are exact.
+/// The latency is 0 for the first op. The latency of an op is empty if the op starts before the
+/// previous op ends, or if the op has no duration. If ops overlap, the latency begins at the last
+/// end of all earlier ops; TT-Metal uses the end of the op that started immediately before.
+/// TT-Metal scales the cycles by the op's own rounded nanoseconds per cycle, which causes an error;
+/// here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
     before: (&MissingLaunches<'_>, bool),

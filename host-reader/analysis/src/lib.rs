@@ -9,7 +9,7 @@
 //! | which values were recorded, and how many? | [`Report::data`] |
 //! | for what did RISCs wait, how often and how long? | [`Report::waits`] |
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
-//! | which records are missing, in few rows, and which options prevent that? | [`loss_groups`], [`loss_remedies`] |
+//! | how many records are missing for each cause, and which options prevent such losses? | [`loss_groups`], [`loss_remedies`] |
 //! | how much time did RISCs spend on the profiler? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | how are all figures computed at once? | [`Report`] |

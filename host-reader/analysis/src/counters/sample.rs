@@ -56,13 +56,15 @@ struct Description {
     selection: Option<u16>,
 }
 
-/// Name of a counter that counts a selectable event. Its readings are named after this event.
+/// Name of a counter that counts an event selected by software. A reading of this counter gets the
+/// name of the selected event.
 const SELECTED: &str = "QUASAR_L1_CLIENT_EVENT";
 
 impl Sample {
     /// Decodes the values of a record and the text that a log has attached to the record.
     ///
-    /// The text takes precedence, because a log has room only for the first value.
+    /// If there is a text, the reading is decoded from the text and `values` is ignored, because a
+    /// log contains only the first value of a record.
     ///
     /// ```
     /// use analysis::counters::Sample;
@@ -89,8 +91,8 @@ impl Sample {
     /// Decodes the two 64-bit words of a counter record.
     ///
     /// # Compatibility
-    /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits
-    /// above it had arbitrary values from the stack.
+    /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number of the counter had 8 bits,
+    /// and the bits above the number were uninitialised.
     fn from_words(first: u64, second: u64) -> Result<Self, SampleProblem> {
         let [low, high, neo, rest, ..] = second.to_le_bytes();
         let wide = u16::from_le_bytes([low, high]);
@@ -145,7 +147,7 @@ impl Sample {
     }
 
     /// Returns false if the reading is meaningless: the hardware ties the counter to a constant, or
-    /// it counted over 0 cycles because it was never started.
+    /// the counter was never started and therefore covers 0 cycles.
     #[must_use]
     pub fn is_observable(&self) -> bool {
         !is_tied_off(&self.name) && self.cycles != Some(0)

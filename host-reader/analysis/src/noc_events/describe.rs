@@ -4,11 +4,11 @@ use crate::noc_events::{payload::trailer_text, trace::is_event};
 use reader::readout::Readout;
 use wire::noc_event::NocTrailer;
 
-/// Attaches a text to each event with addresses: the text that TT-Metal's host writes for such an
-/// event. Returns the number of texts added.
+/// Attaches the text that TT-Metal's host writes to each event that has addresses. Returns the
+/// number of attached texts.
 ///
-/// A line of a device log has room only for the event itself; the text contains the addresses.
-/// Events that already have a text keep it.
+/// A line of a device log has no field for the addresses; the text contains them. Events that
+/// already have a text keep it.
 pub fn describe_addresses(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);

@@ -1,8 +1,8 @@
 //! Fabric packets, each joined from the events that a kernel records for it.
 //!
 //! A kernel first records the packet, as several events if the packet writes to several addresses.
-//! Then it records the route, and last its own write to the router or to a core that forwards
-//! packets.
+//! Then the kernel records the route. Finally, the kernel records the write with which it sends the
+//! packet to the router, or to a core that forwards packets.
 
 use crate::noc_events::{
     payload::{Payload, Routing},

@@ -2,9 +2,9 @@
 //! lines. A line is a row on Wormhole and a column on Blackhole.
 //!
 //! # Compatibility
-//! tt-umd, `coordinate_manager.cpp`: the remaining lines are numbered in ascending order, followed
-//! by the harvested ones. Bit i of `harvest_mask` in a cluster descriptor is the i-th row
-//! (Wormhole) or column (Blackhole) in ascending order.
+//! tt-umd, `coordinate_manager.cpp`: the lines that are not harvested are numbered first, in
+//! ascending order, and then the harvested lines. Bit i of `harvest_mask` in a cluster descriptor
+//! is the i-th row (Wormhole) or column (Blackhole) in ascending order.
 
 use crate::noc_events::{
     lanes::NocLanes,
@@ -97,8 +97,8 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
 /// Derives, for each chip, the line of each translated number from TT-Metal's traces of the same
 /// run.
 ///
-/// For each record of an event, TT-Metal's trace contains an event with the tile that the record's
-/// coordinates mean. Translated numbers that no such event uses are missing in the result.
+/// A record contains translated coordinates. TT-Metal's trace contains the same event with the
+/// coordinates of the tile. Translated numbers that occur in no event are missing in the result.
 #[must_use]
 pub fn lines_of_traces(
     readout: &Readout,
@@ -144,11 +144,12 @@ fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u
     harvestable(arch).contains(&line).then_some((number, line))
 }
 
-/// Returns the line of each translated number of a chip; `None` if the line is ambiguous.
+/// Returns the line of each translated number of a chip; `None` if the number is ambiguous.
 ///
-/// A line is ambiguous if the possible sets of harvested lines give different lines. A possible set
-/// agrees with the size of the worker grid, and with the lines that the host's files state. It
-/// contains no line of `lanes`, because lines with records are not harvested.
+/// A number is ambiguous if it maps to different lines, depending on which lines are harvested. A
+/// set of harvested lines is possible if it agrees with the size of the worker grid, and with the
+/// lines that the host's files state. A possible set contains no line of `lanes`, because lines
+/// with records are not harvested.
 pub(super) fn known_lines(
     arch: Arch,
     chip: &ChipSummary,

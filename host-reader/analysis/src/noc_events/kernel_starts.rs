@@ -16,8 +16,9 @@ type Start = (Option<TraceReplay>, u64);
 
 /// For each lane, the start of the first kernel of each program.
 ///
-/// TT-Metal shifts and scales the times of its NoC traces to the clock of one chip, and older
-/// releases count times from the first event. The times of a log are those of the tile's own clock.
+/// The times of a log are those of each tile's clock. The times of TT-Metal's NoC traces differ:
+/// they are shifted and scaled to the clock of one chip or, in files of early TT-Metal releases,
+/// counted from the first event.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStarts {
     starts: BTreeMap<(LaneId, RunHostId), Vec<Start>>,
@@ -56,7 +57,7 @@ impl KernelStarts {
     /// starts at its recorded time. Returns the number of removed events.
     ///
     /// A lane without a recorded kernel start gets the shift of another lane of the trace. If no
-    /// lane has one, all events are removed.
+    /// lane of the trace has a recorded kernel start, all events are removed.
     pub fn align(&self, trace: &mut ProgramTrace) -> u64 {
         let mut traced: BTreeMap<(Noc0Coord, Risc), u64> = BTreeMap::new();
         for object in trace.objects.iter().filter(|object| object.is_kernel_start()) {

@@ -113,17 +113,18 @@ pub(super) struct NocLane {
     locks: Option<Box<Locks>>,
 }
 
-/// Evidence for the TT-Metal version that recorded events, from one or several lanes.
+/// Properties of the events of one or several lanes that show which version of TT-Metal recorded
+/// the events.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     /// Lane and time of the first event.
     first: Option<(LaneId, u64)>,
     numbering: NumberingEvidence,
-    /// Findings about the events: one for each of the two numberings by which they may be decoded.
+    /// Findings about the events, once for each of the two [`Numbering`]s of event types.
     findings: [Findings; 2],
 }
 
-/// Findings about events that are decoded by one of the two [`Numbering`]s of event types.
+/// Findings about events, if the events are decoded with one of the two [`Numbering`]s.
 #[derive(Debug, Default)]
 struct Findings {
     sizes: SizeEvidence,
@@ -240,8 +241,8 @@ impl Evidence {
         self.numbering.numbering()
     }
 
-    /// Returns the width of the size field that fits the events. If the width is ambiguous, adds a
-    /// note with the number of such events.
+    /// Returns the width of the size field that fits the events. If both widths fit, adds a note
+    /// with the number of events whose meaning depends on the width.
     pub(super) fn size_field(&self, numbering: Numbering, notes: &mut TraceNotes) -> SizeField {
         let found = self.findings.get(numbering as usize);
         let (field, count) = found.map(|found| found.sizes).unwrap_or_default().found();

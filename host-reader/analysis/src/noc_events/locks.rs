@@ -10,7 +10,8 @@ use wire::{
     scoped_lock::{FIELD_MAX, LockEvent, LockEventKind},
 };
 
-/// Memory that a RISC locked, from the lock to the unlock or to the end of the RISC's kernel.
+/// Lock of a RISC on a range of memory. The lock ends with its unlock event, or with the RISC's
+/// kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLock {
     /// Lane of the RISC.

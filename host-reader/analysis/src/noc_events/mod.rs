@@ -5,14 +5,14 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | what do the 64 bits mean? | [`Payload::decode`] |
-//! | which numbers mean which kind? | [`NocEventKind`], [`Numbering`] |
-//! | which tile do the coordinates mean? | [`TileMap`] |
+//! | what do the 64 bits of an event mean? | [`Payload::decode`] |
+//! | which number stands for which kind of event? | [`NocEventKind`], [`Numbering`] |
+//! | to which tile do the coordinates of an event refer? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::from_readout`] |
 //! | how is TT-Metal's format written and read? | [`ProgramTrace::to_json`], [`read_json`] |
-//! | to which programs of a log do the traces next to it belong? | [`TraceFiles`] |
-//! | at which times of the log did the events of those traces happen? | [`KernelStarts`] |
+//! | to which programs of a log do the trace files in the log's folder belong? | [`TraceFiles`] |
+//! | at which times of the log did the events of the trace files happen? | [`KernelStarts`] |
 //! | how are addresses stored in a device log? | [`describe_addresses`] |
 //! | how many bytes moved between which tiles, over which links? | [`Traffic`] |
 //! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |

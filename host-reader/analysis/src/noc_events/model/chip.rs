@@ -51,7 +51,7 @@ pub(super) struct Rates {
     dram_controller_count: Option<u16>,
 }
 
-/// Cycles before a write enters its first link.
+/// Cycles from the event of a write until the write enters its first link.
 const WRITE_CYCLES: u64 = 40;
 
 const WORMHOLE: Rates = Rates {

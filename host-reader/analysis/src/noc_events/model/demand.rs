@@ -1,4 +1,5 @@
-//! Demand for links and tiles in one step, and the rate that remains for each transfer.
+//! Demand for links and tiles in one time step of the simulation, and the resulting rate of each
+//! transfer.
 //!
 //! The sums use single precision and the same order as tt-npe. A difference of one byte at the end
 //! of a step would change the end of a transfer, and therefore the starts of later transfers.
@@ -64,7 +65,7 @@ impl Path {
         }
     }
 
-    /// Returns the number of table elements that the transfer uses.
+    /// Returns the number of links and endpoints of the transfer.
     pub(super) fn len(&self) -> u64 {
         (self.links.len() + self.sinks.len() + 1) as u64
     }

@@ -38,7 +38,8 @@ pub struct NocFigures {
 }
 
 impl NocFigures {
-    /// Computes the figures of a program. An unknown figure is empty, and a gap gives the reason.
+    /// Computes the figures of a program. A figure that cannot be computed is `None`, and `gaps`
+    /// contains the reason.
     ///
     /// ```
     /// use analysis::noc_events::{NocChip, NocFigures, ProgramTrace, read_json};

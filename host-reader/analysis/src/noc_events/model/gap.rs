@@ -14,9 +14,11 @@ pub enum NocGap {
     AroundEdge(u64),
     /// This many fabric packets were sent. Their routes depend on other chips.
     Fabric(u64),
-    /// The time from the first record to the end of the kernels is too short.
+    /// The assumed end of the kernels is not later than the first record, so rates cannot be
+    /// computed.
     NoTime,
-    /// All transfers begin after the assumed end of the kernels, shortly before the last record.
+    /// All transfers begin after the assumed end of the kernels. This end is assumed to be shortly
+    /// before the last record.
     AllAtEnd,
     /// The model would need too many steps.
     TooLong,

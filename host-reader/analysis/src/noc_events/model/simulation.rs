@@ -15,8 +15,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Length of a step in cycles.
 pub(super) const STEP_CYCLES: u64 = 32;
-/// Maximum number of table elements that a simulation visits, so that no trace takes longer than a
-/// few seconds.
+/// Maximum number of links and endpoints of transfers, summed over all steps of a simulation. With
+/// this limit, no trace takes longer than a few seconds.
 const MOST_WORK: u64 = 1 << 29;
 /// Maximum number of steps with moving bytes: 33 million cycles.
 const MOST_STEPS: u64 = 1 << 20;
@@ -89,8 +89,8 @@ struct Simulation<'workload> {
     work: u64,
     step_count: u64,
     end_cycle: Option<u64>,
-    /// Index of each step with transfers, and the link utilisation in this step, in total and due
-    /// to multicasts, in percent.
+    /// For each step with transfers: the index of the step, and the link utilisation in percent,
+    /// first due to all transfers and then due to multicasts only.
     steps: Vec<(u64, [f64; 2])>,
 }
 
