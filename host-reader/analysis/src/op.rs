@@ -112,14 +112,14 @@ pub struct Op {
     /// Time that RISCs waited for the host to read their records, summed over all RISCs. Such waits
     /// are recorded only in debug-dump mode. `None` if no wait was recorded or records are missing.
     pub stall: Option<OwnTime>,
-    /// Cycles of `stall` in nanoseconds.
+    /// Duration of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,
     /// True if the cores began so far apart that their clocks cannot share an epoch.
     ///
     /// Figures over several cores are then empty. Aligning the readout by its
     /// [`TileOrigins`](reader::origins::TileOrigins) makes them available.
     pub is_spread_implausible: bool,
-    /// Reason why durations are empty although records for them exist.
+    /// Reason why durations are empty although the op has records.
     pub duration_doubt: Option<Doubt>,
     /// Reason why the latencies are empty; `None` if they are empty because ops overlap.
     pub latency_doubt: Option<Doubt>,

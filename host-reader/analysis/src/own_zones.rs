@@ -75,7 +75,8 @@ impl OwnTime {
     }
 }
 
-/// Sums the time of the profiler's own zones of one kind; `None` if there are none.
+/// Returns the total time of the profiler's own zones of one kind; `None` if there are no such
+/// zones.
 ///
 /// ```
 /// use analysis::{OwnTime, OwnZone, own_time, paired_zone_statistics};

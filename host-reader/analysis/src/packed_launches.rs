@@ -119,7 +119,8 @@ pub(super) struct JoinedLaunches {
     launches: Vec<JoinedLaunch>,
 }
 
-/// Position of a packed launch, and the times from which its latencies are computed.
+/// Position of a launch among the packed launches, and the times from which the launch's latencies
+/// are computed.
 struct JoinedLaunch {
     place: ItemPlace,
     timing: Timing,

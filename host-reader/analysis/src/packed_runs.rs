@@ -321,8 +321,8 @@ mod tests {
         })
     }
 
-    /// Generates runs of two lanes with few programs, with near and far times, and with all kinds
-    /// of kernels.
+    /// Generates a run on one of two lanes, with one of a few programs and any kinds of kernels.
+    /// The times of some runs fit in `NearExtents`; the times of others do not.
     fn any_run() -> impl Strategy<Value = LaneRun> {
         let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
         let like_kernel = any::<(Option<bool>, Option<bool>)>();

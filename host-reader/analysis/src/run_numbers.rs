@@ -31,8 +31,8 @@ pub struct NumberedLaunches {
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
-    /// Index of each launch among the sorted launches of its chip. The list of a chip is indexed by
-    /// the number that a launch got when its runs were joined.
+    /// For each chip, a list of its launches in the order in which their runs were joined. Each
+    /// element is the index of the launch among the chip's launches sorted by time.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }
@@ -78,7 +78,7 @@ impl RunNumbers {
         self.indices.insert(chip_id, indices);
     }
 
-    /// Calls `visit` for each run of a lane that belongs to a launch. The arguments are the index
+    /// Calls `visit` for those runs of a lane that belong to a launch. The arguments are the index
     /// of the run, and the index of the launch among the launches of the chip.
     ///
     /// # Errors

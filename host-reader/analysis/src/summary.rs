@@ -75,7 +75,7 @@ pub struct Summary {
     pub lost: Vec<LossRow>,
     /// Total number of missing records, over all kinds and causes.
     pub lost_record_count: u64,
-    /// Sources of records that do not count how many records they lost.
+    /// Labels of the record sources that do not count the records they lose.
     pub uncounted: Vec<&'static str>,
     /// True if any source of the records, such as a file, is damaged or was never finished.
     pub is_source_damaged: bool,
@@ -87,7 +87,7 @@ pub struct Summary {
     pub repairs: Vec<KindCount>,
     /// Total number of repairs.
     pub repair_count: u64,
-    /// Number of runs that cores have finished but not yet pushed.
+    /// Number of finished runs whose records are not yet pushed to DRAM.
     pub pending_run_count: u64,
     /// Number of launches that had no kernel and that the firmware discarded.
     pub discarded_launch_count: u64,

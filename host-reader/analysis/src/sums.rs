@@ -17,7 +17,8 @@ pub struct SumStatistics {
     pub risc: Risc,
     /// Marker id of the zone.
     pub marker_id: u32,
-    /// Readable name of the zone: the id if unknown, all names if ambiguous.
+    /// Readable name of the zone. If the name is unknown, this is the zone's id; if several names
+    /// are possible, this is all of them.
     pub name: String,
     /// Statistics of the zone's total cycles per launch.
     pub cycles: CycleStatistics,

@@ -115,7 +115,7 @@ impl SyncNames {
         self.0.is_empty()
     }
 
-    /// Returns true if the zone's records are waits or signals instead of work.
+    /// Returns true if the zone's records describe waits or signals, and not work of a kernel.
     #[must_use]
     pub fn contains(&self, zone: ZoneIndex) -> bool {
         !self.0.is_empty() && self.0.contains_key(&zone)
@@ -171,12 +171,13 @@ pub struct Wait {
 /// How a wait was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitForm {
-    /// As 16 bytes of data, only if the wait blocked.
+    /// Recorded as 16 bytes of data. Waits that did not block are not recorded in this form.
     Blocked,
-    /// As 16 bytes of data, for a wait that blocked for at least the maximum time that a record can
-    /// hold.
+    /// Recorded as 16 bytes of data with the maximum duration, 2³² - 1 cycles. The wait may have
+    /// been longer.
     BlockedLonger,
-    /// As a zone with the name that TT-Metal uses. Waits that did not block are recorded too.
+    /// Recorded as a zone with the name that TT-Metal uses. Waits that did not block are recorded
+    /// too.
     Zone,
 }
 
@@ -271,7 +272,7 @@ impl RunSync {
     /// Returns the cycle until which all waits of a run with lost records are known; `None` if no
     /// wait of the run is missing.
     ///
-    /// Sums are written last. If a run has sums, none of its earlier records were lost.
+    /// Sums are the last records of a run. If they are present, no record of the run was lost.
     #[must_use]
     pub fn known_until(&self) -> Option<u64> {
         if self.totals.is_empty() { self.last_time() } else { None }

@@ -32,16 +32,17 @@ pub(super) struct Tally {
     zones: ZoneNumbers,
     /// Durations of the zones of each group, indexed by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// Stack of zones: the zones that contain the latest zone, outermost first, and the latest
-    /// zone.
+    /// Stack with the zone that was added last on top. Below it are the zones that contain it, the
+    /// outermost zone at the bottom.
     around: Vec<Frame>,
 }
 
-/// Compact numbers for the zones that occur.
+/// Numbers for the zones in a tally, from 0 in the order in which the zones first occur.
 #[derive(Debug, Default)]
 struct ZoneNumbers {
     zones: Vec<ZoneIndex>,
-    /// Number of each zone, indexed by the zone's index.
+    /// For each [`ZoneIndex`], the number of the zone; [`NO_NUMBER`] if the zone is not in the
+    /// tally.
     numbers: Vec<u32>,
 }
 
@@ -191,8 +192,8 @@ pub(super) fn statistics_of(tallies: &[&Tally], readout: &Readout) -> Vec<ZoneSt
     rows.into_iter().map(|(_, statistics)| statistics).collect()
 }
 
-/// Groups the zones into rows. A dispatcher's zones for the same command are combined over all
-/// programs.
+/// Groups the zones of all tallies into rows of the zone statistics. A dispatcher's zones for the
+/// same command are combined over all programs.
 fn rows_of<'tally>(
     tallies: &[&'tally Tally],
     names: &ZoneTable,
@@ -218,7 +219,8 @@ fn rows_of<'tally>(
 
 /// On aggregate lanes, combines all firmware zones into one row, and all kernel zones into another.
 ///
-/// One such zone encloses the zones of all RISCs of a core, and any of these RISCs may begin it.
+/// On such a lane, each firmware or kernel zone encloses the zones of all RISCs of a core. Any of
+/// these RISCs may begin the zone, and the zone's name depends on this RISC.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

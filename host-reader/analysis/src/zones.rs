@@ -25,7 +25,8 @@ pub struct ZoneStatistics {
     pub risc: Risc,
     /// Marker id of the zone.
     pub marker_id: u32,
-    /// Readable name of the zone: the id if unknown, all names if ambiguous.
+    /// Readable name of the zone. If the name is unknown, this is the zone's id; if several names
+    /// are possible, this is all of them.
     pub name: String,
     /// Source file; empty if unknown.
     pub source_file: String,
@@ -64,8 +65,9 @@ pub fn zone_statistics(readout: &Readout, timeline: &Timeline) -> Vec<ZoneStatis
 
 /// Computes the same statistics as [`zone_statistics`], without building a timeline.
 ///
-/// Each lane is paired, summarised and dropped. The anomalies in the result include the open zones
-/// and orphan ends that [`Timeline::from_readout`] would report.
+/// For each lane, the starts and ends of zones are paired and added to the statistics. The lane's
+/// timeline is then dropped. The anomalies in the result include the open zones and orphan ends
+/// that [`Timeline::from_readout`] would report.
 ///
 /// ```
 /// use analysis::paired_zone_statistics;
@@ -147,7 +149,8 @@ impl Pairer {
 mod tests {
     use super::*;
 
-    /// Two cores on which different RISCs began the envelope zones, and two kernel zones `Load`.
+    /// The kernel zones around all RISCs of two cores were begun by different RISCs. Two more zones
+    /// are called `Load` and have different ids.
     #[test]
     fn envelopes_of_aggregate_lanes_are_one_row_whichever_risc_began_them() {
         let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \

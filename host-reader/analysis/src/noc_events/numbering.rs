@@ -50,10 +50,11 @@ impl Numbering {
     }
 }
 
-/// Evidence for the numbering of a sequence of events, in the order in which a RISC recorded them.
+/// Properties of a sequence of events that show which [`Numbering`] of event types it uses. Events
+/// are added in the order in which a RISC recorded them.
 ///
-/// A fabric packet is followed by the event for its route. The numberings use different numbers for
-/// routes, so only the right one decodes that event as a route.
+/// A fabric packet is followed by the event for its route. The two numberings use different numbers
+/// for routes, so only the right numbering decodes the second event as a route.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberingEvidence {
     /// For each numbering, the number of routes that directly follow their packet.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// One object of a `noc_trace_*.json`: the start or end of a zone, or an event.
 ///
-/// Fields are named and ordered as in the file. Older producers write `run_id`, `dst_device_id` and
-/// `kernel_start_delta`, and use `begin` and `end` as phases of a zone.
+/// Fields are named and ordered as in the file. Early TT-Metal releases also write `run_id`,
+/// `dst_device_id` and `kernel_start_delta`, and write `begin` and `end` as phases of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceObject {
@@ -16,19 +16,19 @@ pub struct TraceObject {
     /// Address of the target within its tile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst_addr: Option<u32>,
-    /// Chip of the target, in files of older producers.
+    /// Chip of the target; written only by early TT-Metal releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst_device_id: Option<u32>,
-    /// Column of the target on NoC 0; -1 in older files if the event has none.
+    /// Column of the target on NoC 0. Early TT-Metal releases write -1 if the event has no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dx: Option<i32>,
-    /// Row of the target on NoC 0; -1 in older files if the event has none.
+    /// Row of the target on NoC 0. Early TT-Metal releases write -1 if the event has no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dy: Option<i32>,
     /// Route of a fabric packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric_send: Option<FabricSend>,
-    /// Cycles since the kernel's start, in files of older producers.
+    /// Cycles since the kernel's start; written only by early TT-Metal releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_start_delta: Option<i64>,
     /// NoC 0 column of the corner at which a multicast rectangle ends.
@@ -49,10 +49,10 @@ pub struct TraceObject {
     /// Value of the NoC's transfer counter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
-    /// Payload in bytes, rounded up to 32.
+    /// Payload in bytes, rounded up to a multiple of 32.
     ///
-    /// A payload with the maximum that an event can hold may be larger. The maximum is 8,160 or,
-    /// since TT-Metal 0.81.1, 131,040.
+    /// An event can record at most 131,040 bytes, or 8,160 bytes before TT-Metal 0.81.1. If this is
+    /// the maximum, the real payload may be larger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_bytes: Option<u64>,
     /// Name of the op.
@@ -66,7 +66,7 @@ pub struct TraceObject {
     /// Id of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_host_id: Option<u32>,
-    /// Number of the run, in files of older producers.
+    /// Number of the run; written only by early TT-Metal releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u32>,
     /// Address of the source within its tile.
@@ -135,19 +135,20 @@ pub struct FabricSend {
     /// Core that forwards packets to the router.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric_mux: Option<FabricMux>,
-    /// True if all chips on the route receive the packet, on a mesh.
+    /// True if all chips on the route receive the packet. Used only for routes on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_mcast: Option<bool>,
-    /// Hops north or south, on a mesh.
+    /// Number of hops north or south. Used only for routes on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_hops: Option<u8>,
-    /// Number of chips that receive the packet, on a line.
+    /// Number of chips that receive the packet. Used only for routes along a line of chips.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<u32>,
-    /// Hops to the first chip that receives the packet, on a line.
+    /// Number of hops to the first chip that receives the packet. Used only for routes along a line
+    /// of chips.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_distance: Option<u32>,
-    /// Hops west, on a mesh.
+    /// Number of hops west. Used only for routes on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_hops: Option<u8>,
 }

@@ -4,7 +4,7 @@ use crate::noc_events::{numbering::Numbering, size_field::SizeField};
 use wire::noc_event::{FabricRoute, NocEventKind, NocTrailer};
 
 reader::labelled! {
-    /// One of the two networks of a chip. Labels are the names that TT-Metal writes.
+    /// One of the two networks of a chip. The label of a network is the name that TT-Metal uses.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Noc {
         /// The event has no network.
@@ -44,7 +44,7 @@ pub struct LocalEvent {
     pub multicast_end: RawCoord,
     /// Network of the event.
     pub noc: Noc,
-    /// Virtual channel, -8 to 7; -1 if the event has none.
+    /// Virtual channel, as a signed 4-bit number; -1 if the event has no virtual channel.
     pub virtual_channel: i8,
     /// Payload in units of 32 bytes, rounded up.
     pub chunk_count: u16,
@@ -83,7 +83,8 @@ impl LocalEvent {
     }
 }
 
-/// Fabric packet, or one part of a packet that writes to several addresses.
+/// Fabric packet. A packet to several addresses is recorded as several events, one for each
+/// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricEvent {
     /// Kind of the event.
@@ -94,14 +95,15 @@ pub struct FabricEvent {
     pub noc: Noc,
     /// Encoding of the packet's route. The next event contains the route itself.
     pub packet: FabricRoute,
-    /// Part of the packet, if the packet writes to several addresses.
+    /// Size and number of the parts, if the packet writes to several addresses.
     pub part: Option<FabricPart>,
 }
 
-/// One part of a fabric packet that writes to several addresses.
+/// Part of a fabric packet for one address, if the packet writes to several addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricPart {
-    /// Bytes for this target; 0 for the last target, which gets the rest.
+    /// Number of bytes for this address; 0 for the last address, which receives the remaining
+    /// bytes.
     pub chunk_bytes: i16,
     /// Number of parts of the packet.
     pub chunk_count: i8,
@@ -126,8 +128,7 @@ pub enum Routing {
         /// True if all chips on the route receive the packet.
         is_multicast: bool,
     },
-    /// Along an unrecorded route on a mesh: since TT-Metal 0.81.1, devices do not record such
-    /// routes.
+    /// Unknown route on a mesh. Since TT-Metal 0.81.1, devices do not record routes on a mesh.
     Unrecorded,
 }
 

@@ -102,9 +102,10 @@ const fn next_line(at: u16, size: u16) -> u16 {
 /// around the edge of the grid or leaves the grid.
 ///
 /// # Compatibility
-/// tt-npe at commit 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to the last row
-/// of each column, on NoC 1 the routes to the highest column of each row. On NoC 1 packets move
-/// west, so tt-npe and this function both leave out the links between the columns of the rectangle.
+/// tt-npe at commit 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 these are the links of the
+/// routes to the last row of each column, on NoC 1 those of the routes to the highest column of
+/// each row. On NoC 1 packets move west and reach the highest column first. The links from there to
+/// the rectangle's other columns are missing, in tt-npe and in this function.
 pub(super) fn multicast_route(
     noc: Noc,
     from: Noc0Coord,

@@ -43,12 +43,13 @@ impl SizeField {
     }
 }
 
-/// Evidence in events for the width of the size field.
+/// Properties of events that show the width of their size field.
 ///
-/// In the upper byte, older versions used only the lowest bit, as the flag for posted writes. Any
-/// higher bit proves a newer version. The lowest bit proves a newer version in two cases: in a
-/// read, because reads are never posted, and in a plain write with a low size byte of 0, because
-/// older versions never post 0 bytes.
+/// Before TT-Metal 0.81.1, only the lowest bit of the upper byte was used, as the flag for posted
+/// writes. If any higher bit is set, the event is from version 0.81.1 or later. If only the lowest
+/// bit is set, the event is from such a version in two cases: the event is a read, because reads
+/// are never posted; or it is a plain write with a low size byte of 0, because a write of 0 bytes
+/// was never posted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SizeEvidence {
     /// True if at least one event can only have been recorded with the 12-bit field.
@@ -78,8 +79,8 @@ impl SizeEvidence {
     /// Returns the width that fits the events, and the number of events that the other width would
     /// decode differently.
     ///
-    /// These events are taken as posted writes of older versions, but may be writes of 8 to 16 KiB
-    /// of newer versions.
+    /// The counted events are decoded as posted writes recorded before TT-Metal 0.81.1. If they
+    /// were recorded by a later version, they are writes of 8 to 16 KiB.
     #[must_use]
     pub const fn found(self) -> (SizeField, u64) {
         match self {
@@ -91,8 +92,8 @@ impl SizeEvidence {
     }
 }
 
-/// Returns true if no version posts an event of this kind and 8-bit size: reads, and writes of 0
-/// bytes.
+/// Returns true if an event of this kind and 8-bit size is never a posted write in any version.
+/// These are reads, and plain writes of 0 bytes.
 const fn is_never_posted(kind: NocEventKind, chunk_count: u8) -> bool {
     kind.is_read()
         || chunk_count == 0 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)

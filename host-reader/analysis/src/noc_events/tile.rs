@@ -1,8 +1,9 @@
 //! Mapping of a kernel's coordinates to tiles.
 //!
-//! Firmware enables a coordinate translation. With it, a pair of coordinates means the same tile on
-//! both NoCs, regardless of harvesting. Untranslated (raw) coordinates on NoC 1 count from the
-//! opposite corner.
+//! Firmware enables a coordinate translation. With the translation, a pair of coordinates refers to
+//! the same tile on both NoCs, regardless of harvesting. Untranslated (raw) coordinates are
+//! different on the two NoCs: NoC 0 and NoC 1 number the columns and rows from opposite corners of
+//! the chip.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`: Tensix and Ethernet tiles are
@@ -55,10 +56,11 @@ impl TileMap {
 
     /// Returns the tiles of a chip. The harvested lines are derived from the chip's records.
     ///
-    /// A set of harvested lines is possible if it agrees with the size of the worker grid, the
-    /// lines that have records, and the known lines. A translated number is known if it means the
-    /// same line in all possible sets. Often the whole grid is known although one line has no
-    /// records, for example because the cores of this line only dispatch.
+    /// Several sets of harvested lines may be possible. A possible set agrees with the size of the
+    /// worker grid and with the lines that the host's files state, and contains no line that has
+    /// records. A translated number is known if it maps to the same line for every possible set.
+    /// Often the whole grid is known although one line has no records, for example because the
+    /// cores of this line only dispatch.
     #[must_use]
     pub fn from_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
@@ -118,7 +120,8 @@ impl TileMap {
     /// Returns the number of the DRAM controller at a tile.
     ///
     /// # Compatibility
-    /// tt-npe's `device_models`: controllers are counted by column, each with three tiles.
+    /// tt-npe's `device_models`: controllers are numbered column by column; each controller has
+    /// three tiles.
     #[must_use]
     pub fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
         let mut groups = self.arch.facts().dram_groups.iter();
@@ -219,9 +222,9 @@ pub(super) fn line_number(arch: Arch, coord: RawCoord) -> Option<u16> {
 
 /// First translated column and row of a Wormhole's Tensix tiles.
 const WORMHOLE_TENSIX: u16 = 18;
-/// Translated row of a Blackhole's Ethernet tiles. The next constant is the translated column of
-/// the tile of Ethernet channel 0.
+/// Translated row of a Blackhole's Ethernet tiles.
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
+/// Translated column of a Blackhole's tile of Ethernet channel 0.
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
 
 #[cfg(test)]

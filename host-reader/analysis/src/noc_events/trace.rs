@@ -220,8 +220,9 @@ impl NocTraces {
 
     /// Collects the NoC events of a readout by program.
     ///
-    /// `op_name` returns the name of a chip's program, if it has one. A chip without NoC events has
-    /// no traces. On other chips every program has a trace, as in TT-Metal's files.
+    /// `op_name` returns the name of a program on a chip, if the program has a name. A chip without
+    /// NoC events has no traces. On a chip with NoC events, every program has a trace, as in
+    /// TT-Metal's files.
     #[must_use]
     pub fn from_readout<'a>(
         readout: &Readout,
@@ -278,7 +279,7 @@ pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
         && (!name.ends_with("-KERNEL") || moves_data)
 }
 
-/// Note about a route event that does not follow a fabric packet.
+/// Note about a route event whose previous event is not a fabric packet.
 const ROUTE_ALONE: &str = "route of a fabric packet without its packet";
 
 /// Target of an event: the kernel's coordinates and the corresponding tiles.

@@ -73,9 +73,9 @@ pub struct UnplacedPair {
     pub noc: Noc,
     /// Core that recorded the transfers.
     pub core: Noc0Coord,
-    /// Coordinates of the other tile, as used by the core's kernel.
+    /// Coordinates of the unknown tile, as used by the core's kernel.
     pub target: RawCoord,
-    /// True if the core reads from the other tile, false if the core writes to that tile.
+    /// True if the core reads from the unknown tile, false if the core writes to the unknown tile.
     pub is_read: bool,
     /// Number of transfers.
     pub transfer_count: u64,
@@ -92,7 +92,7 @@ pub struct Link {
     pub noc: Noc,
     /// Tile at the start of the link.
     pub tile: Noc0Coord,
-    /// Direction of the link from that tile.
+    /// Direction in which the link leaves `tile`.
     pub direction: Direction,
 }
 
@@ -140,8 +140,10 @@ impl Traffic {
         sums.finish(grid)
     }
 
-    /// Returns the activities of all cores, summed by program, RISC, network and kind. Each element
-    /// has the number of summed activities, and their sum with the `core` of the first activity.
+    /// Returns the activities of all cores, summed by program, RISC, network and kind.
+    ///
+    /// Each element contains the number of summed activities, and the sum as an [`Activity`]. The
+    /// `core` of the sum is the core of the first activity.
     #[must_use]
     pub fn sums_over_cores(&self) -> Vec<(u64, Activity)> {
         let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();

@@ -85,10 +85,10 @@ fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
     objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow)
 }
 
-/// State that earlier events of a RISC on one network set for later events.
+/// State of a RISC on one network. The state is set by events and used by later events.
 #[derive(Default)]
 struct RiscState<'text> {
-    /// Targets and sizes that earlier events set for later reads and writes.
+    /// Targets and sizes for the next reads and writes, as set by events.
     transfers: TransferState,
     /// Wait in progress: kind of the event that ends the wait, start time, op, and kind of the
     /// event that began the wait.

@@ -22,7 +22,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Returns the target of the event `object` of a trace. The event has the kind `kind`.
+    /// Returns the target of `object`, an event of the kind `kind` in a trace.
     fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);
@@ -40,7 +40,8 @@ impl Target {
     }
 }
 
-/// Returns the tile at two coordinates. Older files contain -1 if there is no tile.
+/// Returns the tile at two coordinates. Returns `None` for coordinates of -1, which early TT-Metal
+/// releases write if there is no tile.
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
     Some(Noc0Coord { x: u16::try_from(x?).ok()?, y: u16::try_from(y?).ok()? })
 }
@@ -92,7 +93,7 @@ impl TrafficEvent {
 /// Target and size that an event sets for later events.
 type SetState = (Target, u64);
 
-/// State that earlier events of a RISC on one NoC set for later reads and writes.
+/// State of a RISC on one NoC. The state is set by events and used by later reads and writes.
 #[derive(Default)]
 pub(super) struct TransferState {
     reads: Option<SetState>,
@@ -130,8 +131,8 @@ impl TransferState {
     }
 }
 
-/// Returns true for reads and false for writes if the event sets the target of later events; `None`
-/// if it does not set a target.
+/// Returns true if an event of this kind sets the target of later reads, false if it sets the
+/// target of later writes, and `None` if it sets no target.
 const fn sets_state(kind: NocEventKind) -> Option<bool> {
     match kind {
         NocEventKind::ReadSetState | NocEventKind::ReadDramShardedSetState => Some(true),

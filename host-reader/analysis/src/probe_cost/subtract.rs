@@ -30,10 +30,10 @@ pub struct SubtractedProbeCost {
 /// The start of a zone stays unchanged, so an inner zone may end after its outer zone in the
 /// result.
 ///
-/// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of every zone at any depth and every
-/// record inside the zone. Three things are not corrected. Probes that found no space for a record
-/// are unknown, so their cost stays in the durations. Sum zones do not record how often they ran,
-/// so their cost also stays in the durations. Zones with an artificial end are unchanged.
+/// The cost of a zone is [`ProbeCost::empty_zone_cycles`], plus the cost of all records and of all
+/// zones inside it, at any depth. Three things are not corrected. Probes that found no space for a
+/// record are unknown, so their cost stays in the durations. Sum zones do not record how often they
+/// ran, so their cost also stays in the durations. Zones with an artificial end are unchanged.
 ///
 /// # Cost
 /// O((z + n) log n) for z zones, and n data records and events per run.
