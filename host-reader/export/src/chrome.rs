@@ -1,4 +1,5 @@
-//! Chrome's JSON trace: complete events, one thread per lane and per row of ops.
+//! Chrome's JSON trace. Each zone is an event of the type "complete". Each lane is a thread, and
+//! each row of ops is a thread.
 //!
 //! Times are in microseconds with three decimals, so they are exact to the nanosecond. As
 //! `tracy-import-chrome` requires, thread numbers are integers and source locations are in the

@@ -6,12 +6,12 @@
 use super::{Trace, TraceDevice, TraceLane, TraceRun};
 use std::collections::HashMap;
 
-/// The arrows of a trace, identified by the runs at whose kernels they end.
+/// Arrows of a trace, from ops to kernels. An arrow is identified by the run of its kernel.
 pub(super) struct Arrows {
     /// Index of the trace's first device among all devices in the exported file. It makes arrow ids
     /// unique if the file contains several traces.
     first_device: usize,
-    /// For each device and lane, the indices of the runs at which an arrow ends, in ascending
+    /// For each device and lane, the indices of those runs whose kernel has an arrow, in ascending
     /// order.
     runs: Vec<Vec<Vec<usize>>>,
 }
@@ -59,8 +59,8 @@ pub(super) struct Arrow {
 pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
 
 impl CoreArrows {
-    /// Adds the kernels of one of the core's lanes, or of a part of that lane. `first_run` is the
-    /// index, in the whole lane, of the first run in `lane`.
+    /// Adds the kernels in `lane`, which is one of the core's lanes or a part of it. The first run
+    /// in `lane` has the index `first_run` among all runs of the complete lane.
     pub(super) fn add_lane(
         &mut self,
         (lane_index, first_run): (usize, usize),

@@ -65,7 +65,8 @@ fn doubts_of(trace: &Trace<'_>, is_wanted: impl Fn(&str) -> bool) -> String {
     doubts.map(|(key, count)| format!("[{} {count}] 0\n", key.replace('_', " "))).collect()
 }
 
-/// Returns a name as a frame: without separators and line ends.
+/// Returns a name as a frame of a stack. The separator `;` and control characters are replaced by
+/// `_`.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }

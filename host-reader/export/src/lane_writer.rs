@@ -7,7 +7,8 @@ use std::io::{self, Write};
 /// Callback that receives the number of completed lanes.
 pub type OnLanes<'a> = &'a mut dyn FnMut(usize);
 
-/// Number of lanes per thread that are encoded at once. This number bounds the memory in use.
+/// Number of lanes in a batch, divided by the number of threads. The lanes of a batch are encoded
+/// in parallel, so this number bounds the memory in use.
 const LANES_PER_THREAD: usize = 4;
 
 /// Position of a lane in its trace.

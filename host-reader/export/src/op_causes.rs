@@ -4,10 +4,12 @@ use super::{Trace, TraceDevice};
 use causes::OpCauses;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Returns the causes of each op of a chip, in the order of the chip's ops; `None` if they are
-/// unknown.
+/// Returns the causes of each op of a chip, in the order of the chip's ops; `None` for an op whose
+/// causes are unknown.
 ///
-/// Launches are matched by program and launch number, and replays of a trace by their order.
+/// The ops of the chip are matched with the explained ops by program and launch number. A replayed
+/// op has the same numbers in each replay of its device trace, so replays are matched by their
+/// order.
 pub(super) fn causes_of_ops<'t>(
     trace: &'t Trace<'_>,
     device: &TraceDevice<'_>,

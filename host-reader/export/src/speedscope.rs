@@ -3,9 +3,9 @@
 //! Each chip has one sampled profile by RISC and zone, in cycles. After the chips, each lane and
 //! each host thread has one evented profile, in nanoseconds.
 //!
-//! This format cannot show events, values and sums, nor messages and plots of the host. The name in
-//! the file states how many of these items are left out. The name of a lane's profile states the
-//! losses of the lane.
+//! This format cannot show events, values and sums, nor messages and plots of the host. The field
+//! `name` of the file states how many of these items are left out. The name of a lane's profile
+//! states the losses of the lane.
 //!
 //! # Compatibility
 //! `file-format-schema.json` of the npm package `speedscope`.

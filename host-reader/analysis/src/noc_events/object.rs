@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// One object of a `noc_trace_*.json`: the start or end of a zone, or an event.
 ///
-/// Fields are named and ordered as in the file. Early TT-Metal releases also write `run_id`,
-/// `dst_device_id` and `kernel_start_delta`, and write `begin` and `end` as phases of a zone.
+/// Fields are named and ordered as in the file. Early versions of the format also contain `run_id`,
+/// `dst_device_id` and `kernel_start_delta`, and call the phases of a zone `begin` and `end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceObject {
@@ -16,19 +16,21 @@ pub struct TraceObject {
     /// Address of the target within its tile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst_addr: Option<u32>,
-    /// Chip of the target; written only by early TT-Metal releases.
+    /// Chip of the target; only in early versions of the format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst_device_id: Option<u32>,
-    /// Column of the target on NoC 0. Early TT-Metal releases write -1 if the event has no target.
+    /// Column of the target on NoC 0. If the event has no target, early versions of the format
+    /// contain -1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dx: Option<i32>,
-    /// Row of the target on NoC 0. Early TT-Metal releases write -1 if the event has no target.
+    /// Row of the target on NoC 0. If the event has no target, early versions of the format contain
+    /// -1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dy: Option<i32>,
     /// Route of a fabric packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric_send: Option<FabricSend>,
-    /// Cycles since the kernel's start; written only by early TT-Metal releases.
+    /// Cycles since the kernel's start; only in early versions of the format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_start_delta: Option<i64>,
     /// NoC 0 column of the corner at which a multicast rectangle ends.
@@ -66,7 +68,7 @@ pub struct TraceObject {
     /// Id of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_host_id: Option<u32>,
-    /// Number of the run; written only by early TT-Metal releases.
+    /// Number of the run; only in early versions of the format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u32>,
     /// Address of the source within its tile.
@@ -126,7 +128,7 @@ pub struct Destination {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FabricSend {
-    /// Hops east, on a mesh.
+    /// Number of hops east. Used only for routes on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub e_hops: Option<u8>,
     /// Ethernet channel through which the packet leaves the chip.

@@ -112,12 +112,12 @@ pub struct FabricPart {
 /// Route of a fabric packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// Along a line.
+    /// Route along a line of chips.
     Line {
         /// Route word of the packet.
         value: u32,
     },
-    /// On a mesh.
+    /// Route on a mesh of chips.
     Mesh {
         /// Hops north or south.
         north_south_hops: u8,

@@ -40,8 +40,8 @@ impl Target {
     }
 }
 
-/// Returns the tile at two coordinates. Returns `None` for coordinates of -1, which early TT-Metal
-/// releases write if there is no tile.
+/// Returns the tile at two coordinates. Returns `None` for coordinates of -1, which mean "no tile"
+/// in early versions of the format.
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
     Some(Noc0Coord { x: u16::try_from(x?).ok()?, y: u16::try_from(y?).ok()? })
 }

@@ -1,5 +1,5 @@
-//! Causes of slowness for the page: findings with links to their ops and chips, and each op's time
-//! by class.
+//! Data of the page about causes of slowness: findings with links to their ops and chips, and each
+//! op's time by class.
 
 use crate::{
     Trace,
@@ -35,9 +35,10 @@ pub(super) struct CauseFacts<'a> {
     devices: Vec<(Option<u32>, Vec<f64>)>,
     /// For each op, the share of each class in the op's time, in percent; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
-    /// Stage that limits the speed of each op.
+    /// For each op, the use of its stages (such as reader and writer) and the stage that limits its
+    /// speed; `None` if unknown.
     op_paces: Vec<Option<Object<&'a Pace>>>,
-    /// Blocked time of each op's RISCs.
+    /// For each op, the blocked time of its RISCs.
     op_waits: Vec<Objects<&'a RiscWait>>,
 }
 
@@ -55,7 +56,7 @@ struct FindingRow<'a> {
     gain_percent: Option<f64>,
     /// Index of the op on the page.
     op: Option<usize>,
-    /// Indices of the other ops that the finding applies to.
+    /// Indices of all further ops to which the finding applies, in addition to `op`.
     more_ops: Vec<usize>,
     /// Index of the chip on the page.
     device: Option<usize>,

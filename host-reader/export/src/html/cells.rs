@@ -1,7 +1,7 @@
 //! Figures of single ops as packed columns: the times of each core and RISC, and the host's
 //! metadata.
 //!
-//! Numbers of each op, in this order:
+//! For each op, the following parts are stored in this order:
 //!
 //! | part | content |
 //! |---|---|

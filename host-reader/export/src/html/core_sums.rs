@@ -16,8 +16,8 @@ pub(super) struct DeviceSums {
     kernel_cycles: Vec<u64>,
     /// Kernel cycles on each core, by RISC number.
     risc_cycles: Vec<[u64; Risc::ALL.len()]>,
-    /// Cycles from the first kernel start of the op to the first kernel start on each core, summed
-    /// over the ops.
+    /// For each core, the delay of its first kernel, in cycles, summed over the ops. The delay is
+    /// measured from the op's first kernel start on any core.
     late_cycles: Vec<u64>,
     lost_records: Vec<u64>,
 }

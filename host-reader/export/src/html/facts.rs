@@ -1,5 +1,5 @@
-//! Initial data of the page as JSON: everything except single zones, single points and the cores of
-//! ops.
+//! Initial data of the page as JSON: everything except the individual zones and points of lanes,
+//! and the figures of ops on individual cores.
 
 use super::{
     buffer_facts::BufferFacts,
@@ -32,8 +32,8 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Reasons why more records may be missing than were counted, each with a flag that is true if
-    /// the reason is a failure.
+    /// Reasons why more records may be missing than were counted. The flag of a reason is true if a
+    /// source of records is faulty, and false if the source never counts its losses.
     uncounted: Vec<(&'static str, bool)>,
     /// Labels of the RISCs, in the order of [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],

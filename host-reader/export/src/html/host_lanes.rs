@@ -1,8 +1,8 @@
 //! Host data of the timeline: threads as lanes in nanoseconds, and plots.
 //!
 //! A thread is stored like a lane without runs, in the columns of [`super::lanes`]. A step is the
-//! difference from the previous value. The points of a thread have the kinds of [`point_kind`] and
-//! no values. Three more columns follow:
+//! difference from the previous value. The kinds of a thread's points are the numbers that
+//! [`point_kind`] returns. These points have no values. Three more columns follow:
 //!
 //! | column | content |
 //! |---|---|

@@ -10,8 +10,8 @@
 //! | zones: durations | cycles, after clipping |
 //! | zones: depths | number of enclosing zones |
 //! | zones: runs | step of the run's number, plus one; 0 for a zone outside of runs |
-//! | synthetic ends | count, then steps of the index |
-//! | clipped zones | count, then all steps of the index, then all durations as recorded, in cycles |
+//! | zones without a recorded end | count, then steps of the zones' indices |
+//! | clipped zones | count, then all steps of the indices, then all recorded durations in cycles |
 //! | runs | number of the op plus one, number of the kernel's zone plus one; 0 for none |
 //! | points: kinds | number of the [`PointCategory`](crate::PointCategory) |
 //! | points: names | number of the name |

@@ -15,7 +15,7 @@ const SHOWN_ANOMALIES: usize = 500;
 /// Losses, column by column.
 #[derive(Serialize)]
 pub(super) struct LossFacts {
-    /// Losses grouped as in the tables that are printed to a terminal.
+    /// Losses, summed over cores and programs.
     groups: Rows<'static, LossGroups>,
     /// Causes that can be avoided, each with its remedy.
     remedies: Vec<(&'static str, &'static str)>,

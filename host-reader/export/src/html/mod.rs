@@ -6,8 +6,8 @@
 //! a million zones opens as fast as a page with ten zones.
 //!
 //! Zone names are untrusted input. Names reach the page only as data: `<` is escaped wherever the
-//! page's parser could see it, and the script writes text but never markup. The page's policy
-//! forbids other scripts, all images and all requests.
+//! page's parser could see it, and the script writes text but never markup. The page's content
+//! security policy forbids all scripts except the page's own, all images and all requests.
 //!
 //! The files in `assets` define the page's content and layout.
 

@@ -58,7 +58,8 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-/// Returns the chip, start and length with which each op is drawn, column by column.
+/// Returns columns with the chip of each op, and the start and length of the bar that the page
+/// draws for the op.
 fn drawn_ops<'a>(ops: &[DrawnOp<'a>]) -> Arrays<DrawnOp<'a>> {
     Arrays::new(
         ops.iter().copied(),
@@ -99,7 +100,8 @@ fn processor_kernels(
 /// Returns the first start and the last end of the kernels of each processor of a Quasar.
 ///
 /// An op has one kernel duration for all data-movement processors, and one for all compute
-/// processors. If one of these durations is unknown, all processors of this kind are left out.
+/// processors. If the duration for data-movement processors is unknown, all data-movement
+/// processors are left out of the result. The same applies to compute processors.
 fn quasar_kernels(
     names: &TraceNames<'_>,
     device: &TraceDevice<'_>,

@@ -22,7 +22,8 @@ pub(super) struct ZoneSum {
 /// Sums the zones of each op of a chip.
 ///
 /// # Cost
-/// Each thread sums the zones of its lanes, so zones are not copied.
+/// The lanes are distributed over threads, and each thread sums the zones of its lanes in place. No
+/// zone is copied.
 pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     let no_zones = || vec![OpZones::new(); device.ops.len()];
     let lanes = device.lanes.par_iter().enumerate();

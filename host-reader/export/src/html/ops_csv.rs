@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use tables::Arrays;
 
-/// Questions that an ops CSV cannot answer, each with the recording that answers it.
+/// Questions that an ops CSV cannot answer, each with the kind of recording that can answer it.
 const ABSENT: [(&str, &str); 5] = [
     (
         "Single cores and RISCs, balance of cores, zones",
@@ -36,8 +36,8 @@ struct OpsPageFacts<'a> {
     causes: CauseFacts<'a>,
     /// Ops of the explained part of the CSV, grouped by op code.
     groups: &'a [OpCodeGroup],
-    /// First and last op of the last iteration, if only this part is explained; `None` if all ops
-    /// are explained.
+    /// Indices of the first and last op of the model's last iteration, if only this iteration is
+    /// explained; `None` if all ops are explained.
     steady: Option<(usize, usize)>,
     absent: [(&'static str, &'static str); ABSENT.len()],
     notes: &'a [String],
@@ -82,7 +82,8 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
     )
 }
 
-/// Converts microseconds to nanoseconds, rounded to three decimals, because no CSV has more digits.
+/// Converts microseconds to nanoseconds. The result is rounded to picoseconds, because no ops CSV
+/// contains more precise times.
 fn rounded_ns(us: Option<f64>) -> Option<f64> {
     us.map(|us| (us * 1e6).round() / 1e3)
 }

@@ -170,7 +170,7 @@ fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
     one
 }
 
-/// Number of a name, and one kind of the points that have this name.
+/// Key of a group of points: the number of their name, and the label of their kind.
 pub(super) type PointKey = (usize, &'static str);
 
 /// Number of points, and their total cycles.

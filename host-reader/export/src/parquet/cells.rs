@@ -47,7 +47,8 @@ struct Texts {
     byte_count: usize,
 }
 
-/// Number of texts at the end of [`Texts::encoded`] with which the next text is compared.
+/// Number of stored texts with which a new text is compared. These are the last texts in
+/// [`Texts::encoded`].
 const COMPARED_TEXTS: usize = 8;
 
 /// Estimated memory of an encoded text in addition to its bytes: the handle and the allocator's

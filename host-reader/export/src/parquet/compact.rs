@@ -316,7 +316,8 @@ fn append(
     Ok(())
 }
 
-/// Groups short files. Each group, except possibly the last one, is large enough for a long file.
+/// Groups short files. The files of a group have at least [`FILE_BYTES`] in total, except possibly
+/// those of the last group.
 fn groups_of(files: Vec<StoredFile>) -> Vec<Vec<StoredFile>> {
     let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
     for file in files {

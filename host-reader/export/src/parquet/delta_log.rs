@@ -1,4 +1,5 @@
-//! Delta Lake logs: the files that contain the current rows of a table, and the table's columns.
+//! Delta Lake logs. A log lists the files that contain the current rows of a table, and the columns
+//! of the table.
 //!
 //! Each table of a dataset is a separate Delta table. The log of a table is the folder
 //! `_delta_log`, with a numbered file for each commit. A commit adds and removes files in one
@@ -104,8 +105,8 @@ impl<'d> DeltaLog<'d> {
     /// Commits the differences between the log and the files of the table.
     ///
     /// Returns the paths of files of unfinished writes, which are not added to the log. A file
-    /// counts as unfinished if the log has removed it, or if the log contains other files of the
-    /// same export but not this one.
+    /// counts as unfinished if a commit in the log has removed the file, or if the log contains
+    /// other files of the same export but not this file.
     pub(super) fn bring_up_to_date(self) -> Result<Vec<String>, WriteError> {
         let snapshot = self.snapshot()?;
         let files = self.files()?;

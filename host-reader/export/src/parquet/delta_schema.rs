@@ -1,7 +1,8 @@
 //! Columns of a Delta table.
 //!
 //! Delta has no unsigned numbers. In the log, unsigned 32-bit numbers are `long`, and unsigned
-//! 64-bit numbers are `decimal(20,0)`. Spark reads the files with the same types.
+//! 64-bit numbers are `decimal(20,0)`. Spark uses the same types for the unsigned columns of
+//! Parquet files.
 
 use super::cells::FileColumn;
 use ::tables::{ColumnKind, schemas};

@@ -24,7 +24,8 @@ pub(super) struct Snapshot {
     pub(super) removed: BTreeSet<String>,
 }
 
-/// One line of a commit. Lines with other actions do not affect the state of the log.
+/// One line of a commit. Lines with actions that have no field here do not affect the state of the
+/// log.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Action {

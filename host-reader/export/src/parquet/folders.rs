@@ -12,7 +12,8 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// Name of the folder for rows without a value. Hive uses the same name.
+/// Text that replaces an unknown value in the name of a folder, such as `date=<value>`. Hive uses
+/// the same text.
 const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Folder and file names of one export.
@@ -67,7 +68,7 @@ pub(super) fn export_and_number(path: &str) -> Option<(&str, usize)> {
 }
 
 /// Returns the unescaped value of `key` in the folder names of a path; `None` if the path has no
-/// such folder, or if the folder is for rows without a value.
+/// such folder, or if the folder is for rows whose value is unknown.
 pub(super) fn partition_value(path: &str, key: &str) -> Option<String> {
     let value = path.split('/').find_map(|part| part.strip_prefix(key)?.strip_prefix('='))?;
     (value != NO_VALUE).then(|| unescaped(value))
@@ -160,7 +161,8 @@ pub(super) struct NewFolders {
 }
 
 impl NewFolders {
-    /// Creates a folder of a dataset and its missing parents. Object stores have no folders.
+    /// Creates a folder of a dataset and its missing parents. Does nothing on an object store,
+    /// because object stores have no folders.
     pub(super) fn make(&self, dataset: &DatasetLocation, folder: &str) -> io::Result<()> {
         match dataset {
             DatasetLocation::Folder(root) => self.make_path(&root.join(folder)),

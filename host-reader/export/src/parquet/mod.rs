@@ -284,9 +284,8 @@ impl ParquetDataset {
     /// changes to each table are one commit. The table `recordings` is committed last.
     ///
     /// # Errors
-    /// If a file cannot be written, or the operation is cancelled. After an error, no new files
-    /// remain, unless the system refuses to rename a file that has just been written, or to write a
-    /// log.
+    /// If a file or log cannot be written, or the operation is cancelled. No new files remain if
+    /// the error occurs before the first file is renamed. After that, some new files may remain.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
         let Self { opening, tables, logs } = self;
         let place = &opening.place;
@@ -313,8 +312,8 @@ impl ParquetDataset {
         Ok(counts)
     }
 
-    /// Returns an error if a compacted file already contains the recording, because its rows would
-    /// exist twice.
+    /// Returns an error if a compacted file already contains the recording. Otherwise the
+    /// recording's rows would exist twice after the export.
     fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
         let place = &self.opening.place;
         let dataset = &place.dataset;
@@ -407,7 +406,7 @@ const BY_RECORDING: &[&str] = &["host", "recording"];
 /// Function that adds the rows of a recording to a table.
 type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-/// Function that adds the rows of some of a chip's items to a table.
+/// Function that adds rows to a table, for a part of a chip's ops or for a part of a lane.
 type AddPart<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
 /// Files of a table, and the functions that add rows to the files.

@@ -50,8 +50,8 @@ impl TableFile {
             .map_err(|_| ParquetError::General(format!("a row group of {count} rows")))
     }
 
-    /// Appends one column's values in a row group. If the file lacks the column, nulls are
-    /// appended.
+    /// Reads the values of a column from one row group, and appends them to `cells`. If the file
+    /// lacks the column, nulls are appended.
     pub(super) fn read(
         &self,
         group: usize,

@@ -5,7 +5,7 @@ use crate::{Trace, words::clock_json};
 use ::tables::{RecordingRow, Recordings};
 use reader::clock::{DayOffset, DayProblem};
 
-/// Clock of a host's machine, and the relation of the host's clock to wall-clock time.
+/// Relation of a host's clock to the clock of its machine and to wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineClock {
     /// Boot id of the machine's kernel; `None` if the recording does not contain it.

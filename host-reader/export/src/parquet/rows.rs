@@ -18,10 +18,10 @@ use tables::{ColumnKind, ColumnSchema, Table};
 /// row groups in parallel.
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
 
-/// Memory of a row group's values, in bytes, at which the row group ends.
+/// Memory limit of a row group's values, in bytes. A row group that reaches the limit ends.
 ///
-/// The limit bounds the memory in use. A row of the table `ops`, which has the most columns, takes
-/// half a kilobyte; a row of `zones` takes an eighth of a kilobyte.
+/// The limit bounds the memory of an export. A row of the table `ops`, which has the most columns,
+/// takes half a kilobyte; a row of `zones` takes an eighth of a kilobyte.
 const GROUP_BYTES: usize = 8 << 20;
 
 /// Number of rows after which the memory of the values is computed again.

@@ -103,7 +103,7 @@ pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary
 /// If a file with ops or with ops reports cannot be read.
 ///
 /// # Cost
-/// Memory is proportional to the ops and reports of the dataset.
+/// Memory is proportional to the number of ops plus the number of rows of ops reports.
 pub fn read_ops(
     dataset: &DatasetLocation,
     recordings: &mut [RecordingSummary],

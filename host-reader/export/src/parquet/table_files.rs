@@ -99,8 +99,11 @@ impl<T: Table> TableFiles<T> {
         Ok((path, begun))
     }
 
-    /// Returns the number for the first file. A file in a log is never overwritten, because readers
-    /// with an earlier version of the log still read it.
+    /// Returns the number in the name of the first file that this export writes for the table.
+    ///
+    /// If the dataset has logs, all existing files of the export have lower numbers. A file in a
+    /// log is never overwritten, because readers of an earlier version of the log still read the
+    /// file.
     fn first_number(&self) -> Result<usize, WriteError> {
         let place = &self.opening.place;
         if !place.has_logs()? {

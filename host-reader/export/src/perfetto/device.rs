@@ -308,7 +308,7 @@ impl DevicePackets<'_, '_> {
     }
 }
 
-/// Statistic of a metric that the counter track of the metric shows.
+/// Name of the statistic that the counter track of a metric shows.
 const MEAN: &str = MetricSummary::STATISTICS[3];
 
 /// Writes the track descriptor of a metric, including the metric's limits.

@@ -22,8 +22,9 @@ const PROCESS_TRACK: u64 = 1 << 44;
 const PART_TRACKS: u64 = 1 << 33;
 /// Sort rank of the threads' parent track in a file of several hosts: after the host's chips.
 const BEHIND_CHIPS: usize = 1 << 20;
-/// Track ids of the first thread and the first plot, as offsets from the id of the process's track.
+/// Track id of the first thread, as an offset from the id of the process's track.
 const FIRST_THREAD: u64 = 1;
+/// Track id of the first plot, as an offset from the id of the process's track.
 const FIRST_PLOT: u64 = 1 << 32;
 
 /// Encodes all activity of the host. Returns no bytes if nothing was recorded.

@@ -51,7 +51,8 @@ const SUM: u64 = 4;
 /// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. An arrow
 /// ends at the kernel of each run in `arrow_runs`.
 ///
-/// Each part has its own interned names. Several parts may describe the track that shows waits.
+/// Each part has its own interned names. If several parts of a lane contain waits, each of them
+/// contains a descriptor of the track for waits.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
@@ -98,7 +99,8 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Draws blocking waits on a separate track, because a wait is recorded only when it ends.
+/// Draws blocking waits on a separate track. The lane's own track is drawn in the order of the
+/// records, but a wait is recorded only when it ends.
 fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) {
     let PlacedLane { lane, device, .. } = *placed;
     let Context { base_ns, .. } = *context;

@@ -35,11 +35,12 @@ pub struct CommonTime {
 }
 
 impl CommonTime {
-    /// Converts a recording's origin to the common clock, given the clock's offset from the host's
-    /// clock.
+    /// Converts a recording's origin from the host's clock to the common clock. `offset_ns` is the
+    /// time of the common clock minus the time of the host's clock.
     ///
-    /// Returns `None` if the chips are not on the host's clock, or if the origin is before the
-    /// start of the common clock.
+    /// Returns `None` if `origin_host_ns` is `None`, because the chips' times could not be
+    /// converted to the host's clock. Also returns `None` if the origin is before the start of the
+    /// common clock.
     #[must_use]
     pub fn new(origin_host_ns: Option<i64>, offset_ns: i64, error_ns: u64) -> Option<Self> {
         let origin_ns = i128::from(origin_host_ns?) + i128::from(offset_ns);
@@ -81,7 +82,7 @@ impl CommonTime {
 pub struct MergedTrace {
     /// Index of each host, and the number of recordings of the host.
     hosts: BTreeMap<String, (usize, usize)>,
-    /// First ids and start time of the next recording.
+    /// Ids and start time with which the next recording begins.
     next: Placement,
     /// Start of the first recording. Recordings without a common time also start at this time.
     first_ns: Option<u64>,

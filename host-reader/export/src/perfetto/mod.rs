@@ -1,7 +1,8 @@
 //! Perfetto's protobuf trace.
 //!
-//! Chip, core and RISC are nested tracks. Other tracks show ops with arrows to their kernels,
-//! counters, hardware counter metrics, points, losses, and the activity of the host's threads.
+//! Chip, core and RISC are nested tracks. Other tracks show ops, counters, hardware counter
+//! metrics, points, losses, and the activity of the host's threads. Arrows connect ops with their
+//! kernels.
 //!
 //! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's clock if
 //! the chips are synchronised with it, and otherwise nanoseconds since the trace's origin. Cycles
@@ -93,15 +94,17 @@ fn write_host(
     out.write_all(&host::packets(&context.trace.host, sequence_id, context.placement))
 }
 
-/// First ids and start time of a trace in a file that may contain several traces. The default is
-/// for the first trace.
+/// Ids and start time with which a trace begins in a file that may contain several traces. The
+/// default is for the first trace.
 #[derive(Debug, Default)]
 struct Placement {
     /// Time of the trace's origin on the file's time axis.
     base_ns: u64,
-    /// Total numbers of chips, lanes and packet sequences in all traces before this one.
+    /// Number of chips in all earlier traces of the file.
     first_device: usize,
+    /// Number of lanes in all earlier traces of the file.
     first_lane: usize,
+    /// Number of packet sequences in the file before this trace.
     first_sequence: u32,
     /// Index of the recording among all recordings in the file.
     part: u64,

@@ -8,7 +8,7 @@ use prost::encoding;
 use std::io::{self, Write};
 use tables::Value;
 
-/// Number of buffered bytes at which a long sequence is partly written.
+/// Minimum number of buffered bytes that [`Sequence::write_many`] writes.
 const MANY_BYTES: usize = 1 << 20;
 
 /// Encoded packets of one sequence.
@@ -151,7 +151,7 @@ pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
 }
 
-/// Returns an argument with a value of a table, whose name is not interned.
+/// Returns an argument that contains a value of a table. The argument's name is not interned.
 pub(super) fn named(name: &str, value: &Value<'_>) -> DebugAnnotation {
     match value {
         Value::Text(text) => named_text(name, text),

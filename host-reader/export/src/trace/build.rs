@@ -23,8 +23,8 @@ impl<'a> Trace<'a> {
     /// Builds the model with parallel processing of lanes, and removes everything that the filter
     /// does not select.
     ///
-    /// If chips are on the host's clock, the trace starts at the earliest event of the host or any
-    /// chip.
+    /// If the chips' times can be converted to the host's clock, the trace starts at the earliest
+    /// event of the host or of any chip.
     #[must_use]
     pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
         let readout = &recording.readout;
@@ -108,8 +108,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Returns the losses on the trace's chips by lane, and adds the losses on other chips to the
-    /// trace.
+    /// Returns, by lane, the losses on chips that the trace contains. Appends the losses on all
+    /// other chips to `unplaced_losses`.
     pub(super) fn sort_losses(&mut self, readout: &Readout) -> BTreeMap<LaneId, Vec<UnplacedLoss>> {
         let mut lane_losses: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {
@@ -234,7 +234,8 @@ impl TraceDevice<'_> {
     }
 }
 
-/// Maps old indices to indices after compaction.
+/// Returns, for each element of a list, its index after the removal of all elements whose `is_kept`
+/// is false. The result is meaningless for removed elements.
 fn running_positions(is_kept: &[bool]) -> Vec<usize> {
     let mut kept = 0;
     is_kept

@@ -87,8 +87,8 @@ impl<'a> TraceHost<'a> {
         Self::new(recorded, origin_host_ns)
     }
 
-    /// Sorts the events by thread and plot. If chips are on the host's clock, `origin_ns` is the
-    /// trace's origin on that clock.
+    /// Sorts the events by thread and plot. `origin_ns` is the trace's origin on the host's clock;
+    /// `None` if the chips' times cannot be converted to this clock.
     pub(super) fn new(recorded: &'a Recording, origin_ns: Option<i64>) -> Self {
         let recordings = &recorded.host;
         let origin = origin_ns.and_then(|origin| u64::try_from(origin).ok());
