@@ -67,7 +67,8 @@ use reader::readout::Readout;
 use std::{collections::BTreeMap, path::PathBuf};
 use wire::RunHostId;
 
-/// Everything that was recorded in one run of a program. All times of a chip are on one clock.
+/// Everything that was recorded in one run of a program. All times of a chip are those of one
+/// clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Records, names, losses and anomalies; times are on the clock of each chip's reference

@@ -90,7 +90,7 @@ impl KernelStarts {
     fn start(&self, lane: LaneId, program: RunHostId, replay: Option<TraceReplay>) -> Option<u64> {
         let starts = self.starts.get(&(lane, program))?;
         let same = starts.iter().find(|(of, _)| *of == replay);
-        // Older trace files and older logs do not contain replays.
+        // Early versions of trace files and of logs do not contain replays.
         let start = same.or_else(|| {
             let is_unnamed = replay.is_none() || starts.iter().all(|(replay, _)| replay.is_none());
             starts.first().filter(|_| is_unnamed)

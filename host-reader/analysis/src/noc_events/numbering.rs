@@ -2,7 +2,7 @@
 
 use wire::noc_event::NocEventKind;
 
-/// Version of the event numbers. The newer version inserts three numbers at 30.
+/// Version of the event numbers. The newer version inserts three kinds of events at the number 30.
 ///
 /// ```
 /// use analysis::noc_events::{NocEventKind, Numbering};
@@ -13,13 +13,13 @@ use wire::noc_event::NocEventKind;
 pub enum Numbering {
     /// Remote and multicast semaphores have no numbers; the numbers of fabric events begin at 30.
     Older,
-    /// Remote and multicast semaphores have the numbers 30 to 32; those of fabric events begin at
-    /// 33.
+    /// Remote and multicast semaphores have the numbers 30 to 32; the numbers of fabric events
+    /// begin at 33.
     #[default]
     Newer,
 }
 
-/// First number with different meanings in the two versions.
+/// First number that stands for different kinds of events in the two numberings.
 const FIRST_MOVED: u8 = 30;
 /// Difference between the newer and the older number of a kind, for older numbers from
 /// [`FIRST_MOVED`] on.

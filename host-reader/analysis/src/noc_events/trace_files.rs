@@ -50,7 +50,7 @@ impl ProgramLanes {
             let is_known = self.programs.keys().any(|(chip_id, _)| *chip_id == trace.chip_id);
             return Err(if is_known { LeftOut::Program } else { LeftOut::Chip });
         };
-        // Older trace files and older logs do not contain replays.
+        // Early versions of trace files and of logs do not contain replays.
         let is_unnamed = trace.trace.is_none() || found.replays.iter().all(Option::is_none);
         match is_unnamed || found.replays.contains(&trace.trace) {
             true => Ok(found),

@@ -89,8 +89,8 @@ pub struct Trace<'a> {
     pub host: TraceHost<'a>,
     /// Peak memory use on the chips, by memory and op; empty if the host reported no buffers.
     pub buffers: BufferPeaks,
-    /// Host time of the trace's origin in nanoseconds; `None` unless all chips with records are on
-    /// the host's clock.
+    /// Trace's origin on the host's clock, in nanoseconds; `None` unless the times of all chips
+    /// with records can be converted to the host's clock.
     pub origin_host_ns: Option<i64>,
     /// Anomalies and repairs found while reading and pairing, including those in hidden records.
     pub anomalies: AnomalyLog,

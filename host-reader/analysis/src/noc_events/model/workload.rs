@@ -75,7 +75,7 @@ const CYCLES_AFTER_LAST_EVENT: u64 = 20;
 
 impl Workload {
     pub(super) fn from_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
-        // In older files, the profiler's own zones name no processor.
+        // In early versions of trace files, the profiler's own zones name no processor.
         let kernel_objects = trace.objects.iter().filter(|object| !object.proc.is_empty());
         let times = kernel_objects.map(|object| object.timestamp);
         let (first, last) = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
