@@ -7,9 +7,9 @@ impl Trace<'_> {
     /// Returns eight hexadecimal digits that identify the recording by its start.
     ///
     /// The digits are a hash of the first cycle of each chip's records and, if known, of the host
-    /// time of the trace's origin. The digits depend neither on the filter nor on later records.
-    /// Recordings of the same chip have different identifiers, because the chip's cycle counter
-    /// keeps running.
+    /// time of the trace's origin. The digits stay the same if a trace filter hides records, or if
+    /// the recording goes on for longer. Recordings of the same chip have different identifiers,
+    /// because the chip's cycle counter keeps running.
     #[must_use]
     pub fn recording_id(&self) -> String {
         let mut digest = Sha256::new();

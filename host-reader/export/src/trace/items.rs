@@ -4,17 +4,18 @@ use super::{PackedTrace, Trace, TraceOp};
 use crate::counters;
 use std::borrow::Cow;
 
-/// A trace whose ops and lanes are in memory, or packed.
+/// A trace, either with its ops and lanes in memory, or with packed ops and lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum TraceItems<'t, 'a> {
-    /// All items are in the trace.
+    /// The ops and lanes are in memory, as part of the trace.
     InMemory(&'t Trace<'a>),
-    /// The items are unpacked one after the other.
+    /// The ops and lanes are packed, and are unpacked in batches while they are exported.
     Packed(&'t PackedTrace<'a>),
 }
 
 impl<'t, 'a> TraceItems<'t, 'a> {
-    /// Returns the trace. A trace with packed items has no ops, and lanes without records.
+    /// Returns the trace. If the ops and lanes are packed, the trace contains no ops, and its lanes
+    /// contain no records.
     #[must_use]
     pub const fn trace(self) -> &'t Trace<'a> {
         match self {
@@ -23,7 +24,7 @@ impl<'t, 'a> TraceItems<'t, 'a> {
         }
     }
 
-    /// Returns the packed items; `None` if the items are in memory.
+    /// Returns the packed trace; `None` if the ops and lanes are in memory.
     #[must_use]
     pub const fn packed(self) -> Option<&'t PackedTrace<'a>> {
         match self {

@@ -57,7 +57,7 @@ impl TraceLane<'_> {
     }
 }
 
-/// Inputs shared by all lanes of a chip.
+/// Data of a chip from which each of the chip's lanes is built.
 pub(super) struct LaneContext<'a, 'b> {
     pub(super) zones: &'a ZoneTable,
     pub(super) names: &'b TraceNames<'a>,

@@ -4,8 +4,8 @@ use reader::lane::{Lane, Run};
 use std::{borrow::Cow, ops::Range};
 use wire::Risc;
 
-/// Minimum number of records of a part that is not the lane's last one. From this number on, the
-/// part ends before the first run whose first record is later than the record before it.
+/// Minimum number of records in each part of a lane except the last one. Once a part has this many
+/// records, it ends before the next run that starts later than the preceding record.
 const PART_RECORDS: usize = 1 << 15;
 
 /// Part of a lane: consecutive runs. All records of a part are earlier than all records of the next

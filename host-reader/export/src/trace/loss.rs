@@ -1,4 +1,5 @@
-//! Losses as part of a trace: missing records, at the time and on the lane of the loss.
+//! Losses of a trace: missing records, each shown on the lane that lost them, at the time of the
+//! loss.
 
 use super::{TraceOp, run_end_cycle};
 use reader::{
@@ -19,16 +20,17 @@ pub struct TraceLoss {
     pub cause: LossCause,
     /// Number of missing records of each kind.
     pub totals: LossTotals,
-    /// Cycle at which the loss is shown: the end of the program's last run on this lane, of the
-    /// program's op, of the lane, or of the chip's records. The first known one of these ends is
-    /// used.
+    /// Cycle at which the loss is shown: the first one that is known of the following cycles.
+    ///
+    /// These are the end of the program's last run on this lane, the end of the program's op, the
+    /// end of the lane, and the end of the chip's records.
     pub cycle: u64,
     /// Time at which the loss is shown, in nanoseconds since the trace's origin.
     pub time_ns: u64,
 }
 
 impl TraceLoss {
-    /// Returns the row of the loss in the table `losses`, without a recording's name.
+    /// Returns the loss as a row of the table `losses`. The row's host and recording are empty.
     pub(crate) fn row(&self, lane: LaneId) -> LossRow<'static> {
         LossRow {
             key: LossKey { lane, cause: self.cause, program: self.program },

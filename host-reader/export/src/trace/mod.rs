@@ -77,7 +77,8 @@ pub struct Trace<'a> {
     /// Title of the trace: the name of a file or workload. The title is empty unless the caller
     /// sets it.
     pub title: String,
-    /// The host's clock and its clock samples, if chips were synchronised.
+    /// The host's clock, with the samples that relate it to the chips' clocks; `None` if no chip
+    /// was synchronised with the host.
     pub mesh_clock: Option<&'a MeshClock>,
     /// Chips, in the order of the readout. A chip is listed even if a filter hides all its lanes.
     pub devices: Vec<TraceDevice<'a>>,
@@ -169,7 +170,7 @@ impl Trace<'_> {
         self.devices.iter().flat_map(|device| &device.lanes)
     }
 
-    /// Returns the kinds of RISCs in the order of their numbers.
+    /// Returns the kinds of RISCs, sorted by RISC number.
     ///
     /// The RISCs of a Quasar come last. RISCs of a Quasar are included only if a lane belongs to a
     /// Quasar.
@@ -199,8 +200,8 @@ impl Trace<'_> {
     /// Returns the number of zones that are drawn shorter than recorded, because otherwise they
     /// would not nest.
     ///
-    /// Packed lanes are not counted. The records of a packed lane are sorted by time, so its runs
-    /// do not overlap and all of its zones nest.
+    /// Zones of packed lanes are not counted. The records of a packed lane are sorted by time, so
+    /// its runs do not overlap and all of its zones nest.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
         self.lanes().map(|lane| lane.zones.clipped_count()).sum()

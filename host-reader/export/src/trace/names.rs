@@ -22,7 +22,8 @@ impl NameId {
 /// Name and source location of a zone, event, value or sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceName<'a> {
-    /// Readable name: the id if the name is unknown, all names if it is ambiguous.
+    /// Readable name. If the name is unknown, this is the marker id; if the id has several names,
+    /// this is all of them.
     pub label: Cow<'a, str>,
     /// Marker id.
     pub marker_id: u32,
@@ -43,7 +44,8 @@ pub struct TraceName<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNames<'a> {
     names: Vec<TraceName<'a>>,
-    /// Number of each name by zone index; `NO_NAME` if no record has the name.
+    /// For each zone index, the index of its name in `names`; `NO_NAME` if no record refers to the
+    /// zone.
     numbers: Vec<u32>,
 }
 

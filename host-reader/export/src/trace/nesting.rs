@@ -2,8 +2,9 @@
 //!
 //! Pairing already nests the zones of one run, and the runs of a core follow each other, so usually
 //! no change is needed. But logs may contain anything, such as overlapping runs or restarted
-//! clocks. Viewers draw such zones incorrectly, without a warning. Zones are therefore sorted,
-//! clipped at the end of their parent, and counted here.
+//! clocks, and then zones may overlap without being nested. Viewers draw overlapping zones
+//! incorrectly, without a warning. This module therefore sorts the zones, and shortens each zone
+//! that would end after its parent.
 
 use super::zones::TraceZone;
 use std::{cmp::Reverse, ops::Range};

@@ -12,7 +12,7 @@ use wire::Risc;
 /// NoC events of all chips.
 #[derive(Clone, Debug, Default)]
 pub struct TraceNoc {
-    /// Events of each program or replay, sorted by chip and program.
+    /// One element for each program, and for each replay of a program. Sorted by chip and program.
     pub programs: Vec<ProgramTrace>,
     /// Sentences about events that could not be used.
     pub notes: Vec<String>,
@@ -35,8 +35,8 @@ impl TraceNoc {
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
     }
 
-    /// Collects the events of the NoC traces that are next to a log without NoC events. The times
-    /// of the traces are aligned with the log.
+    /// Collects the events of the NoC trace files in the folder of a device log. Called if the log
+    /// itself contains no NoC events. The times of the files are aligned with the log.
     fn beside(recording: &Recording) -> Self {
         let readout = &recording.readout;
         if recording.noc_traces.unrepeated().is_empty() {
@@ -63,13 +63,15 @@ impl TraceNoc {
         self.grids.get(&chip_id).copied()
     }
 
-    /// Returns the bytes moved between tiles and over each link.
+    /// Returns the number of bytes moved between each pair of tiles, and the number moved over each
+    /// link.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::from_traces(&self.programs, |chip_id| self.grid(chip_id))
     }
 
-    /// Returns every event of a chip together with the event's program, sorted by program and core.
+    /// Returns the events of a chip, each with its program. The events are sorted by program, then
+    /// by the core that recorded them.
     pub fn events(&self, chip_id: u32) -> impl Iterator<Item = (&ProgramTrace, &TraceObject)> {
         let programs = self.programs.iter().filter(move |program| program.chip_id == chip_id);
         let events = programs
@@ -77,7 +79,7 @@ impl TraceNoc {
         events.filter(|(_, object)| object.zone.is_none())
     }
 
-    /// Returns the lane that recorded an event; `None` if its RISC is unknown.
+    /// Returns the lane that recorded an event; `None` if the event's RISC is unknown.
     pub(crate) fn lane_of(chip_id: u32, object: &TraceObject) -> Option<LaneId> {
         let core = Noc0Coord { x: object.sx, y: object.sy };
         Some(LaneId { chip_id, core, risc: Risc::from_label(&object.proc)? })

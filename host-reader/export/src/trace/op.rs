@@ -91,8 +91,8 @@ impl<'a> TraceOp<'a> {
         self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))
     }
 
-    /// Calls `visit` with each known figure of the op that trace viewers show, and with its column
-    /// name in the table `ops`.
+    /// Calls `visit` for each known value of the op that trace viewers show. `visit` receives the
+    /// value and its column name in the table `ops`.
     pub(crate) fn for_each_argument(&self, mut visit: impl FnMut(&'static str, &Value<'_>)) {
         let (start_cycle, duration_cycles) = (self.start_cycle, self.duration_cycles());
         let place = OpPlace { start_cycle, duration_cycles, ..OpPlace::default() };
@@ -105,7 +105,8 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Returns the reasons why figures of the op are empty, as pairs of key and reason.
+    /// Returns the reasons why the op's duration or latency is unknown. Each pair is a key, such as
+    /// `latency_doubt`, and a reason.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
             ("duration_doubt", self.figures.duration_doubt),
@@ -135,7 +136,10 @@ impl<'a> TraceOp<'a> {
 }
 
 /// Returns the label of an op: the op's name, and the program's number without the number of the
-/// chip. The label of a replayed op also contains the trace's id and the number of the replay.
+/// chip.
+///
+/// If the op was replayed from a captured trace, the label also contains the id of the captured
+/// trace and the number of the replay.
 #[must_use]
 pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) -> String {
     let name = name.unwrap_or("program");
@@ -160,7 +164,7 @@ pub(super) fn sort(ops: &mut [TraceOp<'_>]) {
     ops.iter_mut().for_each(|op| op.row = rows.assign(op.start_cycle, op.end_cycle));
 }
 
-/// Rows of a chip, each with the end of its last op.
+/// Rows in which viewers draw a chip's ops, each with the end of the row's last op.
 #[derive(Debug, Default)]
 pub(crate) struct FreeRows(Vec<u64>);
 
@@ -171,7 +175,8 @@ impl FreeRows {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the first row that is free when an op begins. Ops must be sorted by start.
+    /// Assigns an op to the first row that is free at the op's start, and returns this row. Ops
+    /// must be sorted by start.
     pub(crate) fn assign(&mut self, start: u64, end: u64) -> u32 {
         let free = self.0.iter().position(|&row_end| row_end <= start);
         let row = free.unwrap_or(self.0.len());

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Returns a chip's ops in the order of [`super::TraceDevice::ops`], with their rows. Each op comes
 /// with the index of its launch among the launches of the chip.
 ///
-/// Launches must be sorted by their first cycle. An op starts at its launch's first cycle or later,
-/// so only few ops are kept waiting until an op that starts earlier has been unpacked.
+/// Launches must be sorted by their first cycle. An op never starts before its launch's first
+/// cycle, so only a few unpacked ops must be buffered at a time.
 pub(super) fn ops_by_start<'t, 'a: 't>(
     launches: impl Iterator<Item = Launch> + 't,
     metadata: &'t ProgramMetadata<'a>,

@@ -76,7 +76,7 @@ struct PackedCore {
     lanes: Range<usize>,
     /// Arrows that end on the core, sorted by op.
     arrows: PackedBytes,
-    /// The starts and ends of kernels on each lane.
+    /// For each lane of the core, the packed starts and ends of kernels.
     steps: Vec<PackedBytes>,
 }
 
@@ -88,13 +88,13 @@ pub struct LanePart<'l> {
     place: LanePosition,
     /// Index of the part's first run in the whole lane.
     first_run: usize,
-    /// Indices of the part's runs at whose kernels an arrow ends, in ascending order.
+    /// Indices in the part, in ascending order, of the runs at whose kernel an arrow ends.
     pub(crate) arrow_runs: Vec<usize>,
 }
 
 impl<'l> LanePart<'l> {
-    /// Returns the part as a lane, which begins with the part's first run. Only the last part of a
-    /// lane has the lane's losses.
+    /// Returns the part as a lane. Run 0 of this lane is the first run of the part. The losses of
+    /// the whole lane are in its last part.
     #[must_use]
     pub fn lane(&self) -> &TraceLane<'l> {
         &self.device.lanes[0]
@@ -126,7 +126,7 @@ impl<'a> PackedTrace<'a> {
     /// Builds the trace, except the records of its lanes.
     ///
     /// # Errors
-    /// If records cannot be read from the temporary file, or written to it.
+    /// If the temporary file that holds the packed records cannot be read or written.
     pub fn new(packed: &'a PackedRecording) -> Result<Self, PackedError> {
         let recording = &packed.recording;
         let names = TraceNames::from_zones(&recording.readout, &packed.used_zones);
@@ -158,8 +158,8 @@ impl<'a> PackedTrace<'a> {
 
     /// Returns the ops of a chip, sorted by start, without their runs.
     ///
-    /// If the temporary file cannot be read, ops are missing, and [`Self::for_each_batch`] returns
-    /// the error.
+    /// If the temporary file that holds the packed records cannot be read, some ops are missing. A
+    /// later call of [`Self::for_each_batch`] then returns the error.
     pub fn ops(&self, device_index: usize) -> impl Iterator<Item = TraceOp<'a>> + '_ {
         self.ops_of_launches(device_index).map(|(_, op)| op)
     }
@@ -181,7 +181,7 @@ impl<'a> PackedTrace<'a> {
     }
 
     /// Unpacks the ops of each chip in batches, and calls `take` with each batch. `take` receives
-    /// the number of the first op in the batch, and the chip with only these ops and without lanes.
+    /// the index of the batch's first op, and a device that contains the batch's ops and no lanes.
     #[cfg(feature = "parquet")]
     pub(crate) fn for_each_ops<E>(
         &self,
@@ -202,7 +202,8 @@ impl<'a> PackedTrace<'a> {
         Ok(())
     }
 
-    /// Reads the ops of a chip once, to find the index of each launch's op and the number of rows.
+    /// Reads the ops of a chip once, to find two things: the index of each launch's op, and the
+    /// number of rows in which viewers draw the ops.
     fn read_ops(&self, device_index: usize) -> PackedChip {
         let mut chip = PackedChip::default();
         for (number, (launch, op)) in (0..).zip(self.ops_of_launches(device_index)) {
@@ -326,7 +327,7 @@ impl<'a> PackedTrace<'a> {
     /// most one part for each thread.
     ///
     /// # Errors
-    /// If records cannot be read from the temporary file, or `take` fails.
+    /// If the temporary file that holds the packed records cannot be read, or if `take` fails.
     pub fn for_each_batch<E: From<PackedError>>(
         &self,
         mut take: impl FnMut(&[LanePart<'_>]) -> Result<(), E>,
@@ -439,8 +440,8 @@ fn without_items<'l>(device: &TraceDevice<'l>) -> TraceDevice<'l> {
     }
 }
 
-/// Divides items into batches of one item for each thread, or of fewer items if they have many
-/// records.
+/// Divides items into batches. A batch has as many items as there are threads, or fewer items if
+/// they have many records.
 fn batches<T>(mut items: &[T], record_count: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut records = 0_usize;

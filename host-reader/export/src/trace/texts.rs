@@ -5,7 +5,8 @@ use reader::lane::Lane;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::PacketKind;
 
-/// Metadata of the zones of one lane, by name and cycle of their records.
+/// Metadata of the zones of one lane. A key consists of a zone's name and the cycle of the record
+/// that starts or ends the zone.
 ///
 /// Several zones with the same name may start or end at the same cycle. Each of these zones then
 /// has the metadata of all records at this cycle, because the log does not state which zone a

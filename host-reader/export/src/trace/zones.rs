@@ -10,7 +10,8 @@ pub struct TraceZone {
     pub name: NameId,
     /// First cycle, on the chip's reference clock.
     pub start_cycle: u64,
-    /// Last cycle as drawn; see [`TraceZone::duration_cycles`].
+    /// Cycle at which the drawn zone ends. A clipped zone ends earlier than recorded; see
+    /// [`TraceZone::duration_cycles`].
     pub end_cycle: u64,
     /// Start in nanoseconds since the trace's origin.
     pub start_ns: u64,
@@ -22,7 +23,7 @@ pub struct TraceZone {
     pub depth: u16,
     /// Index of the zone's run in [`super::TraceLane::runs`]; `None` before the first run.
     pub run: Option<u32>,
-    /// True if the end is synthetic: its record is missing.
+    /// True if the end is synthetic, because the record of the zone's end is missing.
     pub has_synthetic_end: bool,
     /// True if the zone is drawn shorter than recorded, because it would extend beyond its parent.
     pub is_clipped: bool,
@@ -102,7 +103,7 @@ impl TraceZones {
         })
     }
 
-    /// Returns the self cycles of each zone: cycles, as drawn, that no nested zone covers.
+    /// Returns, for each zone, the number of its drawn cycles in which no nested zone is open.
     ///
     /// The sum over all zones of a lane is the total cycles of the outermost zones.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Host in Tracy: threads with zones and messages, frames, and plots.
+//! The host as Tracy shows it: threads (with their zones and messages), frames and plots.
 //!
 //! # Compatibility
 //! Signposts have the text that tt-metal's Python package `tracy` writes, and that tt-metal's
@@ -64,7 +64,7 @@ pub(super) fn messages(
     })
 }
 
-/// Returns a signpost's text in the format of TT-Metal, whose tools can read it.
+/// Returns a signpost's text in the format that TT-Metal's tools read.
 fn signpost(mark: &TraceHostMark<'_>) -> String {
     let name = &mark.source.name;
     match &mark.event.text {

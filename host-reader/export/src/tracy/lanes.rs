@@ -19,7 +19,7 @@ const QUASAR: u32 = 1 << 31;
 /// Colour as 0xRRGGBB.
 pub(super) type Rgb = u32;
 
-/// Colour of zones for the profiler's own work.
+/// Colour of zones that measure the profiler's own work.
 const PROFILER_RGB: Rgb = 0x00CD_4F39;
 /// Colour of ops.
 pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
@@ -80,7 +80,7 @@ pub(super) enum Grouping {
 }
 
 impl Grouping {
-    /// Returns the finest grouping that needs at most `limit` contexts.
+    /// Returns the grouping with the most contexts, but with at most `limit` if possible.
     pub(super) fn new(lanes: &[LaneId], limit: usize) -> Self {
         [Self::Core, Self::Device]
             .into_iter()

@@ -1,8 +1,8 @@
 //! File container: blocks of 64 KiB, each compressed separately.
 //!
 //! # Compatibility
-//! Tracy's `server/TracyFileHeader.hpp` (the LZ4 magic that all versions read) and
-//! `server/TracyFileRead.hpp` (every block but the last holds exactly 64 KiB).
+//! Tracy's `server/TracyFileHeader.hpp`: the LZ4 magic number, which all versions of Tracy accept.
+//! `server/TracyFileRead.hpp`: every block except the last holds exactly 64 KiB.
 
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 use rayon::prelude::*;
@@ -40,7 +40,7 @@ impl<W: Write> BlockWriter<W> {
         Ok(())
     }
 
-    /// Writes the remaining bytes as a shorter block.
+    /// Writes the remaining bytes as the last block, which may be shorter than 64 KiB.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.write_pending()?;
         self.out.flush()

@@ -2,7 +2,7 @@
 
 use super::strings::StringIndex;
 
-/// Bytes of a file in progress.
+/// Bytes of a file that is being written.
 #[derive(Default)]
 pub(super) struct Bytes(Vec<u8>);
 
@@ -70,7 +70,8 @@ impl Bytes {
 
     /// Appends a reference to a text by its index.
     pub(super) fn put_string_ref(&mut self, index: StringIndex) {
-        /// Flags of a reference: active, and an index instead of a pointer.
+        /// Flags of a reference to a text: the reference is in use, and contains an index, not a
+        /// pointer.
         const ACTIVE_INDEX: u8 = 0b11;
         self.put_u64(index.0.into());
         self.put_u8(ACTIVE_INDEX);

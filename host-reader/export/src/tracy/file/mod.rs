@@ -1,8 +1,8 @@
 //! The `.tracy` file: the order of its sections and their contents.
 //!
-//! Files are written in version 0.10.0 of the format. This version is older than every viewer in
-//! use, so all viewers read it, and so does Tenstorrent's fork. Sections that a device trace does
-//! not need are written empty.
+//! Files are written in version 0.10.0 of the format. Every Tracy viewer in use is newer than this
+//! version and can read it, including the viewer of Tenstorrent's fork of Tracy. Sections that a
+//! device trace does not need are written empty.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp` (reader and writer), `server/TracyEvent.hpp` and
@@ -29,8 +29,8 @@ use timelines::{GpuTimelines, Spans};
 
 /// Version of the format in which files are written.
 const FILE_VERSION: [u8; 3] = [0, 10, 0];
-/// Kind of GPU context: Vulkan. For this kind, viewers draw one lane for each thread; every version
-/// of the viewer knows this kind.
+/// Kind of GPU context: Vulkan. Every version of the viewer knows this kind, and draws one lane for
+/// each thread id of the context's zones.
 const CONTEXT_TYPE: u8 = 2;
 /// Name of the traced program, as shown in the viewer's title line.
 pub(super) const PROGRAM: &str = "kprof";
@@ -163,8 +163,8 @@ impl<'a> FileWriter<'a> {
         bytes.put(&[0; 28]); // no crash
     }
 
-    /// Adds the frame sets. The first set has a single frame, whose end viewers use as the start of
-    /// the trace.
+    /// Adds the frame sets. The first set has a single frame. Viewers use the end of this frame as
+    /// the start of the trace.
     fn put_frames(&mut self) -> io::Result<()> {
         self.bytes.put_count(1 + self.scene.frames.len());
         self.put_frame_set(0, &[0, 1])?;
@@ -214,7 +214,7 @@ impl<'a> FileWriter<'a> {
         bytes.put_u64(0); // names of other processes
     }
 
-    /// Adds the threads in the order of the numbers by which zones of contexts refer to threads.
+    /// Adds the ids of the threads. Zones of contexts refer to a thread by its index in this list.
     fn put_threads_in_order(&mut self) {
         let known = &self.gpu.thread_ids;
         self.bytes.put_count(known.len());
@@ -360,8 +360,8 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-/// Returns the names that are stored with keys, in the order of the keys from 1: names of plots,
-/// then names of frames.
+/// Returns the names that are stored with keys: the names of plots, then the names of frame sets.
+/// The key of a name is its index plus 1.
 fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
     let frames = scene.frames.iter().map(|frames| frames.name);
     scene.plots.iter().map(|plot| plot.name.as_str()).chain(frames).collect()

@@ -1,7 +1,7 @@
-//! Zones of lanes, grouped by context, and zones of threads.
+//! Zones of device lanes, grouped by context, and zones of threads.
 //!
-//! All zones are written as trees: the children of a zone are between its start and its end. Each
-//! time is stored as the difference from the previous time.
+//! All zones are written as trees: the children of a zone are written after its start and before
+//! its end. Each time is stored as the difference from the previous time.
 
 use super::{
     bytes::Bytes,
@@ -17,7 +17,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the id of a source location that the file contains itself. Such ids are negative.
+/// Returns the id of a source location that is stored in the file. Such ids are negative.
 pub(super) fn place_id(place: PlaceNumber) -> i16 {
     i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
 }
@@ -112,8 +112,8 @@ pub(super) struct Spans {
     parent_count: u64,
     /// Number of spans for each source location.
     pub(super) place_counts: Vec<u64>,
-    /// Text and name of each span that has its own text or name, sorted by thread and time. The
-    /// number of the first entry is 1.
+    /// Text and name of each span that has its own text or name, sorted by thread and time. A span
+    /// refers to its entry by the entry's index plus 1.
     pub(super) extras: Vec<[Option<StringIndex>; 2]>,
 }
 

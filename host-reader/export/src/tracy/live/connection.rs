@@ -1,4 +1,5 @@
-//! Connection to one viewer: sends items in frames, and answers the viewer's requests in between.
+//! Connection to one viewer: sends items in compressed blocks, and answers the viewer's requests
+//! between two blocks.
 
 use super::items::Items;
 use crate::tracy::file::compressed;
@@ -19,7 +20,7 @@ use tracy::protocol::{ItemKind, QUERY_BYTES, Query, TracyProtocol};
 /// shorter than 128 KiB.
 const FRAME_BYTES: usize = 128 * 1024;
 
-/// Maximum number of queued requests. A viewer never has more open requests.
+/// Maximum number of queued requests. A viewer never waits for more answers than this at a time.
 const WAITING_LIMIT: usize = 8 * 1024;
 
 /// Names that a viewer asks for. The viewer identifies a name by a key that it has received in an
@@ -44,7 +45,7 @@ impl Names {
     }
 }
 
-/// Kind of a viewer's request (`None` if unknown), and the key of the item that it asks for.
+/// A viewer's request: its kind (`None` if unknown), and the key of the requested item.
 type Question = (Option<Query>, u64);
 
 /// Connection to one viewer, with the items that have not been sent yet.
@@ -54,7 +55,8 @@ pub(super) struct Connection {
     pub(super) items: Items,
     pub(super) names: Names,
     questions: Receiver<Question>,
-    /// Maximum time during which a viewer may neither receive nor request anything.
+    /// Maximum time for which a viewer may receive nothing and request nothing before it is
+    /// disconnected.
     patience: Duration,
     pub(super) sent_bytes: u64,
 }
@@ -98,7 +100,8 @@ impl Connection {
 
     /// Answers the requests that have arrived. An error means that the viewer has left.
     ///
-    /// A viewer that asks for the end first receives the names of what was sent to it.
+    /// If a viewer asks to end the session, it first receives the names of the items that were sent
+    /// to it.
     pub(super) fn answer_waiting(&mut self) -> io::Result<()> {
         loop {
             match self.questions.try_recv() {
@@ -111,8 +114,8 @@ impl Connection {
         }
     }
 
-    /// Announces the end, and answers requests until the viewer ends the session. A viewer ends the
-    /// session when it has received everything.
+    /// Tells the viewer that no more items follow, and answers requests until the viewer ends the
+    /// session. A viewer ends the session when it has received everything that it requested.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.items.terminate();
         self.send()?;

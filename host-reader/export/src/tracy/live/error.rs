@@ -1,9 +1,9 @@
-//! Reasons why a viewer is not served.
+//! Errors that keep the server from serving a viewer.
 
 use std::{io, net::SocketAddr};
 use tracy::protocol::TracyProtocol;
 
-/// Reason why a viewer was not served.
+/// Error that keeps the server from serving a viewer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {

@@ -29,7 +29,7 @@ use std::{
 };
 use tracy::protocol::Program;
 
-/// Interval at which a session checks for requests of its viewer.
+/// Interval at which a session checks whether its viewer has sent requests.
 const QUESTION_PERIOD: Duration = Duration::from_millis(20);
 
 /// Time without data after which a viewer is informed that the program is still running. Tracy's
@@ -39,9 +39,10 @@ const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
 
-/// Maximum backward step between two times of a context, in ns. If a step is larger, the origin of
-/// the context's counter is sent again, so that the viewer does not assume that the counter has
-/// restarted.
+/// Largest difference in ns by which a time of a context may be earlier than the previous time.
+///
+/// If the difference is larger, the origin of the context's counter is sent again, so that the
+/// viewer does not assume that the counter has restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
 /// Id and name of the thread with the remarks for one viewer.
@@ -140,7 +141,8 @@ impl<'c> Session<'c> {
     /// Sends each part when it is added, until the feed ends. An error means that the viewer left
     /// or received nothing for too long.
     ///
-    /// Requests are answered between parts, so a viewer that asks for the end has whole parts.
+    /// Requests are answered only between two parts. A viewer that asks to end the session
+    /// therefore has only complete parts.
     fn run(&mut self, feed: &Subscription) -> io::Result<()> {
         let mut last_sent = Instant::now();
         loop {

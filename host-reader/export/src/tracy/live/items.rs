@@ -50,7 +50,8 @@ impl Items {
         fields.iter().for_each(|field| self.put(field));
     }
 
-    /// Appends the number of a context, which has two bytes in the fork.
+    /// Appends the number of a context: two bytes for Tenstorrent's fork of Tracy, one byte
+    /// otherwise.
     fn put_context(&mut self, context: u16) {
         let bytes = context.to_le_bytes();
         self.put(bytes.get(..self.protocol.context_bytes()).unwrap_or(&bytes));
@@ -107,7 +108,8 @@ impl Items {
         self.bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
     }
 
-    /// Repeats that host time 0 is device time 0.
+    /// Sends again the item which states that the host's time 0 and the context's time 0 are the
+    /// same.
     ///
     /// A viewer assumes that the counter of a context restarted if a time is much earlier than the
     /// previous time. Sending this item before such a time prevents that assumption.
@@ -185,7 +187,7 @@ impl Items {
     }
 
     pub(super) fn message(&mut self, time_ns: i64, rgb: Rgb, text: &str) {
-        /// Source and severity: user, information.
+        /// Code of a message's source and severity: sent by the user's program, for information.
         const USER_INFORMATION: u8 = 0x20;
         self.single_string(text);
         let [blue, green, red, _] = rgb.to_le_bytes();
@@ -230,7 +232,7 @@ impl Items {
         self.item(kind, &[&key.to_le_bytes(), &byte_count, text.as_bytes()]);
     }
 
-    /// Answers a request without a result.
+    /// Answers a request for which there is no result.
     pub(super) fn answer_done(&mut self) {
         self.put_kind(ItemKind::AckServerQueryNoop);
     }
@@ -249,7 +251,7 @@ impl Items {
 pub(super) struct GpuZone {
     pub(super) context: u16,
     pub(super) thread_id: u32,
-    /// Number that links the item for a zone's start or end to the item that contains the time. No
-    /// other zone in progress uses this number.
+    /// Number of one time of the zone. The item for a zone's start or end and the item with its
+    /// time both contain this number. No other zone in progress uses this number.
     pub(super) query: u16,
 }

@@ -1,8 +1,8 @@
 //! Live export: sends the trace to a viewer or capture tool that connects over the network.
 //!
 //! A viewer announces its protocol version and is served in this version. The viewer receives the
-//! same items as from a profiled program. All events are in the past, unless the trace is a
-//! [`LiveFeed`], to which a running program adds events.
+//! same items as from a profiled program. Usually, all events were recorded before the viewer
+//! connected. A [`LiveFeed`] is the exception: a running program adds events to it.
 //!
 //! # Compatibility
 //! Tracy's `public/common/TracyProtocol.hpp` (greeting, welcome, requests),

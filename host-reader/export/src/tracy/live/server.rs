@@ -58,7 +58,8 @@ pub struct ServedViewer {
 }
 
 impl ServedViewer {
-    /// Returns why the viewer did not receive everything; `None` if it did.
+    /// Returns the reason why the viewer received only a part of the trace; `None` if it received
+    /// the whole trace.
     #[must_use]
     pub const fn failure(&self) -> Option<&'static str> {
         match (self.has_stalled, self.is_whole) {
@@ -135,8 +136,8 @@ impl Visitor {
         })
     }
 
-    /// Answers the viewer's greeting, and calls `send` with the connection and the notes of the
-    /// result.
+    /// Answers the viewer's greeting, and calls `send` with the connection and the notes, which
+    /// become part of the returned `ServedViewer`.
     pub(super) fn serve_with(
         self,
         options: &TracyOptions,

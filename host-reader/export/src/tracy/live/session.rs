@@ -1,4 +1,5 @@
-//! Session with one viewer of a whole trace: sends everything and answers requests in between.
+//! Session with one viewer of a complete trace: sends all items, and answers the viewer's requests
+//! between them.
 
 use super::{
     connection::{Connection, FIRST_PLOT, Names},
@@ -31,8 +32,8 @@ impl Names {
 }
 
 impl Connection {
-    /// Sends everything. An error means that the viewer left, or received nothing for too long,
-    /// before it had received everything.
+    /// Sends the whole scene. An error means that the viewer did not receive all of it, because it
+    /// left or received nothing for too long.
     pub(super) fn send_scene(&mut self, scene: &Scene<'_>) -> io::Result<()> {
         self.names = Names::from_scene(scene);
         // Viewers disconnect without waiting for the names of frames, but wait for the names of

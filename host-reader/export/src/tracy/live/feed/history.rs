@@ -50,7 +50,7 @@ pub(in crate::tracy::live) struct FeedPosition {
 pub(in crate::tracy::live) enum Next {
     /// A part, and the numbers of zones and messages that the viewer has missed before this part.
     Part(Arc<Part>, ItemCounts),
-    /// No part yet, because the program has not added the next one.
+    /// Nothing to send for now: the viewer has all parts that the program has added so far.
     Nothing,
     /// The end of the feed.
     End,
@@ -127,7 +127,8 @@ impl History {
         }
     }
 
-    /// Returns the next part for a viewer, and advances the viewer's position past this part.
+    /// Returns the next part for the viewer with this number, and advances the viewer's position
+    /// past this part.
     pub(super) fn next(&mut self, number: u64) -> Next {
         let Some(place) = self.viewers.get_mut(&number) else { return Next::End };
         let mut missed = ItemCounts::default();
@@ -161,7 +162,7 @@ impl Subscription {
         Self { feed, number }
     }
 
-    /// Returns the next part, after waiting for it at most `limit`.
+    /// Returns the next part, or [`Next::Nothing`] if no part is added within `limit`.
     pub(in crate::tracy::live) fn next(&self, limit: Duration) -> Next {
         self.feed.next(self.number, limit)
     }

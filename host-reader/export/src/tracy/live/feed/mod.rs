@@ -7,8 +7,8 @@
 //! | which parts are kept, and what has a viewer missed? | `history` |
 //!
 //! The program adds a part after each read, and never waits for a viewer. A viewer that connects
-//! late or receives too slowly gets the parts that are still kept, and the number of zones that it
-//! has missed.
+//! late or receives too slowly gets only the parts that the feed still keeps. Such a viewer also
+//! gets the numbers of zones and messages that it has missed.
 
 mod history;
 mod part;
@@ -29,7 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Number of zones and messages that a feed keeps for viewers, unless set otherwise.
+/// Default number of zones and messages that a feed keeps for viewers.
 const KEPT_ITEMS: u64 = 1 << 20;
 
 /// State of the connections to all viewers of a feed.
@@ -67,8 +67,8 @@ pub struct LiveFeed {
 impl LiveFeed {
     /// Creates a feed. Time 0 of the feed is `origin_host_ns` on the host's clock.
     ///
-    /// `lanes` are all lanes that the program may have. The grouping of lanes for viewers with few
-    /// contexts depends on `lanes`.
+    /// `lanes` are all lanes that the program may have. From these lanes, the feed determines how
+    /// to group lanes for viewers that support only few contexts.
     #[must_use]
     pub fn new(origin_host_ns: i64, lanes: &[LaneId]) -> Self {
         let mut lanes = lanes.to_vec();
@@ -136,8 +136,8 @@ impl LiveFeed {
         self.wait_until(limit, |history| history.has_viewers())
     }
 
-    /// Waits at most `limit` until every viewer of the finished feed has received everything, and no
-    /// viewer is connected. Returns false if a viewer is still connected.
+    /// Waits at most `limit` until no viewer of the finished feed is connected. A viewer
+    /// disconnects when it has received everything. Returns false if a viewer is still connected.
     #[must_use]
     pub fn wait_for_viewers(&self, limit: Duration) -> bool {
         self.wait_until(limit, |history| !history.has_viewers())

@@ -27,11 +27,12 @@ pub(in crate::tracy::live) struct Part {
     /// Ids and names of the threads that have messages.
     pub(in crate::tracy::live) threads: Vec<(u32, Arc<str>)>,
     pub(in crate::tracy::live) messages: Vec<Message>,
-    /// Points of the plots of lost records: chip, time in ns, and the chip's total of lost records.
+    /// Points of the plots of lost records. Each point is a chip, a time in nanoseconds since the
+    /// start of the feed, and the number of records that the chip has lost so far.
     pub(in crate::tracy::live) lost: Vec<(u32, u64, i64)>,
     pub(in crate::tracy::live) counts: ItemCounts,
-    /// Number of zones that share a source location because viewers have no room for locations of
-    /// their own.
+    /// Number of zones that share a source location, because viewers support only a limited number
+    /// of source locations.
     pub(in crate::tracy::live) vague_zones: u64,
 }
 
@@ -72,8 +73,8 @@ struct RiscLanes {
 pub(super) struct PartBuilder {
     /// Host time at which the feed starts.
     origin_host_ns: i64,
-    /// Start of the feed on the clock of each chip that is not synchronised with the host: the time
-    /// of the chip's first record.
+    /// For each chip that is not synchronised with the host, the time of its first record, on the
+    /// chip's clock. This time is shown as the start of the feed.
     other_origins_ns: BTreeMap<u32, i64>,
     lanes: BTreeMap<LaneId, RiscLanes>,
     /// Number of threads so far.
@@ -126,8 +127,8 @@ impl PartBuilder {
         Part { messages, counts, ..Part::default() }
     }
 
-    /// Returns the time from the feed's start to the trace's origin on the clock of a chip; `None`
-    /// if the trace has no records of the chip.
+    /// Returns how long after the feed's start the trace's origin is, on a chip's clock; `None` if
+    /// the trace has no records of the chip.
     fn device_origin_ns(&mut self, device: &TraceDevice<'_>) -> Option<i64> {
         device.lanes.iter().find(|lane| has_records(lane))?;
         let origin_ns = device.clock.origin_ns();
@@ -180,8 +181,8 @@ impl PartBuilder {
         }
     }
 
-    /// Returns the copy of a location that all parts share. If viewers have no room for the
-    /// location, returns a less exact location.
+    /// Returns the shared copy of a source location. If viewers cannot store another location,
+    /// returns a location that several zones share.
     fn shared_place(
         &mut self,
         place: SourcePlace<'static>,
@@ -249,8 +250,8 @@ impl PartBuilder {
         }
     }
 
-    /// Converts a time of the trace to the feed's time. If there is no origin, returns the latest
-    /// time so far.
+    /// Converts a time of the trace to the feed's time. If `origin_ns` is `None`, returns the
+    /// latest time that this function has returned so far.
     fn shown_ns(&mut self, origin_ns: Option<i64>, time_ns: u64) -> u64 {
         let time_ns = origin_ns.map_or(self.latest_ns, |origin_ns| shifted_ns(origin_ns, time_ns));
         self.latest_ns = self.latest_ns.max(time_ns);

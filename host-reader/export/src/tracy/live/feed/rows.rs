@@ -1,9 +1,9 @@
 //! Rows of a RISC. A row is a lane of the viewer. The zones of a lane must be sent in time order.
 //!
-//! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
-//! enclosing zone therefore arrives after its nested zones. In a lane, a viewer accepts no zone
-//! that begins before the end of an earlier zone. A zone that begins too early for one row is
-//! therefore sent in another row of the same RISC.
+//! A zone is sent after it has ended. If a nested zone ended before a read of the chip's records
+//! and its enclosing zone ended after this read, the enclosing zone is therefore sent later than
+//! the nested zone. In a lane, a viewer accepts no zone that begins before the end of an earlier
+//! zone. Such a zone is therefore sent in another row of the same RISC.
 
 use crate::TraceZones;
 
