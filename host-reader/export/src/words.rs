@@ -52,9 +52,10 @@ pub(super) const fn kind_label(kind: HostEventKind) -> &'static str {
 /// Maximum length of a message's label, in characters.
 const MESSAGE_LABEL_CHARS: usize = 64;
 
-/// Returns the label of a message: the beginning of its first line that is not empty. TT-Metal
-/// sends pages of JSON between backticks, so labels must be short. Formats store the whole text
-/// separately.
+/// Returns the label of a message: the beginning of its first line that is not empty.
+///
+/// A message of TT-Metal may be several pages of JSON between backticks, so the label is only a
+/// short part of it. Formats store the whole text separately.
 fn message_label(text: &str) -> Cow<'_, str> {
     let mut lines =
         text.lines().map(|line| line.trim_matches(|c: char| c == '`' || c.is_whitespace()));
@@ -107,11 +108,10 @@ pub(super) fn totals_label(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| format!("{count} {}", kind.label().replace('_', " ")))
 }
 
-/// Returns the figures of a loss, except its record counts, as pairs of name and value. Unknown
-/// figures are left out.
+/// Returns the number of runs that lost records, and the programs of the first and the last launch
+/// that may have lost them.
 ///
-/// The figures are the number of runs that lost records, and the programs of the first and the last
-/// launch that may have lost them.
+/// Each number is a pair of name and value. Unknown numbers are left out.
 pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let span = totals.programs;
     let numbers = [
@@ -122,8 +122,8 @@ pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static st
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
 }
 
-/// Returns the key for a source that does not report how many records it lost, such as
-/// `losses_unknown_the_capture_is_damaged`.
+/// Returns the name of the warning about a source that does not report how many records it lost,
+/// such as `losses_unknown_the_capture_is_damaged`.
 fn uncounted_key(source: UncountedSource) -> String {
     let label = source.label().replace('\'', "").replace([' ', '-'], "_");
     format!("losses_unknown_{}", label.to_ascii_lowercase())

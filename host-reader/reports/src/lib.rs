@@ -3,7 +3,7 @@
 //! | question | module |
 //! |---|---|
 //! | How are reports written in tt-metal's formats? | [`report`] |
-//! | What do ops cost, and what bounds them? | [`perf`] |
+//! | How long do ops take, and which resource limits them? | [`perf`] |
 //! | What became slower or faster? | [`diff`] |
 
 #![forbid(unsafe_code)]

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// Column of a table: its description, and the function that reads its value from a row.
 pub struct Column<T: Table> {
-    /// Description of the column: name, type, meaning, and the outputs that show it.
+    /// Description of the column: its name, type and meaning, and the outputs in which it is shown.
     pub schema: ColumnSchema,
     getter: Getter<T>,
 }
@@ -122,20 +122,22 @@ impl<T: Table> Column<T> {
         self.in_summary()
     }
 
-    /// Shows the column like `titled`, but the terminal hides it if all rows are null.
+    /// Does the same as `titled`, but the terminal hides the column if its value is null in all
+    /// rows.
     pub(crate) const fn titled_if_any(mut self, title: &'static str) -> Self {
         self.schema.is_hidden_if_empty = true;
         self.titled(title)
     }
 
-    /// Makes the terminal mark the column's values as lower bounds in rows whose column
+    /// Marks the column's values in the terminal as lower bounds, in rows where the column
     /// `is_lower_bound` is true.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self
     }
 
-    /// Shows the column in every output except the terminal.
+    /// Shows the column in every output except the terminal. The answers of the MCP server show the
+    /// column, too.
     pub(crate) const fn in_summary(mut self) -> Self {
         self.schema.scope = Scope::Summary;
         self

@@ -1,4 +1,5 @@
-//! Tables of single records: zones, markers, waits, counters, transfers, and host events.
+//! Tables of recordings and of single items: zones, markers, counters, NoC events, waits, host
+//! events and buffers.
 
 use crate::{
     CHIP_ID, CORE_X, CORE_Y, Column, DATASET_FOLDERS, FILE, HOST, LINE, NO_HOST_CLOCK, RECORDING,
@@ -223,7 +224,7 @@ table! {
 }
 
 table! {
-    /// Table of waits, summed by launch and object.
+    /// Table of the total waits of each launch for each circular buffer, semaphore or NoC.
     WaitSums WaitSumRow = "wait_sums", "all waits of one launch of one RISC for one object", lane
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
@@ -296,7 +297,8 @@ table! {
 }
 
 table! {
-    /// Table of peak buffer sizes by op.
+    /// Table of the maximum number of bytes allocated in each memory while the host worked on an
+    /// op.
     OpBuffers OpBufferRow = "op_buffers", "peak allocation in one kind of memory while the host worked on one op";
     optional_small chip_id: CHIP_ID, null "the number exceeds 32 bits";
     optional_small run_host_id: RUN_HOST_ID, null UNKNOWN;
@@ -306,7 +308,8 @@ table! {
 }
 
 table! {
-    /// Table of the cells of TT-Metal's ops report, for combining the reports of many hosts.
+    /// Table of the cells of TT-Metal's ops report. With this table, the reports of many hosts can
+    /// be combined.
     OpsReportCells OpsReportCell = "ops_report", "one cell of the recording's ops report, as TT-Metal's scripts write it";
     small row: "row of the report, from 1; 0 is the header";
     text title: "title of the column";

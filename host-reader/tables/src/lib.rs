@@ -58,8 +58,8 @@ const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WR
                          NOC_ATOMIC_BARRIER, NOC_FULL_BARRIER or NOC_WRITE_FLUSH";
 const WAIT_KEY: &str = "number of the circular buffer or NoC, or L1 address of the semaphore";
 
-/// Columns that a Parquet dataset stores as folders: the day on which the recording began, and the
-/// name of the fleet run. A fleet run groups the recordings of several hosts.
+/// Columns that a Parquet dataset stores as folders: the day on which a row's recording began, and
+/// the name of its fleet run. A fleet run groups the recordings of several hosts.
 pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
 
 /// A recording and the host that made it. The fields of this key are the first columns of each
@@ -83,7 +83,8 @@ pub trait Table: Sized + 'static {
     /// Columns that a Parquet dataset stores as folders, outermost first, in addition to
     /// [`Table::COLUMNS`].
     ///
-    /// The value is [`DATASET_FOLDERS`], or empty if the table is not part of a dataset.
+    /// The value is [`DATASET_FOLDERS`], or an empty list for a table that is not part of a
+    /// dataset.
     const PARTITIONS: &'static [&'static str];
     /// Columns, in the order in which outputs show them.
     const COLUMNS: &'static [Column<Self>];
@@ -99,7 +100,8 @@ pub trait Table: Sized + 'static {
         Self::COLUMNS.iter().filter(|column| column.schema.scope != Scope::Dataset)
     }
 
-    /// Returns the columns that narrow outputs show: the terminal and answers of the MCP server.
+    /// Returns the columns for the two narrow outputs: the terminal, and the answers of the MCP
+    /// server.
     fn summary_columns() -> impl Iterator<Item = &'static Column<Self>> {
         Self::COLUMNS.iter().filter(|column| column.schema.scope == Scope::Summary)
     }

@@ -1,4 +1,5 @@
-//! `losses` and `loss_groups`: missing records by lane, and summed over cores and programs.
+//! Two tables of missing records: `losses` by lane, and `loss_groups` summed over cores and
+//! programs.
 
 use crate::{Column, DATASET_FOLDERS, RecordingKey, Table};
 use analysis::LossGroup;
@@ -47,8 +48,8 @@ const NO_RUNS: &str = "the device does not count runs";
 type LossColumn = Column<Losses>;
 type GroupColumn = Column<LossGroups>;
 
-/// Returns the number of runs with lost records; `None` if it is 0, which means that the device
-/// does not count such runs.
+/// Returns the number of runs with lost records. If the number is 0, the device does not count such
+/// runs, and `None` is returned.
 fn runs(totals: LossTotals) -> Option<u64> {
     Some(totals.runs).filter(|&runs| runs > 0)
 }

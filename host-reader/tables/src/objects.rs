@@ -77,8 +77,8 @@ impl<T> Serialize for Arrays<T> {
     }
 }
 
-/// JSON list of an iterator's items. The function is called once per serialization, and returns a
-/// new iterator.
+/// JSON list of an iterator's items. The field is a function that returns a new iterator; it is
+/// called each time the list is serialized.
 pub(crate) struct List<F>(pub(crate) F);
 
 impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
@@ -87,8 +87,8 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
     }
 }
 
-/// JSON object of an iterator's names and values. The function is called once per serialization,
-/// and returns a new iterator.
+/// JSON object of an iterator's names and values. The field is a function that returns a new
+/// iterator; it is called each time the object is serialized.
 pub(crate) struct Entries<F>(pub(crate) F);
 
 impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Serialize
@@ -103,7 +103,8 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Seria
 mod tests {
     use super::*;
 
-    /// Fields in non-alphabetical order, to show that JSON keeps the order of the list.
+    /// Fields that are not in alphabetical order. Tests use them to show that the JSON object keeps
+    /// the order of this list.
     const FIELDS: [Field<(u32, Option<&str>)>; 2] =
         [("size_bytes", |item| item.0.into()), ("name", |item| item.1.into())];
 

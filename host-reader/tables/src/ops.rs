@@ -33,11 +33,11 @@ pub struct OpPlace<'a> {
     pub op: u32,
     /// First cycle of the op, on the chip's clock.
     pub start_cycle: u64,
-    /// Duration that traces show, in cycles; `None` if unknown.
+    /// Duration with which traces draw the op, in cycles; `None` if unknown.
     pub duration_cycles: Option<u64>,
     /// Start in ns, relative to the recording's first record.
     pub start_ns: i64,
-    /// Duration that traces show, in ns; `None` if unknown.
+    /// Duration with which traces draw the op, in ns; `None` if unknown.
     pub duration_ns: Option<i64>,
     /// Start in ns, on the host's clock; `None` if the recording has no host clock.
     pub start_host_ns: Option<i64>,
@@ -52,19 +52,20 @@ impl<'a> OpRow<'a> {
         Self { figures, name, place: OpPlace::default() }
     }
 
-    /// Returns `latency`, or `None` for the first op of a chip, which has no latency.
+    /// Returns `latency`. Returns `None` for the first op of a chip, because it has no previous op.
     fn latency(&self, latency: Option<u64>) -> Option<u64> {
         latency.filter(|_| !self.figures.is_first_of_chip)
     }
 
-    /// Returns `figure`, which is derived from the kernels on single cores, or `None` if no core
-    /// ran a kernel.
+    /// Returns `figure`; `None` if no core ran a kernel. `figure` must be derived from the kernels
+    /// on single cores.
     fn core_figure(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }
 }
 
-/// Creates rows of ops for outputs other than datasets. `name_of` returns the host's name of an op.
+/// Creates rows of ops for outputs other than datasets. `name_of` returns the name that the host
+/// reported for an op.
 pub fn op_rows<'a>(
     ops: impl IntoIterator<Item = &'a Op>,
     name_of: impl Fn(&Op) -> Option<&'a str>,
@@ -72,7 +73,7 @@ pub fn op_rows<'a>(
     ops.into_iter().map(|op| OpRow::new(op, name_of(op))).collect()
 }
 
-/// Function that returns the host's name of an op.
+/// Function that returns the name that the host reported for an op.
 type NameOf<'a> = dyn Fn(&Op) -> Option<&'a str> + 'a;
 
 /// Ops of packed launches, serialized as JSON objects like [`Rows`](crate::Rows). The ops are
@@ -83,7 +84,8 @@ pub struct OpObjects<'a> {
 }
 
 impl<'a> OpObjects<'a> {
-    /// Creates the objects of launches. `name_of` returns the host's name of an op.
+    /// Creates the objects of launches. `name_of` returns the name that the host reported for an
+    /// op.
     pub fn new(
         launches: &'a PackedLaunches,
         name_of: impl Fn(&Op) -> Option<&'a str> + 'a,

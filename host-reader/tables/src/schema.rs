@@ -93,7 +93,7 @@ impl Serialize for ColumnSchema {
 pub enum Scope {
     /// Every output.
     Summary,
-    /// Every output except the narrow outputs, which are the terminal and the MCP server.
+    /// Every output except the two narrow ones: the terminal and the answers of the MCP server.
     Report,
     /// Only Parquet datasets.
     Dataset,

@@ -6,7 +6,8 @@ use analysis::ZoneStatistics;
 /// Table of statistics of zones.
 pub struct ZoneStatisticsTable;
 
-/// Returns `figure`, which covers only complete zones, or `None` if no zone is complete.
+/// Returns `figure`; `None` if no zone is complete. `figure` must be computed only from complete
+/// zones.
 fn whole_zones_figure<V>(zone: &ZoneStatistics, figure: V) -> Option<V> {
     (zone.cycles.count > 0).then_some(figure)
 }

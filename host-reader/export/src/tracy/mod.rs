@@ -6,12 +6,12 @@
 //! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
 //! | how does a viewer show a program that is still running? | [`LiveView`], [`LiveFeed`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
-//! | what can Tracy not show as recorded? | [`TracyNotes`] |
+//! | what does Tracy show differently from the recording? | [`TracyNotes`] |
 //!
-//! Each core is a GPU context, and each RISC is a lane of its core's context. Colours and order are
-//! those of Tenstorrent's fork. Ops, and instants such as events, values, sums and losses, are
-//! shown as threads, like the host's threads. The module `scene` decides what a viewer shows;
-//! `file` and `live` only encode it.
+//! Each core is a GPU context, and each RISC is a lane of its core's context. The colours and the
+//! order of the lanes are the same as in Tenstorrent's fork of Tracy. Ops, and instants such as
+//! events, values, sums and losses, are shown as threads, like the host's threads. The module
+//! `scene` decides what a viewer shows; `file` and `live` only encode it.
 
 mod file;
 mod host;

@@ -24,15 +24,16 @@ pub struct TracyNotes {
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,
-    /// Number of zones of a running program that were no longer kept when the viewer could have
-    /// received them. The viewer connected too late, or received too slowly.
+    /// Number of zones of a running program that were discarded before they could be sent to the
+    /// viewer, because the viewer connected too late or received too slowly.
     pub missed_zones: u64,
     /// Number of messages of a running program that the viewer has missed.
     pub missed_messages: u64,
 }
 
 impl TracyNotes {
-    /// Returns the changes by name; empty if Tracy shows everything as recorded.
+    /// Returns the name and the number of each kind of item that Tracy shows differently from the
+    /// recording; empty if there are none.
     ///
     /// ```
     /// use export::tracy::TracyNotes;

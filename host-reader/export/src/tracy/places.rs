@@ -1,8 +1,9 @@
 //! Source locations in Tracy: name, location and colour of each zone of each RISC.
 //!
 //! Tracy supports 32,767 source locations. Locations of firmware zones contain the number of their
-//! op, as in TT-Metal's traces. If there are too many locations, the op's number is left out first,
-//! then the remark, then the name.
+//! op, as in TT-Metal's traces. When the table is full, further zones get a location without the
+//! op's number. If that location is also missing, they get one without remarks such as "drawn
+//! shorter than recorded", and finally one without the zone's name.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
@@ -31,7 +32,7 @@ pub(super) struct SourcePlace<'a> {
 /// Position of a source location in the table.
 pub(super) type PlaceNumber = u16;
 
-/// Op or trace that a zone's source location shows.
+/// Number of the op or id of the replayed trace that is part of a zone's source location.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum OpTag {
     #[default]
@@ -75,7 +76,8 @@ pub(super) struct PlaceTable<'a> {
     /// Locations that show neither an op nor remarks, by name and RISC.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
-    /// Locations by source and colour, because zones of one source may have different colours.
+    /// Locations of the host's zones. The colour is part of the key, because zones with the same
+    /// source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
     /// Number of zones that share a location because the table has no room for locations of their
     /// own.
@@ -141,7 +143,7 @@ impl<'a> PlaceTable<'a> {
         PlaceNumber::try_from(self.places.len() - 1).ok()
     }
 
-    /// Returns the location for ops with a name.
+    /// Returns the location for ops with the name `name`.
     pub(super) fn op_place(&mut self, name: &'a str) -> PlaceNumber {
         self.push_place(SourcePlace::new(name, OP_RGB)).unwrap_or(Self::OP)
     }

@@ -7,9 +7,10 @@ use crate::{TraceDevice, TraceNames, counters};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plot {
     pub(super) name: String,
-    /// Nanoseconds and values, in ascending order of time.
+    /// Points in time order. Each point is a time in nanoseconds since the trace's origin, and a
+    /// value.
     pub(super) points: Vec<(u64, f64)>,
-    /// True if drawn as steps, false if drawn as lines between points.
+    /// True if viewers draw the plot as steps; false if they draw lines between the points.
     pub(super) is_stepped: bool,
 }
 

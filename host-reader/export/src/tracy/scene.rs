@@ -1,5 +1,5 @@
-//! Model of the viewer's display: contexts, lanes, threads, messages, plots. Other modules encode
-//! this model.
+//! Model of the viewer's display: contexts, lanes, threads, messages, plots. The modules `file` and
+//! `live` encode this model.
 
 use super::{
     TracyNotes, TracyOptions,
@@ -60,7 +60,7 @@ pub(super) struct Scene<'a> {
     /// Messages ordered by time.
     pub(super) messages: Vec<Message>,
     pub(super) plots: Vec<Plot>,
-    /// Frame sets, except the set that every trace has.
+    /// Frame sets of the host. The unnamed first frame set of every Tracy trace is not included.
     pub(super) frames: Vec<FrameSet<'a>>,
     /// End of the latest item.
     pub(super) end_ns: i64,

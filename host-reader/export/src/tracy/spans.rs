@@ -25,7 +25,7 @@ impl Span<'_> {
     }
 }
 
-/// Returns the starts and ends of a thread's zones, in time order.
+/// Returns the starts and ends of a thread's spans. Each span ends after the spans nested in it.
 pub(super) fn edges(spans: &[Span<'_>]) -> impl Iterator<Item = ZoneEdge> {
     edges_of_depths(spans.iter().map(|span| span.depth))
 }

@@ -27,7 +27,8 @@ impl Default for DiffOptions {
 pub enum Certainty {
     /// The change is larger than the variation between repetitions.
     Significant,
-    /// The change was not tested, because A or B has only one repetition.
+    /// The change was not tested for significance, because one of the recordings has only one
+    /// repetition.
     SingleRepetition,
     /// The change is within the variation between repetitions.
     NotSignificant,
@@ -74,8 +75,8 @@ impl Change {
     /// Returns true if B is slower than A by more than `percent` percent, and the change is not
     /// within the variation between repetitions.
     ///
-    /// Also returns true for such a change if it was not tested, because A or B has only one
-    /// repetition.
+    /// If A or B has only one repetition, the variation is unknown. Then a difference of more than
+    /// `percent` percent is enough.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent
@@ -99,8 +100,8 @@ impl Change {
 pub struct Side {
     /// Number of ops and zones in this recording.
     pub item_count: usize,
-    /// Ops and zones that the other recording lacks, each as kind, device and RISC, name, and
-    /// source.
+    /// Ops and zones that do not exist in the other recording, each as a tuple (kind, place, name,
+    /// source). The place is the device and, for zones, the RISC.
     pub only_here: Vec<(MeasuredKind, String, String, String)>,
     /// Number of items that could not be measured, by reason.
     pub skipped: BTreeMap<String, u64>,

@@ -1,9 +1,8 @@
 //! Matching of the ops and zones of two recordings.
 //!
 //! Kind, place and name must be equal. First, items with the same source are paired in order. Then
-//! the remaining items are paired if their source may have moved: zones on other lines of the same
-//! file, and items that have a source in only one recording. An op with different shapes is a
-//! different op.
+//! the remaining items are paired in two cases: zones whose source files have the same name, and
+//! items that have a source in only one recording. An op with different shapes is a different op.
 
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -38,7 +37,8 @@ fn exact_source(item: &Measured) -> String {
     item.source.clone()
 }
 
-/// Returns the file name of a zone's source, without folder and line; for an op, the whole source.
+/// Returns the part of an item's source that stays the same if code moves. For a zone, this is the
+/// file name without folder and line; for an op, it is the whole source.
 fn moved_source(item: &Measured) -> String {
     match item.kind {
         MeasuredKind::Op => item.source.clone(),

@@ -11,8 +11,8 @@ reader::labelled! {
     pub enum MeasuredKind {
         /// Op. Its duration is the time from the first kernel start to the last kernel end.
         Op = "op",
-        /// Zone. Its duration is the mean over all cores of the launch and over all passes of each
-        /// core through the zone.
+        /// Zone. Its duration in a launch is the mean over all cores, and over all times that a
+        /// core executed the zone.
         Zone = "zone",
     }
 }
@@ -42,7 +42,8 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Measures the ops and the zones of a recording. Lost records are counted as skipped.
+    /// Measures the ops and the zones of a recording. Each lost record counts as an item that could
+    /// not be measured.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let readout = &recording.readout;
@@ -54,8 +55,8 @@ impl Measurements {
         measurements
     }
 
-    /// Adds an op or zone. Durations that are not positive numbers are left out and counted as
-    /// skipped.
+    /// Adds an op or zone. Durations that are not positive numbers are left out and count as items
+    /// that could not be measured.
     pub fn add(&mut self, mut item: Measured) {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
@@ -82,9 +83,9 @@ impl Measurements {
     /// Combines several recordings of the same programs. Each recording becomes one repetition,
     /// with the geometric mean of its own repetitions as duration.
     ///
-    /// All repetitions within a recording share the conditions under which it was made. Only
-    /// several recordings show how much future recordings will differ. A single recording is
-    /// returned unchanged.
+    /// The repetitions within one recording were made under the same conditions. Only several
+    /// recordings show how much future recordings will differ. A single recording is returned
+    /// unchanged.
     ///
     /// ```
     /// use reports::diff::{Measured, MeasuredKind, Measurements};

@@ -11,11 +11,11 @@
 //! The ratio B / A is computed from geometric means. Its interval is Welch's t interval for the
 //! difference of the mean logarithms, converted back by the exponential function. Logarithms are
 //! used because durations are positive and skewed, and because variances differ between builds. If
-//! all durations of A or of B are multiplied by a factor, ratio and interval change by this factor
-//! as well. The samples are repetitions instead of cores, because the cores of one launch wait for
-//! one another. Many ops are tested at once, so p-values are adjusted to limit the share of false
-//! discoveries (Benjamini and Hochberg). If A or B has only one repetition, there is a ratio but no
-//! interval.
+//! all durations of B are multiplied by a factor, the ratio and its interval are multiplied by the
+//! same factor. The samples are repetitions instead of cores, because the cores of one launch wait
+//! for one another. Many ops are tested at once, so p-values are adjusted to limit the share of
+//! false discoveries (Benjamini and Hochberg). If A or B has only one repetition, there is a ratio
+//! but no interval.
 
 mod change;
 mod matching;

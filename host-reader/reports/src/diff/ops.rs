@@ -11,8 +11,9 @@ use wire::RunHostId;
 
 impl Measurements {
     /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model.
-    /// If `pools` is true, or if the rows do not repeat, all ops with the same name and source are
-    /// repetitions of one op.
+    ///
+    /// If `pools` is true, or if no sequence of rows repeats, all rows with the same name and
+    /// source are repetitions of one op.
     #[must_use]
     pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -125,7 +126,8 @@ fn place(device: Option<u64>) -> String {
     device.map_or_else(|| "no device".to_owned(), |device| format!("device {device}"))
 }
 
-/// Keys of an op's description that are not part of the op's source.
+/// Keys of an op's description that are left out of the op's source. The name is compared
+/// separately; the other values may differ between recordings of the same op.
 const OF_ONE_RUN: [&str; 6] = [
     OpMetadata::NAME,
     "op_hash",
@@ -154,7 +156,8 @@ fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     (name, source.join(" "))
 }
 
-/// Abbreviates a tensor to the text by which ops CSVs are compared: sides, element type and memory.
+/// Returns a tensor's dimensions, element type and memory as a short text, in the same form as for
+/// ops of an ops CSV.
 fn tensor_text(tensor: &Value) -> String {
     let sides: Vec<_> = ["W", "Z", "Y", "X"]
         .iter()

@@ -15,7 +15,7 @@ pub struct Welch {
     pub difference: f64,
     /// Lower and upper bound of the confidence interval.
     pub interval: (f64, f64),
-    /// Probability of a difference at least this large if the means were equal.
+    /// Probability, if the true means are equal, that the sample means differ by at least as much.
     pub p_value: f64,
 }
 

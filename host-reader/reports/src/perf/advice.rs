@@ -1,4 +1,4 @@
-//! Advice on optimisation: ops that ran on the host, gaps between ops, and each matmul.
+//! Advice on optimisation, about ops that ran on the host, gaps between ops, and each matmul.
 
 use super::{
     fidelity::FidelityVerdict,
@@ -12,7 +12,8 @@ pub(super) const HIGH_GAP_US: f64 = 6.5;
 /// Assumed gap in us between two ops of a trace.
 const TRACED_GAP_US: f64 = 6.0;
 
-/// Percentage of the peak FLOPs. A DRAM-bound matmul below it has time for a higher fidelity.
+/// Percentage of the peak FLOPs. A DRAM-bound matmul with a lower percentage could use a higher
+/// math fidelity without becoming slower.
 const IDLE_FLOPS_PERCENT: f64 = 40.0;
 
 /// Advice that concerns several rows. Advice about a single matmul is stored in its row.

@@ -17,7 +17,7 @@ static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
 const COLUMN_COUNT: usize = 9;
 
 reader::labelled! {
-    /// Precision of the matrix engine, given by the number of passes over the mantissas' bits.
+    /// Precision of the matrix engine: the number of passes in which it multiplies the mantissas.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
     pub enum MathFidelity {
         /// One pass.
@@ -46,7 +46,7 @@ pub struct ArchLimits {
     pub name: String,
     /// Other names in lower case.
     pub aliases: Vec<String>,
-    /// Number of worker cores, used if a file does not contain the number.
+    /// Number of worker cores, used if an ops CSV does not contain the number.
     pub worker_cores: u64,
     /// Number of cores that run a matmul with DRAM-sharded weights.
     pub dram_sharded_cores: u64,

@@ -9,10 +9,10 @@ static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| 
     lines.filter_map(parse_line).collect()
 });
 
-/// Text that marks the op code of a host op.
+/// Text in the op code of each op that ran on the host.
 const HOST_MARK: &str = "(torch)";
 
-/// Suffix that newer producers append to the names of ops.
+/// Suffix of the names of ops in newer ops CSVs.
 const ENDING: &str = "DeviceOperation";
 
 reader::labelled! {

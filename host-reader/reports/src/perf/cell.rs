@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// Maximum plausible number of cores of a chip.
 const MAX_CORES: u64 = 1 << 20;
 
-/// Maximum plausible side of a tensor.
+/// Maximum plausible size of a tensor's dimension, in elements.
 const MAX_DIMENSION: u64 = 1 << 32;
 
 /// Returns true if a cell is empty or contains a text for missing values, such as `NaN`.
@@ -49,7 +49,8 @@ pub(super) fn core_count(cell: &str) -> Option<u64> {
     whole(cell).filter(|count| (1..=MAX_CORES).contains(count))
 }
 
-/// Parses one side of a tensor: a plain number, or the physical part of `physical[logical]`.
+/// Parses the size of a tensor's dimension: a plain number, or the physical part of
+/// `physical[logical]`.
 pub(super) fn dimension(cell: &str) -> Option<u64> {
     let physical = cell.split('[').next()?;
     whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))

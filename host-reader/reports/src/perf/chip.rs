@@ -1,4 +1,4 @@
-//! Architecture on which the rows were measured, and its number of cores.
+//! Architecture of the chip on which the rows of an ops CSV were measured, and its number of cores.
 
 use super::{
     arch::{ArchLimits, ArchTable},
@@ -15,7 +15,8 @@ const BLACKHOLE_CLOCK_GHZ: f64 = 1.2;
 /// Assumptions of a report about its chip.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ChipFacts {
-    /// Limits of the architecture; `None` if it is unknown, in which case ops have no percentages.
+    /// Limits of the architecture. `None` if the architecture is unknown; then no row contains a
+    /// percentage of a limit.
     pub arch: Option<ArchLimits>,
     /// Number of cores available to an op if the op's row does not contain the number.
     pub worker_core_count: Option<u64>,
@@ -31,12 +32,12 @@ pub struct UnknownArch {
     pub known: String,
 }
 
-/// Determines the architecture: from the option, if given; otherwise from the files; otherwise from
-/// the chip's clock in the files.
+/// Determines the architecture from the first known source of three: the user's option, the name in
+/// the files, and the chip's clock in the files.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole. `is_upstream_exact`
-/// does the same.
+/// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole. If
+/// `is_upstream_exact` is true, this function does the same.
 pub(super) fn chip_facts(
     files: &mut [OpsCsv],
     asked: Option<&str>,

@@ -11,7 +11,8 @@ use std::{io::Write, sync::Arc};
 /// Separator between two pieces of advice.
 const BULLET: &str = " • ";
 
-/// A column of the CSV of ops: its header, and the function that formats its cell for an op.
+/// A column of the CSV of ops: the header, and a function that formats the cell of an op in this
+/// column.
 type OpColumn = (&'static str, fn(&OpReport, Missing) -> String);
 
 const OP_COLUMNS: [OpColumn; 26] = [
@@ -52,7 +53,8 @@ const RAW_OP_CODE_COLUMN: OpColumn = ("Raw OP Code", |row, _| row.raw_op_code.to
 #[derive(Clone, Copy)]
 struct Missing {
     datatype: &'static str,
-    /// True if call numbers are written with decimals because a call number is missing.
+    /// True to write call numbers with decimals, such as `3.0`. tt-perf-report does this if a call
+    /// number is missing in any row.
     are_call_counts_fractional: bool,
 }
 
@@ -62,7 +64,7 @@ impl Missing {
     }
 }
 
-/// Optional columns and compatibility of the CSV of ops.
+/// Options for the CSV of ops: additional columns, and compatibility with tt-perf-report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CsvOptions {
     /// True to add a column of advice.
@@ -137,7 +139,8 @@ fn without_formula(cell: String) -> String {
 /// Writes one row for each kind of op.
 ///
 /// # Compatibility
-/// The columns are those of `tt-perf-report --summary-file`, version 1.4.1, with two decimals.
+/// The columns are those of `tt-perf-report --summary-file`, version 1.4.1. Numbers have two
+/// decimals.
 ///
 /// # Errors
 /// Returns the errors of the stream.

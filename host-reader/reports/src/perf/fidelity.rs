@@ -25,7 +25,8 @@ pub struct FidelityAdvice {
     pub verdict: FidelityVerdict,
     /// Suggested change, or a limitation of the verdict.
     pub note: Option<&'static str>,
-    /// True if a lower fidelity would also multiply all bits that the element types keep.
+    /// True if a fidelity lower than the op's would still use all mantissa bits of the element
+    /// types.
     #[serde(skip)]
     pub is_excess: bool,
 }
@@ -39,9 +40,9 @@ impl FidelityAdvice {
 /// Judges the fidelity of an op with two inputs.
 ///
 /// # Compatibility
-/// The verdicts are those of tt-perf-report 1.4.1, which considers HiFi4 and HiFi3 too high for
-/// FLOAT32, because its rule for input 0 only contains BFLOAT16. `is_excess` and the note describe
-/// the behaviour of the chip instead.
+/// The verdicts are those of tt-perf-report 1.4.1. Its rule for input 0 contains only BFLOAT16, so
+/// it considers HiFi4 and HiFi3 too high for FLOAT32. `is_excess` and the note describe the
+/// behaviour of the chip instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     FidelityAdvice { is_excess: sufficient_fidelity(row).is_some(), ..judge(row) }
@@ -67,16 +68,16 @@ fn judge(row: &OpRow) -> FidelityAdvice {
     judge_bits(&row.math_fidelity, [first, second, output])
 }
 
-/// Returns the lowest fidelity that multiplies all bits that the element types keep; `None` unless
-/// the op's fidelity is higher.
+/// Returns the lowest fidelity that uses all mantissa bits of the element types; `None` if the op's
+/// fidelity is not higher than that.
 ///
 /// # Compatibility
 /// Fidelity phases in the ISA documentation (`SrcASrcB.md`), with input 0 in SrcB and input 1 in
 /// SrcA. LoFi multiplies 5 bits of input 1 and 7 bits of input 0, including the leading ones. HiFi2
 /// adds the remaining bits of input 1, and HiFi4 adds the remaining bits of input 0. BFLOAT8_B has
 /// 7 bits and BFLOAT4_B has 3. BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0.
-/// FLOAT32 is truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. An output with
-/// 3 bits needs fewer bits.
+/// FLOAT32 is truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. If the output
+/// has only 3 bits, leaving out bits of input 0 does not matter.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
     let [first, second, output] = datatypes(row).map(|datatype| mantissa_bits(datatype?));
     let (first, second, output) = (first?, second?, output?);

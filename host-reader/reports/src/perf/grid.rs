@@ -81,8 +81,8 @@ impl Grid {
 
 /// Returns the blanks that fill a text up to a width.
 ///
-/// A name may have any length, but a format width above 65,535 panics. So the padding is written as
-/// text.
+/// A name may have any length, but Rust's formatting panics if a width is above 65,535. So the
+/// padding is written as text.
 fn blanks(text: &str, width: usize) -> String {
     " ".repeat(width.saturating_sub(text.chars().count()))
 }

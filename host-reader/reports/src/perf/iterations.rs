@@ -33,7 +33,7 @@ pub enum RepetitionRule {
 pub struct OpStatistics {
     /// Id of the op's first row.
     pub first_id: u64,
-    /// Position of the op in an iteration, from 0; `None` if the rows do not repeat.
+    /// Position of the op in an iteration, from 0; `None` if no sequence of ops repeats.
     pub position: Option<usize>,
     /// Op code as in the file.
     pub op_code: String,
@@ -58,7 +58,8 @@ pub struct Iterations {
     pub iteration_count: usize,
     /// Number of ops in one iteration.
     pub ops_per_iteration: usize,
-    /// Number of device ops left out because their iteration is incomplete or has other ops.
+    /// Number of device ops that were left out, because their iteration is incomplete or contains
+    /// different ops than the other iterations.
     pub left_out_count: usize,
     /// Statistics of each op, in the order of the ops' first rows.
     pub ops: Vec<OpStatistics>,
@@ -191,7 +192,10 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
 }
 
 /// Returns the length of the shortest sequence whose repetitions cover all items, and the number of
-/// complete repetitions; `None` if there are fewer than two. The last repetition may be incomplete.
+/// complete repetitions.
+///
+/// The last repetition may be incomplete. Returns `None` if there are fewer than two complete
+/// repetitions.
 pub(crate) fn repeated_sequence<T: PartialEq>(items: &[T]) -> Option<(usize, usize)> {
     let period = shortest_period(items);
     let count = items.len().checked_div(period)?;
@@ -205,8 +209,8 @@ fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     periods.into_iter().find(|&p| matches[p] == items.len() - p).unwrap_or(items.len())
 }
 
-/// Returns for each index the number of items from that index on that match the beginning of the
-/// list (the Z function). The first number is 0.
+/// Returns, for each index, how many items starting at this index equal the items at the beginning
+/// of the list (the Z function). The first number is 0.
 ///
 /// ```
 /// assert_eq!(reports::perf::prefix_matches(b"abcabx"), [0, 0, 0, 2, 0, 0]);
@@ -244,8 +248,8 @@ mod tests {
         shortest_period(text.as_bytes())
     }
 
-    /// Reads the rows of a model with two ops. It ran three times completely, then once without its
-    /// second op.
+    /// Reads the rows of a model with two ops. The model ran three times completely, then once
+    /// without its second op.
     fn read_rows(sessions: [&str; 7]) -> Iterations {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],\

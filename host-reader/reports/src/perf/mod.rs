@@ -1,4 +1,5 @@
-//! Reports on ops CSVs: the cost of each op, its limit, and possible optimisations.
+//! Reports on ops CSVs: the duration of each op, the resource that limits it, and possible
+//! optimisations.
 //!
 //! This module provides the functions of `tt-perf-report`. Rows come from `ops_perf_results*.csv`,
 //! which TT-Metal's scripts and this library write.
@@ -20,8 +21,8 @@
 //!
 //! - elements of block floats are counted without their exponents;
 //! - files that do not name their architecture are treated as Wormhole's;
-//! - a closing signpost leaves an empty report;
-//! - if devices are separate, the summary lacks ops without a device.
+//! - if no op follows the signpost after which the default window begins, the report is empty;
+//! - if each device is reported separately, the summary lacks the ops whose device is unknown.
 //!
 //! Rows with the same host start keep the order of the file. In tt-perf-report their order is
 //! arbitrary.

@@ -1,4 +1,5 @@
-//! Live view of a mesh that is read repeatedly: a feed, and the server for its viewers.
+//! Live view of chips whose records are read repeatedly: a feed, and a server that sends it to
+//! viewers.
 
 use super::{
     error::ServeError,
@@ -33,13 +34,14 @@ pub struct LiveViewOptions {
 pub struct LiveView {
     feed: Arc<LiveFeed>,
     address: SocketAddr,
-    /// Number of records of lanes that are not streamed.
+    /// Number of records that belong to lanes that are not streamed.
     other_record_count: u64,
     patience: Duration,
 }
 
 impl LiveView {
-    /// Starts to listen for viewers. `tell` is called with the result of each connection.
+    /// Starts to listen for viewers. When a connection to a viewer ends, `tell` is called with its
+    /// result.
     ///
     /// # Errors
     /// If the address is not available.
@@ -88,8 +90,8 @@ impl LiveView {
 
     /// Waits until every viewer has received everything, or has stopped receiving.
     ///
-    /// If a viewer has stopped, returns the state of the connections, which includes the number of
-    /// zones that viewers have not received.
+    /// If a viewer has stopped receiving, returns the state of the connections. The state includes
+    /// the number of zones that viewers have not received.
     #[must_use]
     pub fn wait_for_viewers(&self) -> Option<FeedPressure> {
         (!self.feed.wait_for_viewers(self.patience)).then(|| self.feed.pressure())

@@ -1,4 +1,4 @@
-//! Values in the attributes text of an op.
+//! Values read from the text of an op's attributes.
 
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
@@ -73,8 +73,8 @@ pub(in crate::perf) fn has_program_config(attributes: &str) -> bool {
     PROGRAM_CONFIG.find(attributes.as_bytes()).is_some()
 }
 
-/// Returns true if the attributes mention the configuration in which cores run next to the DRAM
-/// banks that hold the weights.
+/// Returns true if the attributes contain the DRAM-sharded configuration. In this configuration, a
+/// matmul runs on the cores next to the DRAM banks that hold the weights.
 pub(super) fn is_dram_sharded(attributes: &str) -> bool {
     DRAM_SHARDED.find(attributes.as_bytes()).is_some()
 }

@@ -10,7 +10,8 @@ use crate::perf::row::OpRow;
 ///
 /// # Compatibility
 /// As in tt-perf-report 1.4.1, M is the output's Y, N is the weights' X, and K is the input's X
-/// times the window. DRAM is not modelled, because the halo op has already read the input.
+/// times the height and width of the window. DRAM is not modelled, because the halo op has already
+/// read the input.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let analysis = BoundAnalysis::FlopsOnly;
     let Some([m, k, n]) = shape(row) else { return Modelled::unknown_shape(analysis) };
@@ -35,7 +36,8 @@ fn batches(row: &OpRow) -> [u64; 2] {
     [(w_a, w_b), (z_a, z_b)].map(|(a, b)| a.unwrap_or(1).max(b.unwrap_or(1)))
 }
 
-/// Formats the block heights, and the options for double and split readers.
+/// Formats the configuration: the block heights, and whether double buffering and split readers are
+/// enabled.
 fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
     let attributes = &row.attributes;
     let per_core = first_number(attributes, "per_core_out_matrix_height_ntile").or_else(|| {

@@ -6,7 +6,7 @@ use crate::perf::row::OpRow;
 /// Formats ` w=window s=stride p=padding d=dilation | layout`, with `x` for unknown values.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 does not use the attribute `pad_hw` of 2024.
+/// tt-perf-report 1.4.1 ignores the attribute `pad_hw`, which contained the padding in 2024.
 pub(super) fn suffix(row: &OpRow, is_upstream_exact: bool) -> String {
     let padding = padding(&row.attributes).unwrap_or_else(|| {
         if is_upstream_exact { "x".to_owned() } else { pair_text(row, "pad_hw") }

@@ -5,12 +5,13 @@ use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
 
 /// Minimum time of an op with a given shape on all cores of its chip.
 ///
-/// The limit is the longer of the times for FLOPs and for DRAM. It is a lower bound, because it
-/// leaves out bytes that are read twice and operations of ops without a model.
+/// The limit is the longer of two times: the time for the op's FLOPs, and the time for its DRAM
+/// reads and writes. It is a lower bound, because it leaves out bytes that are read twice and
+/// operations of ops without a model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapeLimit {
-    /// Time for the op's FLOPs at the peak of all available cores, with the lowest math fidelity
-    /// that its element types need; `None` if FLOPs are not modelled.
+    /// Time for the op's FLOPs if all available cores compute at their peak speed, with the lowest
+    /// math fidelity that its element types need; `None` if FLOPs are not modelled.
     pub flops_us: Option<f64>,
     /// Time for the op's DRAM reads and writes at the chip's bandwidth; `None` if no tensor is in
     /// DRAM or the bytes are not modelled.

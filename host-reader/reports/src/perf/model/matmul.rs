@@ -13,7 +13,8 @@ pub(super) struct MatmulShape {
 }
 
 impl MatmulShape {
-    /// Returns the shape of a row; `None` if any of the twelve sides is unknown.
+    /// Returns the shape of the matmul in a row; `None` if a dimension of an input or of the output
+    /// is unknown.
     pub(super) fn from_row(row: &OpRow) -> Option<Self> {
         let [first, second] = &row.inputs;
         let [w0, z0, m, k] = known(first.sides)?;
@@ -36,8 +37,8 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 /// Models a dense matrix product.
 ///
 /// # Compatibility
-/// As in tt-perf-report 1.4.1, there are two operations for each of M x K x N x batches. The bytes
-/// of each tensor in DRAM count once.
+/// As in tt-perf-report 1.4.1, the number of operations is 2 x M x K x N x batches. The bytes of
+/// each tensor in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let shape = MatmulShape::from_row(row);
     let suffix = shape.as_ref().map_or_else(|| UNKNOWN_SHAPE.to_owned(), suffix);
