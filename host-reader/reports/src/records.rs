@@ -54,7 +54,8 @@ impl PlainLines {
     }
 }
 
-/// Records of a text. The reader can go back to the second line of a record.
+/// Records of a text. After a record, reading can resume at the record's second line. This is
+/// needed if a quote in the first line is never closed.
 pub(crate) struct CsvRecords<'text> {
     text: &'text [u8],
     reader: csv::Reader<&'text [u8]>,
@@ -89,8 +90,8 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
-    /// Returns a reader of the records from a byte on. `line_count` is the number of lines before
-    /// that byte.
+    /// Returns a reader that starts at the byte with the index `byte`. `line_count` is the number
+    /// of lines before this byte.
     pub(crate) fn from_line(text: &'text [u8], byte: usize, line_count: u64) -> Self {
         let mut records = Self::new(text);
         records.resume_at(byte, line_count);

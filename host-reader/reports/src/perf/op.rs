@@ -12,11 +12,13 @@ use super::{
 };
 use std::sync::Arc;
 
-/// Percentage of a limit at or above which an op is bound by that limit.
+/// Minimum percentage of a limit that an op must reach to be reported as bound by this limit.
 const BOUND_PERCENT: f64 = 65.0;
 
-/// Length in ns above which a gap is checked. A longer gap is left out if its op or the previous op
-/// has an invalid duration. A longer negative gap makes the duration of its op invalid.
+/// Length in ns above which a gap before an op is checked.
+///
+/// A longer gap is left out if this op or the previous op has an invalid duration. If a negative
+/// gap is longer, and also longer than half of the op's duration, the op's duration is invalid.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// Kind of a row.
@@ -71,7 +73,8 @@ pub struct OpReport {
     pub line: u64,
     /// Kind of the row.
     pub kind: RowKind,
-    /// Time of the row, including its gap, in percent of the time of all rows.
+    /// Time of the row's op and of the gap before it, as a percentage of the sum of these times
+    /// over all rows.
     pub total_percent: Option<f64>,
     /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
@@ -123,7 +126,7 @@ pub struct OpReport {
     pub category: Option<OpCategory>,
     /// Limits to which the op's figures are compared.
     pub bound_analysis: BoundAnalysis,
-    /// Verdict on the math fidelity; `None` if there is no model of the op's limits.
+    /// Verdict on the math fidelity; `None` if the report has no model for this kind of op.
     pub fidelity: Option<FidelityAdvice>,
     /// Optimisation advice for a matmul; `None` for other ops.
     pub advice: Option<Vec<String>>,

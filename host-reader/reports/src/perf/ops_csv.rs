@@ -18,7 +18,9 @@ use std::{
     io::{self, Read},
 };
 
-/// Maximum number of times that the reader goes back in a file because of an unclosed quote. After
+/// Maximum number of times that the reader goes back in a file because a quote is never closed.
+///
+/// Each time, the line with the quote is left out and reading continues at the next line. After
 /// that, the remaining lines are read without going back.
 const MAX_OPEN_QUOTES: usize = 64;
 
@@ -48,13 +50,13 @@ pub enum OpsCsvError {
     Titles {
         /// Name of the file.
         file: String,
-        /// Number of headers in the line. Their text is not shown, because it may be a secret from
-        /// an unrelated file.
+        /// Number of headers in the first line. The error does not contain the headers themselves:
+        /// if the user passed a wrong file, they may be secret.
         column_count: usize,
     },
 }
 
-/// Column by which the rows of the streaming profiler are sorted.
+/// Header of the column by which the rows of a file of the streaming profiler are sorted.
 const START: &str = "DEVICE KERNEL START CYCLE";
 
 /// Rows of one file.
@@ -77,8 +79,9 @@ pub struct OpsCsv {
 /// Reads an ops CSV of any format version. Messages use `file` as the file's name.
 ///
 /// A row with too few cells is kept without its last cell, which may be truncated. A row with too
-/// many cells is left out, because its cells cannot be assigned to columns. Memory holds the rows
-/// and, from the first line with a quote, the remaining text of the file.
+/// many cells is left out, because its cells cannot be assigned to columns. All rows are kept in
+/// memory. If a line contains a quote, the text from this line to the end of the file is read into
+/// memory as well.
 ///
 /// # Errors
 /// Returns an error if the stream cannot be read, or if it does not begin like an ops CSV.
@@ -158,8 +161,8 @@ struct FilePart<R> {
 }
 
 impl<R: Read> FilePart<R> {
-    /// Reads the first block. If its first lines have quotes, are blank or are not UTF-8, reads the
-    /// whole file.
+    /// Reads the first block of the file. If the complete lines of this block contain a quote, are
+    /// blank or are not UTF-8, reads the whole file.
     fn first(input: R) -> io::Result<Self> {
         let mut part = Self { input, bytes: Vec::new(), is_last: false };
         part.read_more(BYTES_AT_ONCE)?;
@@ -341,7 +344,7 @@ fn cells_text(count: usize) -> String {
     counted(count as u64, "cell", "cells")
 }
 
-/// Returns the cells of the next record and its position in the file.
+/// Returns the next record: its cells, and its position in the file.
 fn next_record(records: &mut CsvRecords<'_>) -> Option<(csv::StringRecord, Extent)> {
     let mut bytes = csv::ByteRecord::new();
     let extent = records.next(&mut bytes)?;
@@ -433,7 +436,7 @@ mod tests {
         row(&format!("{quote}Op{number}{quote}"))
     }
 
-    /// A file of several parts. The bounds of the parts are inside lines.
+    /// Tests a file that is read in several blocks. The blocks end in the middle of lines.
     #[test]
     fn a_file_of_many_parts_is_read_as_one() {
         const LINES: usize = 80_000;

@@ -28,7 +28,7 @@ impl Colour {
     }
 }
 
-/// Function that determines the colour of a column's cell from the cell's row.
+/// Function that returns the colour of one column's cell, given the whole row.
 pub(super) type Paint = fn(&OpReport) -> Option<Colour>;
 
 /// Returns the colour of a cell in a row.

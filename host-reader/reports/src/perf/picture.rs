@@ -10,10 +10,12 @@ use std::{
 /// Colour scheme of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Palette {
-    /// One colour for each category of ops, with different shades for its ops.
+    /// One colour for each category of ops. The ops of a category have different shades of its
+    /// colour.
     #[default]
     Category,
-    /// The base colours in rotation, one for each kind of op.
+    /// Base colours in turn: each kind of op gets the next base colour. After the last base colour,
+    /// the first one is used again.
     Classic,
 }
 
@@ -22,11 +24,11 @@ pub enum Palette {
 const LABEL_PERCENT: f64 = 2.0;
 /// Height of a picture in pixels.
 const HEIGHT: u32 = 700;
-/// Width of a bar and its labels, in pixels.
+/// Width in pixels of the area that contains one bar and the labels next to it.
 const BAR_WIDTH: u32 = 420;
 /// Maximum number of bars with full width. If there are more, all bars are narrower.
 const WIDE_BARS_MAX: u32 = 64;
-/// Left and right edge of a bar, as fractions of the width of a bar with its labels.
+/// Left and right edge of a bar, as fractions of [`BAR_WIDTH`].
 const BAR: (f64, f64) = (0.02, 0.32);
 const LABEL: f64 = 0.34;
 /// Upper end of the axis in percent: 100 % and space for the titles of the bars.

@@ -36,11 +36,12 @@ pub struct PerfOptions {
     /// Devices and ops whose rows are in the report. The filter's other keys, such as `risc`, are
     /// ignored.
     pub filter: TraceFilter,
-    /// Name of the architecture. It takes precedence over the files.
+    /// Name of the architecture. If given, it is used instead of the architecture in the files.
     pub arch: Option<String>,
     /// Known architectures.
     pub arch_table: ArchTable,
-    /// True to keep the order of the files, as recommended for rows of replayed traces.
+    /// True to keep the rows in the order of the files instead of sorting them by host start. This
+    /// is recommended for rows of replayed traces.
     pub keeps_file_order: bool,
     /// True to leave out host ops.
     pub leaves_out_host_ops: bool,
@@ -87,7 +88,8 @@ pub struct PerfReport {
     pub format: OpsCsvFormat,
     /// Assumptions about the chip.
     pub chip: ChipFacts,
-    /// Decisions and warnings, in the order in which they were made.
+    /// Notes for the user, in the order in which they arose: assumptions of the report, and
+    /// warnings.
     pub notes: Vec<String>,
     /// Problems found while reading the files.
     pub problems: Vec<Problem>,
@@ -207,7 +209,7 @@ fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     }
 }
 
-/// Minimum number of rows that a thread analyses before work is split further.
+/// Minimum number of rows in one piece of parallel work.
 const ROWS_AT_ONCE: usize = 256;
 
 fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
@@ -257,7 +259,8 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
     notes.push(format!("Rows filtered out: {}", count.saturating_sub(rows.len())));
 }
 
-/// Adds a problem for matrix products with an unknown fidelity, which have no FLOPs %.
+/// Adds a problem for each matrix product with an unknown fidelity, because such an op has no
+/// percentage of the peak FLOPs.
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     for row in rows.iter().filter(|row| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))

@@ -11,10 +11,10 @@ use std::{fmt::Write, sync::Arc};
 /// Type of an op that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
 
-/// Sides, element type and memory of a tensor.
+/// Dimensions, element type and memory of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tensor {
-    /// Physical sides in the order W, Z, Y, X.
+    /// Padded size of each dimension in elements, in the order W, Z, Y, X.
     pub sides: [Option<u64>; 4],
     /// Element type; `None` if there is no tensor.
     pub datatype: Option<Arc<str>>,
@@ -150,7 +150,8 @@ impl TensorColumns {
 
 macro_rules! row_columns {
     ($($column:ident: $title:expr,)*) => {
-        /// Columns of the cells that make up a row, looked up once for all rows.
+        /// The columns that are read for each row, with their indices. They are looked up once for
+        /// each file.
         pub(super) struct RowColumns {
             format: OpsCsvFormat,
             $($column: Column,)*

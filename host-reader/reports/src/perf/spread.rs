@@ -17,8 +17,8 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Sums values. Without any values, the sum is 0, whereas [`Iterator::sum`] returns -0, which would
-/// be printed.
+/// Sums values. The sum of no values is 0. [`Iterator::sum`] would return -0, and reports would
+/// show the minus sign.
 pub(super) fn sum_of(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }

@@ -20,10 +20,11 @@ pub enum StackBy {
 pub struct StackedOps {
     /// Key of the group, as chosen by [`StackBy`].
     pub op_code: String,
-    /// Device number, if devices are separate.
+    /// Device number; `None` unless each device is reported separately.
     pub device: Option<u64>,
-    /// Percentage of the device time without gaps. If devices are separate, it is the percentage of
-    /// the time of `device`.
+    /// Device time of the group as a percentage of the device time of all groups, without gaps.
+    ///
+    /// If each device is reported separately, only the groups of `device` count.
     pub total_percent: f64,
     /// Sum of the ops' device times.
     pub device_time_us: f64,
@@ -31,15 +32,15 @@ pub struct StackedOps {
     pub op_count: u64,
     /// Category of the first op.
     pub category: &'static str,
-    /// Minimum of the ops' FLOPs %.
+    /// Minimum over the ops of the percentage of the peak FLOPs.
     pub min_flops_percent: Option<f64>,
-    /// Maximum of the ops' FLOPs %.
+    /// Maximum over the ops of the percentage of the peak FLOPs.
     pub max_flops_percent: Option<f64>,
-    /// Mean of the ops' FLOPs %.
+    /// Mean over the ops of the percentage of the peak FLOPs.
     pub mean_flops_percent: Option<f64>,
-    /// Sample standard deviation of FLOPs %; `None` for a single op.
+    /// Sample standard deviation of the percentage of the peak FLOPs; `None` for a single op.
     pub std_flops_percent: Option<f64>,
-    /// Mean FLOPs % over all devices, weighted by device time.
+    /// Mean percentage of the peak FLOPs over the ops of all devices, weighted by device time.
     pub weighted_mean_flops_percent: Option<f64>,
 }
 

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 pub struct TableOptions {
     /// True to colour the output.
     pub is_coloured: bool,
-    /// Share of the time of all rows, in percent, below which a row is grey.
+    /// Percentage of the time of all rows. A row with a lower percentage is grey.
     pub min_percentage: f64,
     /// True to include optimisation advice.
     pub has_advice: bool,
@@ -220,7 +220,8 @@ fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
 struct OpColumn {
     title: &'static str,
     text: fn(&OpReport) -> String,
-    /// Rule that colours the cells. A row with a small share of the time is grey instead.
+    /// Function that chooses the colour of each cell. In a row with a small percentage of the total
+    /// time, all cells are grey instead.
     paint: Paint,
     /// Returns the cell in the last row, which shows totals over all ops.
     total: fn(&PerfReport) -> String,
@@ -312,7 +313,8 @@ const ITERATION_COLUMNS: [IterationColumn; 11] = [
     ("Gap", |op| figure(&op.op_to_op_gap_us, 2, |gap| Some(gap.mean))),
 ];
 
-/// Formats a figure of measurements. The cell is empty if there are no measurements.
+/// Formats the statistic of measurements that `value` selects. The cell is empty if there are no
+/// measurements.
 fn figure(of: &Spread, decimals: usize, value: fn(&Spread) -> Option<f64>) -> Cell {
     let value = Some(of).filter(|of| of.count > 0).and_then(value);
     Cell::plain(value.map_or_else(String::new, |value| grouped(value, decimals)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// Number of cached texts. If there are more distinct texts, some are stored several times.
 const SLOTS: usize = 1024;
 
-/// Cache of recent texts, which shares repeated texts. Its memory is bounded.
+/// Cache of recently read texts, so that equal texts share memory. The cache's size is limited.
 #[derive(Debug)]
 pub(super) struct TextPool {
     /// Latest text in each slot.
@@ -29,8 +29,8 @@ impl TextPool {
     }
 }
 
-/// Returns the slot of a text, computed from the text's length and a few of its bytes. The caller
-/// compares the whole text.
+/// Returns the slot of a text, computed from the text's length and a few of its bytes. Different
+/// texts may have the same slot, so the caller must compare the texts themselves.
 fn slot_of(text: &str) -> usize {
     const SAMPLES: usize = 16;
     let bytes = text.as_bytes();

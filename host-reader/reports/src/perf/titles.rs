@@ -3,7 +3,7 @@
 use crate::problem::{Position, ProblemLog};
 use std::collections::HashMap;
 
-/// Suffix of the shape columns since 2025-09.
+/// Suffix of the headers of shape columns in ops CSVs since September 2025.
 const PADDED: &str = "_PAD[LOGICAL]";
 
 /// Header of the column with the kernel durations of ops.
@@ -85,12 +85,12 @@ impl Titles {
         self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
     }
 
-    /// Returns the column with a header. It only needs to be looked up once for all rows.
+    /// Returns the column with this header. The result is valid for all rows of the file.
     pub(super) fn column(&self, title: &str) -> Column {
         Column { title: title.to_owned(), at: self.index(title) }
     }
 
-    /// Returns the header of the column with one side of a tensor.
+    /// Returns the header of the column with the size of one dimension of a tensor.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
         match self.format {
             OpsCsvFormat::Streaming | OpsCsvFormat::V1 => format!("{tensor}_{side}"),

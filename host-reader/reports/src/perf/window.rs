@@ -9,7 +9,7 @@ pub struct WindowOptions {
     /// this name.
     pub start_signpost: Option<String>,
     /// Name of the signpost that ends the window. The window ends before the first signpost with
-    /// this name, or before the second one if `start_signpost` has the same name.
+    /// this name, or before the second one if `start_signpost` is the same name.
     pub end_signpost: Option<String>,
     /// True to use all rows and ignore signposts.
     pub ignores_signposts: bool,
@@ -19,9 +19,9 @@ pub struct WindowOptions {
 
 /// Reduces `rows`, which are in time order, to the window, and adds a note about it.
 ///
-/// If no start and no end is given, the window begins after the first signpost with the same name
-/// as the last signpost, because producers set a signpost after warming up. If no op follows that
-/// signpost, the signposts enclose the ops instead, and all rows are used.
+/// If no start and no end is given, the window begins after the first signpost that has the same
+/// name as the last signpost, because programs usually set this signpost when their warm-up is
+/// done. If no op follows it, all rows are used.
 ///
 /// # Compatibility
 /// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, a window that is empty

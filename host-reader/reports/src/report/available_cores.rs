@@ -6,8 +6,8 @@ use reader::readout::ChipSummary;
 use recording::SUB_DEVICE_WORKER_CORES;
 use std::collections::HashMap;
 
-/// Number of worker cores in each program's sub-device, by chip and program, as reported by the
-/// host.
+/// For each chip and program, the number of worker cores in the program's sub-device, as reported
+/// by the host.
 ///
 /// # Compatibility
 /// `AVAILABLE WORKER CORE COUNT` of tt-metal: the cores in the compute grid of the chip, or of the

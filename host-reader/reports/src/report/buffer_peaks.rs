@@ -46,7 +46,7 @@ pub struct PoolPeak {
     pub change_count: u64,
 }
 
-/// Peak memory use of each pool during the host's work on one op.
+/// Peak memory use of each pool from the start to the end of one op on the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpPeaks {
     /// Number of the chip.

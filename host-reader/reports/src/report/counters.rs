@@ -1,8 +1,8 @@
 //! Columns for the hardware counters of ops.
 //!
 //! # Compatibility
-//! Rows with timer id 9090 of `profile_log_device.csv`. They have the format of TT-Metal's release
-//! 0.81.1, and are shown as in its `tt_llk_perf` and `perf_counter_analysis.py`.
+//! Rows with timer id 9090 of `profile_log_device.csv`, in the format of TT-Metal's release 0.81.1.
+//! The columns are the same as in this release's `tt_llk_perf` and `perf_counter_analysis.py`.
 
 use super::{device_op::Cells, value::float_text};
 use analysis::counters::MetricSummary;
@@ -21,8 +21,8 @@ pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: 
     }
 }
 
-/// Adds the cells of the metrics' means, in percent, over all cores of the grid. A core that did
-/// not run the op counts as 0.
+/// For each metric, adds a cell with its mean in percent over all cores of the compute grid. A core
+/// that did not run the op counts as 0.
 pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for mean in counters.grid_means(scale) {
         cells.insert(mean.title.into(), float_text(mean.percent));

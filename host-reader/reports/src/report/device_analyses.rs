@@ -34,8 +34,10 @@ const KERNEL: &str = "device_kernel_duration";
 const DATA_MOVEMENT: &str = "device_kernel_duration_dm_start";
 const COUNTERS: &str = "perf_counter_data";
 
-/// Other names that TT-Metal's script accepts: analyses without columns in an ops report, and the
-/// hardware counters, whose column headers are not derived from this name.
+/// Other names that TT-Metal's script accepts.
+///
+/// The hardware counters have columns, but their headers are not derived from this name. All other
+/// analyses here have no columns in an ops report.
 const WITHOUT_COLUMNS: [&str; 8] = [
     "trace_fw_duration",
     "trace_kernel_duration",
@@ -89,7 +91,7 @@ impl DeviceAnalyses {
         self.0.is_empty()
     }
 
-    /// Removes the results of unselected analyses from `side`.
+    /// Removes the results of unselected analyses from the device data of a report.
     pub(super) fn apply(&self, side: &mut DeviceSide) {
         if self.is_all() {
             return;

@@ -17,8 +17,8 @@ pub(super) struct LatencySpan {
 /// Formula that converts the cycles between two ops to nanoseconds. TT-Metal's scripts use several
 /// formulas.
 ///
-/// The results of these formulas can differ in the last digit of the float, and are then rounded
-/// differently.
+/// The results of these formulas can differ in the last digit of the floating-point number, so the
+/// rounded nanoseconds in a report can differ, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
     /// The rate is unknown, so latencies are 0.
@@ -54,7 +54,7 @@ pub(super) struct DeviceOp {
     /// Id of the op, which includes its chip.
     pub(super) run_host_id: u64,
     pub(super) trace_id: Option<u64>,
-    /// Replay number of the trace, from 1.
+    /// Number of the trace's replay, from 1; `None` if the op was not replayed.
     pub(super) session_id: Option<u64>,
     /// Cycle at which the launch began.
     pub(super) begin_cycle: u64,
@@ -99,5 +99,5 @@ impl DeviceOp {
     }
 }
 
-/// Ops of all chips, in the order in which each chip ran them.
+/// Ops of each chip, by chip number, in the order in which the chip ran them.
 pub(super) type DeviceOps = BTreeMap<u64, Vec<DeviceOp>>;

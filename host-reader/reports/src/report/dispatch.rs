@@ -26,16 +26,17 @@ use wire::{PacketKind, Risc};
 pub(super) const COLUMNS: [&str; 2] =
     ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
 
-/// Substring of zone names that name a command of a dispatcher.
+/// Text in the name of each zone that measures a command of a dispatcher.
 const COMMAND: &str = "CQ_DISPATCH_";
 const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
 /// Command that finishes an op.
 const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
 
-/// RISCs that dispatch. The first RISC begins an op, and the second RISC waits.
+/// RISCs of a dispatch core. The first one begins each op, and the second one waits until it can
+/// send the op's go signal.
 pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
-/// Returns true if a zone with this name on this RISC shows that its core is a dispatch core.
+/// Returns true if only a dispatch core has a zone with this name on this RISC.
 pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
     risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
@@ -47,7 +48,8 @@ pub(super) struct DispatchRow {
     /// Index in [`RISCS`]; `None` for other RISCs.
     pub(super) risc: Option<usize>,
     pub(super) is_end: bool,
-    /// Name of the row's zone. The first and last row of a command get the command's name.
+    /// Name of the row's zone. In the first and last row of a command, it is replaced by the
+    /// command's name.
     pub(super) name: String,
     /// Id of the op in the row's metadata.
     pub(super) workers_id: Option<u64>,
@@ -104,7 +106,7 @@ type Rows = Vec<usize>;
 /// State of a RISC while its rows are read.
 #[derive(Default)]
 struct Progress {
-    /// Indices of the rows that follow the last end of a zone.
+    /// Indices of the rows since the most recent row that ended a zone.
     open: Rows,
     id: u64,
     command: String,

@@ -18,11 +18,11 @@ use reader::packed_bytes::PackedError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::RunHostId;
 
-/// Name of the input file, and the log to which problems in it are added.
+/// Name of the input file, and the log of the problems found in this file.
 type Told<'log> = (&'log str, &'log mut ProblemLog);
 
-/// Adds the dispatch durations of each op to the first launch with the same id on the op's chip,
-/// like TT-Metal's scripts.
+/// Adds dispatch durations as TT-Metal's scripts do: those of each op are added to the first launch
+/// with the same id on the op's chip.
 pub(super) fn attach_equal(
     ops: &mut DeviceOps,
     dispatch: &BTreeMap<u64, DispatchOps>,
@@ -170,9 +170,10 @@ impl Programs {
 
     /// Returns the index of an op's launch; `None` if it is unknown.
     ///
-    /// If several programs have the op's low bits, the op belongs to the first of them that begins
-    /// after the op's dispatch. If at least `ID_COUNT / 2` other launches begin in between, the
-    /// launch is unknown.
+    /// If the ids of several programs have the same low bits as the op's id, the op belongs to the
+    /// first of these programs that begins after the op's dispatch. If at least `ID_COUNT / 2`
+    /// other launches begin between the dispatch and this program, the match is not reliable and
+    /// the launch is unknown.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.by_encoded_id.get(&op.id).copied();
@@ -191,7 +192,7 @@ impl Programs {
 /// Restores full ids from the low bits that a dispatcher recorded. Of all ids with these low bits,
 /// the one nearest to the previous id is used.
 ///
-/// Id 0 is not a program, so a program whose low bits are 0 stays unknown.
+/// Low bits of 0 are not restored, because id 0 stands for no program.
 fn unwrap_ids(rows: &mut [DispatchRow]) {
     let mut last = None;
     for id in rows.iter_mut().filter_map(|row| row.workers_id.as_mut()) {
@@ -220,8 +221,8 @@ mod tests {
     /// Returns the durations of launches by program, and the number of ops without a launch.
     ///
     /// `launched` contains programs with their start times. `dispatched` contains the ids that a
-    /// dispatcher records, each with the time of the first command. The n-th op, counted from 0,
-    /// takes 100 + n cycles.
+    /// dispatcher records, each with the time of the first command. The dispatch of the n-th op,
+    /// counted from 0, takes 100 + n cycles.
     fn attached(launched: &[(u32, u64)], dispatched: &[(u64, u64)]) -> (Vec<(u32, String)>, u64) {
         let launch = |&(program, begin_cycle): &(u32, u64)| {
             let run_host_id = RunHostId::encode(program, CHIP).0.into();

@@ -90,7 +90,8 @@ fn add_model(cells: &mut Cells, op: &HostOp) {
     }
 }
 
-/// Adds the peak bytes of the buffers on the op's chip during the host's work on the op.
+/// Adds the maximum number of bytes that were allocated on the op's chip while the host worked on
+/// the op.
 pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferUsage) {
     for (pool, bytes) in op_peaks(op, buffers) {
         let title = format!("DEVICE {}{BUFFER_PEAK_SUFFIX}", pool.kind);
@@ -159,8 +160,9 @@ fn memory_text(storage: &Value) -> Option<String> {
 
 /// Returns the cells of a signpost: header, message and time.
 ///
-/// TT-Metal's script uses the text after the last `: ` of the whole signpost, so a `: ` in the
-/// message destroys the header. The script shows only the first line of the message.
+/// TT-Metal's script reads the header and the message from the text after the last `: ` of the
+/// signpost. If the message contains `: `, the header is therefore wrong. The script shows only the
+/// first line of the message.
 pub(super) fn signpost_cells(signpost: &Signpost, is_exact: bool) -> Cells {
     let text = signpost.text.as_str();
     let shown = if is_exact {

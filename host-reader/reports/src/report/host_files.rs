@@ -1,4 +1,4 @@
-//! Writer for the two files with host records of ops that TT-Metal's scripts read.
+//! Writer of the two files from which TT-Metal's scripts read what the host recorded about ops.
 //!
 //! # Compatibility
 //! `tracy_ops_data.csv` and `tracy_ops_times.csv`, in the format that `process_ops_logs.py` of
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Tests the writer with the reader of these files. The reader was tested with files of
-    /// TT-Metal.
+    /// Tests that the reader of these files can read what the writer has written. Other tests check
+    /// the reader with files of TT-Metal.
     #[test]
     fn messages_are_read_back_with_traces_replays_and_backticks() {
         let log = HostLog {

@@ -48,7 +48,8 @@ pub(super) fn messages_name(logs: &Path) -> String {
     name(logs, OP_MESSAGES)
 }
 
-/// Reads a whole input file. If it cannot be read, adds a problem that ends with the text `needed`.
+/// Reads a whole input file. If the file cannot be read, adds a problem; `needed` is the end of the
+/// problem's text, and states the consequence.
 fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Vec<u8>> {
     let read = std::fs::read(path).map_err(|error| {
         let detail = format!("cannot be read ({error}); {needed}");
@@ -115,12 +116,13 @@ pub(super) struct DeviceSide {
     pub(super) aiclk_mhz: u32,
     /// True if the chips are Quasars, which need additional columns.
     pub(super) is_quasar: bool,
-    /// Report in which only the fields that depend on device data alone are filled.
+    /// The report so far. Only the fields that do not depend on data from the host are set.
     pub(super) report: OpsReport,
 }
 
 impl DeviceSide {
-    /// Returns device data without ops for a file of TT-Metal, which does not record losses.
+    /// Returns device data without ops, for a file that TT-Metal wrote. Such files contain no
+    /// losses.
     fn from_tt_metal(file: String, has_device_data: bool) -> Self {
         let mut report = OpsReport { has_device_data, ..OpsReport::default() };
         report.losses.note_uncounted(UncountedSource::TtMetalLog);
@@ -304,7 +306,7 @@ fn runs_and_marks(
     Ok((LaneRuns::from_parts(runs), Collected { recording, lanes, parts }))
 }
 
-/// Removes the file name at the beginning of a sentence.
+/// If a sentence about a problem begins with the name of the file, removes this name.
 fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence str {
     let rest = sentence.strip_prefix(file).and_then(|rest| rest.strip_prefix([':', ',']));
     rest.map_or(sentence, str::trim_start)
@@ -375,7 +377,8 @@ pub(super) fn device_of_launches(
     })
 }
 
-/// Returns true if launches may have figures that must be computed from all records.
+/// Returns true if the report needs data of launches that is computed from all records, such as the
+/// values of hardware counters.
 fn needs_figures(Launched { lanes, .. }: Launched<'_>, options: &OpsOptions) -> bool {
     let readout = lanes.readout;
     let mut names = readout.zones.places().map(|(_, zone)| &*zone.name);

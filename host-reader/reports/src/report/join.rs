@@ -1,7 +1,7 @@
 //! Joining of launches on the device to ops of the host.
 //!
 //! Ops are joined by their encoded ids. An op without a counterpart is shown alone and reported as
-//! a problem. TT-Metal's script fails on such an op.
+//! a problem. TT-Metal's script stops with an error if an op has no counterpart.
 
 use super::device_op::{DeviceOp, DeviceOps};
 use crate::problem::{ProblemLog, counted};
@@ -18,7 +18,7 @@ pub(super) struct JoinedOp {
     pub(super) host: Option<usize>,
     pub(super) device: Option<DeviceOp>,
     pub(super) trace_id: Option<u64>,
-    /// Replay number of the trace, from 1.
+    /// Number of the trace's replay, from 1; `None` if the op was not replayed.
     pub(super) session_id: Option<u64>,
     /// Time on the host's clock by which the row is sorted.
     pub(super) time_ns: u64,
@@ -228,7 +228,8 @@ fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     ops
 }
 
-/// Counter of trace replays. If an op occurs again, the next replay begins.
+/// Counter of trace replays. If an op occurs again in a trace's current replay, the next replay
+/// begins.
 #[derive(Default)]
 struct ReplayCounter {
     traces: BTreeMap<u64, (u64, BTreeSet<u64>)>,

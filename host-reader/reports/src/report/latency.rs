@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// End of the kernel spans of each chip's previous row.
+/// For each chip, the ends of the kernel spans of the chip's previous row.
 #[derive(Default)]
 pub(super) struct RowLatencies {
     kernel_ends: BTreeMap<u64, u64>,

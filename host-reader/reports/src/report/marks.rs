@@ -1,4 +1,4 @@
-//! Starts and ends of kernels on each core, in packed form. Beyond the memory limit, they are
+//! Starts and ends of kernels on each core, in packed form. Data that exceeds the memory limit is
 //! stored in a temporary file.
 
 use reader::{
@@ -19,11 +19,11 @@ const FIRST_RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 /// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MarkKind {
-    /// A launch begins on the core.
+    /// Start of a launch on a core.
     Launch,
-    /// A kernel of BRISC or NCRISC starts.
+    /// Start of a kernel of BRISC or NCRISC.
     Start,
-    /// Any kernel ends.
+    /// End of any kernel.
     End,
 }
 

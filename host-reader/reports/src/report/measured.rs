@@ -17,7 +17,7 @@ use reader::{
 };
 use std::collections::BTreeMap;
 
-/// Ops of all launches. Each op is computed on demand from its launch.
+/// Ops of all launches. Each op is computed from its launch when it is read.
 #[derive(Default)]
 pub(super) struct MeasuredOps {
     pub(super) chips: Vec<ChipSummary>,
@@ -47,7 +47,8 @@ impl MeasuredOps {
     }
 }
 
-/// Ops of a report: computed from launches on demand, or stored in memory because cells are added.
+/// Ops of a report. They are computed from launches when they are read; once cells must be added to
+/// them, all ops are stored in memory.
 #[derive(Default)]
 pub(super) struct Ops {
     /// Ops that are computed on demand; `None` if the ops are stored.
@@ -89,10 +90,11 @@ impl Ops {
     }
 }
 
-/// Adds the figures for each kind of Quasar processor.
+/// Adds the durations and the latency for each kind of Quasar processor.
 ///
-/// The latency starts at the latest end of all earlier ops. The latency is missing if kernels of
-/// the same kind overlapped.
+/// A latency is the time from the latest kernel end of all earlier ops to the op's first kernel
+/// start, for kernels on this kind of processor. The latency is missing if these kernels
+/// overlapped.
 fn add_quasar(
     device: &mut DeviceOp,
     (Launch { op, .. }, figures): (&Launch, &LaunchFigures),

@@ -5,7 +5,7 @@
 //! | how is a folder of logs, a device log or a readout reported? | [`OpsReport`] |
 //! | how many bytes did buffers hold? | [`BufferPeaks`] |
 //! | which files of the host do TT-Metal's own scripts read? | [`HostFiles`] |
-//! | which figures did the programs since the last read have? | [`ProgramsPerfData`] |
+//! | which durations did programs have in the latest read? | [`ProgramsPerfData`] |
 //! | which durations does the device perf report contain? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!

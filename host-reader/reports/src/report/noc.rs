@@ -1,8 +1,8 @@
 //! Columns about the NoCs: modelled use of links, DRAM and Ethernet.
 //!
 //! # Compatibility
-//! The values that TT-Metal's `process_ops_logs.py` takes from tt-npe with `--analyze-noc-traces`:
-//! the same headers, number of digits, and texts for controllers and Ethernet cores.
+//! `process_ops_logs.py --analyze-noc-traces` of TT-Metal, which takes the values from tt-npe.
+//! Headers, number of digits, and texts for controllers and Ethernet cores are the same.
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
@@ -164,8 +164,8 @@ fn key_of(op: &DeviceOp) -> Key {
     (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
 }
 
-/// Reads the file, next to the traces, that names the board. Returns an empty text if the file is
-/// missing.
+/// Reads the file with the name of the board from the folder of the NoC traces. Returns an empty
+/// text if the file is missing.
 fn topology_of(logs: &Path) -> Vec<u8> {
     std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).unwrap_or_default()
 }
@@ -201,8 +201,8 @@ fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
     }
 }
 
-/// Formats a percentage with the digits that Python would print. Rounding via text is correct to
-/// the last digit, as in Python.
+/// Formats a percentage with the digits that Python would print. The number is rounded by
+/// formatting it as text, which is as exact as Python's rounding.
 fn rounded(percent: f64, digits: usize) -> String {
     float_text(format!("{percent:.digits$}").parse().unwrap_or(percent))
 }

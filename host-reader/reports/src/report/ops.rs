@@ -1,4 +1,4 @@
-//! Ops report: its inputs and its texts.
+//! Ops report: its options, and the texts of its files.
 
 use super::{
     device_analyses::DeviceAnalyses,
@@ -43,7 +43,7 @@ pub enum DeviceData {
     PerfReport,
 }
 
-/// Files that are computed for a report.
+/// Output files that are created for a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportFiles {
     /// All files.
@@ -60,16 +60,16 @@ pub enum ReportFiles {
 pub struct OpsOptions {
     /// True to reproduce TT-Metal's known bugs for comparisons with its reports.
     pub is_exact: bool,
-    /// Source of durations if a folder of logs contains both.
+    /// Source of durations if a folder of logs contains both a device log and a device perf report.
     pub device_data: DeviceData,
-    /// Files that are computed.
+    /// Output files that are created.
     pub files: ReportFiles,
     /// True to leave out the host's records.
     pub is_device_only: bool,
     /// Durations shown in the device perf report.
     pub analyses: ProgramAnalyses,
     /// Analyses shown in a report from a device log or a readout. A report from a device perf
-    /// report always shows all of its analyses.
+    /// report always shows all analyses that the device perf report contains.
     pub device_analyses: DeviceAnalyses,
     /// True to compute the columns about the NoCs from NoC events.
     pub analyzes_noc: bool,
@@ -136,9 +136,9 @@ impl OpsReport {
     /// Missing or unreadable inputs are listed as problems, and the rest is reported. If there are
     /// no host ops, the report covers only the device.
     ///
-    /// Records of a device log that exceed the limit of `memory` are stored in its temporary file,
-    /// unless a filter or an exact report needs all of them at once. If the file cannot be read or
-    /// written, [`PackedMemory::check`] returns the error.
+    /// If the records of a device log exceed the limit of `memory`, the excess is stored in the
+    /// temporary file of `memory`, unless a filter or an exact report needs all records at once. If
+    /// this temporary file cannot be read or written, [`PackedMemory::check`] returns the error.
     #[must_use]
     pub fn from_folder(logs: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
@@ -185,11 +185,11 @@ impl OpsReport {
         Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
     }
 
-    /// Reports on the ops of a packed log, like [`Self::from_recording`] for
-    /// [`ReportFiles::Ops`].
+    /// Reports on the ops of a packed log. The report is the same as that of
+    /// [`Self::from_recording`] with [`ReportFiles::Ops`].
     ///
     /// # Errors
-    /// If records cannot be read back from the temporary file.
+    /// If packed records cannot be read back from the temporary file.
     pub fn from_packed(packed: &PackedRecording) -> Result<Self, PackedError> {
         let mut problems = ProblemLog::default();
         let options = &OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
@@ -220,7 +220,7 @@ fn filtered<'recording>(
     (Cow::Owned(wanted), hidden)
 }
 
-/// Removes host ops whose launches are hidden, and ops that the filter itself excludes.
+/// Removes host ops whose launches are hidden, and host ops whose chip or name the filter excludes.
 fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOptions) {
     let filter = &options.filter;
     if filter.is_empty() || options.is_exact {
@@ -440,8 +440,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the sort key: time on the host, then time on the device. The ops of one replay share
-    /// a host time.
+    /// Returns the sort key: time on the host, then time on the device. All ops of one replay have
+    /// the same host time, so they are sorted by device time.
     fn order(&self) -> (u64, bool, u64, u64) {
         let device = match self {
             Self::Op(op) => op.device.as_ref(),

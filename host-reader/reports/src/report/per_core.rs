@@ -1,9 +1,9 @@
 //! Time between kernels on each core.
 //!
 //! # Compatibility
-//! `per_core_op_to_op_times.csv`: one row for each pair of consecutive ops on any core, and one
-//! column for each core. In TT-Metal's file, the order of the core columns changes from run to run.
-//! Here the columns are sorted.
+//! `per_core_op_to_op_times.csv`: one column for each core, and one row for each two ops that
+//! follow each other on at least one core. In TT-Metal's file, the order of the core columns
+//! changes from run to run. Here the columns are sorted.
 
 use super::{
     csv_line::push_line,
@@ -12,8 +12,8 @@ use super::{
 use reader::{ledger::LossWindow, mesh::Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Assumed overhead of TT-Metal's probes, which its script subtracts from each time, in
-/// nanoseconds.
+/// Assumed overhead of TT-Metal's probes in nanoseconds. TT-Metal's script subtracts this overhead
+/// from each time.
 pub(super) const PROBE_OVERHEAD_NS: u16 = 1500;
 
 /// Marks of one core.
@@ -42,8 +42,8 @@ struct Gap {
     core: Noc0Coord,
 }
 
-/// Returns the gaps between different launches, in the order of time. Each gap begins at the last
-/// kernel end before a kernel start, and ends at that start.
+/// Returns the gaps between different launches, in the order of time. A gap is the time from a
+/// launch's last kernel end on the core to the next launch's first kernel start on the core.
 fn gaps_of(core: &CoreMarks) -> impl Iterator<Item = Gap> {
     let mut launch = None;
     let mut ended: Option<(Mark, Option<u64>)> = None;

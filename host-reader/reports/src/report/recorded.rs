@@ -11,7 +11,7 @@ use recording::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 
-/// Keys of fields that have their own columns, and whose values are read as JSON.
+/// Keys of the fields of an op's description that have their own columns and are parsed as JSON.
 const STRUCTURES: [&str; 8] = [
     "attributes",
     "input_tensors",
@@ -25,9 +25,10 @@ const STRUCTURES: [&str; 8] = [
 
 /// Returns the host log of a recording.
 ///
-/// A field with a column fills that column; other fields become attributes. Signposts become rows.
-/// A zone whose text is `id:` followed by an op's encoded id contains the host time of that op.
-/// Zones inside it contain the times of the op's parts.
+/// If the report has a column for a field of an op's description, the field's value is written to
+/// this column. All other fields are added to the attributes. Signposts become rows. A zone whose
+/// text is `id:` followed by an op's encoded id contains the host time of that op. Zones inside it
+/// contain the times of the op's parts.
 pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
     let ops = recorded.ops.iter().map(host_op).collect();
     let buffers = BufferUsage::from_host(&recorded.host);
@@ -94,7 +95,7 @@ struct Zone<'run> {
     end_ns: u64,
 }
 
-/// Finished zones waiting for their parent, by depth.
+/// Finished zones whose parent zone has not finished yet, by depth.
 type Nesting<'run> = BTreeMap<u16, Vec<Zone<'run>>>;
 
 #[derive(Default)]

@@ -21,15 +21,15 @@ pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START 
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 /// Column for the reason why figures of a row are empty. TT-Metal's report has no such column.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
-/// Column for the amount of traffic that is missing from the NoC figures. TT-Metal's report has no
-/// such column.
+/// Column that describes the traffic which is missing from the NoC figures. TT-Metal's report has
+/// no such column.
 pub(super) const NOC_FIGURES_LACK: &str = "NOC FIGURES LACK";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
 /// Column for the time that RISCs waited for the host to read, summed over all RISCs. TT-Metal's
 /// report has no such column.
 pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
-/// Suffix of the headers of peak memory use, after the kind of memory. TT-Metal's report has no
-/// such columns.
+/// Suffix of the headers of columns for peak memory use. The kind of memory precedes this suffix.
+/// TT-Metal's report has no such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
@@ -136,8 +136,8 @@ pub(super) fn is_counter_title(title: &str) -> bool {
     is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
-/// Returns the columns that replace this column in the report of a Quasar; empty if the report of a
-/// Quasar has no such columns.
+/// Returns the columns that replace this column in the report of a Quasar; empty if the column is
+/// left out there.
 fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {
@@ -158,9 +158,9 @@ fn quasar_columns(title: &'static str) -> Vec<&'static str> {
 /// Selection of the columns in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// All fixed columns, and any other columns that at least one row fills.
+    /// All fixed columns, and those other columns that have a value in at least one row.
     All,
-    /// Only columns that at least one row fills.
+    /// Only columns that have a value in at least one row.
     Filled,
 }
 
@@ -226,7 +226,8 @@ fn titles_of<R: Borrow<Cells>>(
     titles
 }
 
-/// Returns the columns for the maximum number of tensors in any row.
+/// Returns the columns for all tensors. The number of tensors is that of the row with the most
+/// tensors.
 fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
     let titles = (0..).map(|number| tensor_title(which, number, TENSOR_COLUMNS[0]));
     let count = titles.take_while(|title| filled.contains(title.as_str())).count();

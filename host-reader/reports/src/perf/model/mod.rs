@@ -57,14 +57,14 @@ pub(super) struct Modelled {
     /// Bandwidth in 10^9 bytes per second.
     pub(super) dram_gb_per_s: Option<f64>,
     pub(super) dram_percent: Option<f64>,
-    /// Number of cores, if it differs from the number in the row.
+    /// Number of cores that the model assumes; `None` if it is the number in the row.
     pub(super) cores: Option<u64>,
     pub(super) is_dram_sharded: bool,
     /// True for a sparse matmul with an unknown number of active experts.
     pub(super) is_active_unknown: bool,
 }
 
-/// Computes the modelled figures of an op. Without a model for the op, no figures are set.
+/// Computes the modelled values of an op. Without a model for the op, no values are set.
 pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let op_code = &row.op_code;
     if op_code.contains("SparseMatmul") {
@@ -101,7 +101,8 @@ impl Modelled {
         }
     }
 
-    /// Sets the operations, the bytes, and the speeds that follow from them and the op's duration.
+    /// Sets the numbers of operations and bytes, and the speeds that are computed from these
+    /// numbers and the op's duration.
     fn record(&mut self, (flops, dram_bytes): (f64, f64), row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::perf::{cell, row::OpRow};
 
-/// Number of batches, and number of input groups that each select some of the batches.
+/// Number of batches, and number of input groups. Each input group selects some of the batches.
 struct Batches {
     groups: u64,
     dense: u64,

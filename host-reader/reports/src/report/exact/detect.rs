@@ -2,10 +2,10 @@
 //! bugs.
 //!
 //! # Compatibility
-//! `process_device_log.py`: rows are processed program by program. An op is closed when every core
-//! of the program has an end of its master firmware zone. The rows after that belong to the next
-//! op. An op that is not closed absorbs the rows of the next program. The last op is dropped if it
-//! is not closed.
+//! `process_device_log.py`: rows are processed program by program. An op is complete when every
+//! core of the program has recorded the end of the firmware zone of its master RISC. The rows after
+//! that belong to the next op. If an op is still incomplete after the last row of its program, the
+//! rows of the next program are added to it. The last op is dropped if it is incomplete.
 
 use super::series::{CoreSeries, DeviceLog, Row, grouped};
 use crate::problem::ProblemLog;
@@ -87,8 +87,8 @@ struct Detector {
 }
 
 impl Detector {
-    /// Processes the rows of a program. If TT-Metal's script would reject a row that
-    /// starts a zone, returns that row as the error.
+    /// Processes the rows of a program. If a row starts a zone for which TT-Metal's script would
+    /// fail, returns the first such row as the error.
     fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));

@@ -64,7 +64,7 @@ fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
     dispatching.map(|(chip_id, core)| ((chip_id, core.core), Vec::new())).collect()
 }
 
-/// Gives each of a core's rows in the log the name of the row with the same index in `rows`.
+/// Renames the rows of a core in the log. The n-th row gets the name of the n-th row in `rows`.
 fn rename(log: &mut DeviceLog, (chip_id, core): (u64, Noc0Coord), rows: &[DispatchRow]) {
     let names: Vec<_> = rows.iter().map(|row| log.number_of(row.name.as_bytes())).collect();
     let cores = log.chips.get_mut(&chip_id).into_iter().flatten();

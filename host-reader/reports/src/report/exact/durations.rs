@@ -1,8 +1,8 @@
 //! Figures of one op, computed from the op's rows as in TT-Metal's scripts.
 //!
 //! # Compatibility
-//! `device_post_proc_config.py`, `default_setup`: each duration begins at the first row with one of
-//! several zone names, whatever the row's type, and ends at the last such row after it.
+//! `device_post_proc_config.py`, `default_setup`: each duration lasts from the first to the last
+//! row whose zone has one of several names. Such a row may be the start or the end of a zone.
 
 use super::{
     detect::OpRows,
@@ -58,8 +58,8 @@ pub(super) struct DurationZones {
 }
 
 impl DurationZones {
-    /// Looks up the zone names in a log. Reports without a host use a different floating-point
-    /// formula for nanoseconds.
+    /// Looks up the zone names in a log. Reports without data from the host use a different
+    /// floating-point formula for nanoseconds than other reports.
     pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
         let numbered = |&(column, risc, name): &(&'static str, Risc, &str)| {

@@ -80,8 +80,8 @@ fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     chips.collect()
 }
 
-/// Returns the mark for a row that starts or ends a zone called `zone`; `None` if the row is not a
-/// mark.
+/// Returns the launch, kernel start or kernel end that a row records; `None` if the row records
+/// none of these. `zone` is the name of the row's zone.
 fn mark_of(row: &series::Row, zone: &str) -> Option<Mark> {
     let program = u64::from(row.program);
     match (row.kind, zone) {

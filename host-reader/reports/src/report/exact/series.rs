@@ -68,8 +68,10 @@ impl ExactCounters {
         }
     }
 
-    /// Adds the cells for the counters of a launch. Reports without a host have no means over the
-    /// grid, and are the only reports that show Quasar's L1 clients.
+    /// Adds the cells for the counters of a launch.
+    ///
+    /// Reports without data from the host lack the mean values over the compute grid. Only these
+    /// reports show the counters of Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -101,7 +103,7 @@ pub(super) struct DeviceLog {
     pub(super) names: Vec<String>,
     /// Index of each name in `names`, by the name's bytes in the log.
     numbers: HashMap<Vec<u8>, u32>,
-    /// Cores of each chip, ordered by where the core's first row is in the log.
+    /// Cores of each chip, in the order of their first rows in the log.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
     /// Index of each core in the list of its chip's cores.
     positions: HashMap<(u64, Noc0Coord), usize>,

@@ -9,7 +9,8 @@ use wire::{PacketKind, Risc};
 pub(super) struct MarkerFilter {
     riscs: Vec<String>,
     kinds: Vec<String>,
-    /// Substrings. The zone's name must contain at least one of them.
+    /// Texts of which the zone's name must contain at least one. If there are none, any name
+    /// matches.
     keywords: Vec<String>,
 }
 
@@ -157,7 +158,7 @@ impl Default for ProgramAnalyses {
     }
 }
 
-/// Columns for one kind of Quasar processor.
+/// Headers of the columns for one kind of Quasar processor: data movement or compute.
 pub(in crate::report) struct QuasarKind {
     pub(in crate::report) kernel_duration: &'static str,
     /// Headers of the first and last cycle of the kernels.

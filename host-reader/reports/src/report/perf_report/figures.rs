@@ -52,7 +52,7 @@ pub(in crate::report) struct LaunchFigures {
     pub(in crate::report) sums: [(u128, u64); 2],
     /// Hardware counters of all cores.
     pub(in crate::report) counters: OpCounters,
-    /// Number of hardware counter values for which the log contains no name.
+    /// Number of values of those hardware counters whose name is not in the log.
     pub(in crate::report) unnamed_counter_count: u64,
 }
 
@@ -100,7 +100,8 @@ impl LaunchFigures {
 /// Returns the figures of each launch, in the order of launches.
 ///
 /// # Cost
-/// Each record is read once. Only the figures are stored, once for each thread.
+/// Each record is read once, and records are not kept in memory. Each thread stores the figures of
+/// the launches that it has read.
 ///
 /// # Errors
 /// If packed records cannot be read back from the temporary file.
@@ -141,7 +142,7 @@ pub(in crate::report) fn figures_of(
 #[derive(Default)]
 struct PartOfFigures {
     figures: HashMap<usize, LaunchFigures>,
-    /// Effect of each kind of record that has been read.
+    /// For each kind of record that has been read, its effect on the figures.
     meanings: HashMap<(Risc, RecordHead), Meaning>,
     error: Option<PackedError>,
 }

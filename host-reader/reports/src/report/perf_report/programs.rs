@@ -1,4 +1,5 @@
-//! Figures of programs since the last read, for hosts that query them at run time.
+//! Figures of the programs in the latest read and in all reads. Host programs can query these
+//! figures while they run.
 
 use super::{
     analyses::ProgramAnalyses,
@@ -14,7 +15,7 @@ pub struct ProgramExecution {
     pub runtime_id: u32,
     /// Replayed trace, if any.
     pub trace_id: Option<u64>,
-    /// Replay number of the trace, from 1.
+    /// Number of the trace's replay, from 1; `None` if the execution was not part of a replay.
     pub trace_id_counter: Option<u64>,
 }
 
@@ -25,7 +26,7 @@ pub struct AnalysisResult {
     pub start_cycle: u64,
     /// Cycle of the last marker.
     pub end_cycle: u64,
-    /// Nanoseconds between the two cycles; `None` if the chip's frequency is unknown.
+    /// Nanoseconds from `start_cycle` to `end_cycle`; `None` if the chip's frequency is unknown.
     pub duration_ns: Option<u64>,
 }
 
@@ -44,7 +45,8 @@ pub struct ProgramPerfData {
     pub available_core_count: Option<u64>,
 }
 
-/// Figures of programs by chip: those of the latest read, and those of all reads.
+/// Figures of programs, by chip. The figures of the latest read and of all reads are kept
+/// separately.
 ///
 /// ```
 /// use recording::device_log::read_device_log;

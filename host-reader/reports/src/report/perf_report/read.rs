@@ -14,7 +14,8 @@ const OP: &str = "GLOBAL CALL COUNT";
 const TRACE: &str = "METAL TRACE ID";
 const SESSION: &str = "METAL TRACE REPLAY SESSION ID";
 
-/// Columns that identify a row. The ops report fills them itself.
+/// Columns that identify a row. They are not copied to the ops report, which has its own values for
+/// them.
 const KEYS: [&str; 4] = [DEVICE, OP, TRACE, SESSION];
 
 /// Reads all rows by chip, in the order of the file. A row replaces an earlier row with the same

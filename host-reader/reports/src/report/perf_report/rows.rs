@@ -40,7 +40,7 @@ pub struct DevicePerfRow {
     pub run_host_id: u32,
     /// Replayed trace, if any.
     pub trace_id: Option<u64>,
-    /// Replay number of the trace, from 1.
+    /// Number of the trace's replay, from 1; `None` if the launch was not part of a replay.
     pub trace_replay: Option<u64>,
     /// First and last cycle of each analysis.
     pub spans: Vec<Option<(u64, u64)>>,
@@ -200,8 +200,10 @@ impl DevicePerfReport {
     }
 
     /// Adds latencies from one analysis, as TT-Metal computes them: 0 for a chip's first row, and
-    /// no latency if ops overlap. The latencies are scaled by the row's own rounded nanoseconds per
-    /// cycle.
+    /// no latency if ops overlap.
+    ///
+    /// To convert a latency to nanoseconds, its cycles are multiplied by the row's rounded duration
+    /// in nanoseconds and divided by the row's duration in cycles.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
     fn add_latencies(&mut self, which: usize, position: Option<usize>) {
         let Some(position) = position else { return };
@@ -224,8 +226,8 @@ impl DevicePerfReport {
     }
 }
 
-/// Returns the latencies of an op, exact to the nanosecond. A latency is `None` if there is no
-/// analysis for it.
+/// Returns the latencies of an op, exact to the nanosecond. A latency is `None` if the report does
+/// not contain the analysis that the latency is based on.
 fn latencies_ns(op: &Op, [kernel, data_movement]: [Option<usize>; 2]) -> [Option<i64>; 2] {
     let kernel_ns = kernel.and(op.op_to_op_latency_ns);
     let data_movement_ns = data_movement.and(op.data_movement_op_to_op_latency_ns);
