@@ -1,4 +1,4 @@
-//! Balance of an op's cores: the core that determined the op's length, and the work of each core.
+//! Balance of work between an op's cores: the core that ended last, and the work of each core.
 
 use crate::{op::OpView, risc_wait::step_count};
 
@@ -18,7 +18,7 @@ pub struct CoreTime {
     pub step_count: u32,
 }
 
-/// Steps of the core that determined the op's length, compared with the mean over all cores.
+/// Number of steps of the core that ended last, compared with the mean over all cores.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Steps {
     /// Number of steps of the core that ended last.
@@ -30,7 +30,7 @@ pub struct Steps {
 /// Comparison of the cores of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Balance {
-    /// Core that ended last. It determines the op's length.
+    /// Core that ended last. Its end is the end of the op.
     pub last: CoreTime,
     /// Mean kernel time of all cores in cycles.
     pub mean_cycles: f64,

@@ -5,14 +5,14 @@ use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
 use recording::problem::counted;
 use std::collections::BTreeMap;
 
-/// Barriers of the core that spends the most time at barriers, summed over all launches of a
-/// program.
+/// Barriers of one core, summed over all launches of a program. The core is the one that spent the
+/// most time at barriers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BarrierUse {
     /// Core on the NoC-0 grid, as column and row.
     pub(crate) core: (u16, u16),
-    /// Time in which at least one RISC of the core is at a barrier, in percent of the program's
-    /// kernel time.
+    /// Time during which at least one RISC of the core waits at a barrier, as a percentage of the
+    /// program's kernel time.
     pub(crate) percent: f64,
     pub(crate) barrier_count: u64,
     /// Number of transfers with a known size.
@@ -26,8 +26,8 @@ struct CoreBarriers<'a> {
     waits: Vec<(u64, u64)>,
     transfer_count: u64,
     byte_count: u64,
-    /// Barrier in progress on each RISC: the kind of the event that ends the barrier, and the
-    /// barrier's start.
+    /// For each RISC that is at a barrier, the kind of the event that ends the barrier, and the
+    /// cycle at which the barrier began.
     open: BTreeMap<&'a str, (NocEventKind, u64)>,
 }
 

@@ -104,11 +104,11 @@ pub(crate) struct RunEvidence {
     pub(crate) kernel: Option<(u64, u64)>,
     /// Number of zones that began in the run. Firmware, kernel and wait zones are not counted.
     pub(crate) zone_count: u32,
-    /// Evidence that only a few runs have.
+    /// Further evidence, stored separately to save memory, because many runs have none.
     pub(crate) rare: Option<Box<RareEvidence>>,
 }
 
-/// Evidence that only a few runs have.
+/// Evidence that many runs do not have, such as waits, setup zones and counter records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RareEvidence {
     pub(crate) sync: Option<Box<RunSync>>,
@@ -128,8 +128,7 @@ pub(crate) struct CounterRecords {
 }
 
 impl CounterRecords {
-    /// Adds a record. `continues` is true if no other record came between it and the previous
-    /// counter record.
+    /// Adds a record. `continues` is true if the lane's previous record was also a counter record.
     fn add(&mut self, time: u64, continues: bool) {
         self.count = self.count.saturating_add(1);
         match self.spans.last_mut().filter(|(_, last)| continues && *last <= time) {
@@ -158,8 +157,8 @@ impl RunEvidence {
         self.rare.as_ref()?.known_until
     }
 
-    /// Returns the evidence of the kernel and of its waits between two cycles. `zone_count` still
-    /// covers the whole run; all other evidence is left out.
+    /// Returns the part of the evidence that is between two cycles, for the kernel and its waits.
+    /// `zone_count` still covers the whole run; all other evidence is left out.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
         let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
@@ -204,11 +203,14 @@ pub(crate) struct Evidence {
     pub(crate) counts: SyncCounts,
     /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
-    /// For each chip, the times of the first and last record of all cores that ran ops. Dispatch
-    /// kernels are excluded, because they start before the first op and run until the command queue
-    /// is closed.
+    /// For each chip, the times of the first and the last record among the records of all cores
+    /// that ran ops.
+    ///
+    /// Dispatch kernels are excluded, because they start before the first op and run until the
+    /// command queue is closed.
     bounds: Bounds,
-    /// For each chip, the times of the first and last record of all cores that dispatched ops.
+    /// For each chip, the times of the first and the last record among the records of all cores
+    /// that dispatched ops.
     dispatch_bounds: Bounds,
 }
 
@@ -268,8 +270,9 @@ impl Evidence {
 
     /// Returns the evidence of a run, and sets `at` to the index of the run's lane.
     ///
-    /// If `at` still has the value that the previous call set, the search is fast: it first tries
-    /// the lane after `at`, which is usually the right one, and then `at` itself.
+    /// The search is fast if `at` still has the value that the previous call set, and runs are
+    /// requested in the order of lanes. It begins with the lane after `at`, and then tries lane
+    /// `at` itself.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
         let next = at.saturating_add(1);
         let is_near = |at: &usize| self.runs.get(*at).is_some_and(|(id, _)| *id == lane);
@@ -389,8 +392,8 @@ impl LaneScan<'_, '_> {
     }
 }
 
-/// Returns the cycle up to which all waits of a run with lost data are known. This cycle is the
-/// start of the kernel if the records of all its waits were lost.
+/// Returns the cycle up to which all waits of a run with lost data are known. If the records of all
+/// waits were lost, this is the cycle at which the kernel started.
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),

@@ -58,18 +58,20 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// Statement that replaces the findings if there are none; `None` if there are findings.
     pub no_cause: Option<NoCause>,
-    /// Questions that the recording cannot answer.
+    /// Questions that cannot be answered, because the recording lacks the necessary records.
     pub untold: Vec<Untold>,
-    /// Steady part of the recording, which the findings, `groups` and `devices` cover; `None` if
-    /// they cover the whole recording.
+    /// The steady part of the recording, which is its last iteration.
+    ///
+    /// The findings, `groups` and `devices` are computed from this part; `None` if they are
+    /// computed from the whole recording.
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
     /// Sentences that divide each chip's time into kernels, waiting for the host, and other time;
     /// empty if no op has a known duration.
     pub time_sums: Vec<String>,
-    /// Sentence about the ops CSV that describes the launches and is in the recording's folder;
-    /// `None` if there is no such CSV.
+    /// Sentence that names the ops CSV in the recording's folder from which the descriptions of the
+    /// launches were read; `None` if there is no such CSV.
     pub described_by: Option<String>,
     /// Sentences about the NoC traces next to the log; `None` if there are no such files.
     pub noc_events: Option<String>,
@@ -101,8 +103,7 @@ impl Explanation {
     }
 
     /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
-    /// lanes at once. The returned recording contains its lanes only if all of them were needed at
-    /// once.
+    /// lanes at once. Only in the latter case does the returned recording contain its lanes.
     ///
     /// # Errors
     /// Returns an error if records beyond the memory limit cannot be written to the temporary file
@@ -236,9 +237,10 @@ impl Explanation {
         self.rank();
     }
 
-    /// Adds a finding that is derived from the tensor shapes of an op. If there already is a
-    /// finding from the waits of the same op, that finding is kept, and the shapes are added to it
-    /// as a reason.
+    /// Adds a finding that is derived from the tensor shapes of an op.
+    ///
+    /// If there already is a finding from the waits of the same op, that finding is kept, and the
+    /// sentence of the new finding is added to its reasons.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
         let wait_finding = self.findings.iter_mut().find(|told| {
@@ -316,7 +318,7 @@ fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
     Some(Finding { place: place.unwrap_or_default(), rows: Vec::new(), ..finding })
 }
 
-/// Sentence about launches in which nothing repeats.
+/// Sentence which states that no sequence of launches repeats.
 const NOTHING_REPEATS: &str =
     "No second iteration was found in these launches: times include any compilation.";
 

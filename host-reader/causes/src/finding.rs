@@ -1,4 +1,5 @@
-//! Findings: sentences with a figure, a location, a gain, and advice.
+//! Findings: sentences about causes of slowness, each with a number, a location, the time that
+//! could be saved, and advice.
 
 use crate::{duration::duration, threshold::Threshold};
 use reports::perf::OpReport;
@@ -11,7 +12,7 @@ reader::labelled! {
     pub enum Cause {
         /// The host does not send ops fast enough.
         Host = "host",
-        /// Ops are short compared with the gap before each launch.
+        /// The gaps before launches are long compared with the durations of the ops.
         Dispatch = "dispatch",
         /// Ops ran on the host.
         HostOps = "host ops",
@@ -23,9 +24,10 @@ reader::labelled! {
         SlowChip = "slow chip",
         /// Many ops are very short.
         SmallOps = "small ops",
-        /// The RISC that reads data sets the pace.
+        /// The RISC that reads data limits the op's speed.
         Reader = "reader",
-        /// The RISC that reads data waits for the latency of each read.
+        /// The RISC that reads data often waits for its reads to finish before it starts the next
+        /// ones.
         Latency = "latency",
         /// DRAM is at its peak bandwidth.
         Dram = "DRAM",
@@ -33,18 +35,19 @@ reader::labelled! {
         Noc = "NoC",
         /// Cores wait for a semaphore that another core signals.
         Semaphore = "semaphore",
-        /// The matrix engine sets the pace, or another engine of the core that the recording cannot
-        /// distinguish from the matrix engine.
+        /// The matrix engine limits the op's speed, or another engine of the core that looks the
+        /// same in the recording.
         Compute = "compute",
-        /// The unpacker sets the pace.
+        /// The unpacker limits the op's speed.
         Unpack = "unpack",
-        /// The packer sets the pace.
+        /// The packer limits the op's speed.
         Pack = "pack",
-        /// The RISC that writes data sets the pace.
+        /// The RISC that writes data limits the op's speed.
         Writer = "writer",
         /// Reconfiguration and initialisation take time in each launch.
         Setup = "setup",
-        /// Ops with one op code take much of the time and are much slower than their shapes allow.
+        /// The ops with one op code take much of the total time, and much longer than the minimum
+        /// time for their shapes.
         OpGroup = "op group",
         /// Ops that only change the layout of tensors take time.
         Layout = "layout",
@@ -52,7 +55,7 @@ reader::labelled! {
         RoundTrip = "round trip",
         /// Ops that communicate with other chips take time.
         Collective = "collective",
-        /// Chips wait in collectives for the chip that arrives last.
+        /// In collective ops, chips wait for the chip that starts the op last.
         CollectiveSkew = "collective skew",
         /// Kernels are blocked, but the recording does not show which RISC blocks them.
         Wait = "wait",
@@ -61,14 +64,14 @@ reader::labelled! {
         /// Two stages work alternately instead of at the same time, because the buffer between them
         /// holds only one block of data.
         Turns = "turns",
-        /// The slowest stage is not clearly slower than the next slowest one.
+        /// Several stages of the op (such as reading and computing) take about the same time.
         Balanced = "balanced",
     }
 }
 
 impl Cause {
-    /// Returns true if the cause is that one stage sets the pace of an op. Such a cause is found
-    /// from waits.
+    /// Returns true if the cause is that one stage limits the speed of an op. Rules derive such
+    /// causes from records of waits.
     pub(crate) const fn is_of_stage(self) -> bool {
         matches!(
             self,
@@ -109,7 +112,7 @@ pub struct Place {
     pub op: Option<String>,
     /// Id of the program. The chip is part of the id.
     pub run_host_id: Option<u32>,
-    /// Number of the launch among the launches of that program, counted from 1.
+    /// Number of the launch among the launches of the program `run_host_id`, counted from 1.
     pub launch: Option<u64>,
     /// Core on the NoC-0 grid, as column and row.
     pub core: Option<(u16, u16)>,
@@ -151,8 +154,8 @@ pub struct Finding {
     /// Upper bound of the gain in percent of all explained time, which is the steady part or, if
     /// there is none, the whole time. `None` if unknown, or if `gain_of` is already this time.
     pub gain_at_most_percent_of_all: Option<f64>,
-    /// Number, counted from 1, of the finding whose gain includes this gain completely; `None` if
-    /// there is no such finding.
+    /// Position, counted from 1, of another finding in the list of findings: the finding whose gain
+    /// completely includes this gain. `None` if there is no such finding.
     pub part_of: Option<usize>,
     /// True if the gain comes only from ops that rearrange tensors.
     #[serde(skip)]
@@ -161,7 +164,7 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// Question that a recording cannot answer.
+/// Question about a recording that cannot be answered, because necessary records are missing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Untold {
     /// Unanswered question.
@@ -212,8 +215,8 @@ impl Finding {
         self
     }
 
-    /// Returns a text about the gain: its time and its shares. `all` names the time that the
-    /// explanation covers.
+    /// Returns the gain as text: the time that could be saved, and this time as a percentage of
+    /// other times. `all` names the time that the explanation covers.
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
             return match self.cause {

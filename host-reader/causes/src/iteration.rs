@@ -28,7 +28,7 @@ impl SteadyRule {
     }
 }
 
-/// Step of a program. Lists of steps are in time order.
+/// Step of the recorded workload. Lists of steps are in time order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
     Op(OpStep<'a>),
@@ -44,7 +44,7 @@ pub(crate) struct OpStep<'a> {
     pub(crate) device: Option<u64>,
     pub(crate) name: &'a str,
     /// Text that distinguishes ops with the same name: their tensors. For an op without a name,
-    /// this is the program.
+    /// this is the id of its program.
     pub(crate) form: &'a str,
     /// Id of the trace and number of its replay, if the op was replayed.
     pub(crate) replay: Option<(u64, u64)>,
@@ -76,7 +76,7 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
 
 /// Returns the indices of the first steps of all iterations that equal the last one, in time order.
 ///
-/// Repetitions of a single op are not iterations.
+/// If the last iteration is a repetition of a single op, the result is empty.
 pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
     match last.rule {
         SteadyRule::TraceReplay => {
@@ -98,7 +98,10 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
 }
 
 /// Returns the indices of the first steps of all equal passes through a sequence of ops, in time
-/// order. The passes are consecutive and extend to the end, and the last pass starts at `first`.
+/// order.
+///
+/// The passes follow each other without gaps. The last pass starts at `first` and ends at the last
+/// op.
 fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     let ops = programs(steps);
     let period = ops.iter().filter(|(index, _)| *index >= first).count();
@@ -122,8 +125,8 @@ fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     replays.clone().position(|replay| replay == Some(last)).filter(|_| has_others)
 }
 
-/// Returns the index of the last signpost with the same name as the first signpost. The ops after
-/// it must equal the ops after the previous signpost with that name.
+/// Returns the index of the last signpost with the same name as the first signpost. Returns `None`
+/// unless the ops after it equal the ops after the previous signpost with this name.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     let mark = steps.iter().find(|step| matches!(step, Step::Signpost(_)))?;
     let last = steps.iter().rposition(|step| step == mark)?;
@@ -152,8 +155,8 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
 /// Finds the sequence of ops whose repetitions up to the end cover the largest number of steps, and
 /// returns its last repetition.
 ///
-/// If a single op repeats, the result contains all its runs except the first. At least two runs
-/// must remain, because a single run has no gaps.
+/// If the sequence is a single op, the result starts at the op's second run and includes all later
+/// runs. At least two runs must remain, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let (indices, programs): (Vec<usize>, Vec<Program<'_>>) =
         programs(steps).into_iter().rev().unzip();

@@ -1,5 +1,5 @@
-//! Last block of a core's work. The times at which it leaves the engines show how long the math
-//! takes for one block.
+//! Last block of a core's work. The times at which the engines (unpacker, matrix engine, packer)
+//! finish this block show how long the matrix engine needs for one block.
 
 use crate::{
     op::CoreRun,
@@ -11,20 +11,20 @@ use wire::{Risc, wait::SignalKind};
 
 /// Minimum number of blocks for which the last block is representative of all blocks.
 const FEWEST_BLOCKS: u64 = 8;
-/// Minimum number of pops from a buffer for computing the time between blocks.
+/// Minimum number of pops from a buffer that are necessary to compute the time between blocks.
 const FEWEST_POPS: u64 = 4;
 
-/// Times of the last block on its way through the engines of one core.
+/// Times at which the engines of one core finish the last block.
 ///
-/// The RISC of each engine ends its kernel when its engine ends. If the math has waited for the
-/// last block, the math ends later than the unpacker by the time that it needs for one block. If
-/// the math sets the pace, it still has the previous block to process, so it ends later than the
-/// unpacker by almost twice that time.
+/// The RISC of each engine ends its kernel when its engine ends. If the matrix engine has waited
+/// for the last block, it ends later than the unpacker by the time that it needs for one block. If
+/// the matrix engine limits the speed, it still has the previous block to process, so it ends later
+/// than the unpacker by almost twice that time.
 ///
-/// A step is the time from one block to the next. If the packer is held up, both halves of the
-/// math's destination register are full. The packer then ends two steps after the math has started
-/// its last block. So the math's work for one block is at most `to_math`, and at most two steps
-/// minus `to_packer`.
+/// A step is the time from one block to the next. If the matrix engine has to wait for the packer,
+/// both halves of the destination register are full. The packer then ends two steps after the
+/// matrix engine has started its last block. So the time that the matrix engine needs for one block
+/// is at most `to_math`, and at most two steps minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
     /// Cycles from the core's first start to its last end.
@@ -33,9 +33,9 @@ pub(crate) struct LastBlock {
     /// the kernel whose waits are known. It is below 1 if records were lost: once the record buffer
     /// is full, no step contains writing of records.
     late_part: f64,
-    /// Cycles from the unpacker's end to the math's end.
+    /// Cycles from the unpacker's end to the matrix engine's end.
     pub(crate) to_math: f64,
-    /// Cycles from the math's end to the packer's end.
+    /// Cycles from the matrix engine's end to the packer's end.
     pub(crate) to_packer: f64,
 }
 
