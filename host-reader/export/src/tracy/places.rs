@@ -79,8 +79,7 @@ pub(super) struct PlaceTable<'a> {
     /// Locations of the host's zones. The colour is part of the key, because zones with the same
     /// source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
-    /// Number of zones that share a location because the table has no room for locations of their
-    /// own.
+    /// Number of zones that have to share a location with other zones, because the table is full.
     pub(super) vague_zone_count: u64,
 }
 

@@ -35,8 +35,8 @@ const LABEL: f64 = 0.34;
 const TOP_PERCENT: f64 = 106.0;
 const TITLE_PERCENT: f64 = 104.0;
 
-/// Writes the summary as an SVG, with one bar of all device time, or one bar per device if devices
-/// are separate. An op with at least 2 % of a bar has a label.
+/// Writes the summary as an SVG, with one bar for all device time. If each device is reported
+/// separately, there is one bar for each device. An op with at least 2 % of a bar has a label.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 writes a PNG with the same parts and labels.

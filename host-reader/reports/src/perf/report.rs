@@ -164,8 +164,8 @@ impl PerfReport {
         add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
         let mut stacked = stack(&rows, options.stack_by, is_by_device);
-        // If devices are separate, tt-perf-report groups by device, and drops rows without a
-        // device.
+        // If each device is reported separately, tt-perf-report groups by device, and drops rows
+        // without a device.
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,
@@ -348,7 +348,8 @@ mod tests {
         report.rows.iter().map(|row| row.op_to_op_gap_us).collect()
     }
 
-    /// tt-perf-report 1.4.1 leaves `(torch)` out of the summary if devices are separate.
+    /// tt-perf-report 1.4.1 leaves `(torch)` out of the summary if each device is reported
+    /// separately.
     #[test]
     fn the_exact_summary_by_device_has_no_ops_of_the_host() {
         let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n\

@@ -129,8 +129,8 @@ impl OpStack<'_> {
         sum
     }
 
-    /// Computes the figures of the group. `total_us` is the time of all groups of the same device,
-    /// or of all groups if devices are not separate.
+    /// Computes the figures of the group. `total_us` is the time of all groups. If each device is
+    /// reported separately, `total_us` is the time of all groups of the same device.
     fn stacked(self, total_us: f64, weighted: Option<f64>) -> StackedOps {
         let device_time_us = self.time_us();
         let percents: Vec<f64> = self.rows.iter().filter_map(|row| row.flops_percent).collect();

@@ -1,4 +1,4 @@
-//! Peak memory use of buffers: in each pool, and during the host's work on each op.
+//! Peak memory use of buffers: in each pool, and while the host worked on each op.
 
 use super::recorded::host_log_of;
 use crate::problem::ProblemLog;
@@ -46,7 +46,7 @@ pub struct PoolPeak {
     pub change_count: u64,
 }
 
-/// Peak memory use of each pool from the start to the end of one op on the host.
+/// Peak memory use of each pool while the host worked on one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpPeaks {
     /// Number of the chip.
@@ -61,7 +61,7 @@ pub struct OpPeaks {
 }
 
 impl BufferPeaks {
-    /// Finds the peak memory use of each pool, overall and during the host's work on each op.
+    /// Finds the peak memory use of each pool, overall and while the host worked on each op.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let usage = BufferUsage::from_host(&recording.host);
@@ -108,8 +108,8 @@ fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
     Some(PoolPeak { pool, peak_bytes, peak_host_ns, last_bytes, change_count })
 }
 
-/// For each pool on the op's chip, returns the maximum number of bytes that were allocated during
-/// the host's work on the op.
+/// For each pool on the op's chip, returns the maximum number of bytes that were allocated while
+/// the host worked on the op.
 pub(super) fn op_peaks(
     op: &HostOp,
     usage: &BufferUsage,

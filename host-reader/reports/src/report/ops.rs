@@ -122,7 +122,8 @@ pub struct OpsReport {
     pub losses: LossLedger,
     /// Sentence about the source of the NoC figures; `None` if there are no such figures.
     pub noc_events: Option<String>,
-    /// Contents of `per_core_op_to_op_times.csv`. Only reports without a host have this file.
+    /// Contents of `per_core_op_to_op_times.csv`. Only reports without data from the host have this
+    /// file.
     pub per_core_csv: Option<String>,
     /// Contents of `cpp_device_perf_report.csv`, if it was computed.
     pub device_perf_csv: Option<String>,
@@ -155,8 +156,8 @@ impl OpsReport {
         Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
 
-    /// Reports on a single device log, without a host. `memory` limits the records in memory as in
-    /// [`Self::from_folder`].
+    /// Reports on a single device log, without data from the host. `memory` limits the records in
+    /// memory as in [`Self::from_folder`].
     #[must_use]
     pub fn from_device_log(log: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
@@ -372,7 +373,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the rows of an exact report without a host.
+/// Returns the rows of an exact report without data from the host.
 fn exact_device_rows(device: &DeviceSide) -> Vec<Cells> {
     let mut latencies = RowLatencies::default();
     let rows = device.ops.iter().map(|op| {
@@ -389,7 +390,7 @@ fn exact_device_rows(device: &DeviceSide) -> Vec<Cells> {
     rows.collect()
 }
 
-/// Returns the row of a launch in a report without a host.
+/// Returns the row of a launch in a report without data from the host.
 fn device_row(op: DeviceOp) -> Cells {
     let DeviceOp { device_id, trace_id, session_id, .. } = op;
     let mut cells = with_call_count(op);

@@ -12,7 +12,7 @@ static DRAM_SHARDED: LazyLock<Finder<'_>> =
 /// Returns the attribute's value, which follows `'name': `.
 ///
 /// # Compatibility
-/// Producers write `{'name': 'value'; 'other': value}`.
+/// In ops CSVs, the text of the attributes is `{'name': 'value'; 'other': value}`.
 pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let key = format!("'{name}':");
     let after = text_after(attributes, &key)?.trim_start();

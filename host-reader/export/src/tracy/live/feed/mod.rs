@@ -39,8 +39,8 @@ pub struct FeedPressure {
     pub viewer_count: usize,
     /// Number of zones that are waiting for the slowest viewer.
     pub waiting_zones: u64,
-    /// Number of zones that viewers have missed so far because the zones were no longer kept,
-    /// summed over all viewers.
+    /// Number of zones that viewers have missed so far because the feed had already discarded
+    /// these zones, summed over all viewers.
     pub missed_zones: u64,
 }
 
