@@ -289,8 +289,8 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// If a side has a single recording, prints what the comparison cannot show, and which options
-/// help.
+/// If A or B is a single recording, prints what the comparison cannot show, and which options add
+/// recordings.
 fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
         return Ok(());

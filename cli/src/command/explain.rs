@@ -95,7 +95,7 @@ impl From<WindowArg> for Window {
     }
 }
 
-/// Explanation of one run, with the input that it was read from.
+/// Explanation of one run, and the input from which the run was read.
 #[derive(Serialize)]
 struct Document<'a> {
     input: String,

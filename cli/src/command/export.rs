@@ -1,4 +1,4 @@
-//! `kprof export`: converts a log or capture to a trace for a viewer, a log or a dataset.
+//! `kprof export`: converts a log or capture to a trace for a viewer, to a log or to a dataset.
 
 use super::{
     dataset::Dataset,
@@ -93,8 +93,8 @@ fn compare_is_of_html() -> Failure {
     failure!("--compare is only for --format html; `kprof diff` compares in a terminal")
 }
 
-/// Returns a title for the input: the last component of its path that is not a usual name of logs
-/// or of their folders.
+/// Returns a title for the input: the last component of its path, ignoring the usual names of log
+/// files and log folders.
 fn title(file: &Path) -> String {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];

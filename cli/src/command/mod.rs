@@ -41,7 +41,7 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// Runs the requested command. Commands without an exit code of their own end with 0.
+/// Runs the requested command. The exit code is 0 if the command succeeds and returns no exit code.
 pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     let done = match cli.command {
         None => return run::run(&cli.run),

@@ -106,10 +106,11 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
     failure!("{expected} {}, found none{found}", path.display())
 }
 
-/// Refuses to replace logs, unless a simulation made them or they were derived from a capture.
+/// Returns an error if a log would be replaced that was neither made by a simulation nor derived
+/// from a capture.
 ///
 /// # Errors
-/// One sentence that names a file that would be replaced.
+/// The error is one sentence that names the file.
 fn check_logs(logs: &Path) -> Result<(), Failure> {
     let log = logs.join(DEVICE_LOG);
     if log.exists() {
@@ -335,7 +336,7 @@ struct Told<'report> {
     problems: &'report [Problem],
     /// Records missing from the device data.
     lost: Lost,
-    /// Sentence about the source of the NoC figures; null if the report has none.
+    /// Sentence about the source of the NoC figures; null if the report has no NoC figures.
     noc_events: Option<&'report str>,
     /// Counts of the data that `--filter` removed.
     filtered_out: &'report HiddenLaunches,

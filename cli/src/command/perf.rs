@@ -252,8 +252,8 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
     })
 }
 
-/// Joins the filters. Returns an error if a filter uses a key other than `device` and `op`, which
-/// an ops CSV does not support.
+/// Joins the filters. Returns an error if a filter uses a key other than `device` and `op`, because
+/// an ops CSV has no data for other keys.
 pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {

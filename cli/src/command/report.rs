@@ -16,7 +16,8 @@ use host_reader::{
 use std::{io::Write, process::ExitCode};
 use wire::ZoneId;
 
-/// Reads the log or capture and prints its tables; runs of a capture follow one another.
+/// Reads the log or capture and prints its tables. The tables of several runs in a capture are
+/// printed one after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     // If no option changes records, the records need not be kept in memory.
     let is_whole = joined(&args.filters).is_empty() && !args.show.subtract_probe_cost;

@@ -1,4 +1,5 @@
-//! Buffers that a run's host allocates, reported in the same way as by TT-Metal's hosts.
+//! Buffers that the simulated host allocates during a run. Their allocations are reported in
+//! TT-Metal's format.
 
 use crate::host_zones::HostZones;
 use host_reader::{
@@ -22,8 +23,7 @@ pub(super) struct HostBuffers {
 }
 
 impl HostBuffers {
-    /// Allocates buffers for those ops of a phase that the host itself enqueues. Ops of a trace are
-    /// excluded.
+    /// Allocates buffers for the ops of a phase, except for ops that a trace replays.
     pub(super) fn enqueue<M: Mesh + ?Sized>(
         &mut self,
         host: &HostZones,

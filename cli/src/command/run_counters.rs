@@ -46,8 +46,8 @@ pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>),
     Ok((first, masks.collect()))
 }
 
-/// Adds the counters of later runs to the first run's readout. Prints the numbers of counters that
-/// were added and that could not be added.
+/// Adds the counters of later runs to the first run's readout. Prints how many counters were added,
+/// and how many could not be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;

@@ -106,8 +106,8 @@ pub(super) fn with_kernels(
     Ok(config)
 }
 
-/// Returns an error if the kernels of `work` record waits. No kernels that record waits are built
-/// for `mode`.
+/// Returns an error if the kernels of `work` record waits, because no kernels are built that record
+/// waits with the option `mode`.
 fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     if work.name() != PIPELINE {
         return Ok(());
@@ -118,8 +118,8 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Returns true if the kernels wait for each other, and the mode leaves room for code that records
-/// waits.
+/// Returns true if the kernels of `work` wait for each other, and the given options leave room in
+/// the kernels for code that records waits.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;

@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Kind and path of each output file of a run, and the capture.
+/// Output files of a run, each with its kind and path, and the capture.
 pub(super) struct Files {
     files: Vec<(Output, PathBuf)>,
     pub(super) capture: Option<CaptureTarget>,
@@ -112,7 +112,8 @@ impl Files {
     }
 }
 
-/// Returns the file next to which a note marks the output as simulated.
+/// Returns the path of the file that is marked as simulated. The mark is a note file next to this
+/// file.
 fn marked(output: Output, path: &Path) -> PathBuf {
     match output {
         Output::NocTraces => path.join(NocTraces::CLUSTER_FILE),

@@ -44,8 +44,8 @@ pub(super) struct HostSession<'run> {
     pub(super) is_calibrated: bool,
     /// True if allocations of buffers are recorded.
     pub(super) has_buffers: bool,
-    /// Simulated time before each read while launches run, in nanoseconds; `None` if chips are read
-    /// only between launches.
+    /// Simulated time between two reads of running launches, in nanoseconds; `None` if chips are
+    /// read only between launches.
     pub(super) pause_ns: Option<u64>,
     /// Policy of a streaming RISC when its ring is full.
     pub(super) stream_policy: Policy,
@@ -57,7 +57,7 @@ pub(super) struct HostSession<'run> {
 pub(super) struct Executed {
     pub(super) recording: recording::Recording,
     pub(super) read_count: u64,
-    /// Tracy viewers that may not have received everything yet.
+    /// Tracy viewers that may still need data of the run.
     pub(super) view: Option<LiveView>,
 }
 
@@ -189,8 +189,9 @@ fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpM
     OpMetadata { chip_id, run_host_id, fields: fields.into() }
 }
 
-/// Returns the number of cores in a sub-device; `None` if the cores are not listed. `cores` are the
-/// cores of a program, which uses all cores of its sub-device.
+/// Returns the number of cores in a sub-device; `None` if `cores` does not list each core.
+///
+/// `cores` are the cores of one program. Every program uses all cores of its sub-device.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
     match cores {
         CoreSelection::At(coords) => Some(coords.len()),

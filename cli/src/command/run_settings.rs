@@ -8,7 +8,8 @@ use crate::{
 };
 use host_reader::environment::{Environment, Problem, Settings};
 
-/// The command-line options, completed by environment variables, and the resulting settings.
+/// The command-line options and the settings. An option that was not given is set by the
+/// environment variables.
 pub(super) struct Request {
     pub(super) args: WorkloadArgs,
     pub(super) settings: Settings,
@@ -83,7 +84,7 @@ impl Request {
         }
     }
 
-    /// Sets options that were not given to the values of the corresponding settings.
+    /// Sets each option that the user did not give to the value of the corresponding setting.
     fn fill_options(&mut self) {
         let Self { args, settings } = self;
         let dispatch = settings.dispatch_cores.then_some(DispatchCoreKind::Worker);
@@ -130,7 +131,8 @@ impl Request {
 /// Returns true if a problem of the environment variables prevents the run.
 ///
 /// Some problems are fatal for TT-Metal but not for a simulation: a simulation has no print server
-/// and no NoC checker, and it reads several banks of L1 counters in several runs.
+/// and no NoC checker, and it can read all banks of L1 counters, because it repeats the run for
+/// each bank.
 const fn stops_run(problem: &Problem) -> bool {
     use Problem::{MarginTooSmall, PrintServer, SeveralL1Banks};
     problem.is_fatal()

@@ -1,4 +1,4 @@
-//! Messages about traces that a run's host reports, in the format of TT-Metal's hosts.
+//! Messages with which the simulated host reports traces, in the format of TT-Metal.
 
 use crate::{
     failure::note,
@@ -15,7 +15,8 @@ use sim::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prints a note if nothing will be recorded: in trace-only mode, if the plan replays no trace.
+/// Prints a note if the run records nothing, because it records only replays of traces and the plan
+/// replays no trace.
 pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
     if config.modes.is_trace_only && !plan.replays_traces() {
         note!(

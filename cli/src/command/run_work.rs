@@ -101,8 +101,8 @@ fn read_kernel(path: &Path) -> Result<KernelFile, Failure> {
     KernelFile::new(path.display().to_string(), file).or_fail()
 }
 
-/// Returns an error if an option that belongs to one workload is given with another workload.
-/// `given` is the chosen workload.
+/// Returns an error if the user gave an option that belongs to a workload other than `given`.
+/// `given` is the name of the chosen workload.
 fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
     let options = [
         ("--pipeline", args.pipeline.is_some(), PIPELINE),

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Prints how each connection ended, and returns the exit code. With `--once`, returns after the
-/// first viewer.
+/// Prints how each connection ended, and returns the exit code. With `--once`, returns when the
+/// first viewer has disconnected.
 ///
 /// A connection without a viewer, such as a port scan, does not end the command.
 fn told(

@@ -21,7 +21,8 @@ pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
     }
 }
 
-/// Makes signals from now on cancel a write in progress instead of ending the program.
+/// Installs a handler for signals. A signal then cancels the write in progress instead of ending
+/// the program.
 pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let handler_flag = cancel.clone();
@@ -36,15 +37,15 @@ pub(in crate::command) struct Written<Counts> {
     pub(in crate::command) format: &'static str,
     #[serde(flatten)]
     pub(in crate::command) counts: Counts,
-    /// Counts of data that may be missing from the output, by kind; `None` if they are not
-    /// determined.
+    /// Counts of data that may be missing from the output, by kind; `None` if the command does not
+    /// determine these counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::command) doubts: Option<BTreeMap<String, u64>>,
 }
 
 impl<Counts: Serialize> Written<Counts> {
-    /// Prints the counts as JSON or, if `as_json` is false, `summary` and one line for each entry
-    /// of `doubts`.
+    /// If `as_json` is true, prints all fields as JSON. Otherwise, prints `summary` and one line
+    /// for each entry of `doubts`.
     pub(in crate::command) fn print(&self, as_json: bool, summary: &str) -> Result<(), Failure> {
         print(as_json.then_some(self), |out| {
             writeln!(out, "{}: {summary}", self.output)?;

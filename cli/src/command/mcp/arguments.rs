@@ -96,7 +96,8 @@ choice! {
         Sums,
         /// Waits for circular buffers, semaphores and NoCs.
         Waits,
-        /// Waits for the host, and pushes of several launches.
+        /// Time in which the profiler waits for the host, or writes the records of several launches
+        /// to DRAM.
         ProfilerTime,
     }
 }
@@ -120,9 +121,11 @@ choice! {
         /// At most ten sentences, sorted by gain.
         #[default]
         Findings,
-        /// Questions that this recording cannot answer, and the kind of recording that could.
+        /// Questions that this recording cannot answer, and the kind of recording that can answer
+        /// them.
         Untold,
-        /// Ops by op code: time, limit of their shapes, bound, and why they are far from the limit.
+        /// Ops by op code: their time, the minimum time for their shapes, what bounds them, and why
+        /// they take longer.
         Groups,
         /// Breakdown of the time of each chip by class, in percent.
         Devices,
@@ -144,11 +147,13 @@ arguments! {
         run: Option<usize>,
         /// Number of the chip; requires program. Default: the first chip that ran the program.
         chip_id: Option<u32>,
-        /// Number of the program, as ops shows it. Default: one row for each op that has a path.
+        /// Number of the program, as shown by the tool `ops`. Default: one row for each op that has
+        /// a path.
         program: Option<u32>,
         /// Number of the program's launch, from 1; requires program. Default: 1.
         launch: Option<u64>,
-        /// True for the steps in order of time instead of their sums; requires program.
+        /// True to list all steps in order of time; false to list total times by core, RISC and
+        /// kind. Requires program.
         #[serde(default)]
         steps: bool,
     }
@@ -170,12 +175,12 @@ arguments! {
 choice! {
     /// Part of the losses.
     LossesPart {
-        /// By cause, chip and RISC, with remedies.
+        /// Lost records by cause, chip and RISC, with remedies.
         #[default]
         Causes,
-        /// By core, RISC, cause and program.
+        /// Lost records by core, RISC, cause and program.
         Lanes,
-        /// Anomalies in the records, and those that were repaired, by kind.
+        /// Anomalies in the records by kind, and repaired anomalies by kind.
         Anomalies,
     }
 }
@@ -185,7 +190,7 @@ arguments! {
     DiffArguments {
         /// Baseline recording, such as r1.
         a: String,
-        /// Recording to compare with it, such as r2.
+        /// Recording to compare with the baseline, such as r2.
         b: String,
         /// Part of the comparison.
         #[serde(default)]
@@ -198,14 +203,15 @@ arguments! {
 choice! {
     /// Part of a comparison.
     DiffPart {
-        /// Significant changes, and changes of items with a single repetition, which has no interval.
+        /// Significant changes, and changes without a confidence interval, because there is only
+        /// one repetition.
         #[default]
         Changes,
         /// Every op and zone of both recordings.
         All,
         /// Ops and zones that only the baseline has.
         OnlyInA,
-        /// Ops and zones that only the other recording has.
+        /// Ops and zones that only recording b has.
         OnlyInB,
         /// Items left out of the comparison, by reason.
         Skipped,

@@ -127,7 +127,8 @@ fn devices(explanation: &Explanation) -> Table<'_> {
     })
 }
 
-/// Returns a table with one row for each phase and chip, and one row for a phase without launches.
+/// Returns a table with one row for each phase and each chip with launches in that phase. A phase
+/// without launches has one row.
 fn phases(explanation: &Explanation) -> Table<'_> {
     let rows: Vec<_> = explanation
         .phases

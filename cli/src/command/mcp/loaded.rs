@@ -1,4 +1,5 @@
-//! A recording in memory, with all figures that tools return, computed once.
+//! A recording in memory. The figures that tools return are computed once, when the recording is
+//! loaded.
 
 use crate::{
     command::{explain, perf},
@@ -24,7 +25,7 @@ use std::path::Path;
 pub(super) struct Loaded {
     pub(super) path: String,
     /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. All other data
-    /// is used.
+    /// is loaded.
     pub(super) problem_count: u64,
     /// Parts of the input: one for each run of a capture or log; an ops CSV is a single part.
     pub(super) parts: Vec<Part>,
@@ -32,7 +33,7 @@ pub(super) struct Loaded {
     pub(super) measurements: Option<Measurements>,
 }
 
-/// Part of a recording: one run, or a whole ops CSV. Each question is about one part.
+/// Part of a recording: one run, or a whole ops CSV. Each call of a tool returns data of one part.
 pub(super) struct Part {
     pub(super) title: String,
     pub(super) explanation: Explanation,

@@ -12,7 +12,8 @@ use host_reader::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns the table of a run; empty for an ops CSV, which has no counts of losses.
+/// Returns a table of lost records or of anomalies. The table is empty for an ops CSV, because an
+/// ops CSV does not count losses.
 pub(super) fn table(figures: &Figures, asked: LossesPart) -> Table<'_> {
     match (figures, asked) {
         (Figures::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())

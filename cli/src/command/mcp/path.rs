@@ -1,4 +1,5 @@
-//! Critical paths: a summary of every op, or the shares or steps of one op.
+//! Critical paths: one row for each op or, for one op, all steps of the path or total times by
+//! core, RISC and kind.
 
 use super::{
     arguments::PathArguments,

@@ -10,9 +10,9 @@ impl Root {
     /// Restricts the reads of this process, and of all threads started later, to a folder and the
     /// user's own input.
     ///
-    /// The operating system then refuses all other reads, even if a link is replaced between the
-    /// check of a path and the opening of the file. On Linux without Landlock, such a link can
-    /// still lead outside of the folder.
+    /// The operating system then refuses all other reads, even if a path is replaced by a symbolic
+    /// link after this program has checked the path and before it opens the file. On Linux without
+    /// Landlock, such a link can still lead to a file outside of the folder.
     ///
     /// # Errors
     /// If the folder cannot be opened.

@@ -27,8 +27,8 @@ const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a reco
     4 kB: columns and rows; if more has a handle, call more with it. null is unknown, and \
     null_means tells why; lost tells what is missing.";
 
-/// Maximum number of characters in an error message. A message may quote the client, and a
-/// character takes at most four bytes.
+/// Maximum number of characters in an error message. A message may quote text of the client, in
+/// which a character takes up to four bytes, so the message takes less than 4096 bytes.
 const LONGEST_ERROR: usize = 960;
 
 /// Serves one client on standard input and output.
@@ -108,7 +108,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// Returns the answer, or the error as one JSON text of bounded size.
+/// Returns the answer, or an error message. An error message is JSON text of bounded size.
 fn result_of(answer: Result<String, Failure>) -> CallToolResult {
     match answer {
         Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),

@@ -72,7 +72,8 @@ impl Session {
     /// Answers a call of a known tool with one JSON text of bounded size.
     ///
     /// # Errors
-    /// One sentence, if the arguments are invalid or the requested data does not exist.
+    /// If the arguments are invalid or the requested data does not exist. The error is one
+    /// sentence.
     pub(super) fn answer(&self, call: Call) -> Result<String, Failure> {
         match call.tool.as_str() {
             "load" => {

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{cmp::Ordering, collections::BTreeMap};
 
-/// Version of the answer format. It increases when a field or column changes its meaning or is
-/// removed, not when one is added.
+/// Version of the answer format. The version increases when a field or column is removed or gets
+/// another meaning. Adding a field or column does not change the version.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
 /// Maximum size of an answer in bytes.
 pub(super) const ANSWER_BYTES: usize = 4096;
 
-/// Maximum JSON bytes of a text from a file. The first limit is the usual one. The smaller limits
-/// are for a row that does not fit otherwise.
+/// Maximum JSON bytes of a text from a file. The first limit is the default. If a row does not fit
+/// into an answer, the texts of the row are shortened to the smaller limits.
 const TEXT_BYTES: [usize; 3] = [480, 120, 24];
 
 /// A column of a table.
@@ -111,13 +111,16 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Creates a table with the summary columns of the schema `T`.
+    /// Creates a table from rows of the schema `T`, with those columns of `T` that belong to a
+    /// summary.
     pub(super) fn from_rows<T: tables::Table>(rows: Vec<T::Row<'a>>) -> Self {
         Self::from_items::<T, _>(rows, |row, take| take(row))
     }
 
-    /// Like [`Self::from_rows`], but makes the row of an item on demand. `row` passes the row of an
-    /// item to the callback.
+    /// Like [`Self::from_rows`], but makes the row of an item on demand.
+    ///
+    /// The function `row` is called with an item and a callback. It makes the item's row and calls
+    /// the callback with that row.
     pub(super) fn from_items<T: tables::Table, I: 'a>(
         items: impl IntoIterator<Item = I>,
         row: impl Fn(&I, &mut dyn FnMut(&T::Row<'_>)) + 'a,
@@ -162,8 +165,8 @@ impl<'a> Table<'a> {
         Ok(self)
     }
 
-    /// Returns a page that begins with row `from` and has as many rows as fit, at least one. With
-    /// `handle`, the client can request the remaining rows.
+    /// Returns a page that begins with row `from` and has as many rows as fit, at least one. The
+    /// page contains `handle`, which the client sends to request the remaining rows.
     pub(super) fn page(&self, head: &Map<String, Value>, from: usize, handle: &str) -> Page {
         let mut answer = Answer {
             schema_version: SCHEMA_VERSION,
@@ -195,8 +198,8 @@ impl<'a> Table<'a> {
         Page { text: text_of(&answer), next }
     }
 
-    /// Returns a row if it fits into the remaining bytes. Texts of an answer's first row are
-    /// shortened until it fits.
+    /// Returns a row if the row fits into the remaining bytes. If the row is the answer's first
+    /// row, its texts are shortened until the row fits.
     fn fitting(&self, at: usize, room: usize, answer: &Answer<'_>) -> Option<Row> {
         let limits = if answer.rows.is_empty() { &TEXT_BYTES[..] } else { &TEXT_BYTES[..1] };
         let rows = limits.iter().map(|&limit| self.row(at, limit, &answer.null_means));
@@ -218,7 +221,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A row, and what the row adds to an answer.
+/// A row as JSON values, the meanings of its null values, the number of shortened texts, and the
+/// size in bytes.
 struct Row {
     cells: Vec<Value>,
     null_means: BTreeMap<&'static str, &'static str>,
@@ -242,7 +246,7 @@ fn shorten(cell: &mut Value, limit: usize) -> bool {
     is_cut
 }
 
-/// Returns the beginning of a text if its JSON is longer than the limit.
+/// Shortens a text if its JSON is longer than `limit` bytes. Returns `None` if the whole text fits.
 pub(super) fn shortened(text: &str, limit: usize) -> Option<String> {
     // Most texts are short, and no character takes more than six bytes.
     if text.len().saturating_mul(6) <= limit || text_of(&text).len() <= limit {

@@ -25,8 +25,8 @@ pub(super) struct Document<'a> {
     unknown_count: u64,
     /// Kind and source location of the first unknown event.
     first_unknown: Option<&'a str>,
-    /// Sentence that tells which file the events come from; `None` if the input has only one kind
-    /// of file.
+    /// Sentence that names the file from which the events were read; `None` if the input has only
+    /// one kind of file.
     source: Option<&'a str>,
     notes: &'a [String],
 }
@@ -93,7 +93,8 @@ fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
     )
 }
 
-/// Returns the transfers whose tiles are unknown, in the coordinates that the kernels used.
+/// Returns the transfers whose tiles are unknown. The transfers' coordinates are those that the
+/// kernels used.
 fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
     Objects::new(
         pairs,
@@ -125,8 +126,8 @@ fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
     )
 }
 
-/// Returns the memory ranges that kernels locked. Addresses and sizes of 16,777,215 mean this value
-/// or more.
+/// Returns the memory ranges that kernels locked. An address or size of 16,777,215 is a lower
+/// bound.
 fn lock_objects(locks: &[MemoryLock]) -> Objects<&MemoryLock> {
     Objects::new(
         locks,

@@ -42,7 +42,8 @@ pub(super) struct Events {
     pub(super) chips: BTreeMap<u32, NocChip>,
     /// Memory ranges that kernels locked; `None` for noc_trace files, which do not record locks.
     pub(super) locks: Option<Vec<MemoryLock>>,
-    /// Sentence that tells which file the events come from, if the input has two kinds of files.
+    /// Sentence that names the file from which the events were read; `None` if the input has only
+    /// one kind of file.
     pub(super) source_sentence: Option<String>,
     /// Sentences about data that cannot be used.
     notes: Vec<String>,
@@ -50,14 +51,16 @@ pub(super) struct Events {
 
 /// Source of the NoC events.
 enum Source {
-    /// noc_trace files, with the number of columns and rows of tiles of each chip. These files do
-    /// not contain the architecture, so links are unknown unless a log adds these numbers.
+    /// noc_trace files, and the number of columns and rows of tiles of each chip.
+    ///
+    /// noc_trace files do not contain the architecture. Unless a log provides the number of columns
+    /// and rows, the NoC links that a transfer uses are unknown.
     Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
     /// A log or a capture.
     Recorded(Box<Recorded>),
 }
 
-/// NoC events of a recording. `lanes` has the events; the lanes of `readout` were removed.
+/// NoC events of a recording. The events are in `lanes`; `readout` has no lanes.
 struct Recorded {
     readout: Readout,
     names: OpNames,
@@ -252,8 +255,8 @@ fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
     chips.collect()
 }
 
-/// Returns the text of the topology file next to a recording, which describes the board. The text
-/// is empty if the file does not exist.
+/// Returns the text of the topology file, which describes the board and is next to the recording.
+/// The text is empty if the file does not exist.
 fn topology_beside(file: &Path) -> Vec<u8> {
     let logs = match file.is_dir() {
         true => logs_folder(file, NocTraces::TOPOLOGY_FILE),
@@ -263,7 +266,8 @@ fn topology_beside(file: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Returns messages about missing records of a readout, some of which may be NoC events.
+/// Returns messages about records that are missing in a readout. The missing records may be NoC
+/// events.
 fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     let lost = (!readout.losses.is_intended()).then(|| {
         let total = readout.losses.unintended_total();

@@ -65,7 +65,7 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
     written.print(args.json, &told)
 }
 
-/// Returns the trace of the program for which TT-Metal would choose the file name of `path`.
+/// Returns the trace whose noc_trace file would have the same file name as `path` in TT-Metal.
 fn trace_named(path: &Path, events: &Events) -> Result<ProgramTrace, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (mut names, mut found) = (Vec::new(), None);

@@ -20,10 +20,11 @@ pub(super) struct ProgramUse {
     congestion_percent: Option<f64>,
     /// Reasons why figures are null.
     gaps: Vec<String>,
-    /// Number of transfers that no figure includes: inline writes, and writes with a transaction
-    /// id.
+    /// Number of transfers that the utilization does not include: inline writes, and writes with a
+    /// transaction id.
     ignored_transfers: u64,
-    /// Number of transfers that may have moved more bytes than an event can state.
+    /// Number of transfers with the largest size that a NoC event can hold. These transfers may
+    /// have moved more bytes.
     saturated_transfers: u64,
     /// Text about ignored and saturated transfers.
     #[serde(skip)]

@@ -10,7 +10,7 @@ use crate::{
 use host_reader::noc_events::{LinkLoad, LockEventKind, MemoryLock, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
-/// Maximum number of characters shown of the description of an unknown event.
+/// Maximum number of characters printed of an unknown event's description.
 const LONGEST_UNKNOWN: usize = 120;
 
 /// Writes all tables of the traffic.

@@ -40,7 +40,7 @@ struct Chips {
     are_simulated: bool,
 }
 
-/// Reads chips once; information about their program comes from this process's environment.
+/// Reads chips once. The environment of this process determines where the program's firmware is.
 pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
     let process = Process::new(std::process::id());
     let chips = shared_chips(&process, &args.chip)?.map_or_else(|| driver_chips(&args.chip), Ok)?;
@@ -63,7 +63,7 @@ pub(crate) fn attach(args: &AttachArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the simulated chip that a process serves, if the process's environment names a socket.
-/// Also removes sockets that killed programs have left behind.
+/// Also removes sockets left behind by programs that were killed.
 fn shared_chips(process: &Process, args: &ChipArgs) -> Result<Option<Chips>, Failure> {
     remove_stale(&std::env::temp_dir());
     let Some(socket) = process.chip_socket() else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! Names of a running program's ops and zones, read from the program's logs, which grow while it
-//! runs.
+//! Names of a running program's ops and zones. The names come from the program's logs, which grow
+//! while the program runs.
 
 use super::AnyChip;
 use crate::{

@@ -51,8 +51,8 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
 /// Writes the files of each recording.
 ///
 /// The files of the recording with the most messages about ops go into the folder itself, as
-/// TT-Metal's scripts expect. The files of each other recording go into a folder named after its
-/// process.
+/// TT-Metal's scripts expect. The files of every other recording go into a folder that is named
+/// after the recorded process.
 pub(super) fn write(
     recordings: &[&TracyRecording],
     logs: &Path,

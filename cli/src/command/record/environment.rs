@@ -19,7 +19,8 @@ const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CA
 
 /// Sets the environment variables of the program.
 ///
-/// Returns the problems of all of the program's variables, including those that the user set.
+/// Returns the problems found in the program's environment variables, including variables that the
+/// user set.
 pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
     let inherited = std::env::vars_os().map(|(name, value)| (lossy_text(name), lossy_text(value)));
     let mut variables: BTreeMap<String, String> = inherited.collect();

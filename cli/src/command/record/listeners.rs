@@ -23,7 +23,8 @@ fn may_be_client(port: u16, named: Option<u16>) -> bool {
 /// that the program needs. It therefore runs only after a new socket has appeared.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Number of searches that did not find the socket's process, for each known socket.
+    /// For each known socket, the number of searches that did not find the process that owns the
+    /// socket.
     seen: HashMap<u64, u32>,
 }
 
@@ -31,8 +32,9 @@ impl Search {
     /// Returns those new sockets of the process and its descendants on which a Tracy client may
     /// listen.
     ///
-    /// Sockets of other programs are never returned: a Tracy client accepts only one server, so
-    /// connecting to it would keep other servers away.
+    /// Sockets of other programs are never returned: a Tracy client accepts only one connection at
+    /// a time, so connecting to the client of another program would block that program's own
+    /// viewer.
     pub(super) fn new_clients(&mut self, process: u32, named: Option<u16>) -> Vec<Listener> {
         let mut listening = listening(named);
         listening.retain(|listener| self.is_wanted(listener.socket));
@@ -129,7 +131,7 @@ fn parent_of(process: u32) -> Option<u32> {
     parent_in_stat(&String::from_utf8_lossy(&stat))
 }
 
-/// Returns the parent's number in `/proc/PID/stat`, which is the second field after the name.
+/// Returns the process id of the parent: the second field after the name in `/proc/PID/stat`.
 ///
 /// The name is in parentheses. It may contain blanks and parentheses.
 #[cfg(target_os = "linux")]
@@ -150,8 +152,8 @@ fn sockets_of(process: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Returns the port given to the program if a process listens on it. This system has no list of
-/// sockets.
+/// Returns the port `named`, or the default port, if a process listens on that port. Other ports
+/// are not searched, because this operating system has no list of sockets.
 #[cfg(not(target_os = "linux"))]
 fn listening(named: Option<u16>) -> Vec<Listener> {
     let port = named.unwrap_or(*CLIENT_PORTS.start());
@@ -160,8 +162,8 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
     is_there.then_some(Listener { address, socket: port.into() }).into_iter().collect()
 }
 
-/// Returns all ports. This system has no list of processes, so the given port is assumed to be the
-/// program's.
+/// Returns all port numbers. This operating system has no list of processes, so the searched port
+/// is assumed to belong to the program.
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     Ok(program_code(args, exit_code))
 }
 
-/// Prints the captures of a stock ttnn, and writes the reports if requested.
+/// Prints the paths of the captures of an unmodified ttnn, and writes the reports if requested.
 fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<ExitCode, Failure> {
     let captures = device_captures(&output.join(LOGS));
     if captures.is_empty() {

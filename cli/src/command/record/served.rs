@@ -1,4 +1,4 @@
-//! The chip of this host, which kprof serves to a recorded program that streams its records.
+//! Access to the chip of this host for a recorded program that streams its records.
 
 use crate::failure::{Failure, failure};
 use chip::{shared::SOCKET_VARIABLE, sockets::recorded_socket};
@@ -24,8 +24,8 @@ pub(super) fn socket_variable() -> OsString {
 impl ServedChip {
     /// Opens the only chip of this host and serves it.
     ///
-    /// ttnn may number chips in another order than the driver. On a host with one chip, no
-    /// confusion is possible: ttnn's number is 0.
+    /// Hosts with several chips are refused, because ttnn may number chips in another order than
+    /// the driver.
     ///
     /// # Errors
     /// If the driver lists several chips or none, or if the chip or the socket cannot be opened.

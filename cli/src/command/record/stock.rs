@@ -28,7 +28,7 @@ use ttnn::{
 };
 use wire::{dram::DEFAULT_PROGRAM_SUPPORT_COUNT, stream::Policy};
 
-/// Version of ttnn that is tested with kprof.
+/// Version of ttnn with which kprof was tested.
 const TRIED_VERSION: &str = "0.81.1";
 
 /// A program that uses a stock ttnn, to be profiled with kprof's header.
@@ -161,8 +161,8 @@ impl Stock {
         Ok(exit_code(status))
     }
 
-    /// Returns the command line of the program, with the Python interpreter whose ttnn was
-    /// inspected.
+    /// Returns the command line of the program. If the command needs a Python interpreter, it is
+    /// the interpreter in which ttnn was found.
     fn command(&self, args: &RecordArgs) -> Command {
         let mut words = args.command.iter();
         let is_plain =

@@ -33,7 +33,7 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// Reason why the recording is incomplete; `None` if it is complete.
+    /// Reason why data at the end of the recording is missing; `None` if no data is missing there.
     end: Option<String>,
     /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,

@@ -42,7 +42,7 @@ pub(super) fn run_without_clients(command: Command) -> io::Result<ExitStatus> {
     start(command)?.wait()
 }
 
-/// Starts a program, and forwards later signals of this process to it.
+/// Starts a program. Signals that this process receives from then on are forwarded to the program.
 fn start(mut command: Command) -> io::Result<Child> {
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let child = command.spawn()?;
@@ -95,8 +95,8 @@ fn record(listener: Listener, stop: &AtomicBool) -> Taken {
     Ok(client.record(&RecordOptions::default(), stop))
 }
 
-/// Forwards signals of this process to the program. If there is a terminal, SIGINT is not
-/// forwarded, because the terminal sends it to both processes.
+/// Forwards signals that this process receives to the program. If there is a terminal, SIGINT is
+/// not forwarded, because the terminal sends it to both processes.
 fn pass_signals_on(mut signals: Signals, process: u32) {
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {
