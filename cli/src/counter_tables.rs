@@ -1,4 +1,4 @@
-//! Tables of hardware counters: metrics over all cores, the limits of the metrics, and the
+//! Tables of hardware counters: metrics over all cores, limitations of the metrics, and the
 //! counters.
 
 use crate::{
@@ -171,8 +171,8 @@ fn cycles_text(cycles: Option<(u64, u64)>) -> String {
     }
 }
 
-/// Limits of the shown metrics, such as events that a metric does not count. Tables refer to each
-/// limit by a letter.
+/// Limitations of the shown metrics, such as events that a metric does not count. Tables refer to
+/// each limitation by a letter.
 struct Limits(Vec<Limit>);
 
 impl Limits {

@@ -1,8 +1,8 @@
 //! Logs that were made by a simulation or from a capture. They never replace a measured log.
 //!
-//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of them
-//! is a note file with the log's length and checksum. Only a log that matches its note may be
-//! replaced.
+//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each log that
+//! was made by a simulation or from a capture is a note file with the log's length and checksum.
+//! Only a log that matches its note may be replaced.
 
 use crate::failure::{Failure, OrFail, failure};
 use std::{
@@ -16,10 +16,10 @@ const NOTE_ENDING: &str = ".derived";
 /// Earlier suffix for notes of simulated logs; such notes are still accepted.
 const EARLIER_NOTE_ENDING: &str = ".simulated";
 
-/// Refuses an existing file that was not made by a simulation or from a capture.
+/// Returns an error for an existing file that was not made by a simulation or from a capture.
 ///
 /// # Errors
-/// One sentence that names the file.
+/// The error is one sentence that names the file.
 pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());

@@ -12,7 +12,7 @@ macro_rules! note {
 }
 pub(crate) use note;
 
-/// Makes a failure from a sentence, with the arguments of `format!`.
+/// Makes a failure from one sentence. The arguments are those of `format!`.
 macro_rules! failure {
     ($($argument:tt)*) => { $crate::failure::Failure::Sentence(format!($($argument)*)) };
 }

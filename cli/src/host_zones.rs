@@ -1,4 +1,5 @@
-//! Zones for kprof's own work while it runs a mesh, timed by the mesh's host clock.
+//! Zones that record kprof's own work while a mesh is simulated or read. Their times come from the
+//! mesh's host clock.
 
 use host_reader::{
     host::{HostRecorder, HostRecorderOptions, HostSource},
@@ -25,8 +26,8 @@ pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(),
 
 /// Recorder of zones, with times from the host clock of a mesh.
 ///
-/// The clock of a simulated host advances only while the mesh works, so it is read before and after
-/// each piece of work.
+/// The clock of a simulated host advances only while the mesh works, so the recorder reads the
+/// clock before and after each piece of work.
 pub(crate) struct HostZones {
     recorder: HostRecorder,
     now_ns: Arc<AtomicU64>,

@@ -76,20 +76,22 @@ pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
     filter
 }
 
-/// Reads the runs at a path like [`open_packed`]: the runs of a capture (at least one), or the one
-/// run of a log.
+/// Reads the runs at a path in the same way as [`open_packed`]. A capture has at least one run; a
+/// log has exactly one.
 pub(crate) fn open_runs(path: &Path) -> Result<Vec<Recording>, Failure> {
     let opened = open_packed(path, &PackedMemory::unlimited())?;
     let _busy = Busy::new(format!("reading {}", path.display()));
     Ok(unpacked(opened)?.recordings)
 }
 
-/// Reads the run with the given number at a path, or the only run. The first run has number 1.
+/// Reads the run with the given number from a file; the first run has number 1. If no number is
+/// given, the file must contain exactly one run.
 pub(crate) fn open_run(path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
     chosen_run(open_runs(path)?, path, number)
 }
 
-/// Returns the run with the given number, or the only run. The first run has number 1.
+/// Returns the run with the given number; the first run has number 1. If no number is given, there
+/// must be exactly one run.
 pub(crate) fn chosen_run(
     runs: Vec<Recording>,
     path: &Path,

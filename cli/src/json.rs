@@ -28,7 +28,8 @@ use std::io::Write;
 pub(crate) struct Document<'a> {
     #[serde(flatten)]
     source: &'a Source<'a>,
-    /// Numbers of records that were read. A zone counts once, even if its end is artificial.
+    /// Numbers of records that were read. A zone counts as one record, even if its end was not
+    /// recorded.
     kept: Object<KeptCounts>,
     lost: Lost,
     anomalies: u64,
@@ -61,7 +62,7 @@ pub(crate) struct Document<'a> {
 pub(crate) struct FilteredOut {
     #[serde(flatten)]
     pub(crate) launches: HiddenLaunches,
-    /// Number of rows of zones, sums and waits that the filter excludes by name.
+    /// Number of rows of zones, sums and waits that the filter removes because of their zone names.
     pub(crate) row_count: u64,
 }
 
@@ -117,7 +118,8 @@ impl HostCounts {
         }
     }
 
-    /// Writes a line for each clock and a line for the events, if there are any.
+    /// Writes one line for each clock. If there are host events, also writes one line with their
+    /// counts.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         for clock in &self.clocks {
             writeln!(out, "{}", clock.line())?;
@@ -140,7 +142,8 @@ pub(crate) struct Source<'a> {
     pub(crate) launches: u64,
     /// One sentence for each failure of a kernel.
     pub(crate) execution_failures: &'a [String],
-    /// Number of reads and the pause before each read, if chips were read while launches ran.
+    /// Number of reads while launches ran, and the simulated time before each of these reads;
+    /// `None` if chips were read only between launches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.

@@ -10,7 +10,8 @@ pub(crate) struct Largest<T, F> {
     items: Vec<T>,
 }
 
-/// Number of surplus items that may accumulate before they are removed.
+/// Number of items, in addition to twice the number of items to keep, at which the smallest items
+/// are removed.
 const ITEMS_BEYOND: usize = 64;
 
 impl<T, K: Ord, F: Fn(&T) -> K> Largest<T, F> {

@@ -92,7 +92,8 @@ const DISPENSABLE: [&str; 18] = [
     "runs",
 ];
 
-/// Returns the lines of a table. Columns that do not fit are hidden, and a last line names them.
+/// Returns the lines of a table. If the table is wider than the terminal, some columns are hidden,
+/// and the last line lists their titles.
 pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
     let Some(width) = width() else { return trimmed_lines(table) };
     let mut shown = trimmed_lines(table);

@@ -1,4 +1,5 @@
-//! Text about losses: missing records by cause, RISC and program, and advice against each cause.
+//! Text about losses: missing records by cause, RISC and program, and advice on how to avoid each
+//! cause.
 
 use crate::{
     numbers::counted,
@@ -37,7 +38,8 @@ pub(crate) fn write_losses(
     Ok(())
 }
 
-/// Returns one line about all losses and, if there are any, the reasons why more may be missing.
+/// Returns one line about all losses. If some record sources do not count their losses, the line
+/// also says why more records may be missing.
 ///
 /// Launches without a kernel, which the configuration excludes, are mentioned but are not losses.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {

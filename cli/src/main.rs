@@ -1,4 +1,4 @@
-//! The `kprof` program: options, help text and exit codes around the libraries.
+//! The `kprof` program: a command line for the libraries, with options, help texts and exit codes.
 //!
 //! Exit codes: 0 for success, 1 for losses (if requested) or damage, 2 for an error.
 

@@ -70,7 +70,7 @@ impl Findings {
         Self { readout, report, counters, names: OpNames::new(&ops), buffers, filtered: None }
     }
 
-    /// Removes the buffers, and the rows of zones, sums and waits, that the filter excludes.
+    /// Removes all buffers and all rows of zones, sums and waits that the filter excludes.
     /// `launches` counts the launches that were already removed.
     pub(crate) fn filter(&mut self, filter: &TraceFilter, launches: HiddenLaunches) {
         if filter.is_empty() {
@@ -91,7 +91,8 @@ impl Findings {
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 
-    /// Prints all results. Returns exit code 1 for lost records, if requested.
+    /// Prints all results. Returns exit code 1 if records were lost and the user asked for this
+    /// exit code.
     pub(crate) fn show(
         &self,
         title: &str,

@@ -1,4 +1,4 @@
-//! Recording of a mesh and its clocks, optionally into a capture.
+//! Recording of a mesh's data and clocks. The recording can also be written to a capture.
 
 use crate::failure::{Failure, OrFail, failure};
 use host_reader::{
@@ -48,7 +48,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Begins a recording, and creates the capture if there is a target.
+    /// Begins a recording. If `target` is given, also creates the capture.
     pub(crate) fn new(
         options: ReadOptions,
         target: Option<&CaptureTarget>,
@@ -85,8 +85,8 @@ impl Recording {
         if ops.is_empty() { Ok(()) } else { self.recorder.add_ops(ops).or_fail() }
     }
 
-    /// Ends the capture. Returns the recording, with all times of a chip on one clock, and the
-    /// Tracy viewers.
+    /// Ends the capture. Returns the recording and the Tracy viewers. In the recording, all times
+    /// of a chip are on one clock.
     ///
     /// Also sends data about the whole recording to the viewers.
     pub(crate) fn finish(self) -> Result<(recording::Recording, Option<LiveView>), Failure> {

@@ -155,8 +155,8 @@ impl DoubtCounts {
     }
 }
 
-/// Returns the base id of a program as text. For a launch in a trace replay, appends the ids of the
-/// trace and the replay.
+/// Returns the program's id without the chip's id, as text. For a launch in a trace replay, appends
+/// the ids of the trace and the replay.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
@@ -191,8 +191,9 @@ pub(crate) fn write_rows<T: Table>(
     write_columns(&columns, all, (all.len(), rows), out)
 }
 
-/// Columns that have a title, each with true if it is shown. A column that is hidden if empty is
-/// shown if at least one row has a value for it.
+/// Columns that have a title, each with a flag that is true if the column is shown.
+///
+/// A column that is hidden when empty is shown only if at least one row has a value in that column.
 struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
 
 impl<T: Table> Default for ShownColumns<T> {
@@ -235,8 +236,9 @@ fn write_columns<T: Table>(
     write_table(&mut table, row_count, limit, out)
 }
 
-/// Returns a value as text. Amounts are written with digit groups, numbers of chips and programs
-/// without. Ratios are rounded to two decimals.
+/// Returns a value as text. Ratios are rounded to two decimals.
+///
+/// Amounts are written with digit groups, ids of chips and programs without digit groups.
 fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
     let is_amount = column.is_bounded
         || column.unit().is_some()
@@ -255,7 +257,8 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
     }
 }
 
-/// Writes a row for each id of data values. Hardware counters and NoC events have one row each.
+/// Writes a row for each chip, RISC and id of data values. All hardware counters of a RISC share a
+/// row, as do all NoC events of a RISC.
 fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if data.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Properties of the terminal, such as width and colours, and text that is safe to print on it.
+//! Width and colours of the terminal, and text that is safe to print on a terminal.
 
 use std::io::{IsTerminal, stdout};
 
@@ -53,8 +53,8 @@ pub(crate) const LONGEST_NAME: usize = 60;
 
 /// Returns an untrusted text as one line of at most `longest` characters.
 ///
-/// Characters that could move the cursor, hide text or change its direction are replaced. The
-/// middle of a long text is omitted.
+/// Characters that could move the cursor, hide text or change the direction of text are replaced.
+/// The middle of a long text is omitted.
 pub(crate) fn printable(text: &str, longest: usize) -> String {
     let count = text.chars().count();
     if count <= longest {

@@ -1,4 +1,4 @@
-//! Tracy viewers of a program that is still running.
+//! Data for Tracy viewers, sent while the recorded program is still running.
 
 use crate::{
     args::TracyViewArgs,
@@ -31,8 +31,8 @@ pub(crate) fn begin_view(
     Ok(Some(view))
 }
 
-/// Waits until each viewer has received all data or has stopped reading. Prints how many zones have
-/// not been received.
+/// Waits until each viewer has received all data or has stopped reading. Prints how many viewers
+/// did not receive all data, and how many zones they did not receive.
 pub(crate) fn wait_for_viewers(view: &LiveView) {
     if let Some(pressure) = view.wait_for_viewers() {
         note!(

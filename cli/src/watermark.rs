@@ -26,7 +26,8 @@ pub(crate) fn fullest_lane(watermarks: &Watermarks) -> Option<Object<LaneWaterma
     ))
 }
 
-/// Writes a line about the fullest lane if it was more than half full or has lost launches.
+/// Writes a line about the fullest lane if the lane was more than half full, or if records of
+/// launches did not fit into the lane.
 pub(crate) fn write_fullest(watermarks: &Watermarks, out: &mut impl Write) -> std::io::Result<()> {
     let is_worth_a_line =
         |mark: &&LaneWatermark| mark.used_words > mark.lane_words / 2 || mark.lost_launches > 0;

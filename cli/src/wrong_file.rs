@@ -9,8 +9,8 @@ const HEAD_BYTES: u64 = 4096;
 /// Kinds of files, identified by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// `ops_perf_results*.csv` with op names, or the CSV of programs from TT-Metal's streaming
-    /// profiler.
+    /// `ops_perf_results*.csv` with op names, or the CSV in which TT-Metal's streaming profiler
+    /// lists programs.
     OpsCsv,
     /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
     DeviceOpsCsv,
@@ -46,8 +46,8 @@ impl FileKind {
     /// Identifies a file by its first bytes.
     ///
     /// # Compatibility
-    /// Tracy's files begin with `tlZ` or `tr`, then a packet type. The other headers are those that
-    /// `process_ops_logs.py` and `profiler.cpp` write.
+    /// Tracy's files begin with `tlZ` or `tr`, then a packet type. The headers of CSV files are
+    /// those that TT-Metal's `process_ops_logs.py` and `profiler.cpp` write.
     fn from_head(head: &[u8]) -> Self {
         const TRACY: [&[u8]; 3] = [b"tlZ\x04", b"tr\xFDP", b"tracy\0"];
         if TRACY.iter().any(|magic| head.starts_with(magic)) {
@@ -73,7 +73,7 @@ impl FileKind {
     }
 }
 
-/// Returns true if a file that begins with `head` is a list of NoC events, as TT-Metal writes for
+/// Returns true if `head` begins a noc_trace file: a list of NoC events that TT-Metal writes for
 /// each op.
 fn is_noc_trace(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -87,8 +87,8 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
     FileKind::from_path(path) == FileKind::OpsCsv
 }
 
-/// Replaces the failure to read a recording by a hint to a command that can read the file. Without
-/// such a command, returns the failure unchanged.
+/// Replaces the failure to read a recording by a hint to a command that can read the file. If no
+/// command can read the file, returns the failure unchanged.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
