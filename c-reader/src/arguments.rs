@@ -92,8 +92,8 @@ impl<'a, T> Out<'a, T> {
     /// Wraps a pointer to memory for a result.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it points to memory for a `T` that nobody else
-    /// uses during `'a`.
+    /// If `pointer` is neither null nor misaligned, it points to memory in which a `T` fits, and
+    /// nothing else uses this memory during `'a`.
     pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         check(pointer, name)?;
         // SAFETY: not null and aligned, as checked above. The caller promises memory that nobody
@@ -180,7 +180,7 @@ fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
 /// Borrows a text as UTF-8.
 ///
 /// # Safety
-/// If `pointer` is not null, it points to bytes with a zero byte at their end, which nobody changes
+/// If `pointer` is not null, it points to a text that ends with a zero byte and that nobody changes
 /// during `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Fault> {
     check(pointer, name)?;
@@ -203,11 +203,11 @@ pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     Ok(Path::new(text))
 }
 
-/// Takes back a pointer that [`Box::into_raw`] returned; `None` for null.
+/// Converts a pointer that [`Box::into_raw`] returned back into a box; returns `None` for null.
 ///
 /// # Safety
-/// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not taken back
-/// before.
+/// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not converted
+/// back before.
 pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
     // SAFETY: the caller promises that the pointer came from `Box::into_raw` and is taken back only
     // once.

@@ -1,5 +1,5 @@
-//! Handles. A handle guards a value that only one call at a time may use, or that is lent to a
-//! thread.
+//! Handles. A handle guards a value. Only one call at a time may use the value. The value can also
+//! be lent to a thread.
 
 #![allow(unsafe_code, reason = "handles are pointers that a host gives back")]
 
@@ -18,7 +18,7 @@ pub(crate) struct Handle<T>(Mutex<Place<T>>);
 enum Place<T> {
     Here(T),
     Lent,
-    /// The thread that borrowed the value panicked.
+    /// The value was lost, because the thread that borrowed the value panicked.
     Lost,
 }
 
@@ -87,7 +87,8 @@ fn lost() -> Fault {
     )
 }
 
-/// Frees a handle, unless a call uses the handle or the value is lent.
+/// Frees a handle. Returns an error if a call uses the handle, or if the handle's value is lent to
+/// a thread.
 ///
 /// # Safety
 /// The same as for [`owned`].

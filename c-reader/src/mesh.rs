@@ -26,11 +26,12 @@ use wire::CoreKind;
 pub const KPROF_ACCESS_OK: i32 = 0;
 /// Result of a callback: there is no such core.
 pub const KPROF_ACCESS_NO_SUCH_CORE: i32 = 1;
-/// Result of a callback: the range exceeds the memory.
+/// Result of a callback: the requested words are not all within the core's L1 or the DRAM bank.
 pub const KPROF_ACCESS_OUT_OF_RANGE: i32 = 2;
-/// Result of a callback: the chip does not answer. Values without a constant have the same meaning.
+/// Result of a callback: the chip does not answer. Any result without a constant has the same
+/// meaning.
 pub const KPROF_ACCESS_UNREACHABLE: i32 = 3;
-/// Result of a callback: the words are lost, and a retry is useless.
+/// Result of a callback: the requested words are lost, so the access must not be repeated.
 pub const KPROF_ACCESS_GONE: i32 = 4;
 
 /// Kind of a core: a compute tile with five RISCs.
@@ -54,12 +55,13 @@ pub struct KprofCore {
     pub logical_y: u16,
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     pub kind: u32,
-    /// Index of the core among the cores of its chip, ordered by NoC-0 x, then y.
+    /// Index of the core in the list of its chip's cores. The list is ordered by NoC-0 x, then by
+    /// NoC-0 y.
     pub flat_id: u32,
     /// L1 byte address of the control vector.
     pub control_address: u64,
-    /// L1 byte address of the first RISC's vector. The vectors of the other RISCs follow without
-    /// gaps.
+    /// L1 byte address of the vector in which the first RISC records. The vectors of the other
+    /// RISCs follow without gaps.
     pub vector_address: u64,
 }
 
@@ -79,7 +81,8 @@ pub struct KprofChip {
     pub core_count: usize,
     /// Number of worker cores, as printed in the first line of a device log.
     pub max_compute_cores: u32,
-    /// Number of DRAM banks among which the cores are distributed.
+    /// Number of DRAM banks that hold profiler data. The data of each core is in one of these
+    /// banks.
     pub bank_count: u32,
     /// Byte address of the profiler region, equal in every bank.
     pub region_address: u64,
@@ -178,11 +181,12 @@ pub struct KprofMeshCallbacks {
         ) -> i32,
     >,
     /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
-    /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
+    /// `CLOCK_MONOTONIC`, so that times in several recordings of one machine can be compared.
     pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
     /// Waits on the host for `duration_ns`. If null, the calling thread sleeps.
     pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
-    /// Sends a message over the link with this index and echoes it. If null, no links are used.
+    /// Sends a message over the link with the index `link`, and makes the receiver echo the
+    /// message. If null, no links are used.
     pub exchange:
         Option<unsafe extern "C" fn(context: *mut c_void, link: u32, ping: *mut KprofPing) -> i32>,
     /// Returns a message about the last failed callback, or null. The message must stay valid until
@@ -397,13 +401,15 @@ impl Mesh for CallbackMesh {
     }
 }
 
-/// Creates a mesh of these chips. The descriptions are copied.
+/// Creates a mesh of the given chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
-/// mesh is freed, its callbacks must be callable with its context by every thread that calls the
-/// library with the mesh, and by the thread of a periodic reader. The callbacks must read or write
-/// no more words than requested, and must return. `mesh` must point to memory for a pointer.
+/// `callbacks`, `chips` and everything that they point to must be valid during the call.
+///
+/// Until the mesh is freed, the callbacks must be callable with their context from every thread
+/// that passes the mesh to the library, and from the thread of a periodic reader. The callbacks
+/// must read or write no more words than requested, and must return. `mesh` must point to memory
+/// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_new(
     callbacks: *const KprofMeshCallbacks,

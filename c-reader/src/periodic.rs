@@ -21,7 +21,7 @@ use std::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofPeriodicCounts {
-    /// `sizeof(KprofPeriodicCounts)`. Must be set before the call.
+    /// `sizeof(KprofPeriodicCounts)`. Must be set before the struct is passed to the library.
     pub struct_size: usize,
     /// Number of reads so far, including failed reads.
     pub reads: u64,
@@ -40,7 +40,7 @@ unsafe impl HasSize for KprofPeriodicCounts {
 #[derive(Debug)]
 pub struct KprofPeriodicReader {
     thread: PeriodicThread<(State, CallbackMesh)>,
-    /// Session and mesh. They cannot be freed while their values are lent to the thread.
+    /// Session and mesh. They cannot be freed while the reader's thread uses them.
     session: *const KprofSession,
     mesh: *const KprofMesh,
     progress: Arc<Progress>,
@@ -149,12 +149,12 @@ pub unsafe extern "C" fn kprof_periodic_counts(
     })
 }
 
-/// Stops the reader after a last read, releases the session and the mesh, and frees the reader.
+/// Stops the reader after a final read, releases the session and the mesh, and frees the reader.
 /// `reader` may be null.
 ///
-/// The call waits for the read in progress. After the call, no program may be launched. Unless
-/// `counts` is null, it receives the number of reads. The returned status is the status of the last
-/// read. The last read also reads the data that failed reads have missed.
+/// The call waits for the read in progress. The caller must not launch programs after the call. If
+/// `counts` is not null, the numbers of reads are written to it. The returned status is the status
+/// of the final read. The final read also returns the data that earlier failed reads have missed.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`

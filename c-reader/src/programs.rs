@@ -9,8 +9,10 @@ use crate::{
     status::{KprofStatus, guard},
 };
 
-/// Makes a session keep performance figures of programs, from the next read on. This corresponds to
-/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS`.
+/// Makes a session keep performance figures of programs, from the next read on.
+///
+/// TT-Metal keeps these figures if `TT_METAL_PROFILER_MID_RUN_DUMP` and
+/// `TT_METAL_PROFILER_CPP_POST_PROCESS` are set.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed.
@@ -26,9 +28,11 @@ pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession)
     })
 }
 
-/// Writes performance figures of the programs in the latest read to `json`, as a JSON text: an
-/// object that maps chip numbers to lists of programs. If `is_of_all` is not 0, the figures cover
-/// all reads.
+/// Writes performance figures of programs to `json`, as a JSON text: an object that maps chip
+/// numbers to lists of programs.
+///
+/// The figures cover the programs in all reads if `is_of_all` is not 0, else the programs in the
+/// latest read.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.

@@ -38,14 +38,14 @@ pub const KPROF_RECORD_DATA: u32 = 3;
 pub const KPROF_RECORD_EVENT: u32 = 4;
 /// Kind of a record: 128 bits of data. The record has two values.
 pub const KPROF_RECORD_DATA_16B: u32 = 5;
-/// Number of low bits that contain the zone in the head of a record. The higher bits contain the
-/// kind.
+/// Number of low bits that contain the zone's number in the head of a record. The higher bits of
+/// the head contain the record's kind.
 pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
 
 /// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
 #[derive(Debug)]
 pub struct KprofRecording {
-    /// The recording, boxed and never changed, because rows point into it.
+    /// The recording. It is boxed and never changed, because the rows in `figures` point into it.
     recording: Box<Recording>,
     figures: OnceLock<Figures>,
     /// Causes of slowness as JSON.
@@ -130,13 +130,13 @@ impl KprofRecording {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofCounts {
-    /// `sizeof(KprofCounts)`. Must be set before the call.
+    /// `sizeof(KprofCounts)`. Must be set before the struct is passed to the library.
     pub struct_size: usize,
     /// Chips that were read.
     pub chips: u64,
     /// Lanes with records.
     pub lanes: u64,
-    /// Launches, counted separately on each lane.
+    /// Launches, counted on each lane and added up over all lanes.
     pub runs: u64,
     /// Records of every kind.
     pub records: u64,
@@ -144,7 +144,7 @@ pub struct KprofCounts {
     pub zones: u64,
     /// Open zones: zones whose end is not recorded.
     pub open_zones: u64,
-    /// Timestamped data of either size.
+    /// Timestamped data records, of 8 or 16 bytes.
     pub data: u64,
     /// Events.
     pub events: u64,
@@ -154,13 +154,14 @@ pub struct KprofCounts {
     pub orphan_ends: u64,
     /// Launches of programs on chips.
     pub ops: u64,
-    /// Lost records; a zone counts once.
+    /// Lost records. A lost zone counts as one record.
     pub lost: u64,
     /// Records lost because L1 was full.
     pub lost_l1_full: u64,
     /// Records lost because DRAM was full.
     pub lost_dram_full: u64,
-    /// Records that the firmware left out by configuration: no kernel ran in the launch.
+    /// Records of launches that ran no kernel. The firmware is configured not to write these
+    /// records.
     pub lost_validate_off: u64,
     /// Records lost for another cause.
     pub lost_other: u64,
@@ -174,7 +175,7 @@ pub struct KprofCounts {
     pub repairs: u64,
     /// Launches that have ended, but whose records the cores have not pushed yet.
     pub pending_runs: u64,
-    /// Launches that ran no kernel and that the firmware discarded.
+    /// Launches whose records the firmware discarded, because no kernel ran.
     pub discarded_launches: u64,
     /// Words read from the chips; 0 for logs.
     pub words_read: u64,
@@ -241,7 +242,7 @@ pub struct KprofZone {
     pub name: KprofText,
     /// Source file; empty if unknown.
     pub file: KprofText,
-    /// Number of names that share the id; `name` is the first of these names.
+    /// Number of zone names that share this zone's id. `name` is the first of these names.
     pub candidate_count: usize,
 }
 
@@ -260,8 +261,8 @@ pub struct KprofClock {
     pub is_host_time: u32,
     /// Nominal frequency in MHz; 0 if unknown.
     pub nominal_mhz: u32,
-    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if the
-    /// nominal frequency is unknown.
+    /// Frequency in GHz: the measured frequency or, without a measurement, the nominal frequency; 1
+    /// if both are unknown.
     pub frequency_ghz: f64,
     /// Guaranteed maximum error of times converted to the host's clock, in ns; NaN if
     /// `is_host_time` is 0.
@@ -419,8 +420,8 @@ pub unsafe extern "C" fn kprof_recording_zone(
     })
 }
 
-/// Writes the table's column with this index to `column`. Tables: `ops`, `zone_statistics`,
-/// `sum_statistics`, `wait_statistics`, `losses`.
+/// Writes a column of a table to `column`. `index` is the index of the column, from 0. Tables:
+/// `ops`, `zone_statistics`, `sum_statistics`, `wait_statistics`, `losses`.
 ///
 /// Returns `KPROF_STATUS_NOT_AVAILABLE` after the last column.
 ///
@@ -438,7 +439,8 @@ pub unsafe extern "C" fn kprof_recording_column_at(
     unsafe { give_column(recording, table, |at, _| at == index, &format!("{index}"), column) }
 }
 
-/// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
+/// Writes the column with the given name to `column`, for example the column `kernel_ns` of the
+/// table `ops`.
 ///
 /// # Safety
 /// As for `kprof_recording_column_at`. In addition, `name` must be null or a text.
@@ -506,8 +508,8 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
 }
 
-/// Sets `rows` to an array of anomalies and repairs with known positions, and `count` to their
-/// number. At most 8 of each kind and lane are kept.
+/// Sets `rows` to an array of those anomalies and repairs whose position is known, and `count` to
+/// its length. For each lane, at most 8 anomalies of each kind are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
@@ -522,7 +524,8 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
 }
 
-/// Sets `rows` to an array of rows, and `count` to the number of rows.
+/// Sets `rows` to the array that `select` returns for the recording, and `count` to the length of
+/// the array.
 ///
 /// # Safety
 /// The same as for [`kprof_recording_anomalies`].

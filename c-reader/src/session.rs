@@ -34,7 +34,7 @@ pub struct KprofInitOptions {
     /// Number of programs that each RISC's DRAM lane can hold, as in
     /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
-    /// Not 0 if sum zones are recorded.
+    /// 1 if kernels record sum zones, else 0.
     pub sums_enabled: u32,
 }
 
@@ -50,7 +50,8 @@ unsafe impl HasSize for KprofInitOptions {
 pub struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     pub struct_size: usize,
-    /// Number of programs that a lane can hold; used if the device does not report its lane size.
+    /// Number of programs that a lane can hold. Used only if the device does not report the size of
+    /// its lanes.
     pub program_support_count: u32,
     /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     pub sums_enabled: u32,
@@ -59,9 +60,11 @@ pub struct KprofReadOptions {
     pub generation: u32,
     /// Format of the program ids in launches: 0 for plain ids, 1 for ids encoded with the chip.
     pub host_ids: u32,
-    /// Capture mode of the device. 0: records of workers. 1: records of workers and dispatch cores.
-    /// 2: one envelope zone per trace replay. 3: records of workers that push several launches
-    /// together.
+    /// Capture mode of the device.
+    ///
+    /// 0: records of workers. 1: records of workers and dispatch cores. 2: one zone for each replay
+    /// of a trace, which encloses the replay. 3: records of workers; each worker collects the
+    /// records of several launches before it writes them to DRAM.
     pub mode: u32,
 }
 
@@ -258,8 +261,8 @@ pub unsafe extern "C" fn kprof_session_new(
 
 /// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
 ///
-/// If the session was not finished, the end mark is missing in the session's capture. Readers of the
-/// capture report this.
+/// If the session was not finished, the end mark is missing in the session's capture. Programs that
+/// read the capture report that the mark is missing.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -395,8 +398,8 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` must not be 0 if no further launch follows. Records that would stay in L1 until
-/// the next launch are then read from L1.
+/// `is_last_read` is 1 if no further launch follows, else 0. The last read also returns the records
+/// that cores keep in L1 until the next launch.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed.
@@ -410,8 +413,8 @@ pub unsafe extern "C" fn kprof_session_read(
     unsafe { with_mesh(session, mesh, |state, mesh| state.read(mesh, is_last_read != 0)) }
 }
 
-/// Checks whether markers may be lost within the next `launches` launches if the mesh is not read
-/// before. `is_about_to` receives 1 if markers may be lost, else 0.
+/// Checks whether the mesh must be read now so that no markers are lost in the next `launches`
+/// launches. `is_about_to` receives 1 if markers may be lost without a read, else 0.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed, and `is_about_to` must point to

@@ -29,7 +29,7 @@ pub enum KprofStatus {
     InitFailed = 4,
     /// No data could be read.
     ReadFailed = 5,
-    /// A capture cannot be written; data that was read is kept in memory.
+    /// A capture cannot be written. The data that was read from the chips is kept in memory.
     CaptureFailed = 6,
     /// A file cannot be read, or has an unknown format.
     LoadFailed = 7,
@@ -89,7 +89,7 @@ fn panic_text(payload: Box<dyn Any + Send>) -> String {
     format!("bug in the library: {}", text.unwrap_or_default())
 }
 
-/// Returns the text for C. Zero bytes would end the text, so they are replaced.
+/// Returns a text as a C string, which ends with a zero byte. Zero bytes in the text are replaced.
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
@@ -114,7 +114,7 @@ pub extern "C" fn kprof_version() -> *const c_char {
 
 /// Returns a message about the last failed call of this thread; empty if no call has failed.
 ///
-/// The message is valid until the next failed call of the same thread, or the thread's end.
+/// The message is valid until another call of the same thread fails, or until the thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn kprof_last_error() -> *const c_char {
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

@@ -36,7 +36,7 @@ pub struct KprofColumn {
     pub name: KprofText,
     /// Unit; empty if none.
     pub unit: KprofText,
-    /// Meaning of an unknown value; empty if all values are known.
+    /// Reason why a value of the column can be unknown; empty if all values are known.
     pub null_means: KprofText,
     /// Type of the values.
     pub kind: u32,
@@ -137,8 +137,10 @@ impl Column {
     }
 }
 
-/// Returns the address of an array of values, and its memory. The memory is a vector, because moving a
-/// boxed slice would invalidate the address.
+/// Collects values in an array. Returns the address of the array, and the vector that owns the
+/// array.
+///
+/// The owner is a vector, because moving a boxed slice would invalidate the address.
 fn array<T: Debug + 'static>(values: impl Iterator<Item = T>) -> (*const c_void, Box<dyn Debug>) {
     let values: Vec<T> = values.collect();
     (values.as_ptr().cast(), Box::new(values))

@@ -26,9 +26,9 @@ impl KprofText {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofRun {
-    /// Id of the program, encoded with the id of the chip.
+    /// Id of the program, combined with the id of the chip.
     pub run_host_id: u32,
-    /// 1 if the launch was a replay of a known trace, else 0.
+    /// 1 if the launch was part of a trace's replay and the trace is known, else 0.
     pub has_trace: u32,
     /// Id of the trace.
     pub trace_id: u64,
@@ -58,7 +58,8 @@ pub struct KprofAnomaly {
     pub core_y: u16,
     /// Name of the RISC.
     pub risc: KprofText,
-    /// Position: index of the word in the lane, line of the log, or index of the control word.
+    /// Position of the anomaly: the index of a word in the lane, the number of a line in the log,
+    /// or the index of a word in the control vector.
     pub position: u64,
 }
 
@@ -72,8 +73,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Builds rows whose texts point into the recording and its report, which must outlive the
-    /// rows.
+    /// Builds rows. Texts in the rows point into the recording and into the report, so both must
+    /// outlive the rows.
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
         let readout = &recording.readout;
         let anomalies = readout.anomalies.kept().iter().chain(report.pairing.kept());
