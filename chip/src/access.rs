@@ -25,7 +25,7 @@ pub type NocResult = Result<(), AccessFailure>;
 
 /// Host access to the NoC of one chip.
 ///
-/// No call may halt a processor or move data by DMA.
+/// An implementation must neither halt a processor of the chip nor move data by DMA.
 pub trait ChipAccess {
     /// Reads bytes from a tile's address space.
     ///

@@ -2,7 +2,8 @@
 //!
 //! To identify a Wormhole, this module asks the chip's controller for the harvesting and the clock,
 //! with one message each. `tt-smi` sends the same messages while a program runs. A Blackhole needs
-//! no message. Tiles are accessed only through [`crate::rails`].
+//! no message. Every access to a tile goes through [`crate::rails`], which allows access only to
+//! memory ranges that are known to answer.
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
@@ -119,7 +120,8 @@ fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
 }
 
 impl LuwenChip {
-    /// Wraps a chip that luwen has opened through any interface.
+    /// Wraps a chip that luwen has opened. The chip may be opened through any of luwen's
+    /// interfaces.
     #[must_use]
     pub const fn new(chip: Chip) -> Self {
         Self(chip)
@@ -201,7 +203,7 @@ fn refused(chip_id: usize, error: &dyn std::fmt::Display) -> DriverError {
     DriverError::Refused { chip_id, reason: first_line(error) }
 }
 
-/// Returns the first line of an error message, since luwen appends a backtrace.
+/// Returns the first line of an error message. The other lines are a backtrace that luwen appends.
 fn first_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
@@ -212,5 +214,5 @@ fn list(chips: &[usize]) -> String {
 
 const DRIVER_VERSION_MIN: u32 = 2;
 const WORMHOLE_ROWS: u32 = 10;
-/// Mask of the telemetry's column bits, one for each column of Tensix tiles.
+/// Bits of the telemetry that stand for columns of Tensix tiles; each column has one bit.
 const BLACKHOLE_COLUMNS: u32 = 0x3FFF;

@@ -14,8 +14,8 @@ pub struct ChipFacts {
     pub chip_id: u32,
     /// The architecture.
     pub arch: Arch,
-    /// Harvested rows or columns, with one bit each. The bits are in the architecture's harvest
-    /// order.
+    /// Harvested rows or columns, with one bit each. Bit N stands for entry N of the architecture's
+    /// [`harvest_order`](reader::architecture::ArchFacts::harvest_order).
     pub harvest_mask: u32,
     /// Number of DRAM banks that are not harvested.
     pub dram_bank_count: u32,
@@ -23,9 +23,11 @@ pub struct ChipFacts {
     pub aiclk_mhz: u32,
     /// True if the chip's firmware has enabled coordinate translation.
     pub is_translated: bool,
-    /// Number of Ethernet channels with a link. These channels have the lowest numbers; all others
-    /// are idle. If `None`, the number is unknown, and the Ethernet cores' memory is searched for
-    /// control vectors.
+    /// Number of Ethernet channels with a link. The channels with the lowest numbers have a link;
+    /// all other channels are idle.
+    ///
+    /// If `None`, the number is unknown, and the Ethernet cores' memory is searched for control
+    /// vectors.
     pub active_ethernet: Option<usize>,
 }
 
@@ -64,7 +66,7 @@ pub enum FactsError {
     Floorplan {
         /// The chip.
         chip_id: u32,
-        /// The contradiction in the floor plan.
+        /// The reason why the floor plan is impossible.
         source: FloorplanError,
     },
     /// Some DRAM banks are harvested. The locations of the remaining banks are unknown.
@@ -80,7 +82,8 @@ pub enum FactsError {
         /// Number of banks of a chip without harvesting.
         expected: u32,
     },
-    /// The chip does not translate coordinates, so it is unknown which tile has which coordinates.
+    /// The chip does not translate coordinates. The coordinates of its tiles are unknown without
+    /// translation.
     #[error(
         "chip {chip_id} is a {arch} whose coordinates are not translated; expected the translation \
          that its firmware switches on since 2025"
@@ -127,7 +130,7 @@ impl ChipPlan {
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
     /// A Wormhole accepts raw coordinates whether or not translation is enabled. This method
-    /// returns raw coordinates on a Wormhole, because they never lead to a missing tile. A
+    /// returns raw coordinates on a Wormhole, because each of them belongs to a tile that exists. A
     /// Blackhole does not accept the raw coordinates of some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
@@ -176,7 +179,8 @@ mod tests {
         active_ethernet: None,
     };
 
-    /// Checks that a tile's coordinates on NoC 0 and NoC 1 add up to the opposite corner, (9,11).
+    /// Checks that a tile's coordinates on NoC 0 and on NoC 1 have the sum (9,11), which is the
+    /// corner opposite to the origin.
     #[test]
     fn a_wormhole_is_reached_by_raw_coordinates_from_the_opposite_corner() {
         let plan = ChipPlan::new(&WORMHOLE).unwrap();

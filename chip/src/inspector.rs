@@ -2,8 +2,9 @@
 //!
 //! # Compatibility
 //! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends an entry to
-//! `mesh_workloads_log.yaml` whenever it enqueues a workload. The parameters describe tensors if
-//! `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1` is also set:
+//! `mesh_workloads_log.yaml` whenever it enqueues a workload. An entry contains the name and the
+//! parameters of an op. If `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1` is also set, the parameters
+//! describe the op's tensors. An example of an entry:
 //!
 //! ```text
 //! - runtime_entry:
@@ -15,8 +16,9 @@
 //!     timestamp_ns: 1795486619417272607
 //! ```
 //!
-//! Neither the name nor the parameters are escaped. The file is not valid YAML if there is a colon
-//! in the name or a quote in the parameters, so this module parses single lines.
+//! Neither the name nor the parameters are escaped. A colon in the name or a quote in the
+//! parameters makes the file invalid as YAML, so this module does not use a YAML parser but reads
+//! the file line by line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -95,8 +97,8 @@ impl LaunchLog {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns the number of malformed entries: the id or the name is missing, or the id is too
-    /// large for a record.
+    /// Returns the number of malformed entries. In these entries, the id or the name is missing, or
+    /// the id is too large for a record.
     #[must_use]
     pub const fn malformed_count(&self) -> u64 {
         self.malformed_count
@@ -137,11 +139,11 @@ impl LaunchLog {
 /// Names of the launched programs, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpNames {
-    /// Names by runtime id. If an id was launched several times, the name of the last launch is
-    /// used.
+    /// Names by runtime id. If several programs were launched with the same id, the name of the
+    /// last launched program is used.
     pub names: BTreeMap<u32, Arc<str>>,
-    /// Number of malformed entries: the id or the name is missing, or the id is too large for a
-    /// record.
+    /// Number of malformed entries. In these entries, the id or the name is missing, or the id is
+    /// too large for a record.
     pub malformed: u64,
 }
 

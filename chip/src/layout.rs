@@ -63,12 +63,12 @@ pub enum LayoutError {
     OtherShape {
         /// The file.
         path: PathBuf,
-        /// The memory described by the file.
+        /// Addresses and sizes of the profiler's memory, as read from the file.
         memory: ProfilerMemory,
         /// The expected number of vectors.
         expected_processors: String,
     },
-    /// The firmware's tables do not match any known chip.
+    /// The firmware's tables of columns and rows do not have the sizes of any known chip.
     #[error("{}: tables for {columns} columns and {rows} rows fit no known chip", .path.display())]
     UnknownChip {
         /// The file.

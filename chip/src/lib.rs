@@ -1,9 +1,9 @@
-//! Access to real chips from outside of the program that uses the chips. The chips are a mesh for
-//! the reader.
+//! Access to real chips from another process than the program that uses the chips. The reader
+//! accesses the chips as a mesh.
 //!
 //! | question | module |
 //! |---|---|
-//! | which addresses may be accessed, and when does access stop? | [`rails`] |
+//! | which addresses may be accessed, and when is a chip not accessed again? | [`rails`] |
 //! | what must a back end implement? | [`access`] |
 //! | which cores does this chip have, and how fast is it? | [`facts`] |
 //! | at which addresses does the running firmware keep the profiler's data? | [`layout`] |
@@ -14,9 +14,9 @@
 //! | how does one process access a chip that another process simulates? | [`shared`] |
 //! | where are the sockets of shared chips, and how are stale ones removed? | [`sockets`] |
 //!
-//! Reading a chip while another program uses it has crashed hosts, always through an access to a
-//! tile or register that does not answer. Here every access goes through [`rails::Rails`], which
-//! allows access only to memory ranges that are known to answer.
+//! Hosts have crashed when a chip was read while another program used the chip. The cause was
+//! always an access to a tile or register that does not answer. In this crate, every access goes
+//! through [`rails::Rails`], which allows access only to memory ranges that are known to answer.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

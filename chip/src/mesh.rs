@@ -67,7 +67,7 @@ pub enum OpenError {
     Silent {
         /// The chip.
         chip_id: u32,
-        /// Error of the first core that was read.
+        /// Error of the first core from which a read was tried.
         first: Refusal,
     },
     /// No core's control vector has a plausible DRAM address for markers.
@@ -144,7 +144,7 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
-    /// Opens the cores that the user's own program has reported, with the addresses of their
+    /// Opens the cores that the user's program has reported together with the addresses of their
     /// control vectors. Control vectors may be written.
     ///
     /// Lanes in DRAM are not accessed, because these cores are expected to stream their markers.
@@ -172,8 +172,8 @@ impl<A: ChipAccess> ChipDevice<A> {
         &self.rails
     }
 
-    /// Returns the number of Ethernet cores that are not read because no control vector with the
-    /// DRAM address of their markers was found.
+    /// Returns the number of Ethernet cores that are not read. For these cores, no control vector
+    /// was found that contains the DRAM address of the core's markers.
     #[must_use]
     pub const fn untold_ethernet_cores(&self) -> usize {
         self.untold
@@ -251,7 +251,8 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     }
 }
 
-/// Returns a description of each core with known firmware, and permits access to the core's ranges.
+/// Permits access to the profiler memory and clock of each core with known firmware, and returns a
+/// description of each of these cores.
 fn named_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -297,14 +298,15 @@ fn name_ranges<A: ChipAccess>(
 }
 
 /// Searches the control vector of each Ethernet core at the addresses used by the firmwares for
-/// active and for idle cores. A control vector is accepted if the host has written the DRAM address
-/// `region_address` to it.
+/// active and for idle cores.
 ///
-/// If the two firmwares (for active and for idle cores) use the same address, the core is treated
-/// as idle: the control vector has the same meaning in both.
+/// Memory at such an address is taken for a control vector if the host has written the DRAM address
+/// `region_address` and the number of the core to it. If the two firmwares use the same address,
+/// the core is treated as idle. This makes no difference, because control vectors have the same
+/// layout in both firmwares.
 ///
-/// Returns the cores that were found, and the number of Ethernet cores that are not read, because
-/// the search did not find exactly one announced control vector.
+/// Returns the cores that were found, and the number of Ethernet cores that are not read. The
+/// latter are the cores for which the search found no control vector or several.
 fn ethernet_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -330,8 +332,8 @@ fn ethernet_cores<A: ChipAccess>(
     (cores, untold)
 }
 
-/// Permits reading a possible control vector and reads it. Returns true if a host has written the
-/// DRAM address of the markers and the number of the core to it.
+/// Permits access to memory that may be a control vector, and reads the memory. Returns true if a
+/// host has written the DRAM address of the markers and the number of the core to that memory.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,

@@ -83,10 +83,11 @@ impl Process {
 
     /// Finds the firmware that the program has loaded.
     ///
-    /// The sources are searched in this order: files that the program has open or mapped; the build
-    /// that contains the last kernel in the log of the program's Inspector; the program's build
-    /// cache; the firmware shipped with the program's copy of TT-Metal. A source is used if all
-    /// firmware that it contains for one architecture has the same layout.
+    /// The sources are searched in this order: files that the program has open or mapped; the
+    /// firmware of the build to which the last kernel in the log of the program's Inspector
+    /// belongs; the program's build cache; the firmware shipped with the program's copy of
+    /// TT-Metal. A source is used if all firmware that it contains for one architecture has the
+    /// same layout.
     ///
     /// # Errors
     /// [`ProcessError`], which lists the sources that were searched.
@@ -135,8 +136,8 @@ impl Process {
         Some(self.rooted(&socket))
     }
 
-    /// Returns the program's current execution, which can later tell whether the program has ended;
-    /// `None` if the program has ended already.
+    /// Returns a value with which a caller can later check whether the program has ended; `None` if
+    /// the program has ended already.
     #[must_use]
     pub fn execution(&self) -> Option<Execution> {
         let start_ticks = self.start_ticks()?;
@@ -147,8 +148,9 @@ impl Process {
     /// process has ended.
     ///
     /// # Compatibility
-    /// Fields 3 and 22 of `/proc/PID/stat`. They are located from the end of the program's name,
-    /// because the name may contain spaces and parentheses.
+    /// In `/proc/PID/stat`, field 3 is the state of the process, and field 22 is its start time.
+    /// The fields are counted from the end of the program's name, because the name may contain
+    /// spaces and parentheses.
     fn start_ticks(&self) -> Option<u64> {
         let stat = fs::read(self.folder.join("stat")).ok()?;
         let name_end = stat.iter().rposition(|&byte| byte == b')')?;
@@ -267,8 +269,8 @@ impl Process {
 /// Function that finds folders with firmware.
 type Search = fn(&Process) -> Vec<PathBuf>;
 
-/// Reads all sets of firmware and returns one layout for each architecture. Returns an error if two
-/// sets of one architecture have different layouts.
+/// Reads the firmware in each of the folders and returns one layout for each architecture. Returns
+/// an error if two folders have different layouts for the same architecture.
 fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
     let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
     let mut failure: Option<LayoutError> = None;

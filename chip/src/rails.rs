@@ -1,15 +1,15 @@
 //! Rules that every access to a chip must follow, enforced by [`Rails`].
 //!
 //! # Rules
-//! 1. Only named ranges are accessed: the profiler's data at the addresses in the firmware's ELF
-//!    files, the DRAM region whose location these data contain, and the two words of a tile's wall
-//!    clock.
+//! 1. Only ranges that were permitted with [`Rails::name`] are accessed: the profiler's data at the
+//!    addresses in the firmware's ELF files, the DRAM region whose address the control vectors
+//!    contain, and the two words of a tile's wall clock.
 //! 2. Only NoC 1 is used; TT-Metal's own host traffic uses NoC 0.
 //! 3. The first word of each access is read separately. If the tile does not answer, the remaining
 //!    words are not read.
-//! 4. The bus returns a word of all ones if the chip no longer answers. Such a word is accepted
-//!    only if the first word of a control vector, which is never all ones, can still be read.
-//!    Otherwise the chip is not accessed again.
+//! 4. The bus returns a word of all ones if the chip no longer answers. After such a word, the
+//!    first word of a control vector is read. That word is never all ones. If it cannot be read or
+//!    reads as all ones, the chip is not accessed again.
 //! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility
@@ -37,8 +37,8 @@ pub enum Writes {
 pub enum RangeUse {
     /// A control vector. Its first word is never all ones.
     Control,
-    /// A possible control vector of an Ethernet core. It is a control vector only if the core runs
-    /// the corresponding firmware.
+    /// Memory of an Ethernet core that may be a control vector. It is a control vector only if the
+    /// core runs the firmware from which the address was taken.
     Candidate,
     /// Markers in L1 or DRAM.
     Markers,
@@ -129,7 +129,8 @@ impl<A: ChipAccess> Rails<A> {
 
     /// Permits access to an address range of a tile.
     ///
-    /// The range replaces a [`RangeUse::Candidate`] with the same start address.
+    /// If a range with the use [`RangeUse::Candidate`] and the same start address exists, the new
+    /// range replaces it.
     pub fn name(&mut self, tile: NocTile, range: NamedRange) {
         let ranges = self.ranges.entry(tile).or_default();
         ranges.retain(|known| known.range_use != RangeUse::Candidate || known.start != range.start);
@@ -218,8 +219,10 @@ impl<A: ChipAccess> Rails<A> {
         Ok(word)
     }
 
-    /// Confirms that the chip still answers by reading a word that is never all ones. If the chip
-    /// does not answer, refuses this access and all later ones.
+    /// Checks that the chip still answers, by reading a word that is never all ones.
+    ///
+    /// If the chip does not answer, returns an error for the access to `address`, and refuses all
+    /// later accesses.
     fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
         if let Some((anchor, anchor_address)) = self.anchor
             && (anchor, anchor_address) != (tile, address)

@@ -36,8 +36,10 @@ use std::{
 /// Environment variable with the path of the socket at which a process serves its chip.
 pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
 
-/// Environment variable with the path of another simulator library. kprof's own library then
-/// forwards all calls to that library, and serves its chip.
+/// Environment variable with the path of another simulator library.
+///
+/// If the variable is set, kprof's own simulator library forwards all calls to the other library,
+/// and serves the chip that the other library simulates.
 pub const LIBRARY_VARIABLE: &str = "KPROF_CHIP_LIBRARY";
 
 /// Returns the path of a process's socket. `value` is the value of [`SOCKET_VARIABLE`], in which
@@ -78,8 +80,8 @@ pub enum ShareError {
 /// A chip that this process accesses through another process.
 #[derive(Debug)]
 pub struct SharedChip {
-    /// The connection to the serving process; `None` after a failure, because requests and answers
-    /// may no longer match.
+    /// The connection to the serving process; `None` after a failure, because the next answer may
+    /// belong to an earlier request.
     stream: Mutex<Option<UnixStream>>,
 }
 
@@ -151,7 +153,8 @@ impl ChipAccess for SharedChip {
     }
 }
 
-/// Returns the start addresses of the requests that an access is divided into.
+/// Returns the start addresses of requests for an access at `address`. The iterator has no end,
+/// because the length of the access is not given.
 fn pieces(address: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(address), |at| at.checked_add(PIECE_BYTES as u64))
 }
@@ -350,8 +353,8 @@ const PIECE_BYTES: usize = 1 << 16;
 const MESSAGE_BYTES_MAX: u64 = 4096;
 /// Maximum number of open connections.
 const GUESTS_MAX: usize = 16;
-/// Time without an answer after which the serving process counts as gone. A simulator only answers
-/// between two steps of the chip.
+/// Time without an answer after which the serving process counts as ended. The time is long,
+/// because a simulator answers only after the current step of the simulated chip.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

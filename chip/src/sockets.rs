@@ -22,11 +22,12 @@ pub fn recorded_socket(recorder: u32) -> PathBuf {
     std::env::temp_dir().join(format!("{PREFIX}{recorder}-{{pid}}"))
 }
 
-/// Removes sockets with names as returned by [`recorded_socket`] from a folder if their programs
-/// have ended; returns the number of removed sockets.
+/// Removes sockets that ended programs have left behind in a folder. Returns the number of removed
+/// sockets.
 ///
-/// A socket is removed if it belongs to this user, its process does not exist, and it accepts no
-/// connections. Other files stay, as do sockets that cannot be examined.
+/// A socket is removed if its name is one that [`recorded_socket`] returns, it belongs to this
+/// user, its process does not exist, and it accepts no connections. Other files stay, as do sockets
+/// that cannot be examined.
 pub fn remove_stale(folder: &Path) -> usize {
     let Ok(user) = fs::metadata("/proc/self").map(|process| process.uid()) else { return 0 };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
