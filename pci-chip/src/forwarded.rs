@@ -2,13 +2,14 @@
 //! library.
 //!
 //! Guests (processes that access the chip through its socket) reach tiles through a window of the
-//! chip's BAR, because such a library offers no other access. After each access, the window is
-//! mapped again as the host had mapped it.
+//! chip's BAR, because the other library offers no other access to tiles. After each access, the
+//! window gets back the mapping that the host set last.
 //!
 //! # Compatibility
 //! ttsim 1.10, `docs/libttsim_api.md`: calls may come from any thread, but only one at a time. The
-//! library ends the process at an access that the chip does not support. So guests access only the
-//! memories that every chip has, and the wall clock of a core.
+//! library ends the process at an access that the chip does not support. Therefore, this module
+//! lets guests access only the memory of worker cores and DRAM tiles, and the wall clocks of cores,
+//! which every chip has.
 
 use chip::{
     access::NocTile,
@@ -43,8 +44,10 @@ struct GuestTile {
 }
 
 impl ForwardedChip {
-    /// Loads a library, initialises it and returns the library's chip. Returns `None` if the
-    /// library is this library itself, which then simulates the chip.
+    /// Loads a library, initialises it and returns the chip that the library simulates.
+    ///
+    /// Returns `None` if `path` is the path of this library itself. In this case, this library
+    /// simulates the chip.
     pub(super) fn start(
         path: &Path,
         own_init: usize,
@@ -100,8 +103,8 @@ impl ForwardedChip {
         Ok(())
     }
 
-    /// Returns the tile that a guest accesses; an error if the library might end the process at
-    /// this access.
+    /// Checks an access of a guest and returns the accessed tile. Returns an error if the library
+    /// might end the process because of the access.
     fn guest_tile(&self, noc: u8, at: NocTile, address: u64, size: usize) -> Result<Tile, String> {
         if noc != rails::NOC {
             return Err(format!("expected an access over NoC {}, found NoC {noc}", rails::NOC));

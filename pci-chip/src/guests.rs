@@ -41,7 +41,8 @@ impl Guests {
         drop(lock(&self.server).take());
     }
 
-    /// Waits until all waiting guests have accessed the chip, but no longer than [`PATIENCE`].
+    /// Blocks until every guest that waits for the chip has accessed it, but for no longer than
+    /// [`PATIENCE`].
     ///
     /// Without this wait, a host that calls `libttsim_clock` in a loop would lock the chip again
     /// before a guest's thread wakes up.
@@ -96,7 +97,8 @@ mod tests {
     use chip::shared::SharedChip;
     use sim::arch::Arch;
 
-    /// A Wormhole's worker at (1,1) is at (8,10) on NoC 1.
+    /// Tests accesses to the worker with the coordinates (1,1) on NoC 0 of a Wormhole. On NoC 1,
+    /// the coordinates of the same worker are (8,10).
     #[test]
     fn a_guest_accesses_the_tiles_that_the_host_accesses_while_cycles_pass() {
         let folder = tempfile::tempdir().unwrap();

@@ -8,15 +8,16 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
-//! | `KPROF_CHIP_STATES` | if set, prints at the end the program counter of each RISC and what the RISC waits for |
-//! | `KPROF_CHIP_STORES` | path of a CSV file with all RISCs' stores to a range of L1, written at the end |
+//! | `KPROF_CHIP_STATES` | if set, the program counter of each RISC and what the RISC waits for are printed when the simulation ends |
+//! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
 //! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes, such as `kprof attach`, can access the chip |
 //! | `KPROF_CHIP_LIBRARY` | path of another library with the same entry points: it simulates the chip, and all calls are forwarded to it |
 //!
 //! With `KPROF_CHIP_LIBRARY`, other processes can access the chip of a simulator that serves no
-//! socket, such as Tenstorrent's ttsim. The named library may be a copy of this one. The copy then
-//! uses the other variables, except `KPROF_CHIP_SOCKET`.
+//! socket, such as Tenstorrent's ttsim. `KPROF_CHIP_LIBRARY` may be the path of a copy of this
+//! library. The copy then uses the variables of the table, except `KPROF_CHIP_LIBRARY` and
+//! `KPROF_CHIP_SOCKET`.
 //!
 //! The states and the CSV file are written by `libttsim_exit`, or at the end of the process if the
 //! host does not call that function. The library is built as `libkprof_chip.so`; a host needs a
@@ -24,7 +25,8 @@
 //!
 //! # Compatibility
 //! ttsim 1.10, `docs/libttsim_api.md`. If the simulated chip does not support an access, the
-//! library prints a line to standard error. Such a read returns all ones, as on PCI.
+//! library prints a line to standard error. A read that the chip does not support returns all ones,
+//! as on PCI.
 
 mod forwarded;
 mod guests;

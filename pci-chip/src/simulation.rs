@@ -13,7 +13,8 @@ pub(super) enum Simulation {
     Forwarded(ForwardedChip),
 }
 
-/// True once the user has been informed that the results of compute kernels are unknown.
+/// True after the message that this library does not compute the results of compute kernels was
+/// printed.
 static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 impl Simulation {

@@ -1,8 +1,8 @@
-//! Detects when a core will deliver no more records of a launch: it has written all of them to
-//! DRAM, or has published the last of them in its rings.
+//! Detects that a core has no more records of a launch to write. The core has then written all
+//! records to DRAM, or has published them all in its rings.
 //!
-//! BRISC signals the end of a launch to the host before its own main zone ends. So records may
-//! follow the signal.
+//! BRISC signals the end of a launch to the host before its own main zone ends. Therefore, BRISC
+//! may still write records after the signal.
 
 use crate::{runner::TtsimMesh, simulator::TtsimError};
 use wire::{

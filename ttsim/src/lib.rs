@@ -1,9 +1,9 @@
 //! Tenstorrent's ttsim as a second simulator for the programs of [`sim`].
 //!
-//! ttsim is a functional simulator of whole chips that Tenstorrent publishes. The user supplies it
-//! as a library; no part of it belongs to this project. It stops at any operation that a chip would
-//! not perform, so it checks firmware and kernels independently of our own simulator. It has no
-//! timing: cycles read from it have no meaning.
+//! ttsim is Tenstorrent's functional simulator of whole chips. The user supplies ttsim as a
+//! library; no part of ttsim belongs to this project. ttsim stops at any operation that is not
+//! valid on a chip. A run on ttsim is therefore a check of firmware and kernels that is independent
+//! of our own simulator. ttsim does not simulate timing: cycle counts from ttsim have no meaning.
 //!
 //! # Map
 //!

@@ -1,11 +1,13 @@
-//! The loaded library: contains every call into foreign code, and all unsafe code of this crate.
+//! Calls into the loaded library. This module contains every call into foreign code, and all unsafe
+//! code of this crate.
 //!
-//! After [`Library::load`], only [`Library::set_callbacks`] may be called before
-//! [`Library::initialise`]: the library ends the process at any other call.
+//! Between [`Library::load`] and [`Library::initialise`], only [`Library::set_callbacks`] may be
+//! called. At any other call, the library ends the process.
 //!
 //! # Compatibility
-//! `docs/libttsim_api.md` of tenstorrent/ttsim 1.10: C calling convention, no exceptions, one
-//! instance per process, calls one after the other, and an end of the process on a violation.
+//! `docs/libttsim_api.md` of tenstorrent/ttsim 1.10: The library uses the C calling convention and
+//! throws no exceptions. A process has at most one instance, and makes one call after the other.
+//! The library ends the process if a call violates a rule.
 
 #![allow(unsafe_code, reason = "calls into a library that is loaded at run time")]
 
@@ -29,7 +31,8 @@ pub struct Library {
     tile_read: Option<TileRead>,
     tile_write: Option<TileWrite>,
     is_initialised: bool,
-    /// Mapping of the library's code, which must outlive the function pointers.
+    /// Keeps the library's code mapped. This field must outlive the function pointers in the other
+    /// fields.
     _mapped: libloading::Library,
 }
 
@@ -49,7 +52,7 @@ type Clock = unsafe extern "C" fn(u32);
 type TileRead = unsafe extern "C" fn(u32, u32, u64, *mut c_void, u32);
 type TileWrite = unsafe extern "C" fn(u32, u32, u64, *const c_void, u32);
 
-/// True while this process has a library loaded; only one is possible at a time.
+/// True while this process has loaded a library. A process can load only one library at a time.
 static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 impl Library {
@@ -105,7 +108,8 @@ impl Library {
         })
     }
 
-    /// Returns the address of the library's `libttsim_init`, which identifies the library.
+    /// Returns the address of the function `libttsim_init` in the library. Two loaded libraries are
+    /// the same if they have the same address.
     #[must_use]
     pub fn init_address(&self) -> usize {
         self.init as usize
@@ -202,7 +206,8 @@ impl Drop for Library {
 /// Returns the function that a library exports as `name`.
 ///
 /// # Safety
-/// The library must export the name as a function of type `T`, a function pointer.
+/// The library must export a function called `name`. `T` must be a function pointer with the type
+/// of that function.
 unsafe fn entry_point<'library, T>(
     library: &'library libloading::Library,
     name: &str,

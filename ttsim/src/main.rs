@@ -1,5 +1,5 @@
-//! The child process as a separate program, for hosts that cannot start their own executable as the
-//! child.
+//! Program that runs ttsim's library in a child process, for hosts that cannot start their own
+//! executable as the child process.
 
 #![deny(unsafe_code)]
 

@@ -2,7 +2,8 @@
 //!
 //! # Model
 //! - Time passes on the chip only when the host accesses the chip. Each access advances the chip by
-//!   [`ACCESS_CLOCKS`] clocks unless configured otherwise, so a loop that polls the chip ends.
+//!   [`ACCESS_CLOCKS`] clocks unless configured otherwise, so the chip makes progress while a host
+//!   polls it.
 //! - All tiles have the same clock. Each RISC executes one instruction per clock, so cycle counts
 //!   from ttsim have no meaning.
 

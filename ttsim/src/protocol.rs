@@ -5,9 +5,9 @@
 //!
 //! | message | bytes |
 //! |---|---|
-//! | greeting | three words: version of the protocol, PCI id of the chip, length of a text; the text: why the child cannot use the library, or empty |
+//! | greeting | three words: version of the protocol, PCI id of the chip, length of a text in bytes; then the text, which is empty or says why the child cannot use the library |
 //! | request | 0 to read, 1 to write, 2 to advance the chip; column, row, 0; word: number of bytes or of clocks; 64 bits: address; the bytes to write |
-//! | answer | the bytes read, or a zero byte |
+//! | answer | the bytes read; a zero byte after a write or an advance |
 
 use std::io::{self, Read, Write};
 
@@ -24,7 +24,8 @@ pub(crate) struct Greeting {
     pub(crate) pci_id: Result<u32, String>,
 }
 
-/// Coordinates of a tile on NoC 0, as in the configuration of the host's windows.
+/// Coordinates of a tile on NoC 0. The host uses the same coordinates to map a window of the chip's
+/// BAR to a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// Column.
@@ -55,7 +56,7 @@ pub(crate) struct Request {
 }
 
 const REQUEST_BYTES: usize = 16;
-/// Maximum number of bytes that the host reads of the text in a greeting.
+/// Maximum length of a greeting's text, in bytes. The host does not read more.
 const REASON_BYTES_MAX: u64 = 4096;
 
 impl Greeting {

@@ -9,8 +9,8 @@ use sim::{arch::SOFT_RESET, program::CoreUse};
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
-    /// Starts the relays if they have not started, and waits until they read the streams of other
-    /// cores.
+    /// Starts the relays if they have not started, and waits until each relay has begun to read the
+    /// streams of other cores.
     pub(crate) fn begin_relays(&mut self) -> Result<(), TtsimError> {
         let Some(launch) = self.relay_launch.take() else { return Ok(()) };
         let relays = self.give(&launch, u64::MAX)?;
@@ -38,7 +38,7 @@ impl TtsimMesh {
     /// work. Relays are numbered in the order of their coordinates.
     ///
     /// # Errors
-    /// If there is no such relay, or ttsim refuses something.
+    /// If there is no such relay, or if ttsim refuses an access to the relay.
     pub fn kill_relay(&mut self, relay: usize) -> Result<(), TtsimError> {
         let relays = self.cores.iter().filter(|core| core.core_use == CoreUse::Relay);
         let Some(tile) = relays.map(|core| core.tile).nth(relay) else {

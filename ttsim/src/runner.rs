@@ -1,6 +1,7 @@
 //! Runs programs on ttsim: loads them onto its cores as a host would load them onto a chip.
 //!
-//! The firmware, kernels and launch messages have the same words as in the simulator of [`sim`].
+//! The firmware, kernels and launch messages are the same, bit for bit, as in the simulator of
+//! [`sim`].
 
 use crate::{
     mesh::{TtsimDevice, tile},
@@ -28,9 +29,9 @@ use wire::{CoreKind, Risc};
 
 /// A chip simulated by ttsim that runs the programs of [`sim`].
 ///
-/// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset, since
-/// ttsim itself provides their base firmware; launches skip these cores. Relays start before the
-/// first launch.
+/// Each Tensix core is booted before the first launch that uses the core. Ethernet cores stay in
+/// reset, because ttsim itself provides their base firmware; launches skip these cores. Relays
+/// start before the first launch.
 #[derive(Debug)]
 pub struct TtsimMesh {
     pub(crate) device: TtsimDevice,
@@ -43,8 +44,8 @@ pub struct TtsimMesh {
     launch_count: u64,
     /// Cores that have not ended the current launch yet, as indices in `cores`.
     under_way: BTreeSet<usize>,
-    /// Cores that have ended a launch but may still write records of it, with the clock at which
-    /// the end was detected.
+    /// Cores that have ended a launch but may still write records of the launch, by index. Each
+    /// value is the clock at which the end was detected.
     pub(crate) closing: BTreeMap<usize, u64>,
     launched_at_clock: u64,
     truth: Truth,
@@ -116,7 +117,8 @@ impl TtsimMesh {
     /// Checks that ttsim can run the launches of a plan.
     ///
     /// # Errors
-    /// If the plan needs injected faults, set launch times, or kernels that wait for other cores.
+    /// If the plan needs injected faults, launches at given times, or kernels that wait for other
+    /// cores.
     pub fn check(plan: &Plan) -> Result<(), TtsimError> {
         if !plan.rules.is_empty() {
             return Err(unsupported("the workload injects faults, which only our simulator can"));
@@ -158,8 +160,8 @@ impl TtsimMesh {
         self.queue.push_back(launch);
     }
 
-    /// Carries out enqueued launches for a duration. Returns false once all launches have ended and
-    /// no more records of them can follow.
+    /// Runs the enqueued launches for `duration_ns` nanoseconds of the chip's time. Returns false
+    /// once all launches have ended and the cores can write no more records of them.
     ///
     /// # Errors
     /// The errors of [`TtsimMesh::begin`].
@@ -372,8 +374,8 @@ impl Core {
     }
 }
 
-/// Returns a mesh of our own simulator with the chip of `config`. Only the mesh's description and
-/// plan are used.
+/// Returns a mesh of our own simulator with the chip of `config`. The mesh never runs; it provides
+/// the chip's description and the plan.
 fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
     let [chip] = &config.chips[..] else {
         return Err(unsupported("it has one chip; choose --devices 1"));

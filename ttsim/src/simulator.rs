@@ -1,5 +1,5 @@
-//! The simulator as a child process, since the library ends the process at the first operation that
-//! a chip would not perform.
+//! The simulator in a child process. A child process is necessary, because the library ends its
+//! process at the first operation that is not valid on a chip.
 
 use crate::{
     protocol::{CHUNK_BYTES_MAX, Greeting, Operation, Request, Tile},
@@ -42,7 +42,7 @@ pub enum TtsimError {
     OtherChip {
         /// The file.
         library: PathBuf,
-        /// The chip that it simulates.
+        /// The architecture that the library simulates.
         found: Arch,
         /// The requested chip.
         expected: Arch,
@@ -74,7 +74,7 @@ pub enum TtsimError {
     Stuck {
         /// The core.
         core: String,
-        /// Step that was not completed.
+        /// State of the core, such as `is still running`.
         what: &'static str,
         /// Number of clocks for which the host has waited.
         clocks: u64,
@@ -263,7 +263,8 @@ impl Simulator {
         self.failure.get_or_insert(failure).clone()
     }
 
-    /// Waits for the child that has ended, and returns the reason for its end.
+    /// Waits until the operating system reports the end of the child, and returns the reason why
+    /// the child ended.
     fn autopsy(&mut self) -> TtsimError {
         let status = self.child.wait();
         let [output, errors] = self.output.take().map_or_else(Default::default, |threads| {
@@ -304,7 +305,8 @@ fn check_file(library: &Path) -> Result<(), TtsimError> {
     Err(TtsimError::NotALibrary { library: library.to_owned(), reason })
 }
 
-/// Returns the start addresses of the requests that an access is divided into.
+/// Returns the start addresses of the requests for an access at `address`. The iterator has no end,
+/// because the length of the access is not given.
 fn parts(address: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(address), |at| Some(at.wrapping_add(CHUNK_BYTES_MAX as u64)))
 }

@@ -10,16 +10,15 @@ use std::ops::Range;
 
 /// Access to the tiles of a chip through one window of its BAR.
 ///
-/// Another user of the chip ("the host"), who accesses it through the functions that begin with
-/// `host_`, may use the same window. [`Windows::give_back`] maps the window again as the host last
-/// mapped it.
+/// The host may use the same window through the functions with names that begin with `host_`.
+/// [`Windows::give_back`] restores the mapping that the host set last.
 #[derive(Debug)]
 pub struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
-    /// The tile that the window currently maps, and the start of the mapped address range, divided
-    /// by the window's size.
+    /// The tile that the window currently maps, and the number of the mapped address range: its
+    /// start address divided by the window's size.
     shown: Option<(Tile, u64)>,
     /// The window's configuration, as last written by the host.
     host_config: [u8; CONFIG_BYTES_MAX],
@@ -73,7 +72,8 @@ static BLACKHOLE: Layout = Layout {
 const CONFIG: u64 = 0x1FC0_0000;
 /// Maximum number of bytes of a window's configuration.
 const CONFIG_BYTES_MAX: usize = 12;
-/// Value for the order of accesses: accesses take effect in the order in which they are issued.
+/// Value of the ordering field in a window's configuration: accesses take effect in the order in
+/// which they are issued.
 const STRICT: u64 = 1;
 
 const fn low(value: u64) -> u32 {
@@ -93,7 +93,7 @@ fn layout_of(pci_id: u32) -> Option<&'static Layout> {
 }
 
 impl Windows {
-    /// Creates the access to the first chip of an initialised library.
+    /// Creates access to the first chip that an initialised library simulates.
     ///
     /// # Errors
     /// Returns the PCI id as the error if the chip is unknown.
@@ -116,7 +116,8 @@ impl Windows {
         self.layout.arch
     }
 
-    /// Returns the library, for calls that write neither configuration nor memory.
+    /// Returns the library. Writes to the configuration space or to the BARs must use
+    /// [`Self::host_write_config`] and [`Self::host_write`] instead.
     pub const fn library(&mut self) -> &mut Library {
         &mut self.library
     }
@@ -154,7 +155,7 @@ impl Windows {
         }
     }
 
-    /// Maps the window again as the host last mapped it.
+    /// Restores the mapping of the window that the host set last.
     pub fn give_back(&mut self) {
         if self.shown.take().is_some() {
             let places = (self.bar + self.layout.config_offset..).step_by(4);
@@ -201,8 +202,8 @@ impl Windows {
         })
     }
 
-    /// Maps an address of a tile into the window; returns the physical address at which the host
-    /// sees it.
+    /// Maps an address of a tile into the window. Returns the physical address at which the host
+    /// can access the address of the tile.
     fn show(&mut self, tile: Tile, address: u64) -> u64 {
         let stretch = address >> self.layout.size_bits;
         if self.shown != Some((tile, stretch)) {
