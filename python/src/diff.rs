@@ -4,8 +4,8 @@ use crate::{recording::PyRecording, value_error};
 use host_reader::diff::{Diff, DiffOptions, Measurements};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-/// Compares recordings of two builds, and returns JSON. With several recordings of each build,
-/// every recording is one repetition.
+/// Compares recordings of two builds, and returns JSON. If a build has several recordings, each
+/// recording counts as one repetition.
 #[pyfunction]
 #[pyo3(signature = (before, after, confidence=0.95))]
 pub(crate) fn diff(

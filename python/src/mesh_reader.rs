@@ -1,4 +1,5 @@
-//! Reads of simulated chips on request, with figures of the programs in each read.
+//! Reading of simulated chips whenever Python requests a read, with figures of the programs that
+//! each read covers.
 
 use crate::{
     recording::PyRecording,
@@ -27,8 +28,8 @@ impl MeshReader {
         Ok(Self { reads, programs: ProgramsPerfData::default() })
     }
 
-    /// Runs the next part of the mesh's workload, then reads the mesh. Returns false after the last
-    /// part.
+    /// Runs the next part of the mesh's workload, then reads the mesh. Returns true if more parts
+    /// of the workload follow.
     fn read(&mut self, py: Python<'_>, mesh: &mut SimulatedMesh) -> PyResult<bool> {
         let Self { reads, programs } = self;
         let reads = reads.as_mut().ok_or_else(finished)?;

@@ -1,4 +1,4 @@
-//! Reading simulated chips from a thread while they run.
+//! Thread that reads simulated chips while the chips run.
 
 use crate::{
     host::Host,
@@ -21,7 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// Reads of chips so far, and the error of the last read, which is `None` if that read succeeded.
+/// All reads of the chips, and the error of the last read; the error is `None` if the last read
+/// succeeded.
 type PeriodicReads = (Reads, Option<Box<dyn Error + Send + Sync>>);
 
 /// Counts of reads, shared with other threads.

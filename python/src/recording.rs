@@ -78,7 +78,7 @@ impl PyRecording {
 }
 
 /// Returns the runs of a capture, a device log or a folder of logs, and the number of problems in a
-/// capture. Logs have one run. A capture with problems is used except for its damaged parts.
+/// capture. Logs have one run. The undamaged parts of a damaged capture are returned.
 #[pyfunction]
 pub(crate) fn open_recordings(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<PyRecording>, u64)> {
     let loaded = py.detach(|| load(&path)).map_err(|error| value_error(&error))?;
@@ -136,7 +136,7 @@ impl PyRecording {
         self.recording.readout.record_count()
     }
 
-    /// True if the device or the reader lost records that should have been kept.
+    /// True if the device or the reader lost records that the configuration does not exclude.
     #[getter]
     fn has_losses(&self) -> bool {
         self.recording.readout.losses.has_failures()
@@ -154,7 +154,8 @@ impl PyRecording {
         self.recording.signpost_names().map(ToOwned::to_owned).collect()
     }
 
-    /// Every record, lane by lane. The times of long lanes are not copied.
+    /// Every record, lane by lane. The times of lanes with many records are not copied but shared
+    /// with the recording.
     fn records(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| tables::records(&self.recording)))
     }
@@ -222,7 +223,8 @@ impl PyRecording {
         self.host_table::<Buffers>(py)
     }
 
-    /// Peak bytes in buffers while the host worked on each op, by kind of memory.
+    /// For each op and kind of memory, the maximum number of bytes in buffers while the host worked
+    /// on the op.
     fn op_buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.host_table::<OpBuffers>(py)
     }
@@ -237,7 +239,7 @@ impl PyRecording {
         self.device_table::<WaitSums>(py)
     }
 
-    /// Time that RISCs spent in the profiler's own zones.
+    /// Time that RISCs spent in zones that measure the profiler itself.
     fn profiler_time(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.device_table::<ProfilerTime>(py)
     }

@@ -34,7 +34,7 @@ use wire::RunHostId;
 /// Chips that one thread runs while another reads them.
 type SharedChips = Arc<Mutex<Chips>>;
 
-/// Simulated time between two moments at which another thread can read, in nanoseconds.
+/// Simulated time in nanoseconds after which another thread gets an opportunity to read the chips.
 const STRETCH_NS: u64 = 20_000;
 
 /// Locks chips. A lock poisoned by a panic is accepted, because the chips stay usable.
@@ -46,7 +46,7 @@ fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
 #[pyclass(module = "kprof")]
 pub(crate) struct SimulatedMesh {
     chips: SharedChips,
-    /// Parts that have not run yet, in reverse order.
+    /// Parts of the workload that have not run yet, in reverse order.
     phases: Vec<Phase>,
     ops: Vec<OpMetadata>,
     title: String,
@@ -113,7 +113,7 @@ impl SimulatedMesh {
         });
     }
 
-    /// Number of parts that have not run yet.
+    /// Number of parts of the workload that have not run yet.
     #[getter]
     fn pending_phases(&self) -> usize {
         self.phases.len()
@@ -152,7 +152,7 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// Begins a recording with the names of the mesh's programs, and measures the clocks.
+    /// Begins a recording, adds the names of the mesh's programs to it, and measures the clocks.
     pub(crate) fn begin(
         py: Python<'_>,
         mesh: &SimulatedMesh,
@@ -167,8 +167,8 @@ impl Reads {
         Ok(Self { recorder, chips, title })
     }
 
-    /// Reads what the chips have recorded since the last read, and adds the read's programs to
-    /// `programs`.
+    /// Reads what the chips have recorded since the last read. Adds figures of the programs in this
+    /// read to `programs`.
     pub(crate) fn read(
         &mut self,
         is_last: bool,

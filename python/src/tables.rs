@@ -67,7 +67,7 @@ fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
 /// Dictionaries with the names of RISCs and zones, for dictionary-encoded columns.
 struct Names {
     riscs: ArrayRef,
-    /// Index of each zone's label in `labels`.
+    /// For each zone, the position of the zone's name in `labels`.
     zones: BTreeMap<ZoneIndex, i32>,
     labels: ArrayRef,
 }
@@ -104,8 +104,8 @@ impl Names {
 
 /// Maximum number of rows in a batch of several lanes.
 const BATCH_ROWS: usize = 1 << 16;
-/// Minimum number of rows for which a lane becomes a separate batch. The times of such a batch are
-/// not copied.
+/// Number of rows from which on a lane becomes a separate batch. The times of such a batch are not
+/// copied.
 const OWN_BATCH_ROWS: usize = 1 << 14;
 
 /// Splits lanes into groups, in order. Each group becomes a batch.

@@ -1,4 +1,5 @@
-//! Session of a program that uses an unmodified ttnn: reads copies of chip memory, and names ops.
+//! Session of a program that uses an unmodified ttnn. The session reads copies of chip memory, and
+//! stores the names of ops.
 
 use crate::{host::Host, recording::PyRecording, value_error};
 use host_reader::{
@@ -43,7 +44,7 @@ type SharedSession = Arc<Mutex<Option<Session>>>;
 /// A core: its NoC-0 coordinate, then its logical coordinate.
 type Core = (u16, u16, u16, u16);
 
-/// Metadata of an op: its chip, the id of its program, and fields.
+/// Metadata of an op: its chip, the id of its program, and pairs of a field's name and value.
 type OpFacts = (u32, u32, Vec<(String, String)>);
 
 #[pymethods]
@@ -103,8 +104,9 @@ impl TtnnSession {
 
     /// Starts a thread that reads the rings of a chip.
     ///
-    /// `socket` is the socket of the simulated chip, `control_address` the address of the control
-    /// vectors, and `policy` the control word with the policy for full rings.
+    /// `socket` is the socket at which the chip can be accessed. `control_address` is the L1
+    /// address of the control vectors. `policy` is the control word that determines what a RISC
+    /// does when its ring is full.
     fn stream_chip(
         &mut self,
         py: Python<'_>,
@@ -167,13 +169,15 @@ impl TtnnSession {
         Ok(())
     }
 
-    /// Reads rings until all launches have published their records. No launch may be running.
+    /// Reads rings until all launches have published their records. Call this method only while no
+    /// launch is running.
     fn read_at_rest(&mut self, py: Python<'_>) -> PyResult<()> {
         self.with_session(py, |session| session.take_failure().map_or(Ok(()), Err))?;
         self.with_session(py, Session::read_at_rest)
     }
 
-    /// Reads rings for the last time, and lets kernels that run later drop their records.
+    /// Reads rings for the last time. Kernels that run later discard their records instead of
+    /// waiting for a reader.
     fn end_streams(&mut self, py: Python<'_>) -> PyResult<()> {
         self.with_session(py, Session::end_streams)
     }
@@ -192,7 +196,8 @@ impl TtnnSession {
         self.with_session(py, Session::read)
     }
 
-    /// Returns the control vectors to write back to a chip; vectors of unchanged cores are zeros.
+    /// Returns the control vectors to write back to a chip. If a core's control vector has not
+    /// changed, all words of this vector are 0.
     fn acknowledgement<'py>(
         &mut self,
         py: Python<'py>,
@@ -236,7 +241,8 @@ impl TtnnSession {
         self.with_session(py, |session| Ok(session.recorder.add_ops(ops)?))
     }
 
-    /// Adds the zone names in tt-metal's log of a compilation. Returns the number of new names.
+    /// Adds the names of zones from a log that tt-metal writes when it compiles kernels. Returns
+    /// the number of new names.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
         let log = std::fs::read(&path)?;
         let lines: Vec<_> = log
@@ -319,7 +325,7 @@ fn tell_viewer(result: Result<ServedViewer, ServeError>) {
 }
 
 impl TtnnSession {
-    /// Passes the session to a function. Other Python threads keep running in the meantime.
+    /// Calls a function with the session. Other Python threads can run while the function runs.
     fn with_session<T: Send>(
         &self,
         py: Python<'_>,
@@ -337,8 +343,8 @@ fn lock(session: &SharedSession) -> MutexGuard<'_, Option<Session>> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a root folder for tt-metal with kprof's header. Returns the variables that make tt-metal
-/// use this folder.
+/// Creates a root folder for tt-metal that contains kprof's header. Returns the variables that make
+/// tt-metal use this folder.
 #[pyfunction]
 pub(crate) fn ttnn_environment(
     python: PathBuf,
@@ -379,7 +385,8 @@ pub(crate) struct TtnnLaunchLog {
     log: LaunchLog,
 }
 
-/// A launch: program id, workload, name, input tensors as JSON, trace id, time in ns.
+/// A launch: program id, workload, name, input tensors as JSON, trace id, and the time of the log
+/// entry in ns.
 type Launch = (u32, Option<u64>, String, String, Option<u32>, u64);
 
 #[pymethods]

@@ -1,11 +1,11 @@
-//! Support for a stock `ttnn` installed by pip: presents chip memory, which ttnn's own calls read,
-//! as a mesh for the reader.
+//! Support for an unmodified `ttnn` installed by pip. Chip memory is read with calls of ttnn, and
+//! this crate presents the copies as a mesh for the reader.
 //!
-//! Such a build has no device profiler. Kernels that are compiled with kprof's header still record;
-//! their records go to lanes (one for each RISC), which are stored in a tensor. The Python package
-//! launches kernels that copy control vectors and lanes. This crate presents the copies as a
-//! [`Mesh`](reader::mesh::Mesh), so [`read_device_profiler`](reader::read_device_profiler) can read
-//! them like any other mesh.
+//! A `ttnn` from pip has no device profiler. Kernels that are compiled with kprof's header still
+//! record. Their records go to lanes, one for each RISC. A tensor provides the memory of the lanes.
+//! The Python package launches kernels that copy control vectors and lanes. This crate presents the
+//! copies as a [`Mesh`](reader::mesh::Mesh), so
+//! [`read_device_profiler`](reader::read_device_profiler) can read the copies like any other mesh.
 //!
 //! # Map
 //!

@@ -1,4 +1,5 @@
-//! Chips whose control vectors and lanes were copied to the host by kernels.
+//! Chips whose control vectors and lanes are available as copies. Kernels make the copies, and ttnn
+//! reads them.
 
 use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
@@ -86,7 +87,8 @@ pub struct CopiedChip {
     places: Vec<Noc0Coord>,
     /// One control vector for each core, in the order of `places`.
     controls: Vec<u32>,
-    /// Copies of the regions with lanes in all DRAM banks, concatenated in the order of the banks.
+    /// Copies of the lanes' regions. Each DRAM bank has one region; the copies are concatenated in
+    /// the order of the banks.
     lanes: Vec<u32>,
     /// Indices of the cores with changed control vectors.
     written: BTreeSet<usize>,
@@ -112,7 +114,7 @@ impl CopiedChip {
 
     /// Adds the Tensix cores outside of ttnn's compute grid. Some of them are dispatch cores.
     ///
-    /// These cores follow the worker cores in the numbering and in the list of control vectors.
+    /// The added cores follow the worker cores in the numbering and in the list of control vectors.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
@@ -197,10 +199,10 @@ impl CopiedChip {
         usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
     }
 
-    /// Returns the control vectors that must be written to the chip after the last read.
+    /// Returns the control vectors that must be written to the chip after each read.
     ///
-    /// The vector of a changed core is complete, but has 1 as its first word. The vectors of all
-    /// other cores are zeros.
+    /// The vector of a changed core is complete, except that its first word is 1 to mark the vector
+    /// as changed. All words of other vectors are 0.
     pub fn acknowledgement(&mut self) -> Vec<u32> {
         let written = std::mem::take(&mut self.written);
         let mut words = self.controls.clone();
@@ -214,8 +216,8 @@ impl CopiedChip {
         words
     }
 
-    /// Returns the index of a core, and the range of indices in `controls` for `word_count` words
-    /// of the core's control vector.
+    /// Returns the index of a core, and a range of indices in `controls`. The range is that of the
+    /// `word_count` words at `address` in the core's control vector.
     fn control_words(
         &self,
         core: Noc0Coord,
@@ -335,8 +337,8 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x, y }, logical }
     }
 
-    /// Returns a chip with two workers and two dispatch cores, and with two banks, each for two
-    /// cores.
+    /// Returns a chip with two workers, two dispatch cores and two DRAM banks. Each bank has the
+    /// lanes of two cores.
     fn chip() -> CopiedChip {
         let chip = CopiedChip::new(description(3, 4800), &[core(2, 1), core(1, 1)]);
         chip.unwrap().with_dispatch_cores(&[core(2, 9), core(1, 9)]).unwrap()

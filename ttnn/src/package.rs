@@ -15,7 +15,8 @@ use std::{
 pub struct Package {
     /// The interpreter.
     pub python: PathBuf,
-    /// The package's folder; in a wheel, it contains `tt_metal`.
+    /// Folder of the package `ttnn`. If ttnn was installed from a wheel, the folder contains
+    /// `tt_metal`.
     pub folder: PathBuf,
     /// The package's version; empty if unknown.
     pub version: String,
@@ -30,8 +31,8 @@ pub struct Package {
 pub enum BuiltInProfiler {
     /// Included: the build uses Tracy.
     Present,
-    /// Not included: the build does not use Tracy. With such a build, enabling the profiler ends
-    /// the program.
+    /// Not included: the build does not use Tracy. A program that enables the profiler of such a
+    /// build is ended.
     Absent,
     /// Unknown, because TT-Metal's library was not found or could not be read.
     Unknown,

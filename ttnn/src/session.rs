@@ -62,7 +62,8 @@ pub enum SessionError {
     },
 }
 
-/// A core's wall clock as read by a launch, between two readings of the host's clock.
+/// Reading of a core's wall clock by a kernel, with the host's time before and after the kernel's
+/// launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The core.
@@ -71,7 +72,7 @@ pub struct ClockReading {
     pub before_ns: i64,
     /// The core's wall clock.
     pub cycles: u64,
-    /// Monotonic host time after the launch was known to have ended.
+    /// Monotonic host time at which the host had learned that the launch was over, in nanoseconds.
     pub after_ns: i64,
 }
 
@@ -145,8 +146,8 @@ impl Session {
         self.mesh.chips.get_mut(index).ok_or(SessionError::NoSuchChip { index, count })
     }
 
-    /// Makes all later reads use the rings of the chip's cores instead of copies. Kernels may run
-    /// afterwards.
+    /// Makes all later reads use the rings of the chip's cores instead of copies. After this call,
+    /// programs can be launched.
     ///
     /// # Errors
     /// If the chip cannot be accessed.
@@ -192,8 +193,9 @@ impl Session {
     /// Reads the rings between two calls of ttnn by the program. A failure is stored until
     /// [`Session::take_failure`] returns it.
     ///
-    /// Does nothing if the first chip has advanced by few cycles since the last read: a simulated
-    /// chip is slower than the host, so most reads would find nothing.
+    /// Does nothing if only a few cycles have passed on the first chip since the last read. A
+    /// simulated chip is slow compared with the host, so very frequent reads would find no new
+    /// records.
     pub fn read_meanwhile(&mut self) {
         if self.is_streaming
             && self.failure.is_none()
@@ -204,20 +206,20 @@ impl Session {
         }
     }
 
-    /// Returns the first failure of [`Session::read_meanwhile`] since the last call. After a
-    /// failure, `read_meanwhile` does nothing until this method has returned the failure.
+    /// Returns the first failure of [`Session::read_meanwhile`] that has not been returned yet.
+    /// After a failure, `read_meanwhile` does nothing until this method has returned the failure.
     pub const fn take_failure(&mut self) -> Option<SessionError> {
         self.failure.take()
     }
 
-    /// Reads the rings until each RISC has published all of its records, or for at most five
-    /// seconds.
+    /// Reads the rings until each RISC has published all of its records, but for no longer than
+    /// five seconds.
     ///
-    /// The host must know that the last launch is over, but RISCs may still be publishing its
-    /// records.
+    /// Call this method only after the last launch has ended. RISCs may still be publishing records
+    /// of the launch then.
     ///
     /// # Errors
-    /// As [`Session::read`].
+    /// The errors of [`Session::read`].
     pub fn read_at_rest(&mut self) -> Result<(), SessionError> {
         let begun = Instant::now();
         loop {
@@ -234,7 +236,7 @@ impl Session {
     /// later discard their records.
     ///
     /// # Errors
-    /// As [`Session::read`], and if the rings cannot be released.
+    /// The errors of [`Session::read`]. Also if the chips cannot be disconnected.
     pub fn end_streams(&mut self) -> Result<(), SessionError> {
         if self.streamed.is_empty() {
             return Ok(());
@@ -290,8 +292,8 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x: 2, y: 1 }, logical: LogicalCoord { x: 1, y: 0 } },
     ];
 
-    /// Tests clock readings by launches, with a chip at 1 GHz and a program that runs for ten
-    /// seconds.
+    /// Tests readings of a chip's clock by kernels. The chip runs at 1 GHz, and the program runs
+    /// for ten seconds.
     #[test]
     fn readings_by_launches_relate_a_chip_to_the_host_within_their_bound() {
         // Times by which the clocks of the two cores lag behind the host's clock.

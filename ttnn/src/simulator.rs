@@ -110,9 +110,11 @@ pub struct InstalledSimulator {
 }
 
 impl InstalledSimulator {
-    /// Makes kprof's library forward calls to this library, so that other processes and threads can
-    /// access the chip. Does nothing if this library is kprof's own, or if calls are forwarded
-    /// already.
+    /// Puts kprof's library between TT-Metal and this simulator's library.
+    ///
+    /// kprof's library forwards all calls to this simulator's library, and also gives other
+    /// processes and threads access to the chip. Nothing changes if this simulator's library is
+    /// kprof's own, or if calls are forwarded already.
     ///
     /// The folders in `places` are searched for kprof's library.
     ///
@@ -132,8 +134,8 @@ impl Simulator {
     /// Creates a folder below `cache` that contains the library and its chip's description.
     ///
     /// The description comes from `base`, the root of TT-Metal. The folders in `places` are
-    /// searched for the library that comes with kprof. No folder is created for a library that has
-    /// a descriptor next to it, unless an architecture is given.
+    /// searched for the library that comes with kprof. If no architecture is given and the library
+    /// has a descriptor next to it, no folder is needed and none is created.
     ///
     /// # Errors
     /// If the library or the description is missing, or if the folder cannot be created.

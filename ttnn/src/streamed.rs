@@ -30,7 +30,7 @@ pub struct StreamLink {
     pub socket: PathBuf,
     /// Address of the control vector in the L1 of each core. The rings follow the control vector.
     pub control_address: u64,
-    /// Policy of a RISC when its ring is full.
+    /// What a RISC does when its ring is full.
     pub policy: Policy,
 }
 
@@ -39,7 +39,8 @@ pub struct StreamLink {
 pub(crate) struct StreamedChips {
     pub(crate) mesh: ChipMesh<SharedChip>,
     options: ProfilerOptions,
-    /// Clock of the first core of the first chip when [`Self::has_progress`] was last true.
+    /// Clock of the first core of the first chip, in cycles, as read when [`Self::has_progress`]
+    /// last returned true.
     last_cycle: u64,
 }
 
@@ -122,8 +123,8 @@ impl StreamedChips {
     }
 }
 
-/// Returns true if each RISC has ended the last launch that it announced, and has published its
-/// records.
+/// Returns true if the last launch that each RISC announced has ended, and its records are
+/// published.
 pub(crate) fn are_at_rest(mesh: &mut ChipMesh<SharedChip>) -> Result<bool, AccessError> {
     for index in 0..mesh.device_count() {
         let Some(device) = mesh.device(index) else { continue };
@@ -140,8 +141,8 @@ pub(crate) fn are_at_rest(mesh: &mut ChipMesh<SharedChip>) -> Result<bool, Acces
     Ok(true)
 }
 
-/// Returns true if [`REST_MAX`] has passed since `begun`. This is the maximum time to wait until
-/// RISCs have ended a launch.
+/// Returns true if [`REST_MAX`] has passed since `begun`. [`REST_MAX`] is the maximum time to wait
+/// for RISCs to end a launch.
 pub(crate) fn is_rest_overdue(begun: Instant) -> bool {
     begun.elapsed() >= REST_MAX
 }
@@ -152,7 +153,7 @@ const TOLD_BYTES: u64 = 4 * words::TOLD as u64;
 /// Minimum number of a chip's cycles between two reads of its rings.
 const PERIOD_CYCLES: u64 = 100_000;
 const REST_MAX: Duration = Duration::from_secs(5);
-/// Time between two checks whether RISCs have ended a launch.
+/// Time between two checks of whether the RISCs have ended a launch.
 pub(crate) const REST_INTERVAL: Duration = Duration::from_micros(200);
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use wire::dram::{bytes_per_program, effective_support_count};
 /// Options for compiling profiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Files of kprof's C++ header: the path below an include folder and the contents of each.
+    /// Files of kprof's C++ header. Each file has a path below an include folder, and its contents.
     pub header: &'static [(&'static str, &'static str)],
     /// Number of programs that a RISC's lane in DRAM can hold.
     pub program_support_count: u32,
@@ -25,7 +25,8 @@ pub struct Build {
     pub dispatch_cores: bool,
     /// Additional macro definitions, as `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// True if kernels that do not compile with kprof's header are compiled without it.
+    /// True if a kernel that cannot be compiled with kprof's header is compiled again without the
+    /// header.
     pub keeps_going: bool,
 }
 
@@ -39,8 +40,8 @@ pub struct Tree {
     /// File to which the compiler appends a line for each source that did not compile with kprof's
     /// header.
     pub problems: PathBuf,
-    /// File with the zone names and locations that the compiler printed for all kernels in the
-    /// cache.
+    /// File with the names and source locations of all zones, as printed by the compiler. The zones
+    /// are those of the kernels in the cache.
     pub zones: PathBuf,
 }
 
@@ -75,8 +76,10 @@ pub enum TreeError {
 pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
 
 impl Tree {
-    /// Creates a root below `folder` for a package whose own root is `base`, or reuses a root that
-    /// was created with the same options. Programs that start at the same time share the root.
+    /// Creates a root folder below `folder` that links to `base`, the package's own root folder.
+    ///
+    /// If a root folder with the same options exists, it is used instead. Programs that start at
+    /// the same time share the root folder.
     ///
     /// # Errors
     /// If there is no compiler, or a file cannot be written.
@@ -164,7 +167,8 @@ const fn no_compiler(places: Vec<PathBuf>) -> TreeError {
 }
 
 impl Build {
-    /// Returns the compiler flags, without the include folder.
+    /// Returns the compiler flags that enable profiling. The flag for the include folder is not
+    /// included.
     fn flags(&self) -> Vec<String> {
         let bits = [(true, PROFILE), (self.sums, SUMS), (self.dispatch_cores, DISPATCH_CORES)];
         let bits = bits.into_iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, bit)| all | bit);
@@ -182,7 +186,8 @@ impl Build {
 /// Bit of `PROFILE_KERNEL` that enables the profiler.
 ///
 /// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for [`DISPATCH_CORES`] and [`SUMS`].
+/// This bit, [`DISPATCH_CORES`] and [`SUMS`] have the values of `PROFILER_OPT_*` in tt-metal's
+/// `profiler_common.h`.
 const PROFILE: u32 = 1;
 /// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
 const DISPATCH_CORES: u32 = 1 << 1;
@@ -295,7 +300,8 @@ pub fn base_of(package: &Package) -> PathBuf {
     named.map_or_else(|| package.folder.clone(), PathBuf::from)
 }
 
-/// Returns the folder that contains kprof's roots. It may be deleted at any time.
+/// Returns the folder in which kprof creates root folders. Users may delete this folder at any
+/// time.
 ///
 /// # Errors
 /// If neither `XDG_CACHE_HOME` nor `HOME` is set.
