@@ -2,21 +2,13 @@
 //!
 //! The test process simulates the chip and serves it, as a program with a simulated chip does.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-#[path = "../../chip/tests/support/mod.rs"]
-mod chips;
-mod object_code;
-mod program;
-
+use crate::{chips::SimulatedChip, object_code, program};
 use chip::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
     layout::FirmwareLayout,
     shared::ChipServer,
 };
-use chips::SimulatedChip;
 use host_reader::{
     ProfilerOptions,
     capture::Capture,

@@ -1,10 +1,6 @@
 //! Tests of captures through the command line: writing, reading and checking them.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::kprof;
+use crate::program::kprof;
 use serde_json::Value;
 use std::{path::Path, process::Output};
 

@@ -1,10 +1,6 @@
 //! Tests that `kprof read` and `kprof attach` fail with one helpful sentence if there is no chip.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::refusal;
+use crate::program::refusal;
 
 #[cfg(not(feature = "chip"))]
 #[test]

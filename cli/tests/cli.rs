@@ -1,11 +1,6 @@
 //! Tests of the program as a user runs it: its output, its files and its exit code.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod object_code;
-mod program;
-
-use program::kprof;
+use crate::{object_code, program::kprof};
 use std::{
     collections::BTreeSet,
     fs,

@@ -1,12 +1,10 @@
 //! Tests of `kprof run --noc-debug-dump`: cores wait for a host that reads during the run, and no
 //! record is lost.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod object_code;
-mod program;
-
-use program::{kprof, program};
+use crate::{
+    object_code,
+    program::{kprof, program},
+};
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 

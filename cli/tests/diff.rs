@@ -1,9 +1,6 @@
 //! Tests of `kprof diff` on equal, scaled and truncated recordings.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use std::{
     path::{Path, PathBuf},
     process::Output,

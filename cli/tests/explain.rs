@@ -1,12 +1,7 @@
 //! Tests of `kprof explain` on simulated pipelines. The true gain comes from the same pipeline
 //! without one stage.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod object_code;
-mod program;
-
-use program::kprof;
+use crate::{object_code, program::kprof};
 use serde_json::Value;
 use std::path::Path;
 

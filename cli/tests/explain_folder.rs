@@ -1,15 +1,11 @@
 //! Tests of `kprof explain` on folders with records of chips and an ops CSV: both are explained as
 //! one recording.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod program;
-
+use crate::program::kprof;
 use captures::{
     DescribedOp as Op, described_model as model, write_device_log as write_log,
     write_ops_csv as write_csv,
 };
-use program::kprof;
 use serde_json::Value;
 use std::path::Path;
 

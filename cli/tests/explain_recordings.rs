@@ -7,22 +7,15 @@
 //! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test explain_recordings
 //! ```
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-#[path = "../../host-reader/causes/tests/honest/mod.rs"]
-mod honest;
-mod program;
-
+use crate::{honest::assert_honest, program::kprof};
 use captures::{
     DescribedOp, capture_path, described_model, log_of_json, write_device_log, write_ops_csv,
 };
-use honest::assert_honest;
 use host_reader::{
     causes::{Explanation, Finding},
     perf::{PerfReport, read_ops_csv},
     recording,
 };
-use program::kprof;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use wire::RunHostId;

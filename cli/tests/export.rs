@@ -1,11 +1,6 @@
 //! Tests of `kprof export` as a user runs it: formats, filters, runs and refused arguments.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-#[allow(dead_code, reason = "each test program uses a part")]
-mod counted;
-mod program;
-
+use crate::{counted, program};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},

@@ -1,11 +1,7 @@
 //! Tests of `kprof export` when writing fails midway: no partial file gets the output's name, an
 //! existing file stays unchanged, and one sentence states the reason.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use std::{
     ffi::OsStr,
     path::Path,

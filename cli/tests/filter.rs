@@ -1,9 +1,6 @@
 //! Tests of filters in every command that reads a recording.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use host_reader::{
     analysis::ops_of,
     capture::{Capture, CaptureWriter},

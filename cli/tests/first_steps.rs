@@ -1,10 +1,6 @@
 //! Mistakes of new users: each ends with one sentence that names the next step.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::kprof;
+use crate::program::kprof;
 use std::{
     fs,
     path::{Path, PathBuf},

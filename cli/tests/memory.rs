@@ -1,12 +1,8 @@
 //! Tests of `--memory`. Logs whose packed records are in a temporary file give the same output, in
 //! memory that does not grow with the log.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program::program;
 use captures::{log_of_json, log_path};
-use program::program;
 use std::{
     fs,
     io::{BufWriter, Write},

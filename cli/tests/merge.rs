@@ -1,15 +1,11 @@
 //! Tests of `kprof merge`: rank folders of `tt-run` become one report, one dataset and one skew
 //! table.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program::kprof;
 use host_reader::{
     capture::{Capture, CaptureWriter, HostClock},
     clock::DayReading,
 };
-use program::kprof;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

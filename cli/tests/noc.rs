@@ -1,8 +1,6 @@
 //! Tests of `kprof noc` on logs with NoC events that TT-Metal wrote.
-#![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
-mod program;
-
+use crate::program;
 use std::{
     path::{Path, PathBuf},
     process::Output,

@@ -1,11 +1,7 @@
 //! Tests of `kprof ops` as a user runs it: folders and names, listed problems and refused
 //! arguments.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::kprof;
+use crate::program::kprof;
 use std::{
     path::{Path, PathBuf},
     process::Output,

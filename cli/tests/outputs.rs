@@ -2,11 +2,9 @@
 //!
 //! `python/tests/test_tables.py` does the same for Arrow in Python.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(unsafe_code, reason = "the C interface takes pointers")]
 
-mod program;
-
+use crate::program;
 use kprof_c::recording::{
     KPROF_COLUMN_DOUBLE, KPROF_COLUMN_FLAG, KPROF_COLUMN_TEXT, KPROF_COLUMN_UINT32,
     KPROF_COLUMN_UINT64, KprofColumn, KprofRecording, KprofText, kprof_load,

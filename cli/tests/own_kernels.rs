@@ -1,10 +1,7 @@
 //! Tests of the user's own kernels: the steps of docs/kernels.md work as written, and a faulty file
 //! is reported in one sentence.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use std::{
     collections::BTreeMap,
     env, fs,

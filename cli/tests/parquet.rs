@@ -1,20 +1,15 @@
 //! Tests of datasets of several recordings: DuckDB runs the queries of docs/parquet.md.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-#[allow(dead_code, reason = "each test program uses a part")]
-mod counted;
-mod object_code;
-mod package;
-mod program;
-
+use crate::{
+    counted, object_code,
+    package::{is_installed, python},
+    program::kprof,
+};
 use host_reader::{
     capture::CaptureWriter,
     host::{HostColor, HostRecorder, HostRecorderOptions, HostSource},
     recording::{Recording, load},
 };
-use package::{is_installed, python};
-use program::kprof;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

@@ -1,11 +1,9 @@
 //! Tests of `kprof perf`: comparison with the package that it replaces, and damaged files.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod package;
-mod program;
-
-use package::{is_installed, python};
+use crate::{
+    package::{is_installed, python},
+    program,
+};
 use std::{
     path::{Path, PathBuf},
     process::{Output, Stdio},

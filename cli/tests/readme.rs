@@ -1,10 +1,6 @@
 //! Checks that the README and the documentation pages show the real output of the program.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod object_code;
-mod program;
-
+use crate::{object_code, program};
 use std::path::{Path, PathBuf};
 
 /// `BLESS=1` writes the output into the pages; read the difference afterwards.

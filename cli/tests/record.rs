@@ -1,11 +1,7 @@
 //! Tests of `kprof record` with programs that contain Tracy's own client, built in
 //! `tests/tracy-client`, and with programs that do not.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use serde_json::Value;
 use std::{
     net::{Ipv4Addr, TcpListener},

@@ -1,12 +1,7 @@
 //! Tests of `kprof run --stream`: records leave the cores while kernels run, and every lost record
 //! is counted.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod object_code;
-mod program;
-
-use program::kprof;
+use crate::{object_code, program::kprof};
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 

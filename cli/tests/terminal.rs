@@ -1,9 +1,6 @@
 //! Tests of output on a terminal: width, colours, untrusted names and signals.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
+use crate::program;
 use std::{
     path::Path,
     process::{Command, Output, Stdio},

@@ -1,7 +1,5 @@
 //! Tests of exports for Tracy: a file, and viewers that connect.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,

@@ -1,7 +1,5 @@
 //! Tests of Tracy viewers while kernels run.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use host_reader::{
     ProfilerOptions, ReadOptions,
     capture::{MeshRecorder, RecordError},

@@ -1,10 +1,6 @@
 //! Tests of `kprof run --backend ttsim`: messages about missing parts, and complete runs.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::refusal;
+use crate::program::refusal;
 
 #[test]
 fn a_library_without_its_backend_is_refused() {

@@ -1,10 +1,6 @@
 //! Tests that no message contains the content of a file that is not a recording.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod program;
-
-use program::kprof;
+use crate::program::kprof;
 
 const SECRET: &str = "CANARY";
 

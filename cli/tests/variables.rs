@@ -1,12 +1,10 @@
 //! Tests of TT-Metal's variables in `kprof run` and in the commands that read folders.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod object_code;
-mod program;
-
+use crate::{
+    object_code,
+    program::{self, program},
+};
 use host_reader::environment::VARIABLES;
-use program::program;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 

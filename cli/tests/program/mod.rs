@@ -1,7 +1,5 @@
 //! Runs of the program in tests.
 
-#![allow(dead_code, reason = "no file of tests needs all of it")]
-
 use std::{
     path::Path,
     process::{Command, Output},

@@ -1,8 +1,6 @@
 //! Compares figures of real chips with those of other programs, and figures of small artificial
 //! logs with values computed by hand.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use analysis::{Doubt, Op, Report, Span, ops_of, paired_zone_statistics, zone_statistics};
 use captures::{log_of_json, log_path, read_capture};
 use reader::{mesh::Noc0Coord, origins::TileOrigins, readout::Readout, timeline::Timeline};

@@ -1,8 +1,6 @@
 //! Tests that figures are empty, with a reason, if they depend on missing records, and that all
 //! other figures are present.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use analysis::{Doubt, Op, ops_of};
 use reader::{
     lane::LaneId,

@@ -1,8 +1,6 @@
 //! Compares traffic that is summed program by program, from packed events, with the traffic of
 //! whole traces.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use analysis::noc_events::{
     NocLanes, NocPrograms, NocTraces, Numbering, TileMap, TraceNotes, TraceOptions, Traffic,
 };

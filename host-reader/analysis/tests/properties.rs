@@ -1,7 +1,5 @@
 //! Compares statistics of lanes that are paired one by one with statistics of a whole timeline.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use analysis::{Report, paired_zone_statistics, zone_statistics};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 use reader::{

@@ -1,13 +1,9 @@
 //! Real device logs: their times add up, and no finding names a cause that is absent.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
+use crate::whole::assert_whole;
 use captures::{log_of_json, log_path};
 use causes::{Cause, Explanation, TimeClass};
 use recording::device_log::PackedLog;
-
-mod whole;
-use whole::assert_whole;
 
 fn explain_log(log: &[u8]) -> Explanation {
     Explanation::from_log(PackedLog::read(log, "log").unwrap()).unwrap().1

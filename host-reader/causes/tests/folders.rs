@@ -1,17 +1,12 @@
 //! Folders with device records and an ops CSV: both give one recording and one list of findings.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-#![allow(dead_code, reason = "the model serves other tests, too")]
-
-mod model;
-
+use crate::model::{Form, Recorder, Work, run};
 use captures::{
     DescribedOp as Op, described_model as model, device_log_of, ops_csv_of, write_device_log,
     write_ops_csv,
 };
 use causes::{Cause, Explanation, Finding, GroupBound};
 use host_events::OpMetadata;
-use model::{Form, Recorder, Work, run};
 use recording::{Recording, device_log::PackedLog};
 use std::path::Path;
 use wire::{PacketKind, Risc, RunHostId};

@@ -1,7 +1,5 @@
 //! Iterations in device logs: the last one is explained, without the run that compiles.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use causes::{Cause, Explanation, GainOf, SteadyRule, TimeClass, Window};
 use recording::{OpenedLog, device_log::PackedLog};
 use std::fmt::Write;

@@ -1,17 +1,11 @@
 //! Ops CSVs of real models: the first findings, and properties of every available recording.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
+use crate::{honest::assert_honest, whole::assert_whole};
 use captures::{capture_path, log_of_json, log_path};
 use causes::{Cause, Explanation, SteadyRule, TimeClass, Window};
 use recording::device_log::PackedLog;
 use reports::perf::{PerfReport, read_ops_csv};
 use std::{fmt::Write, path::PathBuf};
-
-mod honest;
-mod whole;
-use honest::assert_honest;
-use whole::assert_whole;
 
 const CSVS: [&str; 7] = [
     "tt-forge-fe/ops_perf_results.csv",

@@ -9,8 +9,6 @@
 //! KPROF_PERTURBED_SEED=7 cargo test -p kprof-causes --test perturbed
 //! ```
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use causes::{Cause, Explanation, Finding};
 use reports::perf::{PerfReport, read_ops_csv};
 use std::fmt::Write;

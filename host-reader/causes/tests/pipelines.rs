@@ -1,16 +1,11 @@
 //! Recordings of an event model with known causes, such as slow stages of pipelines and late cores.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod dram;
-mod honest;
-mod model;
-mod path_shares;
-
+use crate::{
+    honest::assert_honest,
+    model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Work, run},
+    path_shares::shares,
+};
 use causes::{Cause, Explanation, StepKind, TimeClass, Window};
-use honest::assert_honest;
-use model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Work, run};
-use path_shares::shares;
 use reader::ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan};
 use std::collections::HashMap;
 use wire::{PacketKind, Risc, RunHostId};

@@ -1,14 +1,12 @@
 //! Ops whose single waits were recorded only inside windows: known and unknown results.
 
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "in tests")]
-#![allow(dead_code, reason = "the model serves other tests, too")]
 
-mod model;
-mod path_shares;
-
+use crate::{
+    model::{CoreRun, Form, Numbers, Recorder, Windows, Work, run},
+    path_shares::shares,
+};
 use causes::Explanation;
-use model::{CoreRun, Form, Numbers, Recorder, Windows, Work, run};
-use path_shares::shares;
 
 const WINDOWS: Windows = Windows { length_log2: 14, period_log2: 17, ahead: 0 };
 

@@ -1,8 +1,6 @@
 //! Tests with logs of real chips. The expected figures were counted by hand and with other
 //! programs.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use captures::{log_of_json, log_path, read_capture};
 use reader::lane::RecordHead;
 use recording::device_log::{read_device_log, write_device_log};

@@ -1,5 +1,4 @@
 //! Harvested rows, as stated by files next to a device log.
-#![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
 use analysis::noc_events::{Noc, NocTraces, RawCoord, TileMap, TraceOptions};
 use reader::anomaly::AnomalyKind;

@@ -1,7 +1,5 @@
 //! Ops that the host announced in files next to a device log, as part of the recording.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::anomaly::{AnomalyKind, AnomalyLog};
 use recording::{Opened, Recording, load, open, report_of_log};
 use std::{fmt::Write, path::Path};

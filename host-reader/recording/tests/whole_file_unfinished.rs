@@ -1,8 +1,6 @@
 //! Test of the removal of a process's unfinished files. It is a separate test program, because the
 //! call removes all unfinished files of the process.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use recording::whole_file::{remove_unfinished_files, write_whole_file};
 use std::io::Write;
 

@@ -1,7 +1,5 @@
 //! Reports of logs with the largest possible numbers: figures must not wrap or panic.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::packed_bytes::PackedMemory;
 use reports::report::{OpsOptions, OpsReport};
 use std::fmt::Write as _;

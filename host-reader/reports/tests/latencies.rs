@@ -1,7 +1,5 @@
 //! Compares op-to-op times with exact arithmetic, on logs that are generated in each run.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::packed_bytes::PackedMemory;
 use reports::report::{OpsOptions, OpsReport};
 use std::{

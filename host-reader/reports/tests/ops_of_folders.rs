@@ -1,7 +1,5 @@
 //! Whole reports of small folders, with expected figures computed by hand.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::packed_bytes::PackedMemory;
 use reports::report::{DeviceData, OpsOptions, OpsReport, Problem};
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Compares ops reports of packed logs with those of the same logs with all lanes in memory.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::packed_bytes::PackedMemory;
 use recording::{
     DEVICE_LOG, OpenedLog, PackedRecording, device_log::PackedLog, host_ops::OP_MESSAGES,

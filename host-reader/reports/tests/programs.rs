@@ -1,7 +1,5 @@
 //! Figures of the latest read and of all reads, as a host queries them between two reads.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
 use reader::readout::Readout;
 use recording::device_log::read_device_log;
 use reports::report::{
