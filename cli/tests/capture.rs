@@ -48,11 +48,11 @@ fn last_section_offset(folder: &Path, kind: u16) -> usize {
 fn a_capture_reports_as_the_run_that_made_it() {
     let folder = tempfile::tempdir().unwrap();
     for (workload, more) in [
-        ("matmul", &["--ops", "3", "--devices", "2"][..]),
-        ("full-buffer", &["--ops", "2"]),
+        ("matmul", &["--ops", "3", "--devices", "2", "--grid", "4x4"][..]),
+        ("full-buffer", &["--ops", "2", "--grid", "4x4"]),
         ("random", &["--ops", "12", "--seed", "7", "--arch", "blackhole"]),
         ("multi-op-overflow", &["--op-support-count", "50"]),
-        ("two-hour", &["--ops", "4"]),
+        ("two-hour", &["--ops", "4", "--grid", "4x4"]),
     ] {
         let args = ["capture", "-o", "out", "--json", "--workload", workload];
         let run = json(&kprof(folder.path(), &[&args[..], more].concat()));

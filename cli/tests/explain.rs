@@ -95,7 +95,7 @@ fn the_unpacker_and_the_packer_are_told_from_the_math() {
         ("compute=1400,unpack=600,reader=700", "compute", "TRISC_1"),
     ] {
         let _ = std::fs::remove_file(folder.path().join("run.kprof"));
-        let fixed = ["capture", "--waits", "totals", "-o", "run.kprof"];
+        let fixed = ["capture", "--grid", "4x2", "--waits", "totals", "-o", "run.kprof"];
         let shape = ["--workload", "pipeline", "--pipeline", shape];
         let output = kprof(folder.path(), &[&fixed[..], &shape].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -204,7 +204,7 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
 /// Returns the finding about the pace, the op's cycles, and the percentage of the op in which each
 /// wait is known.
 fn paced(folder: &Path, shape: &str, waits: &str) -> (Value, f64, Value) {
-    let fixed = ["capture", "-o", "run.kprof", "--workload", "pipeline"];
+    let fixed = ["capture", "--grid", "8x2", "-o", "run.kprof", "--workload", "pipeline"];
     let _ = std::fs::remove_file(folder.join("run.kprof"));
     let args = ["--ops", "1", "--pipeline", shape, "--waits", waits];
     assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
@@ -308,7 +308,7 @@ fn a_core_with_more_tiles_is_told() {
 fn healthy_workloads_have_no_cause() {
     let folder = tempfile::tempdir().unwrap();
     for workload in ["matmul", "full-buffer", "random", "timestamped-events", "quick-push"] {
-        capture(folder.path(), &["--workload", workload]);
+        capture(folder.path(), &["--grid", "4x4", "--workload", workload]);
         let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
         assert_only_classes(&explained, workload);
         for device in explained["devices"].as_array().unwrap() {

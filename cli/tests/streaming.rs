@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 
 /// Number of cores that run kernels. Relays run on other cores.
-const CORES: u64 = 16;
-const GRID: &str = "--grid 4x4";
+const CORES: u64 = 8;
+const GRID: &str = "--grid 4x2";
 
 fn run(folder: &Path, options: &str) -> Output {
     let args = format!("run --workload long-kernel {GRID} --json {options}");

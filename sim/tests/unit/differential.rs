@@ -218,8 +218,13 @@ fn initial_registers(seeds: Vec<u32>) -> [u32; 32] {
     registers
 }
 
+/// Returns the number of random programs: `KPROF_PROGRAMS_COUNT`, or 800. `.ci/run` sets more.
+fn program_count() -> u32 {
+    std::env::var("KPROF_PROGRAMS_COUNT").map_or(800, |count| count.parse().unwrap())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_500))]
+    #![proptest_config(ProptestConfig::with_cases(program_count()))]
 
     #[test]
     fn registers_and_memory_equal_those_of_another_interpreter_under_every_timing(

@@ -274,8 +274,13 @@ fn compare(
     Ok(())
 }
 
+/// Returns the number of random lanes: `KPROF_LANES_COUNT`, or 20,000. `.ci/run` sets more.
+fn lane_count() -> u32 {
+    std::env::var("KPROF_LANES_COUNT").map_or(20_000, |count| count.parse().unwrap())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60_000))]
+    #![proptest_config(ProptestConfig::with_cases(lane_count()))]
 
     #[test]
     fn damaged_streams_decode_as_the_oracle_says(
