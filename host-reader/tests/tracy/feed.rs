@@ -26,7 +26,7 @@ use std::{
     process::{Command, Stdio},
     sync::{
         Arc,
-        atomic::AtomicBool,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, channel},
     },
     thread,
@@ -214,6 +214,29 @@ fn a_viewer_that_asks_for_the_end_receives_the_names_of_what_was_sent() {
         "{lanes:?}"
     );
     assert!(!served.result().is_whole);
+}
+
+/// Tests that a program that waits for its viewers and then ends has reported how each connection
+/// ended.
+#[test]
+fn a_viewer_counts_as_connected_until_the_end_of_its_connection_is_reported() {
+    let server = TracyServer::bind("127.0.0.1:0").unwrap();
+    let address = server.local_address().unwrap();
+    let feed = Arc::new(LiveFeed::new(0, &[]));
+    let is_reported = Arc::new(AtomicBool::new(false));
+    let reported = Arc::clone(&is_reported);
+    let slow_report = move |_| {
+        thread::sleep(Duration::from_millis(300));
+        reported.store(true, Ordering::Relaxed);
+    };
+    feed.serve(server, TracyOptions::default(), Program::Stock, slow_report).unwrap();
+    let mut viewer = TcpStream::connect(address).unwrap();
+    viewer.write_all(b"TracyPrf\x52\0\0\0").unwrap();
+    assert!(feed.wait_for_viewer(LIMIT));
+    drop(viewer);
+    Recorded::empty().with_trace(|trace| feed.finish(trace, 0));
+    assert!(feed.wait_for_viewers(LIMIT));
+    assert!(is_reported.load(Ordering::Relaxed));
 }
 
 #[test]

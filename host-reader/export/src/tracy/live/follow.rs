@@ -89,12 +89,16 @@ impl LiveFeed {
                     continue;
                 }
                 scope.spawn(move || {
+                    // The viewer counts as connected until the end of its connection is reported.
+                    let mut subscription = None;
                     let served = visitor.serve_with(options, viewers, |connection, notes| {
                         let limit = 1 << (8 * connection.protocol.context_bytes());
                         let grouping = self.grouping(limit);
-                        Session::new(connection, notes, grouping).run(&self.subscribe())
+                        let subscription = subscription.insert(self.subscribe());
+                        Session::new(connection, notes, grouping).run(subscription)
                     });
                     on_end(served);
+                    drop(subscription);
                     count.fetch_sub(1, Ordering::Relaxed);
                 });
             }
