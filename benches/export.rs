@@ -9,12 +9,8 @@ mod peak_memory;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
-    export::{
-        AddedRecording, CancelFlag, DatasetLabels, ExportFormat, ParquetDataset, Recording, Trace,
-        TraceFilter,
-    },
+    export::{ExportFormat, Recording, Trace, TraceFilter},
     log::read_device_log,
-    tables::RecordingKey,
 };
 use peak_memory::assert_memory_is_bounded;
 use std::{hint::black_box, io::Write};
@@ -50,7 +46,12 @@ fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
 }
 
 /// Writes a dataset to a temporary folder; returns the number of rows.
+#[cfg(feature = "parquet")]
 fn written_rows(trace: &Trace<'_>) -> u64 {
+    use host_reader::{
+        export::{AddedRecording, CancelFlag, DatasetLabels, ParquetDataset},
+        tables::RecordingKey,
+    };
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let [run, file] = ["run", "generated"].map(str::to_owned);
     let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
@@ -81,6 +82,7 @@ fn exports(criterion: &mut Criterion) {
             });
         });
     }
+    #[cfg(feature = "parquet")]
     group.bench_function("log to parquet", |bencher| {
         bencher.iter(|| {
             let recording = read_recording(&text);
