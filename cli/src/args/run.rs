@@ -225,7 +225,7 @@ pub(crate) struct WorkloadArgs {
     /// one by one).
     #[arg(help_heading = WORKLOAD, long, value_name = "SHAPE")]
     pub(crate) pipeline: Option<PipelineShape>,
-    /// Records of waits for circular buffers, semaphores and NoC barriers.
+    /// Which waits for circular buffers, semaphores and NoC barriers are recorded.
     #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
     /// Also read while launches run, with this pause of simulated time before each read, such as

@@ -16,15 +16,15 @@ use std::path::PathBuf;
 pub(crate) struct ReportArgs {
     /// Device log of any version since 2024, capture, or folder with tt-metal's logs; - reads a
     /// device log from standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in
-    /// TT_METAL_HOME or here.
+    /// TT_METAL_HOME or in the current folder.
     #[arg(
         value_name = "FILE",
         default_value_os_t = measurements(),
         hide_default_value = true
     )]
     pub(crate) file: PathBuf,
-    /// Launches, lanes and zones to show, in the terms of `kprof export --help`; repeat to add
-    /// terms. Launches are shown or hidden as a whole.
+    /// Launches, lanes and zones to show, as filter terms, which `kprof export --help` lists; repeat
+    /// to add terms. Launches are shown or hidden as a whole.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
@@ -51,7 +51,8 @@ pub(crate) struct ReportArgs {
 Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
 pub(crate) struct NocArgs {
     /// Device log, capture, folder with tt-metal's logs or noc_trace files, or a noc_trace file.
-    /// Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
+    /// Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current
+    /// folder.
     #[arg(
         value_name = "FILE",
         default_value_os_t = measurements(),
@@ -138,7 +139,7 @@ pub(crate) struct CheckArgs {
     /// The capture.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print one JSON object instead of lines.
+    /// Print one JSON object instead of lines of text.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -177,7 +178,7 @@ pub(crate) struct ShowArgs {
     /// Subtract the measured cost of the probes from zone durations; ops are shown as recorded.
     #[arg(help_heading = TABLES, long)]
     pub(crate) subtract_probe_cost: bool,
-    /// Exit with code 1 on any unintended loss.
+    /// Exit with code 1 if records were lost, other than those that an option gave up on purpose.
     #[arg(help_heading = TABLES, long)]
     pub(crate) fail_on_loss: bool,
 }

@@ -135,7 +135,7 @@ Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and t
 problems or losses, 2 if nothing could be written.")]
 pub(crate) struct OpsArgs {
     /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture. Default:
-    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
+    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current folder.
     #[arg(
         value_name = "FILE",
         default_value_os_t = measurements(),
@@ -185,8 +185,8 @@ pub(crate) struct OpsArgs {
     /// Reproduce the known bugs of tt-metal's scripts, for comparison with their reports.
     #[arg(long)]
     pub(crate) upstream_exact: bool,
-    /// Launches to report on, in the terms of `kprof export --help`: by device, core, RISC, op,
-    /// time or, in captures, signposts; repeat to add terms. Not available with
+    /// Launches to report on, as filter terms, which `kprof export --help` lists: by device, core,
+    /// RISC, op, time or, in captures, signposts. Repeat to add terms. Not available with
     /// cpp_device_perf_report.csv and with --upstream-exact.
     #[arg(
         long = "filter",
@@ -200,7 +200,7 @@ pub(crate) struct OpsArgs {
     /// Exit with code 1 if any input was missing or broken.
     #[arg(long)]
     pub(crate) fail_on_problems: bool,
-    /// Print one JSON object that describes the written files instead of lines.
+    /// Describe the written files as one JSON object, instead of as lines of text.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -26,8 +26,9 @@ use std::{
 /// Compare two recordings: ops and zones that became slower or faster.
 ///
 /// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and zones are
-/// matched by name, source and order. The ratio is the geometric mean of B divided by that of A;
-/// its interval is Welch's t interval of the mean logarithms. Repetitions are iterations of a model
+/// matched by name, source and order. The ratio is the geometric mean of the durations in B,
+/// divided by the geometric mean of those in A. Its interval is Welch's t interval of the
+/// difference between the mean logarithms of the durations. Repetitions are iterations of a model
 /// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),
 /// because among hundreds of ops, some seem to change by chance. An op with a single repetition has
 /// a ratio without an interval.
@@ -66,15 +67,15 @@ pub(crate) struct DiffArgs {
     /// Another recording to compare; repeat for more.
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
-    /// Exit with code 1 if an op or zone is slower by more than PCT percent and the change is
-    /// significant or cannot be judged.
+    /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
+    /// known to be insignificant.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_above: Option<f64>,
     /// Confidence level of the intervals, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
-    /// Launches, lanes and zones to compare, in the terms of `kprof export --help`; repeat to
-    /// add terms.
+    /// Launches, lanes and zones to compare, as filter terms; `kprof export --help` lists the
+    /// terms. Repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
     /// Also show insignificant changes.
@@ -83,7 +84,7 @@ pub(crate) struct DiffArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = row_limit)]
     rows: usize,
-    /// Print one JSON object with every op and zone instead of tables.
+    /// Instead of tables, print one JSON object with every op and zone.
     #[arg(long)]
     json: bool,
 }

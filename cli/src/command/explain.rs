@@ -34,11 +34,12 @@ use std::{
 ///
 /// Each sentence gives a figure, a location, the maximum gain, and what to try. Sentences with the
 /// largest gain come first. docs/explain.md describes the rules, their thresholds and their limits.
-/// Questions that a recording cannot answer are listed, with the kind of recording that could.
+/// The output also lists the questions that the recording cannot answer, and for each of them the
+/// kind of recording that can.
 ///
-/// Waits of kernels need a capture with records of waits. Logs and ops CSVs show only gaps between
-/// ops, late cores, short ops, and ops far from the limit of their shapes. If ops repeat, the last
-/// iteration is explained.
+/// Waits of kernels can be explained only from a capture with records of waits. Logs and ops CSVs
+/// show only gaps between ops, cores that start or end late, short ops, and ops that take much
+/// longer than their tensor shapes require. If ops repeat, the last iteration is explained.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof explain                                  generated/profiler
@@ -50,14 +51,15 @@ Exit code: 0; 1 if --fail-on-loss is given and records were lost; 2 if the input
 pub(crate) struct ExplainArgs {
     /// Device log, capture, folder with tt-metal's logs, or ops CSV; - reads a device log from
     /// standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or
-    /// here.
+    /// in the current folder.
     #[arg(
         value_name = "INPUT",
         default_value_os_t = measurements(),
         hide_default_value = true
     )]
     input: PathBuf,
-    /// Launches and lanes to explain, in the terms of `kprof export --help`; repeat to add terms.
+    /// Launches and lanes to explain, as filter terms, which `kprof export --help` lists; repeat to
+    /// add terms.
     /// Ops CSVs take device and op only.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
@@ -70,7 +72,7 @@ pub(crate) struct ExplainArgs {
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
     #[arg(long)]
     json: bool,
-    /// Exit with code 1 on any unintended loss.
+    /// Exit with code 1 if records were lost, other than those that an option gave up on purpose.
     #[arg(long)]
     fail_on_loss: bool,
     #[command(flatten)]

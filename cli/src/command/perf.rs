@@ -26,15 +26,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Show the cost of each op of an ops CSV, its bound, and advice.
+/// Show for each op of an ops CSV how long it took, what limits it, and advice.
 ///
 /// Reads ops_perf_results*.csv of any generation, one file per host. The same op on several
-/// devices is one row: the slowest device, or the mean for collectives. Matmuls and
-/// convolutions are compared with the peak of the architecture.
+/// devices is shown as one row, with the time of the slowest device, or with the mean of all
+/// devices if the op is a collective. The throughput of matmuls and convolutions is compared with
+/// the architecture's peak.
 ///
-/// Figures and options equal those of tt-perf-report 1.4.1, without its bugs: block floats count
-/// with their exponents, an unnamed architecture is inferred from the clock, and a closing signpost
-/// does not empty the report.
+/// Figures and options equal those of tt-perf-report 1.4.1, without its bugs: the size of block
+/// floats includes their exponents, an architecture that is not named is inferred from the clock,
+/// and the report is not empty if the last row is a signpost.
 ///
 /// Unreadable rows are skipped and listed with line and column; exit code 2 means that a file
 /// has no usable row.
@@ -55,8 +56,8 @@ use std::{
   The five ops with the longest device time:
     kprof perf ops.csv --json | jq '[.rows[]] | sort_by(-.device_time_us)[:5]'")]
 pub(crate) struct PerfArgs {
-    /// Ops CSVs, one for each host, or folders with reports/ in them, of which the newest ops CSV
-    /// is taken; - is standard input.
+    /// Ops CSVs, one for each host; - is standard input. Of a folder that contains reports/, the
+    /// newest ops CSV is read.
     #[arg(value_name = "CSV", required = true)]
     csv_files: Vec<PathBuf>,
     #[command(flatten)]
@@ -76,15 +77,16 @@ struct RowArgs {
     /// Begin after the first signpost with this name.
     #[arg(long, alias = "signpost", value_name = "NAME")]
     start_signpost: Option<String>,
-    /// End before the first signpost of this name, or before the second one if the window begins
-    /// with a signpost of this name.
+    /// End before the first signpost with this name. If --start-signpost has the same name, end
+    /// before the second one.
     #[arg(long, value_name = "NAME")]
     end_signpost: Option<String>,
-    /// Use all rows and ignore signposts. Otherwise, if no signpost is named, only rows after the
-    /// first signpost with the last signpost's name are used.
+    /// Use all rows and ignore signposts. Without this option, and if no signpost is named, only
+    /// the rows after a signpost are used: the first one with the same name as the file's last
+    /// signpost.
     #[arg(long)]
     ignore_signposts: bool,
-    /// Keep the signposts within the window as rows.
+    /// Keep the signposts among the selected rows as rows.
     #[arg(long)]
     print_signposts: bool,
     /// Only rows with these ids: 5-10, 31- or -12.
@@ -108,8 +110,8 @@ struct RowArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Chip")]
 struct ChipArgs {
-    /// Architecture, overriding the file: wormhole, blackhole (p150), p100, bh20, n1, or one of
-    /// --arch-table.
+    /// Architecture, instead of the one in the ops CSV: wormhole, blackhole (p150), p100, bh20, n1,
+    /// or one of --arch-table.
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
     /// CSV with your own architectures: name, aliases (separated by spaces), worker cores, cores of
@@ -117,7 +119,7 @@ struct ChipArgs {
     #[arg(long, value_name = "FILE")]
     arch_table: Option<PathBuf>,
     /// Number of active experts for each group of inputs of a SparseMatmul; used if the op's
-    /// attributes have no number nnz.
+    /// attributes do not contain `nnz`.
     #[arg(long, value_name = "N")]
     active_experts: Option<NonZeroU64>,
     /// Reproduce the known bugs of tt-perf-report 1.4.1, for comparison with it.
@@ -129,7 +131,7 @@ struct ChipArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct LookArgs {
-    /// Show rows in grey if their share of the time, in percent, is smaller.
+    /// Show rows in grey if their share of the total time is smaller than this percentage.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
     min_percentage: f64,
     /// Use colour even when not writing to a terminal.
@@ -150,7 +152,8 @@ struct LookArgs {
     /// Same as --group-by op; ignored with --upstream-exact.
     #[arg(long, hide = true)]
     no_stack_by_in0: bool,
-    /// In pictures, assign colours in sequence instead of shades by category.
+    /// In pictures, give each op the next colour of a fixed sequence. Without this option, the ops
+    /// of a category have shades of one colour.
     #[arg(long)]
     classic_colors: bool,
     /// Show each op over the repeated iterations of the model: replays of a trace, or repetitions
@@ -166,8 +169,8 @@ struct LookArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
 struct FileArgs {
-    /// Write the ops to this CSV instead of showing tables, and the summary to
-    /// FILE_stacked.csv and, as a picture, to FILE_stacked.svg.
+    /// Write the ops to this CSV instead of showing tables. Also write the summary to
+    /// FILE_stacked.csv, and a picture of it to FILE_stacked.svg.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// With --csv, add a column of op codes without shapes.
@@ -186,7 +189,7 @@ struct FileArgs {
 enum GroupBy {
     /// Ops of one name.
     Op,
-    /// Ops of one name whose first input is in the same memory.
+    /// Ops that have the same name, and whose first inputs are in the same kind of memory.
     Memory,
     /// Ops of one category.
     Category,

@@ -27,8 +27,9 @@ use wire::stream::Policy;
 Exit code: the program's; after a signal, 128 plus the signal's number. With --check-exit-code, 4 if
 the program failed. 2 if the program cannot be started or a file cannot be written.")]
 pub(crate) struct RecordArgs {
-    /// Artifacts folder; logs of an earlier run in its .logs are moved to .logs.previous. Default:
-    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
+    /// Artifacts folder. Logs of an earlier run are moved from its folder .logs to .logs.previous.
+    /// Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current
+    /// folder.
     #[arg(
         short,
         long = "output-folder",
@@ -56,7 +57,7 @@ pub(crate) struct RecordArgs {
     #[arg(short, long)]
     pub(crate) module: bool,
     /// Port of the Tracy client. Default: all ports that the program and its child processes open,
-    /// so that all of them are recorded.
+    /// so that all processes are recorded.
     #[arg(short = 't', long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Exit with code 4 if the program fails.
@@ -65,7 +66,8 @@ pub(crate) struct RecordArgs {
     /// Run kernels that do not compile with kprof's header, without profiling them.
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// Records of waits for circular buffers, semaphores and NoC barriers; needs kprof's header.
+    /// Which waits for circular buffers, semaphores and NoC barriers are recorded; needs kprof's
+    /// header.
     #[arg(long, value_enum, value_name = "RECORDS", default_value = "off")]
     pub(crate) waits: Waits,
     /// Stream records: each RISC writes them into a ring that is read while kernels run. Needs a
@@ -99,7 +101,7 @@ pub(crate) struct RecordArgs {
     /// Additional functions whose host time is summed for each op.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) child_functions: Vec<String>,
-    /// Print one JSON object that describes the recording instead of lines.
+    /// Describe the recording as one JSON object, instead of as lines of text.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -126,7 +128,7 @@ pub(crate) struct DeviceArgs {
     /// Number of programs the DRAM buffers can hold. Default: tt-metal's, 1000.
     #[arg(long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
-    /// Record the full description at every launch of an op, not only at its first.
+    /// Record the full description of an op at each of its launches, not only at the first launch.
     #[arg(long)]
     pub(crate) no_op_info_cache: bool,
     /// Also record dispatch cores.
@@ -135,13 +137,14 @@ pub(crate) struct DeviceArgs {
     /// Also record sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Collect several launches in L1 before a push. Not with -r, since single ops have no figures.
+    /// Collect several launches in L1 before a push. Not with -r, since such a push has
+    /// no figures of single ops.
     #[arg(long, conflicts_with = "report")]
     pub(crate) enable_accumulate_profiling: bool,
     /// Synchronise the chips' clocks with the host's clock.
     #[arg(long)]
     pub(crate) sync_host_device: bool,
-    /// Record only traces: one envelope per replay and core.
+    /// Record only replays of traces: one zone per replay and core, around the whole replay.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,
     /// Record allocations of L1 and DRAM.
@@ -171,7 +174,7 @@ pub(crate) struct DeviceArgs {
     pub(crate) no_runtime_analysis: bool,
 }
 
-/// Options of tt-metal's script that have nothing to do here: they are accepted and ignored.
+/// Options of tt-metal's script that have no effect in kprof: they are accepted and ignored.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Accepted for compatibility, without effect")]
 pub(crate) struct UnneededArgs {
