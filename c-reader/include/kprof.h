@@ -16,13 +16,14 @@
 /// Result of a callback: there is no such core.
 #define KPROF_ACCESS_NO_SUCH_CORE 1
 
-/// Result of a callback: the range exceeds the memory.
+/// Result of a callback: the requested words are not all within the core's L1 or the DRAM bank.
 #define KPROF_ACCESS_OUT_OF_RANGE 2
 
-/// Result of a callback: the chip does not answer. Values without a constant have the same meaning.
+/// Result of a callback: the chip does not answer. Any result without a constant has the same
+/// meaning.
 #define KPROF_ACCESS_UNREACHABLE 3
 
-/// Result of a callback: the words are lost, and a retry is useless.
+/// Result of a callback: the requested words are lost, so the access must not be repeated.
 #define KPROF_ACCESS_GONE 4
 
 /// Kind of a core: a compute tile with five RISCs.
@@ -70,8 +71,8 @@
 /// Kind of a record: 128 bits of data. The record has two values.
 #define KPROF_RECORD_DATA_16B 5
 
-/// Number of low bits that contain the zone in the head of a record. The higher bits contain the
-/// kind.
+/// Number of low bits that contain the zone's number in the head of a record. The higher bits of
+/// the head contain the record's kind.
 #define KPROF_HEAD_ZONE_BITS 24
 
 /// Result of a call.
@@ -88,7 +89,7 @@ typedef enum KprofStatus {
     KPROF_STATUS_INIT_FAILED = 4,
     /// No data could be read.
     KPROF_STATUS_READ_FAILED = 5,
-    /// A capture cannot be written; data that was read is kept in memory.
+    /// A capture cannot be written. The data that was read from the chips is kept in memory.
     KPROF_STATUS_CAPTURE_FAILED = 6,
     /// A file cannot be read, or has an unknown format.
     KPROF_STATUS_LOAD_FAILED = 7,
@@ -183,11 +184,12 @@ typedef struct KprofMeshCallbacks {
                                uint16_t y,
                                uint64_t *cycles);
     /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
-    /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
+    /// `CLOCK_MONOTONIC`, so that times in several recordings of one machine can be compared.
     uint64_t (*host_time_ns)(void *context);
     /// Waits on the host for `duration_ns`. If null, the calling thread sleeps.
     void (*wait_ns)(void *context, uint64_t duration_ns);
-    /// Sends a message over the link with this index and echoes it. If null, no links are used.
+    /// Sends a message over the link with the index `link`, and makes the receiver echo the
+    /// message. If null, no links are used.
     int32_t (*exchange)(void *context, uint32_t link, struct KprofPing *ping);
     /// Returns a message about the last failed callback, or null. The message must stay valid until
     /// the next callback.
@@ -210,12 +212,13 @@ typedef struct KprofCore {
     uint16_t logical_y;
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     uint32_t kind;
-    /// Index of the core among the cores of its chip, ordered by NoC-0 x, then y.
+    /// Index of the core in the list of its chip's cores. The list is ordered by NoC-0 x, then by
+    /// NoC-0 y.
     uint32_t flat_id;
     /// L1 byte address of the control vector.
     uint64_t control_address;
-    /// L1 byte address of the first RISC's vector. The vectors of the other RISCs follow without
-    /// gaps.
+    /// L1 byte address of the vector in which the first RISC records. The vectors of the other
+    /// RISCs follow without gaps.
     uint64_t vector_address;
 } KprofCore;
 
@@ -233,7 +236,8 @@ typedef struct KprofChip {
     size_t core_count;
     /// Number of worker cores, as printed in the first line of a device log.
     uint32_t max_compute_cores;
-    /// Number of DRAM banks among which the cores are distributed.
+    /// Number of DRAM banks that hold profiler data. The data of each core is in one of these
+    /// banks.
     uint32_t bank_count;
     /// Byte address of the profiler region, equal in every bank.
     uint64_t region_address;
@@ -248,7 +252,7 @@ typedef struct KprofInitOptions {
     /// Number of programs that each RISC's DRAM lane can hold, as in
     /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     uint32_t program_support_count;
-    /// Not 0 if sum zones are recorded.
+    /// 1 if kernels record sum zones, else 0.
     uint32_t sums_enabled;
 } KprofInitOptions;
 
@@ -257,7 +261,8 @@ typedef struct KprofInitOptions {
 typedef struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     size_t struct_size;
-    /// Number of programs that a lane can hold; used if the device does not report its lane size.
+    /// Number of programs that a lane can hold. Used only if the device does not report the size of
+    /// its lanes.
     uint32_t program_support_count;
     /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     uint32_t sums_enabled;
@@ -266,9 +271,11 @@ typedef struct KprofReadOptions {
     uint32_t generation;
     /// Format of the program ids in launches: 0 for plain ids, 1 for ids encoded with the chip.
     uint32_t host_ids;
-    /// Capture mode of the device. 0: records of workers. 1: records of workers and dispatch cores.
-    /// 2: one envelope zone per trace replay. 3: records of workers that push several launches
-    /// together.
+    /// Capture mode of the device.
+    ///
+    /// 0: records of workers. 1: records of workers and dispatch cores. 2: one zone for each replay
+    /// of a trace, which encloses the replay. 3: records of workers; each worker collects the
+    /// records of several launches before it writes them to DRAM.
     uint32_t mode;
 } KprofReadOptions;
 
@@ -283,7 +290,7 @@ typedef struct KprofText {
 
 /// Number of reads of a periodic reader.
 typedef struct KprofPeriodicCounts {
-    /// `sizeof(KprofPeriodicCounts)`. Must be set before the call.
+    /// `sizeof(KprofPeriodicCounts)`. Must be set before the struct is passed to the library.
     size_t struct_size;
     /// Number of reads so far, including failed reads.
     uint64_t reads;
@@ -294,13 +301,13 @@ typedef struct KprofPeriodicCounts {
 
 /// Counts of a recording, as in `kprof report --json`.
 typedef struct KprofCounts {
-    /// `sizeof(KprofCounts)`. Must be set before the call.
+    /// `sizeof(KprofCounts)`. Must be set before the struct is passed to the library.
     size_t struct_size;
     /// Chips that were read.
     uint64_t chips;
     /// Lanes with records.
     uint64_t lanes;
-    /// Launches, counted separately on each lane.
+    /// Launches, counted on each lane and added up over all lanes.
     uint64_t runs;
     /// Records of every kind.
     uint64_t records;
@@ -308,7 +315,7 @@ typedef struct KprofCounts {
     uint64_t zones;
     /// Open zones: zones whose end is not recorded.
     uint64_t open_zones;
-    /// Timestamped data of either size.
+    /// Timestamped data records, of 8 or 16 bytes.
     uint64_t data;
     /// Events.
     uint64_t events;
@@ -318,13 +325,14 @@ typedef struct KprofCounts {
     uint64_t orphan_ends;
     /// Launches of programs on chips.
     uint64_t ops;
-    /// Lost records; a zone counts once.
+    /// Lost records. A lost zone counts as one record.
     uint64_t lost;
     /// Records lost because L1 was full.
     uint64_t lost_l1_full;
     /// Records lost because DRAM was full.
     uint64_t lost_dram_full;
-    /// Records that the firmware left out by configuration: no kernel ran in the launch.
+    /// Records of launches that ran no kernel. The firmware is configured not to write these
+    /// records.
     uint64_t lost_validate_off;
     /// Records lost for another cause.
     uint64_t lost_other;
@@ -338,7 +346,7 @@ typedef struct KprofCounts {
     uint64_t repairs;
     /// Launches that have ended, but whose records the cores have not pushed yet.
     uint64_t pending_runs;
-    /// Launches that ran no kernel and that the firmware discarded.
+    /// Launches whose records the firmware discarded, because no kernel ran.
     uint64_t discarded_launches;
     /// Words read from the chips; 0 for logs.
     uint64_t words_read;
@@ -346,9 +354,9 @@ typedef struct KprofCounts {
 
 /// A launch of a program on one RISC.
 typedef struct KprofRun {
-    /// Id of the program, encoded with the id of the chip.
+    /// Id of the program, combined with the id of the chip.
     uint32_t run_host_id;
-    /// 1 if the launch was a replay of a known trace, else 0.
+    /// 1 if the launch was part of a trace's replay and the trace is known, else 0.
     uint32_t has_trace;
     /// Id of the trace.
     uint64_t trace_id;
@@ -400,7 +408,7 @@ typedef struct KprofZone {
     struct KprofText name;
     /// Source file; empty if unknown.
     struct KprofText file;
-    /// Number of names that share the id; `name` is the first of these names.
+    /// Number of zone names that share this zone's id. `name` is the first of these names.
     size_t candidate_count;
 } KprofZone;
 
@@ -413,7 +421,7 @@ typedef struct KprofColumn {
     struct KprofText name;
     /// Unit; empty if none.
     struct KprofText unit;
-    /// Meaning of an unknown value; empty if all values are known.
+    /// Reason why a value of the column can be unknown; empty if all values are known.
     struct KprofText null_means;
     /// Type of the values.
     uint32_t kind;
@@ -443,7 +451,8 @@ typedef struct KprofAnomaly {
     uint16_t core_y;
     /// Name of the RISC.
     struct KprofText risc;
-    /// Position: index of the word in the lane, line of the log, or index of the control word.
+    /// Position of the anomaly: the index of a word in the lane, the number of a line in the log,
+    /// or the index of a word in the control vector.
     uint64_t position;
 } KprofAnomaly;
 
@@ -455,8 +464,8 @@ typedef struct KprofClock {
     uint32_t is_host_time;
     /// Nominal frequency in MHz; 0 if unknown.
     uint32_t nominal_mhz;
-    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if the
-    /// nominal frequency is unknown.
+    /// Frequency in GHz: the measured frequency or, without a measurement, the nominal frequency; 1
+    /// if both are unknown.
     double frequency_ghz;
     /// Guaranteed maximum error of times converted to the host's clock, in ns; NaN if
     /// `is_host_time` is 0.
@@ -480,16 +489,18 @@ const char *kprof_version(void);
 
 /// Returns a message about the last failed call of this thread; empty if no call has failed.
 ///
-/// The message is valid until the next failed call of the same thread, or the thread's end.
+/// The message is valid until another call of the same thread fails, or until the thread ends.
 const char *kprof_last_error(void);
 
-/// Creates a mesh of these chips. The descriptions are copied.
+/// Creates a mesh of the given chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
-/// mesh is freed, its callbacks must be callable with its context by every thread that calls the
-/// library with the mesh, and by the thread of a periodic reader. The callbacks must read or write
-/// no more words than requested, and must return. `mesh` must point to memory for a pointer.
+/// `callbacks`, `chips` and everything that they point to must be valid during the call.
+///
+/// Until the mesh is freed, the callbacks must be callable with their context from every thread
+/// that passes the mesh to the library, and from the thread of a periodic reader. The callbacks
+/// must read or write no more words than requested, and must return. `mesh` must point to memory
+/// for a pointer.
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
                                 size_t chip_count,
@@ -520,8 +531,8 @@ enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
 
 /// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
 ///
-/// If the session was not finished, the end mark is missing in the session's capture. Readers of the
-/// capture report this.
+/// If the session was not finished, the end mark is missing in the session's capture. Programs that
+/// read the capture report that the mark is missing.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -572,8 +583,8 @@ enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` must not be 0 if no further launch follows. Records that would stay in L1 until
-/// the next launch are then read from L1.
+/// `is_last_read` is 1 if no further launch follows, else 0. The last read also returns the records
+/// that cores keep in L1 until the next launch.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed.
@@ -581,8 +592,8 @@ enum KprofStatus kprof_session_read(struct KprofSession *session,
                                     struct KprofMesh *mesh,
                                     uint32_t is_last_read);
 
-/// Checks whether markers may be lost within the next `launches` launches if the mesh is not read
-/// before. `is_about_to` receives 1 if markers may be lost, else 0.
+/// Checks whether the mesh must be read now so that no markers are lost in the next `launches`
+/// launches. `is_about_to` receives 1 if markers may be lost without a read, else 0.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed, and `is_about_to` must point to
@@ -612,16 +623,20 @@ enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
 
-/// Makes a session keep performance figures of programs, from the next read on. This corresponds to
-/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS`.
+/// Makes a session keep performance figures of programs, from the next read on.
+///
+/// TT-Metal keeps these figures if `TT_METAL_PROFILER_MID_RUN_DUMP` and
+/// `TT_METAL_PROFILER_CPP_POST_PROCESS` are set.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed.
 enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 
-/// Writes performance figures of the programs in the latest read to `json`, as a JSON text: an
-/// object that maps chip numbers to lists of programs. If `is_of_all` is not 0, the figures cover
-/// all reads.
+/// Writes performance figures of programs to `json`, as a JSON text: an object that maps chip
+/// numbers to lists of programs.
+///
+/// The figures cover the programs in all reads if `is_of_all` is not 0, else the programs in the
+/// latest read.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.
@@ -658,12 +673,12 @@ enum KprofStatus kprof_periodic_start(struct KprofSession *session,
 enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
                                        struct KprofPeriodicCounts *counts);
 
-/// Stops the reader after a last read, releases the session and the mesh, and frees the reader.
+/// Stops the reader after a final read, releases the session and the mesh, and frees the reader.
 /// `reader` may be null.
 ///
-/// The call waits for the read in progress. After the call, no program may be launched. Unless
-/// `counts` is null, it receives the number of reads. The returned status is the status of the last
-/// read. The last read also reads the data that failed reads have missed.
+/// The call waits for the read in progress. The caller must not launch programs after the call. If
+/// `counts` is not null, the numbers of reads are written to it. The returned status is the status
+/// of the final read. The final read also returns the data that earlier failed reads have missed.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
@@ -713,8 +728,8 @@ enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
                                       uint32_t number,
                                       struct KprofZone *zone);
 
-/// Writes the table's column with this index to `column`. Tables: `ops`, `zone_statistics`,
-/// `sum_statistics`, `wait_statistics`, `losses`.
+/// Writes a column of a table to `column`. `index` is the index of the column, from 0. Tables:
+/// `ops`, `zone_statistics`, `sum_statistics`, `wait_statistics`, `losses`.
 ///
 /// Returns `KPROF_STATUS_NOT_AVAILABLE` after the last column.
 ///
@@ -726,7 +741,8 @@ enum KprofStatus kprof_recording_column_at(const struct KprofRecording *recordin
                                            size_t index,
                                            struct KprofColumn *column);
 
-/// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
+/// Writes the column with the given name to `column`, for example the column `kernel_ns` of the
+/// table `ops`.
 ///
 /// # Safety
 /// As for `kprof_recording_column_at`. In addition, `name` must be null or a text.
@@ -745,8 +761,8 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
                                            const struct KprofText **rows,
                                            size_t *count);
 
-/// Sets `rows` to an array of anomalies and repairs with known positions, and `count` to their
-/// number. At most 8 of each kind and lane are kept.
+/// Sets `rows` to an array of those anomalies and repairs whose position is known, and `count` to
+/// its length. For each lane, at most 8 anomalies of each kind are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `rows` must point to memory for a

@@ -195,7 +195,7 @@ fn outcome(seed: u64, workload: &str) -> impl PartialEq + use<> {
         .with_chip(ChipConfig::new(Arch::Blackhole))
         .with_sums(true);
     let mut bench = Bench::new(&config);
-    let plan = bench.plan(workload, WorkloadOptions { ops: Some(10), seed, ..Default::default() });
+    let plan = bench.plan(workload, WorkloadOptions { ops: Some(5), seed, ..Default::default() });
     plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
     bench.mesh.run_to_completion();
     let dram: Vec<_> = bench.mesh.chips().map(|chip| chip.dram().clone()).collect();
