@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 /// Read the device profiler of a chip once, while a program uses the chip.
 ///
-/// The addresses of the profiler's words come from the debug information of the running firmware:
-/// --elf or, by default, the builds that environment variables name. Nothing is written to the chip
-/// unless --write is given. An Ethernet core is read only if its control vector can be identified.
-/// Chips that are connected only over Ethernet are not read.
+/// The addresses of the profiler's words are taken from the debug information in the ELF files of
+/// the running firmware: those given by --elf or, by default, those of the builds that environment
+/// variables name. Nothing is written to the chip unless --write is given. An Ethernet core is read
+/// only if its control vector can be identified. Chips that are connected only over Ethernet are
+/// not read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof read
@@ -24,8 +25,8 @@ pub(crate) struct ReadArgs {
 
 /// Read the device profiler of the chips of a running program: once or, with --stream, repeatedly.
 ///
-/// Finds the program's firmware through its open files, its Inspector, its build cache and its copy
-/// of TT-Metal. Ops get the names in the Inspector's log if the program runs with
+/// Finds the firmware by the program's open files, Inspector, build cache and copy of TT-Metal. Ops
+/// get the names in the Inspector's log if the program runs with
 /// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1. A program on kprof's simulated chip must be started
 /// with KPROF_CHIP_SOCKET, the path of a socket for its chip: docs/chips.md.
 #[derive(Args, Debug)]
@@ -53,9 +54,10 @@ pub(crate) struct AttachArgs {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "While the program runs")]
 pub(crate) struct StreamArgs {
-    /// Read repeatedly until the program ends, the time of --for is over, or Ctrl-C. This empties
-    /// the rings of streamed records (docs/streaming.md) and releases lanes in DRAM that were read.
-    /// To do so, kprof writes control vectors, as with --write, and nothing else.
+    /// Read repeatedly until the program ends, the time given by --for is over, or Ctrl-C is
+    /// pressed. This frees the space of the records that were read, in the rings of streamed
+    /// records (docs/streaming.md) and in the lanes in DRAM. To do so, kprof writes control
+    /// vectors, as with --write, and nothing else.
     #[arg(long)]
     pub(crate) stream: bool,
     /// Time from the beginning of a read to the beginning of the next read, such as 100us, 2ms or
@@ -89,8 +91,8 @@ pub(crate) struct ChipArgs {
     /// else in generated/profiler of TT_METAL_HOME or of the current folder, if it exists.
     #[arg(long, value_name = "DIR")]
     pub(crate) names: Option<PathBuf>,
-    /// Tell the chip which words were read, so that it can reuse them. The program's own reads then
-    /// lack these records.
+    /// Tell the chip which words were read, so that the chip can overwrite them. The program's own
+    /// reads then lack these records.
     #[arg(long)]
     pub(crate) write: bool,
     /// Number of programs the DRAM buffers can hold, as set when the program was started.

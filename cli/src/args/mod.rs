@@ -68,7 +68,7 @@ pub(crate) enum Command {
     // Set up kprof itself.
     Completions(CompletionsArgs),
     Man(ManArgs),
-    /// Run the library of Tenstorrent's simulator for the program that starts this one.
+    /// Run the library of Tenstorrent's simulator on behalf of the parent process.
     #[cfg(feature = "ttsim")]
     #[command(name = TTSIM_CHILD, hide = true)]
     TtsimChild(TtsimChildArgs),

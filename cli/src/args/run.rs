@@ -23,8 +23,8 @@ const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 /// Heading of options that select the data to record.
 const RECORDS: &str = "Records";
 
-/// Options that conflict with `--noc-debug-dump` and `--stream`. No prebuilt kernel supports one of
-/// these options and reads by the host while the kernel runs.
+/// Options that conflict with `--noc-debug-dump` and `--stream`. The prebuilt kernels that support
+/// these options do not let the host read their records while they run.
 const NO_LIVE_READS: [&str; 7] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
@@ -46,8 +46,8 @@ const NO_LIVE_READS: [&str; 7] = [
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
-    /// Folder for artifacts; the log goes into its .logs folder. Only a log that a simulation wrote
-    /// is replaced. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
+    /// Folder for artifacts; the log goes into its .logs folder. An existing log is replaced only
+    /// if a simulation wrote it. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
     #[arg(
         display_order = 4,
         short,
@@ -98,7 +98,7 @@ pub(crate) struct WorkloadArgs {
     /// Architecture: wormhole_b0 or blackhole.
     #[arg(display_order = 2, long, default_value = "wormhole_b0")]
     pub(crate) arch: String,
-    /// Worker cores per chip after harvesting: 64, 72, 80 on Wormhole, 120, 130, 140 on
+    /// Worker cores per chip after harvesting: 64, 72 or 80 on Wormhole; 120, 130 or 140 on
     /// Blackhole. Default: 64 or 140.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) cores: Option<u32>,
@@ -124,8 +124,8 @@ pub(crate) struct WorkloadArgs {
     /// Number of replays, if the workload replays a trace.
     #[arg(help_heading = WORKLOAD, long, value_name = "N")]
     pub(crate) replays: Option<u32>,
-    /// Number of programs the DRAM buffers can hold; small counts are raised to 43 (32 with
-    /// sums). Default: the workload's own, else 1000.
+    /// Number of programs the DRAM buffers can hold, at least 43 (32 with sum zones); smaller
+    /// counts are raised. Default: the workload's own, else 1000.
     #[arg(help_heading = RECORDS, long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
     /// Also record sum zones.
@@ -134,7 +134,7 @@ pub(crate) struct WorkloadArgs {
     /// Collect several launches in L1 before a push. Not with sum zones or --waits.
     #[arg(help_heading = RECORDS, long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
     pub(crate) enable_accumulate_profiling: bool,
-    /// Record only traces: one envelope per replay and core.
+    /// Record only replays of traces: one zone per replay and core, around the whole replay.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) device_trace_profiler: bool,
     /// Also record the dispatch cores: the last row of worker cores, or Ethernet cores.
@@ -153,13 +153,13 @@ pub(crate) struct WorkloadArgs {
     #[arg(help_heading = RECORDS, long)]
     pub(crate) device_memory_profiler: bool,
     /// Record NoC events and write noc_trace files next to the log, or to
-    /// TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH. The kernels of matmul and pipeline then move
-    /// their tiles.
+    /// TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH. The kernels of the workloads matmul
+    /// and pipeline move tiles over the NoC only with this option.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) collect_noc_traces: bool,
-    /// Debug dump: a core whose DRAM buffer is full waits, for at most a second, until the host has
-    /// read the buffer, so nothing is dropped. NoC events include addresses. With
-    /// --collect-noc-traces, --read-every is 500ms and --op-support-count is 500 by default.
+    /// Debug dump: a core whose DRAM buffer is full waits until the host has read the buffer, so no
+    /// record is dropped unless the host needs more than a second. NoC events include addresses.
+    /// With --collect-noc-traces, --read-every is 500ms and --op-support-count is 500 by default.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -193,8 +193,8 @@ pub(crate) struct WorkloadArgs {
         requires = "stream"
     )]
     pub(crate) relays: Option<u32>,
-    /// Memory to which --relays write the gathered records: DRAM of the chip, or the host's memory,
-    /// over PCIe.
+    /// Memory to which the cores of --relays write the gathered records: the chip's DRAM or, over
+    /// PCIe, the host's memory.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -221,16 +221,16 @@ pub(crate) struct WorkloadArgs {
     /// Sizes and speeds of --workload pipeline, such as `reader=1200,compute=1000`. Cycles per
     /// tile: reader, unpack, compute, pack, writer. Tiles: tiles (per core), input and output
     /// (capacity of the buffers), ahead (lead of the reader over the writer). Percentages: barrier,
-    /// straggler, jitter. Groups: group (cores that share a reader), unicast=1 (signal these cores
-    /// one by one).
+    /// straggler, jitter. Groups: group (number of cores that share one reader), unicast=1 (the
+    /// reader signals the cores of its group one by one).
     #[arg(help_heading = WORKLOAD, long, value_name = "SHAPE")]
     pub(crate) pipeline: Option<PipelineShape>,
     /// Which waits for circular buffers, semaphores and NoC barriers are recorded.
     #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
-    /// Also read while launches run, with this pause of simulated time before each read, such as
-    /// 50us, 2ms or 1s. A read also takes time, about 1 ms for a chip. Default: read between the
-    /// phases of a workload.
+    /// Also read the profiler while launches run. The value is the simulated time to wait before
+    /// each read, such as 50us, 2ms or 1s. A read also takes time, about 1 ms for a chip. Default:
+    /// read between the phases of a workload.
     #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
     /// Number of simulator threads, which does not affect results. Default: one per processor.
@@ -369,13 +369,13 @@ pub(crate) enum Backend {
 /// Cores that dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DispatchCoreKind {
-    /// The last row of worker cores; the last column on Blackhole.
+    /// The last row of worker cores on Wormhole, the last column on Blackhole.
     Worker,
     /// Ethernet cores without a link.
     Eth,
 }
 
-/// Memory into which relays write.
+/// Memory into which relay cores write the streamed records that they gather.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RelayMemory {
     /// DRAM of the chip.
@@ -385,17 +385,18 @@ pub(crate) enum RelayMemory {
     Host,
 }
 
-/// Records of waits that kernels make.
+/// Which waits kernels record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Waits {
     /// No records.
     Off,
-    /// Cycles and number of the waits that blocked, by object, at the kernel's end.
+    /// Number and cycles of the waits that blocked, summed for each object that was waited for, and
+    /// recorded at the end of the kernel.
     #[default]
     Totals,
     /// Also each wait that blocked, and each signal.
     Events,
-    /// As for events, but only in windows of time, 2^14 of every 2^17 cycles; totals cover all
-    /// waits.
+    /// Like `events`, but single waits and signals are recorded only during 2^14 of every 2^17
+    /// cycles. The totals cover all waits.
     Windows,
 }

@@ -23,8 +23,8 @@ pub(crate) struct ReportArgs {
         hide_default_value = true
     )]
     pub(crate) file: PathBuf,
-    /// Launches, lanes and zones to show, as filter terms, which `kprof export --help` lists; repeat
-    /// to add terms. Launches are shown or hidden as a whole.
+    /// Launches, lanes and zones to show, as filter terms, which `kprof export --help` lists;
+    /// repeat to add terms. Launches are shown or hidden as a whole.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
@@ -35,11 +35,11 @@ pub(crate) struct ReportArgs {
 
 /// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.
 ///
-/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and locks
-/// of memory. The tables show events by program, RISC and kind, the pairs of tiles that moved most,
-/// the links that carried most, and how long kernels locked memory. The device rounds sizes up to
-/// 32 bytes. A size above an event's maximum (8,160 bytes, or 131,040 since tt-metal 0.81.1) counts
-/// as the maximum and is marked.
+/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and records
+/// of memory locks. The tables show events by program, RISC and kind, the pairs of tiles between
+/// which most bytes moved, the links over which most bytes moved, and how long kernels locked
+/// memory. The device rounds sizes up to 32 bytes. A size above an event's maximum (8,160 bytes, or
+/// 131,040 since tt-metal 0.81.1) counts as the maximum and is marked.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof noc generated/profiler
@@ -65,13 +65,13 @@ pub(crate) struct NocArgs {
     /// Number of the run to read from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// Harvested rows (Wormhole) or columns (Blackhole) on NoC 0, such as 3,9 or none. They apply
-    /// to all chips or, with a prefix as in 1:3,9, to one chip. Default: taken from records,
-    /// cluster_descriptor.yaml or noc_trace files next to the log.
+    /// Harvested rows (Wormhole) or columns (Blackhole) on NoC 0, such as 3,9 or none. The value
+    /// applies to all chips; with a chip number in front, as in 1:3,9, to this chip. Default: taken
+    /// from records, cluster_descriptor.yaml or noc_trace files next to the log.
     #[arg(long, value_name = "[CHIP:]LINES")]
     pub(crate) harvesting: Vec<Harvesting>,
-    /// Show how busy links, DRAM and Ethernet were in each program, computed by a model with the
-    /// rules of tt-npe.
+    /// Show how busy links, DRAM and Ethernet were in each program, as computed by a model that
+    /// follows the rules of tt-npe.
     #[arg(long)]
     pub(crate) utilization: bool,
     /// Maximum number of rows per table; 0 for all.
@@ -114,7 +114,8 @@ pub(crate) struct SchemaArgs {
     /// Print SQL statements that create a view for each table of a dataset, for this engine.
     #[arg(long, value_name = "ENGINE", conflicts_with = "json")]
     pub(crate) views: Option<SqlEngine>,
-    /// For --views: folder or URL to which `kprof export --format parquet` or `kprof merge` has written.
+    /// For --views: folder or URL of a dataset that `kprof export --format parquet` or `kprof
+    /// merge` has written.
     #[arg(long, value_name = "DATASET", default_value = "dataset", requires = "views")]
     pub(crate) dataset: PathBuf,
 }

@@ -8,7 +8,8 @@ const TRACY: &str = "Tracy, while the program runs";
 /// Viewers of the running program.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TracyViewArgs {
-    /// Send streamed records to Tracy viewers and capture tools as they are read; needs --stream.
+    /// Send each streamed record to Tracy viewers and capture tools as soon as it is read; needs
+    /// --stream.
     /// ADDRESS is the address and port to listen on; port 0 selects a free port. Default:
     /// 127.0.0.1:8086. Viewers may connect and leave at any time, and never delay the program. The
     /// newest million zones and messages are kept for viewers; a viewer gets a message about the
@@ -23,7 +24,7 @@ pub(crate) struct TracyViewArgs {
         requires = "stream"
     )]
     pub(crate) tracy: Option<String>,
-    /// Begin once the first viewer has connected.
+    /// Begin to run or read only after the first viewer has connected.
     #[arg(help_heading = TRACY, long, requires = "tracy")]
     pub(crate) tracy_wait: bool,
     /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.

@@ -11,8 +11,8 @@ use std::str::FromStr;
 /// HTML report, or as a Parquet dataset.
 ///
 /// Chips, cores and RISCs become nested tracks with their zones; ops get their own track, with
-/// arrows to their kernels. Values, events and sums are marks with arguments. Losses are marks at
-/// the time they happened; zones without an end are flagged.
+/// arrows to their kernels. Values, events and sums are marks with arguments. Each loss is a
+/// mark at the time of the loss; zones without an end are flagged.
 ///
 /// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
 /// losses, clocks. For an ops CSV, the page has only what such a file contains: ops with their
@@ -52,9 +52,9 @@ pub(crate) struct ExportArgs {
     /// input. For html, also an ops CSV.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, folded-chip (folded stacks summed over the cores
-    /// of each chip), html, parquet, device-log or noc-traces. Default: inferred from the output
-    /// name, else perfetto.
+    /// perfetto, tracy, chrome, speedscope, folded, folded-chip (folded stacks summed over the
+    /// cores of each chip), html, parquet, device-log or noc-traces. Default: inferred from the
+    /// output name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension, in
@@ -70,8 +70,8 @@ pub(crate) struct ExportArgs {
     /// Number of the run to export from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// For html: recording to compare with; the page also shows which ops and zones are slower or
-    /// faster there, as `kprof diff FILE OTHER` finds them.
+    /// For html: another recording. The page also shows which ops and zones are slower or faster in
+    /// the other recording, as found by `kprof diff FILE OTHER`.
     #[arg(long, value_name = "OTHER", conflicts_with = "filters")]
     pub(crate) compare: Option<PathBuf>,
     /// For parquet: name of the host that owns the chips. Default: local.
@@ -88,8 +88,8 @@ pub(crate) struct ExportArgs {
     /// For parquet: day on which the recording began. Default: the day in a capture, else unknown.
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) date: Option<NaiveDate>,
-    /// For parquet: give each table a Delta Lake log of its files. Later writes continue the logs
-    /// without this option.
+    /// For parquet: give each table a Delta Lake log of its files. Later writes to the dataset
+    /// continue these logs even if this option is not given.
     #[arg(long)]
     pub(crate) delta_log: bool,
     /// Print one JSON object that describes the output.
@@ -108,11 +108,12 @@ pub(crate) struct ExportArgs {
 /// Nothing is ever deleted from reports/.
 ///
 /// NOC UTIL, MULTICAST NOC UTIL, DRAM BW UTIL, ETH BW UTIL and NPE CONG IMPACT have no values
-/// without --analyze-noc-traces. The values are computed by a model of the NoCs with the rules of
-/// tt-npe, which tt-metal uses for them. They do not include writes under a transaction id, inline
-/// writes and semaphores. EMPTY FIGURES BECAUSE states why a launch has no values: fabric packets,
-/// unknown targets or sizes, lost records. NOC FIGURES LACK states which bytes of a launch the
-/// values do not include. kprof noc shows the bytes over each link.
+/// without --analyze-noc-traces. The values are computed by a model of the NoCs that follows the
+/// rules of tt-npe, the tool that computes these values for tt-metal. They include neither writes
+/// with a transaction id, nor inline writes, nor updates of semaphores. The column EMPTY FIGURES
+/// BECAUSE states why a launch has no values: fabric packets, unknown targets or sizes, lost
+/// records. The column NOC FIGURES LACK states which bytes of a launch the values do not include.
+/// kprof noc shows the bytes over each link.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler
@@ -151,7 +152,7 @@ pub(crate) struct OpsArgs {
     /// Add date and time to the folder and file names.
     #[arg(long)]
     pub(crate) date: bool,
-    /// Write a report without rows if there is nothing to report, as `kprof record` does.
+    /// If there is nothing to report, write a report without rows. `kprof record` does so, too.
     #[arg(long, hide = true)]
     pub(crate) allow_empty: bool,
     /// Ignore the host's files.
@@ -164,8 +165,8 @@ pub(crate) struct OpsArgs {
     /// it is missing.
     #[arg(long, conflicts_with = "force_legacy_device_logs")]
     pub(crate) force_perf_report: bool,
-    /// Durations of the device perf report, in the format of tt-metal's cpp_device_analyses.json.
-    /// Default: tt-metal's own.
+    /// File that defines the durations in the device perf report, in the format of tt-metal's
+    /// cpp_device_analyses.json. Default: the definitions of tt-metal.
     #[arg(long, value_name = "JSON")]
     pub(crate) analyses: Option<PathBuf>,
     /// Write .logs/cpp_device_perf_report.csv, replacing an existing one.
@@ -263,7 +264,7 @@ impl FromStr for ExportTarget {
 Without --once, several viewers can connect at the same time, until the program is interrupted.
 Exit code: 0 if the viewer received everything, 2 otherwise.")]
 pub(crate) struct ServeArgs {
-    /// Use Tracy's protocol, the only one so far.
+    /// Use Tracy's protocol. kprof supports no other protocol yet.
     #[arg(long, required = true)]
     pub(crate) tracy: bool,
     /// Device log, capture, or folder with tt-metal's logs.
@@ -304,7 +305,8 @@ pub(crate) struct ServeArgs {
   kprof compact dataset
   kprof compact merged/dataset --json")]
 pub(crate) struct CompactArgs {
-    /// Folder or URL to which `kprof export --format parquet` or `kprof merge` has written.
+    /// Folder or URL of a dataset that `kprof export --format parquet` or `kprof merge` has
+    /// written.
     #[arg(value_name = "DATASET")]
     pub(crate) dataset: PathBuf,
     /// Give each table a Delta Lake log of its files, if the dataset has no logs yet.
@@ -317,9 +319,9 @@ pub(crate) struct CompactArgs {
 
 /// Merge recordings of many hosts: one ops report, one dataset, one trace and a table of skew.
 ///
-/// Hosts are read one after the other. A host that cannot be read is reported and left out. Starts
-/// on different hosts are compared only if their clocks are related, by captures or by --offsets;
-/// durations are always compared.
+/// Hosts are read one after the other. A host that cannot be read is reported and left out. The
+/// starts of launches on different hosts are compared only if captures or --offsets relate the
+/// hosts' clocks; durations are always compared.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
@@ -336,23 +338,26 @@ Output, in OUT:
 
 Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
 pub(crate) struct MergeArgs {
-    /// Folder with rank folders, capture, log, folder of logs or dataset. A host is named after its
-    /// file or folder unless NAME= precedes the input; hosts of a dataset keep their names.
+    /// Capture, log, dataset, folder of logs, or folder that contains rank folders. A host is named
+    /// after its file or folder unless NAME= precedes the input; hosts of a dataset keep their
+    /// names.
     #[arg(value_name = "[NAME=]PATH", required = true)]
     pub(crate) inputs: Vec<std::ffi::OsString>,
     /// Folder to write to, or a URL such as s3://bucket/merged.
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,
-    /// Give each table of the dataset a Delta Lake log of its files. Later writes continue the logs
-    /// without this option.
+    /// Give each table of the dataset a Delta Lake log of its files. Later writes to the dataset
+    /// continue these logs even if this option is not given.
     #[arg(long)]
     pub(crate) delta_log: bool,
-    /// Name of the fleet run, which groups the recordings: a folder of the dataset.
+    /// Name of the fleet run to which the recordings belong. The dataset has a folder with this
+    /// name.
     #[arg(long, value_name = "NAME", default_value = "merged")]
     pub(crate) fleet_run: String,
-    /// CSV with the columns host, offset_ns and error_ns: nanoseconds by which a common clock is
-    /// ahead of the host's monotonic clock, and the maximum error [default: from captures: hosts of
-    /// one machine share its clock, other hosts share the time of day within its stated error].
+    /// CSV with the columns host, offset_ns (nanoseconds by which a common clock is ahead of the
+    /// host's monotonic clock) and error_ns (maximum error of the offset). Default: the offsets
+    /// that captures give. Hosts on one machine share its clock; other hosts share the time of day,
+    /// within the error that its source states.
     #[arg(long, value_name = "FILE")]
     pub(crate) offsets: Option<PathBuf>,
     #[command(flatten)]
