@@ -17,7 +17,7 @@ fn a_build_without_ttsim_says_how_to_get_one() {
 
 #[cfg(feature = "ttsim")]
 mod with_ttsim {
-    use super::{program::program, refusal};
+    use crate::program::{program, refusal};
     use std::{env, process::Output};
 
     fn kprof(args: &[&str]) -> Output {
