@@ -27,11 +27,13 @@ const FEWEST_POPS: u64 = 4;
 /// is at most `to_math`, and at most two steps minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
-    /// Cycles from the core's first start to its last end.
+    /// Cycles from the first start to the last end of the core's kernels.
     window: f64,
     /// Length of a step at the end of the kernel, divided by the length of a step in the part of
-    /// the kernel whose waits are known. It is below 1 if records were lost: once the record buffer
-    /// is full, no step contains writing of records.
+    /// the kernel in which all waits were recorded.
+    ///
+    /// The ratio is below 1 if records were lost: once the record buffer is full, the RISCs spend
+    /// no time on writing records.
     late_part: f64,
     /// Cycles from the unpacker's end to the matrix engine's end.
     pub(crate) to_math: f64,
@@ -59,8 +61,8 @@ impl LastBlock {
         })
     }
 
-    /// Returns the cycles from one block to the next. Filling and draining the pipeline count as
-    /// one and a half blocks.
+    /// Returns the cycles from one block to the next. Filling and draining the pipeline together
+    /// count as one and a half blocks.
     pub(crate) fn step(&self) -> f64 {
         self.window / (self.blocks + 1.5) * self.late_part
     }
@@ -83,7 +85,8 @@ impl LastBlock {
     }
 }
 
-/// Returns the first start and the last end of a core's kernels, including parts without evidence.
+/// Returns the first start and the last end of a core's kernels. The last end may be after the
+/// period that the runs' evidence covers.
 pub(crate) fn kernel_window(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
@@ -101,9 +104,9 @@ pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
 /// Estimates the number of blocks that a core's unpacker processed in its whole kernel.
 ///
 /// With recorded signals, the number follows from the rate of pops in the part of the kernel whose
-/// signals are known. Otherwise it is the number of waits for the buffer that was waited for most
-/// often. Waits that do not block are not recorded, so a NoC barrier with up to half as many waits
-/// more is used instead.
+/// signals are known. Otherwise, it is the largest number of recorded waits for one buffer or
+/// semaphore. Waits that do not block are not recorded, so this number may be too small. If there
+/// are more waits at a NoC barrier, but at most 1.5 times as many, their number is used instead.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {

@@ -135,7 +135,7 @@ impl LaunchRows {
     }
 }
 
-/// Returns true if the host described any op with its tensors.
+/// Returns true if the host's metadata of at least one op includes the op's input tensors.
 pub(crate) fn are_described(ops: &[OpMetadata]) -> bool {
     ops.iter().any(|op| op.value("input_tensors").is_some())
 }

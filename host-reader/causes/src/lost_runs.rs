@@ -7,7 +7,8 @@ use reader::{
 use std::{collections::HashMap, ops::Range};
 use wire::RunHostId;
 
-/// Losses of each lane, grouped by how the affected launches are known.
+/// Losses of each lane, grouped by what identifies the affected launches: a program, a range of
+/// launches or a time window.
 #[derive(Debug, Default)]
 pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 
@@ -71,8 +72,9 @@ const fn may_hold_waits(totals: &LossTotals) -> bool {
 /// Returns the runs from the first to the last launch of a span.
 ///
 /// If the lane has no run of the first program, the range starts at the lane's first run. If the
-/// lane has no run of the last program, the range ends at the lane's last run. The missing program
-/// may have been launched before or after all runs of the lane.
+/// lane has no run of the last program, the range ends at the lane's last run. A first program
+/// without a run may have been launched before the lane's first run, and a last program without a
+/// run after the lane's last run.
 fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     let first = lane.runs.iter().position(|run| run.program == span.first);
     let last = lane.runs.iter().rposition(|run| run.program == span.last);

@@ -1,4 +1,5 @@
-//! Use of the math engine, measured from the times of its last block or bounded by waits.
+//! Use of the math engine: measured from the times of the engine's last block, or estimated as a
+//! range from the waits of the unpacker and the packer.
 
 use crate::{
     last_block::LastBlock,
@@ -36,9 +37,9 @@ pub(crate) struct LastBlocks {
 
 /// Returns the range of the math's use, measured by the last blocks if possible.
 ///
-/// Otherwise the upper bound is 100 %. The lower bound is the time in which neither the unpacker
-/// nor the packer waits, or the use according to the engine's hardware counter if it is higher. If
-/// only the math can set the pace, both bounds are 100 %.
+/// Otherwise, the upper bound is 100 %, and the lower bound is the higher of two values: 100 %
+/// minus the percentages of time that the unpacker and the packer wait, and the use that the
+/// engine's hardware counter measured. If only the math can set the pace, both bounds are 100 %.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,

@@ -1,5 +1,5 @@
-//! Statement of an explanation without findings: what was searched, what was measured, and what to
-//! record next.
+//! Statement that an explanation makes if it has no findings: which causes were checked, what was
+//! measured, and what to record next.
 
 use crate::{
     explanation::Explanation,
@@ -15,7 +15,7 @@ use recording::problem::counted;
 use reports::perf::{OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Statement of an explanation without findings.
+/// Statement that an explanation makes if it has no findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct NoCause {
     /// Sentence about what is missing, or about the rules that did not fire.
@@ -32,9 +32,9 @@ pub struct NoCause {
 /// How to record the lengths of ops with TT-Metal.
 ///
 /// # Compatibility
-/// TT-Metal's documentation "Device Program Profiler" names the variable. `python -m tracy` sets
-/// the variable, and `-r` writes the report. tt-mlir's `ttrt perf --host-only` does not profile the
-/// chip.
+/// TT-Metal's documentation "Device Program Profiler" describes the environment variable
+/// `TT_METAL_DEVICE_PROFILER`. `python -m tracy` sets this variable, and `-r` writes the report.
+/// tt-mlir's `ttrt perf --host-only` does not profile the chip.
 const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v model.py`, `kprof record \
     -r -- python model.py`, or TT_METAL_DEVICE_PROFILER=1 before another program; with tt-mlir `ttrt \
     perf` without --host-only";
@@ -289,7 +289,8 @@ fn noc_fact(uses: &NocUses) -> Option<String> {
     ))
 }
 
-/// Returns a fact about the largest group of ops, and how much slower it is than its shapes allow.
+/// Returns a fact about the group of ops that takes the most time: its share of the kernel time,
+/// and its time as a multiple of the minimum time that the ops' shapes require.
 fn group_fact(explanation: &Explanation) -> Option<String> {
     let group = explanation.groups.first()?;
     let limit = group.limit_ns.map_or_else(

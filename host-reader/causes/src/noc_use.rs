@@ -22,8 +22,9 @@ pub(crate) struct NocUse {
     pub(crate) link: Link,
     /// Use in percent of the link's peak.
     pub(crate) percent: f64,
-    /// True if more bytes may have passed than are known. The reasons are multicasts, transfers to
-    /// unknown tiles, sizes above the maximum that an event can hold, and lost records.
+    /// True if more bytes may have passed over the link than the recording shows. The reasons are
+    /// multicasts, transfers to unknown tiles, sizes above the maximum that an event can hold, and
+    /// lost records.
     pub(crate) is_lower_bound: bool,
     /// Barriers of the core that spends the most time at barriers; `None` if no barrier is known.
     pub(crate) barriers: Option<BarrierUse>,
@@ -40,8 +41,8 @@ impl NocUse {
 /// missing.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
-/// Returns the NoC use of all programs of a recording, and sentences about NoC traces next to the
-/// recording.
+/// Returns the NoC use of all programs of a recording, and sentences about the source of the NoC
+/// events if there are `noc_trace` files next to the device log.
 pub(crate) fn noc_uses(
     recording: &Recording,
     launches: &[Launch],

@@ -64,8 +64,8 @@ pub(crate) struct OpView<'a> {
 }
 
 impl<'a> OpView<'a> {
-    /// Returns the part of the op in which all waits of all RISCs are known, with its evidence;
-    /// `None` if all waits of the whole op are known, or if no waits were recorded.
+    /// Returns the part of the op in which all waits of all RISCs are known, and the evidence in
+    /// this part. Returns `None` if this part is the whole op, or if no waits were recorded.
     ///
     /// Once a RISC's record buffer is full, its records of waits are lost.
     fn known_part(&self) -> Option<(Span, Vec<RunEvidence>)> {
@@ -79,8 +79,11 @@ impl<'a> OpView<'a> {
         Some((span, self.within(&span)))
     }
 
-    /// Returns the whole kernel with the sums of its waits. If the sums are incomplete, returns the
-    /// last of `parts`, the spans in which individual waits are known.
+    /// Returns the span of all kernels and the sums of their waits. If the sums are incomplete,
+    /// returns the last of `parts` and the evidence in that part.
+    ///
+    /// `parts` are the spans in which individual waits are known. If `parts` is empty, the returned
+    /// span has no length.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
         if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
@@ -99,8 +102,8 @@ impl<'a> OpView<'a> {
 
     /// Returns the second half of a part.
     ///
-    /// In the first half, buffers fill and every stage runs as fast as it can, whichever stage sets
-    /// the pace later.
+    /// In the first half, the buffers are still filling. Every stage then runs as fast as it can,
+    /// so the waits do not yet show which stage sets the pace.
     fn second_half(&self, span: &Span) -> Option<(Span, Vec<RunEvidence>)> {
         let middle = span.start_cycle.saturating_add(span.duration_cycles / 2);
         let half = Span::new(middle, span.end_cycle, self.aiclk_mhz)?;
@@ -134,8 +137,8 @@ impl<'a> OpView<'a> {
         self.runs.iter().any(|run| run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty()))
     }
 
-    /// Decodes a NoC address into its tiles and the address within each tile. Of a multicast's
-    /// rectangle, only worker tiles are returned.
+    /// Decodes a NoC address into the tiles that it selects and the address within each tile. For a
+    /// multicast, only the worker tiles of its rectangle are returned.
     ///
     /// # Compatibility
     /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
@@ -203,7 +206,8 @@ pub struct OpCauses {
     pub launch: u64,
     /// Op name reported by the host.
     pub name: Option<String>,
-    /// Span from the first kernel start to the last kernel end; `None` if the span is doubtful.
+    /// Span from the first kernel start to the last kernel end; `None` if the start or the end is
+    /// unknown or uncertain.
     pub kernel: Option<Span>,
     /// First start and last end of firmware or kernels, in cycles.
     pub window: (u64, u64),
@@ -219,14 +223,17 @@ pub struct OpCauses {
     ///
     /// The figures for waits, pace and critical path cover that part.
     pub known_percent: Option<f64>,
-    /// Percentage of the kernel time in which individual waits and signals were recorded, because a
-    /// window was open; `None` if they were recorded all the time or never.
+    /// Percentage of the kernel time that is covered by windows; `None` if individual waits and
+    /// signals were recorded all the time or never.
+    ///
+    /// A window is a period in which individual waits and signals were recorded.
     ///
     /// The critical path covers these windows. Other figures are computed from sums.
     pub windows_percent: Option<f64>,
     /// Blocked time of each RISC; empty if no wait was recorded.
     pub waits: Vec<RiscWait>,
-    /// Blocked time at semaphores by signaling RISC, longest first.
+    /// Time blocked at semaphores, grouped by semaphore and by the RISC that signals it; longest
+    /// first.
     pub semaphores: Vec<SemaphoreWait>,
     /// Use of reader, math and writer; `None` if no wait was recorded, or if runs of RISCs were
     /// lost.

@@ -15,11 +15,11 @@ reader::labelled! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum GroupBound {
-        /// FLOPs of the cores in use, and DRAM bandwidth.
+        /// Both limits: peak FLOP/s of the cores in use, and peak DRAM bandwidth.
         Both = "both",
-        /// FLOPs of the cores in use.
+        /// Peak FLOP/s of the cores in use.
         Compute = "compute",
-        /// DRAM bandwidth.
+        /// Peak DRAM bandwidth.
         Dram = "DRAM",
         /// The busiest link of the NoC.
         Noc = "NoC",
@@ -44,7 +44,7 @@ pub struct OpCodeGroup {
     /// Sum of the minimum times that the ops' shapes require; `None` if the minimum time of any op
     /// is unknown.
     pub limit_ns: Option<f64>,
-    /// Percentage of the peak FLOPs of the cores in use; `None` if any of the ops has no FLOPs
+    /// Percentage of the peak FLOP/s of the cores in use; `None` if any of the ops has no FLOPs
     /// model.
     pub flops_percent: Option<f64>,
     /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled DRAM bytes.
@@ -55,7 +55,8 @@ pub struct OpCodeGroup {
     pub is_noc_lower_bound: bool,
     /// Limit that the ops reach; `None` if the limits of the ops are not modelled.
     pub bound: Option<GroupBound>,
-    /// Time saved if the ops that run on few cores used all cores, at the same speed per core.
+    /// Nanoseconds that the group would save if its ops that run on few cores used all available
+    /// cores, at the same speed per core.
     pub idle_cores_ns: f64,
     /// Rows of the longest ops in the ops CSV, sorted by descending length.
     pub rows: Vec<u64>,
@@ -163,8 +164,10 @@ impl OpCodeGroup {
         few_cores(self.core_count, self.available_core_count)
     }
 
-    /// Returns true if the ops take several times as long as their shapes require, or if compute
-    /// bounds them and their math fidelity is higher than their element types need.
+    /// Returns true if the ops could be much faster.
+    ///
+    /// There are two cases: the ops take several times the minimum time that their shapes require;
+    /// or the ops are compute-bound, with a higher math fidelity than their element types need.
     pub(crate) fn is_far_from_limit(&self) -> bool {
         let Some(limit_ns) = self.limit_ns else { return false };
         let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));

@@ -103,10 +103,13 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
 
 /// Splits the op's kernel time on one core by class.
 ///
-/// An unpacking TRISC works while it is not blocked, so compute is a lower bound unless the use of
-/// the math is known. Data movement is the time in which a data-movement RISC is not blocked by
-/// other RISCs. The sums of waits do not show how much compute and data movement overlap, so time
-/// that may belong to either class is unknown.
+/// Compute is the time in which the unpacking TRISC is not blocked. This time is a lower bound,
+/// because the math may also work while the unpacking TRISC is blocked. If the use of the math is
+/// known, the larger of the two times is used.
+///
+/// Data movement is the time in which a data-movement RISC is not blocked by other RISCs. The sums
+/// of waits do not show how much compute and data movement overlap. Time that may be data movement
+/// or waiting is therefore [`TimeClass::Unknown`].
 fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
     let bounds = core.iter().filter_map(|run| run.evidence.kernel);
     let start = bounds.clone().map(|(start, _)| start).min()?;

@@ -18,7 +18,7 @@ use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sentence about rows in which nothing repeats.
+/// Sentence about rows that contain no repeated sequence of ops.
 const NOTHING_REPEATS: &str = "No second iteration was found: times include any compilation, and \
     gains of kernels are shares of the kernels' time.";
 
@@ -157,7 +157,7 @@ fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding
 }
 
-/// Removes the gap before each chip's first op from the rows of an iteration, because this gap
+/// Returns the rows of an iteration without the gap before each chip's first op, because this gap
 /// precedes the iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
@@ -188,7 +188,8 @@ fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
 }
 
-/// Returns the chip with the longest time in a class of waiting, with the gaps of this chip.
+/// Returns the time in `class` on the chip on which this class has the largest share of the time,
+/// and the gaps or collectives of this chip.
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
@@ -233,8 +234,8 @@ fn between_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Option<
     Some([before, after].map(|row| format!("row {} ({})", row.id, row.raw_op_code)))
 }
 
-/// Compares the ops of a report with the limits of their chip. Ops with an unknown length are left
-/// out.
+/// Returns, for each device op, its length and its percentages of the peak DRAM bandwidth and of
+/// the peak FLOP/s. Ops with an unknown length are left out.
 pub(crate) fn model_facts(
     rows: &[OpReport],
     place: impl Fn(&OpReport) -> Place,
