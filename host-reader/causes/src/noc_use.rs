@@ -22,9 +22,10 @@ pub(crate) struct NocUse {
     pub(crate) link: Link,
     /// Use in percent of the link's peak.
     pub(crate) percent: f64,
-    /// True if more bytes may have passed over the link than the recording shows. The reasons are
-    /// multicasts, transfers to unknown tiles, sizes above the maximum that an event can hold, and
-    /// lost records.
+    /// True if more bytes may have passed over the link than the recording shows.
+    ///
+    /// The reasons are multicasts, transfers to unknown tiles, sizes above the maximum that an
+    /// event can hold, and lost records.
     pub(crate) is_lower_bound: bool,
     /// Barriers of the core that spends the most time at barriers; `None` if no barrier is known.
     pub(crate) barriers: Option<BarrierUse>,

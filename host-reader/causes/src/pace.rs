@@ -1,15 +1,16 @@
 //! Pace of an op: the use of reader, math and writer, and the stage that sets the pace (the pacer).
 //!
-//! A RISC that moves data is idle while it waits for others, so its waits show the use of its
-//! stage. The unpacking TRISC runs ahead of the math. Its waits are therefore only an upper bound
-//! of the time in which the math has no input: with a reader exactly as fast as the math, the
-//! unpacker waits 69 % of the time, but the math always has input. The use of the math is measured
-//! at the last block instead: the time from the end of the unpacker to the end of the math is the
-//! time that the math takes for one block.
+//! A data-movement RISC is idle while it waits for other RISCs, so the use of its stage is the time
+//! in which it does not wait. The unpacking TRISC runs ahead of the math. The unpacking TRISC's
+//! waits are therefore only an upper bound of the time in which the math has no input: with a
+//! reader exactly as fast as the math, the unpacker waits 69 % of the time, but the math always has
+//! input. The use of the math is measured at the last block instead: the time from the end of the
+//! unpacker to the end of the math is the time that the math takes for one block.
 //!
-//! A RISC that waits for another core's semaphore passes on data from that core, so its stage does
-//! not wait for a stage of its own core. If only sums of waits were recorded, it is unknown which
-//! RISC signals a semaphore. The use of the stage then has a lower and an upper bound.
+//! Waits for semaphores that other cores signal count as use of the stage, because the stage then
+//! waits for data from another core, not for a stage of its own core. If only sums of waits were
+//! recorded, it is unknown which RISC signals a semaphore. The use of the stage then has a lower
+//! and an upper bound.
 
 use crate::{
     math_use::{LastBlocks, kind_percent, math_use},
@@ -66,8 +67,9 @@ impl Pace {
 
     /// Returns true if the pacer is certain: no other stage may have the same use.
     ///
-    /// If only waits are known, the pacer's lead must also reach the threshold `pace-margin`, at
-    /// which the pacer was right in all pipelines of the event model.
+    /// If the use of the math is known only from waits, a reader or a writer is also certain if the
+    /// upper bound of its lead reaches the threshold `pace-margin`. In simulated pipelines, every
+    /// stage with such a lead was the bottleneck.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;
@@ -87,8 +89,8 @@ impl Pace {
             >= KNOWN_MARGIN.value
     }
 
-    /// Returns true if no stage is known to be busy enough to set the pace: all lower bounds of the
-    /// use are below the threshold.
+    /// Returns true if no stage is known to be busy enough to set the pace: the lower bound of each
+    /// stage's use is below the threshold `pacing-use`.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
@@ -120,7 +122,7 @@ impl Pace {
     }
 
     /// Returns true if the other stages wait for the pacer at the last blocks, and the upper bound
-    /// of the pacer's lead is large enough to distinguish it from the next busiest stage.
+    /// of the pacer's lead is large enough to distinguish the pacer from the next busiest stage.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
@@ -145,7 +147,10 @@ impl Pace {
     }
 
     /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
-    /// the op's time. The next slowest engine is the math; its work is known from the last blocks.
+    /// the op's time.
+    ///
+    /// If the unpacker or the packer is the slowest engine, the gain is at most its lead over the
+    /// math, which is known from the last blocks.
     pub(crate) fn gain_at_engine_percent(&self) -> f64 {
         let lead = self.last_blocks.and_then(|last| match self.engine? {
             Engine::Unpacker => Some(last.starved_percent),
@@ -190,11 +195,11 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 
 /// Returns the slowest of a core's engines.
 ///
-/// If the math waits for the unpacker at the end of an op, the math ends later than the unpacker by
-/// the time that the math needs for one block. This time is shorter than a step, which is the time
-/// from one block to the next. A packer that lags behind the math ends later than the math by more
-/// than a step. If the matrix engine's counter shows that the math works all the time, the math
-/// itself is the slowest engine.
+/// If the math waits for the unpacker at the end of an op, the time from the unpacker's end to the
+/// math's end is the math's time for one block. This time is shorter than a step, which is the time
+/// from one block to the next. If the packer lags behind the math, the time from the math's end to
+/// the packer's end is longer than a step. If the matrix engine's counter shows that the math works
+/// all the time, the math itself is the slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);
@@ -238,8 +243,8 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
 /// stage, but at most its own use.
 ///
 /// The pacer and its neighbour may take turns, for example because their buffer holds only one
-/// block. Then the neighbour's part of each turn is added, because with a fast pacer this part
-/// overlaps the following work.
+/// block. Then they do not work at the same time, so the op becomes shorter by all of the time that
+/// the pacer saves. The neighbour's part of each turn is therefore added to the lead.
 fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
     let pacer_use = stages.iter().find(|of| of.stage == pacer);
     pacer_use.map_or(margin, |of| {

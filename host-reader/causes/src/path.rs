@@ -68,8 +68,8 @@ pub struct PathShare {
 /// Critical path of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CriticalPath {
-    /// Cycles of the path: from the first kernel start to the last kernel end, or inside the
-    /// windows in which individual waits were recorded.
+    /// Cycles of the path, which runs from the first kernel start to the last kernel end. If
+    /// individual waits were recorded only in windows, the path covers only these windows.
     pub cycles: u64,
     /// Shares by core, RISC and kind, sorted by descending size.
     pub shares: Vec<PathShare>,
@@ -106,8 +106,9 @@ impl CriticalPath {
 /// Finds the critical path of an op; `None` if no individual waits were recorded, or if the op's
 /// end is unknown.
 ///
-/// If the math sets the pace, it never starves. The unpacker then runs ahead of the math, so only
-/// the unpacker's first wait delays the op. Waits of the packer never delay the op.
+/// If the math sets the pace, it always has input. The unpacker then runs ahead of the math, so
+/// only the unpacker's first wait delays the op. Waits of the math and the packer do not delay the
+/// op. The path follows only waits that delay the op.
 pub(crate) fn critical_path(
     view: &OpView<'_>,
     signals: &Signals<'_>,
@@ -118,8 +119,8 @@ pub(crate) fn critical_path(
 
 /// Divisor n: in the last 1/n of each window, the path is traced but its steps are not counted.
 ///
-/// It is unknown which RISC determines the end of a window. Some blocks before that end, the paths
-/// from all RISCs coincide.
+/// It is unknown which RISC determines the end of a window, so the path may start at the wrong
+/// RISC. A few blocks before the end of the window, the paths from all RISCs are the same.
 const SETTLING_PART: u64 = 4;
 
 /// Finds the critical path of an op whose individual waits are known only in some parts. The result
@@ -225,8 +226,8 @@ struct Walk<'a> {
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
-    /// Block of data that the path currently follows, if known: its buffer and its index in that
-    /// buffer.
+    /// Block of data that the path currently follows: number of its buffer, and number of earlier
+    /// blocks that passed through the buffer. `None` if the block is unknown.
     block: Option<(u32, usize)>,
 }
 
@@ -264,12 +265,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the latest unused wait that ended at or before `by`, with the lane that waited, and
-    /// marks the wait as used.
+    /// Returns the latest unused wait that ended at or before `by`, and the lane that waited. Marks
+    /// the wait as used.
     ///
-    /// The unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
-    /// three count as one lane, and from the packer's work the path continues at the unpacker's
-    /// wait.
+    /// The unpacker, math and packer of a core pass blocks on in hardware, without a record. The
+    /// three RISCs are therefore treated as one lane: the path may lead from work of the packer to
+    /// a wait of the unpacker.
     fn take_wait(&mut self, lane: LaneId, by: u64) -> Option<(LaneId, Wait)> {
         const TRISCS: [Risc; 3] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
         let own = [lane.risc];
@@ -286,8 +287,8 @@ impl Walk<'_> {
         Some((waiter, wait))
     }
 
-    /// Returns true if a packer waited for space for a later block than the block that the path
-    /// follows.
+    /// Returns true if a packer waited for space for a block that comes after the block that the
+    /// path follows.
     ///
     /// A packer polls for space as soon as its instruction queue has a free slot, long before the
     /// math needs the space.

@@ -143,8 +143,8 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
     stretches
 }
 
-/// Returns the name of the phase that a signpost opens or closes, and true if the signpost opens
-/// it.
+/// Returns the name of the phase that a signpost opens or closes, and a flag: true if the signpost
+/// opens the phase, false if it closes the phase.
 fn half_of(name: &str) -> Option<(String, bool)> {
     let lower = name.to_ascii_lowercase();
     let stem = |end: &str| {

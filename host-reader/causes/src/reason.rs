@@ -20,8 +20,8 @@ pub struct Reason {
     /// True if the reason is that ops run on few cores.
     #[serde(skip)]
     pub(crate) is_few_cores: bool,
-    /// Time that the group would save if all its ops were as fast as a better op; `None` if the
-    /// reason is not a better op.
+    /// Nanoseconds that the group would save if each op came as close to its minimum time as the
+    /// group's best op; `None` for reasons other than such an op.
     #[serde(skip)]
     pub(crate) gain_ns: Option<f64>,
 }
@@ -135,8 +135,11 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
 }
 
-/// Finds an op of the group that is much closer to the minimum time of its shape than the longest
-/// op, and lists the differences between the two ops.
+/// Lists the differences between the group's longest op and its best op, which comes closest to the
+/// minimum time of its shape.
+///
+/// Returns `None` if no differences are known, or if the best op is not much closer to its minimum
+/// time than the longest op is to its own.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let speed = |row: &TimedRow<'_>| Some(percent(limit_ns(*row)?, row.1));
     let longest = rows.first()?;
@@ -159,8 +162,8 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason { gain_ns, ..Reason::new(fact, &advice) })
 }
 
-/// Returns the time saved if each op ran at no less than this percentage of the speed that its
-/// shape allows.
+/// Returns the time, in nanoseconds, that would be saved if each op reached at least
+/// `speed_percent` of the speed that its shape allows.
 fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
     let saved = rows.iter().filter_map(|row| {
         let ns = limit_ns(*row)? * 100.0 / speed_percent;

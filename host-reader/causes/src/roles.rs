@@ -40,7 +40,8 @@ impl Roles {
     }
 }
 
-/// Side of the math's pipeline on which a RISC works: before or after the math.
+/// Position of a RISC in the pipeline: it fills buffers before the math, or empties buffers after
+/// the math.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Side {
     fills: bool,

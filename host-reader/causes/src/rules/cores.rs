@@ -41,7 +41,8 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
-/// Finds a core that has more steps than the others and takes proportionally longer.
+/// Finds a core that has more steps of work than the other cores and takes proportionally longer. A
+/// step is a zone of the kernel, or a wait if the kernel has no zones.
 pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, balance) = group.longest(|op| op.balance.as_ref().filter(|of| is_uneven(of)))?;
     let steps = balance.steps?;
@@ -71,8 +72,8 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
-/// Returns true if the core that ended last has more steps than the cores have on average, and
-/// takes longer than the average by about the same ratio.
+/// Returns true if the core that ended last has more steps of work than the average core, and if
+/// its time exceeds the average time by about the same factor.
 fn is_uneven(balance: &Balance) -> bool {
     let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
     else {

@@ -24,8 +24,10 @@ pub(crate) struct Waiting {
     /// Exact time in the class. `percent` is rounded.
     pub(crate) class_ns: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the op after the gap. For classes other than
-    /// [`TimeClass::HostLate`] and [`TimeClass::Dispatch`], the parts are the ops themselves.
+    /// Parts of the time in nanoseconds, each with its location.
+    ///
+    /// For [`TimeClass::HostLate`] and [`TimeClass::Dispatch`], the parts are the gaps, each with
+    /// the location of the op after the gap. For other classes, the parts are ops.
     pub(crate) parts: Vec<(f64, Place)>,
     /// Ops before and after the longest gap; `None` if unknown.
     pub(crate) between: Option<[String; 2]>,
@@ -57,15 +59,17 @@ pub(crate) struct Firmware {
 pub(crate) enum IterationScope {
     /// The last of several iterations.
     Last,
-    /// The whole recording, because nothing repeats.
+    /// The whole recording, because it contains no repeated sequence of ops.
     None,
     /// The whole recording, because all of it was asked for.
     All,
 }
 
 impl Waiting {
-    /// Returns the chip with the largest share in a class, with the chip's time in that class.
-    /// `parts` of the result is still empty. Returns `None` if the time is unknown.
+    /// Returns the chip that spends the largest share of its time in `class`, and the chip's time
+    /// in that class. The returned `parts` are empty.
+    ///
+    /// Returns `None` if the time is unknown.
     pub(crate) fn on_chip(
         devices: &[DeviceTime],
         class: TimeClass,
@@ -149,7 +153,7 @@ impl Waiting {
         facts
     }
 
-    /// Returns the cause, its sentence and its advice.
+    /// Returns three parts of the finding: the cause, the sentence and the advice.
     fn told(&self) -> (Cause, String, String) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
@@ -295,7 +299,8 @@ pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
 pub(super) mod tests {
     use super::*;
 
-    /// Builds the wait of a chip: `percent` of 10 ms, with these gaps before its ops.
+    /// Builds the time of a chip in a class: `percent` of a total of 10 ms, with `gaps_ns` as the
+    /// gaps before the chip's ops.
     pub(in crate::rules) fn wait(
         class: TimeClass,
         percent: f64,

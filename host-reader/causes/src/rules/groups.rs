@@ -25,9 +25,11 @@ impl OpCodeGroup {
         format!("{ops}, {}", duration(self.duration_ns))
     }
 
-    /// Returns the time that would be saved at the speed of a better op, if a better op is the only
-    /// reason. Otherwise, returns the time that would be saved if the ops took only the minimum
-    /// time that their shapes require.
+    /// Returns the time, in nanoseconds, that the group could save.
+    ///
+    /// If the comparison with the group's best op is the only reason, it is the time saved if each
+    /// op came as close to its minimum time as the best op. Otherwise, it is the time saved if the
+    /// ops took only the minimum time that their shapes require.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
@@ -96,8 +98,8 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns a text about the shares of the chip's peaks that a group uses, and about its minimum
-/// time `limit_ns`.
+/// Returns a text about the percentages of the chip's peak rates that a group reaches, and about
+/// the group's minimum time `limit_ns`.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     let flops = group
         .flops_percent
@@ -196,8 +198,8 @@ fn call_of(op: &str) -> Option<String> {
 }
 
 /// Reports layout changes, and conversions that the next op undoes. If both are reported, the
-/// finding about conversions states which part of its time is also in the finding about layout
-/// changes.
+/// finding about conversions states which percentage of the conversions' time the finding about
+/// layout changes also counts.
 pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
     let layout = layout(groups);

@@ -1,4 +1,5 @@
-//! Text about a chip that waits for the host: its gaps, the ops around the gaps, and advice.
+//! Text about a chip that waits for the host: the gaps between the chip's ops, the ops before and
+//! after the gaps, and advice.
 
 use super::{IterationScope, Waiting, duration};
 use crate::{

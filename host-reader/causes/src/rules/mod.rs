@@ -1,4 +1,4 @@
-//! Rules: small functions that turn facts into findings, and the facts of a recording.
+//! Rules, which are small functions that turn facts of a recording into findings.
 
 mod chips;
 mod cores;
@@ -32,7 +32,7 @@ pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
 
-/// Launches of one op: launches with the same name, or without a name and with the same program.
+/// Launches with the same op name. Launches without an op name form one group for each program.
 pub(crate) struct OpGroup<'a> {
     pub(crate) label: String,
     pub(crate) ops: Vec<&'a OpCauses>,
@@ -165,7 +165,8 @@ fn is_collective(op: &OpCauses) -> bool {
     op.name.as_deref().is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
 }
 
-/// Returns the chip with the largest share in a class of waiting, with its gaps.
+/// Returns the time in `class` on the chip on which this class has the largest share of the time,
+/// and the gaps or ops that this time consists of.
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
     let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
@@ -339,7 +340,8 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     )
 }
 
-/// Reports the time after which records of waits are lost; `None` if none are lost.
+/// Reports the part of an op's time after which records of waits are lost; `None` if no such
+/// records are lost.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
     let partial = all_the_time.filter_map(|op| op.known_percent);

@@ -20,7 +20,8 @@ pub(crate) struct ModelFacts {
     pub(crate) flops_percent: Option<f64>,
 }
 
-/// Reports ops at a limit of the chip, if they take a large part of the device time.
+/// Reports ops that come close to the peak DRAM bandwidth or the peak FLOP/s, if these ops take a
+/// large part of the device time.
 pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
     let dram = (
@@ -181,8 +182,10 @@ pub(crate) fn follows_from_noc(finding: &Finding, noc_findings: &[Finding]) -> b
             .any(|Finding { place, .. }| place.op == *op && place.run_host_id == *run_host_id)
 }
 
-/// Returns the finding about the ops at one limit of the chip, if they take a large part of the
-/// device time. `of` returns the use of the limit in percent.
+/// Returns the finding about the ops that come close to one peak rate of the chip, if these ops
+/// take a large part of the device time.
+///
+/// `of` returns the percentage of the peak rate that an op reaches.
 fn at_limit(
     ops: &[ModelFacts],
     device_ns: f64,
