@@ -68,8 +68,8 @@ impl Pace {
     /// Returns true if the pacer is certain: no other stage may have the same use.
     ///
     /// If the use of the math is known only from waits, a reader or a writer is also certain if the
-    /// upper bound of its lead reaches the threshold `pace-margin`. In simulated pipelines, every
-    /// stage with such a lead was the bottleneck.
+    /// RISCs that signal semaphores are known and the upper bound of its lead reaches the threshold
+    /// `pace-margin`. In simulated pipelines, every stage with such a lead was the bottleneck.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;

@@ -1,4 +1,4 @@
-//! Blocked time at semaphores, by the RISC that signals them.
+//! Time blocked at semaphores, grouped by the RISC that signals the semaphore.
 
 use crate::{
     op::{CoreRun, OpView},
@@ -36,8 +36,8 @@ pub struct SemaphoreWait {
     pub kernel_percent: f64,
 }
 
-/// Returns the cycles that one run waited at semaphores: for RISCs of other cores, and for RISCs
-/// that cannot be determined.
+/// Returns two numbers of cycles: the cycles that a run waited for semaphore signals of other
+/// cores, and the cycles that it waited for semaphore signals of RISCs that cannot be determined.
 pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> (u64, u64) {
     let (mut other_core, mut unknown) = (0_u64, 0_u64);
     for (_, by, (cycles, _)) in run_waits(run, signals) {
@@ -50,8 +50,8 @@ pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> (u64
     (other_core, unknown)
 }
 
-/// Returns the cycles and the number of a run's waits at semaphores, by key and by the lane that
-/// ended the wait.
+/// Returns a run's waits at semaphores, grouped by the semaphore's L1 address and the lane that
+/// ended the wait. Each group has its blocked cycles and its number of waits.
 fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneId>, (u64, u64))> {
     let Some(sync) = run.evidence.sync() else { return Vec::new() };
     let mut found: BTreeMap<(u32, Option<LaneId>), (u64, u64)> = BTreeMap::new();

@@ -2,8 +2,9 @@
 //! ended a wait.
 //!
 //! A signal to another core travels over a NoC. Its minimum travel time is given by the hops
-//! between the tiles; other traffic makes it longer. A wait for a semaphore ends within one poll
-//! after the arrival. So the candidates are the signals that, without other traffic, arrived within
+//! between the tiles; other traffic makes the travel time longer. A wait for a semaphore ends at
+//! most one polling interval after the signal arrives. The candidates for the signal that ended the
+//! wait are therefore the signals whose earliest possible arrival is at most
 //! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before the wait's end. This bound is widened by
 //! the possible difference between the clocks of the two tiles. If all candidates come from one
 //! RISC, that RISC ended the wait. If there are no candidates, or if they come from several RISCs,
@@ -31,7 +32,7 @@ pub(crate) enum Object {
 pub(crate) struct Given {
     /// Cycle of the signal's record.
     pub(crate) sent: u64,
-    /// Cycle at which the signal arrives without other traffic.
+    /// Cycle at which the signal would arrive if the NoC had no other traffic.
     arrives: u64,
 }
 
@@ -43,7 +44,10 @@ const RECORD_CYCLES: u64 = 64;
 pub(crate) struct Signals<'a> {
     /// For each object, the lanes that signal it, with their signals in time order.
     object_signals: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
-    /// For each object, the lanes whose own waits show that they must signal it.
+    /// For each object, the lanes that are known from their own waits to signal the object.
+    ///
+    /// A RISC that waits for tiles also frees space, and a RISC that waits for space also provides
+    /// tiles.
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
     /// Objects for which a signal may have no record.
     doubted: HashSet<(Noc0Coord, Object)>,
@@ -131,8 +135,10 @@ impl<'a> Signals<'a> {
         lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the lane that ended a wait, and the time of its signal; `None` if the lane cannot be
-    /// determined.
+    /// Returns the lane that ended a wait, and the time at which that lane sent the signal; `None`
+    /// if the lane cannot be determined.
+    ///
+    /// If the time of the signal is unknown, the time is the end of the wait.
     pub(crate) fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
         let key = u64::from(wait.key);
         match wait.kind {
@@ -192,8 +198,8 @@ impl<'a> Signals<'a> {
         (by != lane).then_some((by, wait.end))
     }
 
-    /// Returns the RISC at the other end of a buffer. It follows from the roles of the RISCs,
-    /// because that RISC has no record about the buffer.
+    /// Returns the RISC at the other end of a buffer. That RISC did not record the buffer, so it is
+    /// derived from the roles of the RISCs.
     fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
         match (risc, kind) {
             (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
@@ -241,10 +247,11 @@ impl Targets<'_> {
     }
 }
 
-/// Returns the time at which a lane ended a wait.
+/// Returns the time at which a lane sent the signal that ended a wait; `None` if the lane sent no
+/// such signal.
 ///
-/// A TRISC's signal is recorded when the RISC passes it to the engine. The engine sends the signal
-/// later, so the end of the wait is returned instead of the signal's time.
+/// For a TRISC, the end of the wait is returned: the record shows when the TRISC passed the signal
+/// to its engine, but the engine sends the signal later.
 fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     match by.risc {
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {

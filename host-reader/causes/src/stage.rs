@@ -16,7 +16,8 @@ reader::labelled! {
     }
 }
 
-/// Use of one stage: the share of the time in which it does not wait for another stage.
+/// Use of one stage: the time in which the stage does not wait for another stage, in percent of the
+/// kernel time of the stage's cores.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct StageUse {
     /// Stage.
@@ -24,17 +25,19 @@ pub struct StageUse {
     /// RISC of the stage. For the math, it is the RISC that controls the arithmetic.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Lower bound of the use, in percent of the time.
+    /// Lower bound of the use, in percent of the kernel time of the stage's cores.
     pub at_least_percent: f64,
-    /// Upper bound of the use, in percent of the time.
+    /// Upper bound of the use, in percent of the kernel time of the stage's cores.
     pub at_most_percent: f64,
     /// Percentage of the stage's kernel time in which it waits at NoC barriers.
     pub barrier_percent: f64,
     /// Percentage of the stage's kernel time in which it waits at semaphores that other cores
     /// signal.
     pub other_cores_percent: f64,
-    /// Share of the time in which the stage waits for another stage, without its first wait. In
-    /// this time, the stage's work does not overlap the work of the neighbouring stages.
+    /// Time in which the stage waits for another stage, in percent of the kernel time of the
+    /// stage's cores. The stage's first wait does not count.
+    ///
+    /// In this time, the stage's work does not overlap the work of the neighbouring stages.
     #[serde(skip)]
     pub(crate) in_turn_percent: f64,
 }

@@ -40,7 +40,8 @@ pub struct SteadyPart {
     pub total_ns: f64,
 }
 
-/// Converts the rows of an ops CSV to steps.
+/// Converts the rows of an ops CSV to the steps of a program: device ops, signposts and other
+/// steps.
 pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
     let steps = rows.iter().map(|row| match row.kind {
         RowKind::Device => Step::Op(OpStep {
@@ -155,8 +156,10 @@ impl Apart {
 
 impl SteadyPart {
     /// Returns the part of `rows` that starts at the iteration's first row, and the sentence that
-    /// compares this part with the whole recording. `all` and `own` are the host waits of all rows
-    /// and of the part.
+    /// compares this part with the whole recording.
+    ///
+    /// `all` has the total time and the share of waiting for the host in all rows; `own` has the
+    /// same figures for the part.
     pub(crate) fn from_rows(
         rows: &[OpReport],
         iteration: LastIteration,

@@ -28,7 +28,8 @@ pub(crate) struct SteadyLaunches {
 }
 
 impl SteadyLaunches {
-    /// Finds the last iteration of a recording; `None` if there is a chip on which nothing repeats.
+    /// Finds the last iteration of each chip of a recording; `None` if the launches of any chip
+    /// contain no iteration.
     pub(crate) fn new(
         recording: &Recording,
         launches: &[Explained<'_>],
@@ -56,8 +57,11 @@ impl SteadyLaunches {
         self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
     }
 
-    /// Returns the steady part, with the sentence that compares it with the whole recording. `all`
-    /// has the times of the chips in the whole recording, `own` those in the part.
+    /// Returns the steady part, and the sentence that compares the steady part with the whole
+    /// recording.
+    ///
+    /// `all` has the times of the chips in the whole recording, and `own` has their times in the
+    /// steady part.
     pub(crate) fn part(
         &self,
         launches: &[Explained<'_>],
@@ -100,8 +104,10 @@ impl SteadyLaunches {
     }
 }
 
-/// Returns the name of each launch, and the text that distinguishes launches with the same name:
-/// their tensors. For a launch without a name, this text is the program.
+/// Returns the name of each launch and a description of the launch's tensors, which distinguishes
+/// launches with the same name.
+///
+/// For a launch without a name, the description is the id of its program.
 fn forms_of<'a>(
     recording: &Recording,
     launches: &[Explained<'a>],
@@ -124,7 +130,7 @@ fn forms_of<'a>(
     forms.collect()
 }
 
-/// The host's signposts, and the chips' clocks, which convert cycles to the time of the signposts.
+/// The host's signposts, and for each chip the clock that converts the chip's cycles to host time.
 #[derive(Default)]
 struct Signposts<'a> {
     /// Signposts, sorted by time.

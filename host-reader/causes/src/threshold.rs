@@ -1,6 +1,7 @@
 //! Thresholds of the rules, with their units and sources.
 
-/// Limit of a figure. Depending on the rule, the rule fires at and above it, or at and below it.
+/// Limit of a figure. For some rules, the limit is the minimum at which the rule fires; for others,
+/// it is a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Threshold {
     /// Name, as in `docs/explain.md`.

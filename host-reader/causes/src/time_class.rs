@@ -153,8 +153,8 @@ impl ClassTimes {
         self.cycles.iter().sum()
     }
 
-    /// Moves cycles into a class. They are taken from the other classes in proportion to their
-    /// size.
+    /// Moves cycles into a class. The cycles are taken from all classes, in proportion to the
+    /// cycles that each class has.
     pub(crate) fn set_apart(&mut self, class: TimeClass, cycles: f64) {
         let total = self.total();
         let cycles = cycles.min(total);
@@ -167,7 +167,7 @@ impl ClassTimes {
     /// Returns the cycles of each class in a period of a known length.
     ///
     /// Missing cycles are added to [`TimeClass::Unknown`]. An excess from rounding is removed from
-    /// all classes in proportion to their size.
+    /// all classes in proportion to the cycles of each class.
     fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
         let wanted = total_cycles as f64;
         let mut filled = *self;
@@ -184,7 +184,7 @@ impl ClassTimes {
 /// Returns shares in tenths of a percent that add up to exactly 1000.
 ///
 /// Each share is rounded down, and the shares with the largest remainders are then incremented. If
-/// the total is 0, everything is unknown.
+/// the total is 0, the share of [`TimeClass::Unknown`] is 1000.
 fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
     let total: f64 = cycles.iter().sum();
     if total <= 0.0 {

@@ -13,7 +13,7 @@ use analysis::Launch;
 pub struct DeviceTime {
     /// Number of the chip; `None` for rows of an ops CSV without a device number.
     pub chip_id: Option<u32>,
-    /// Cycles of the chip's first and last record.
+    /// Times of the chip's first and last record, in cycles.
     pub window: (u64, u64),
     /// Number of launches in the window.
     pub op_count: u64,
@@ -85,7 +85,7 @@ pub(crate) fn whole_window(launches: &[(&OpCauses, &Launch)]) -> Option<(u64, u6
     Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
 }
 
-/// Splits a window of a chip's time by class.
+/// Splits a window of a chip's time into classes.
 pub(crate) fn window_times(
     ops: &[(&OpCauses, &Launch)],
     window: (u64, u64),
@@ -121,8 +121,8 @@ fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
     }
 }
 
-/// Returns the launches up to the first gap. Each of them overlaps an earlier one, except the
-/// first.
+/// Returns the launches before the first gap between launches. Each launch except the first one
+/// overlaps an earlier launch.
 fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     let mut end = 0;
     let mut count = 0_usize;
@@ -197,8 +197,8 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
     }
 }
 
-/// Combines what is known about the waits and the overlap of launches. Overlap is weighted by the
-/// launches' lengths.
+/// Combines two facts about launches: whether their waits were recorded, and how much their compute
+/// and data movement overlap. The overlap is weighted by the launches' lengths.
 fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
     times.waits = match with {

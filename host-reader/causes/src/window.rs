@@ -14,11 +14,11 @@ const WINDOWS_MAX: usize = 512;
 /// checks the window slightly before or after it takes the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
-/// Returns the parts of an op in which its individual waits are known, in time order; empty if the
-/// windows of any tile are unknown.
+/// Returns the parts of an op in which its individual waits are known, in time order. The list is
+/// empty if the windows of any tile are unknown.
 ///
-/// Returns `None` if no windows were recorded: waits were then recorded either at all times or not
-/// at all.
+/// Returns `None` if no windows were recorded. In this case, individual waits were recorded either
+/// during the whole op or not at all.
 pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
     let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
     if syncs.all(|sync| sync.windows.is_none()) {
@@ -31,8 +31,8 @@ pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
 
 /// Returns the windows of a core's runs.
 ///
-/// `Some(None)` means that all waits and signals of the core were recorded, or that the core has
-/// none. `None` means that the core has waits or signals but no record of its windows.
+/// `Some(None)` means that all waits and signals of the core were recorded, or that the core had no
+/// waits and signals. `None` means that the core has waits or signals but no record of its windows.
 fn tile_windows(core: &[CoreRun<'_>]) -> Option<Option<WindowsAt>> {
     let mut syncs = core.iter().filter_map(|run| run.evidence.sync());
     let windows = syncs.clone().find_map(|sync| sync.windows);

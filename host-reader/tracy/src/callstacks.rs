@@ -105,8 +105,8 @@ impl Callstacks {
         Some(())
     }
 
-    /// Returns the stacks with their functions. Adds the number of functions that were never
-    /// received to `missing`.
+    /// Returns the stacks with their functions. Adds to `missing` the number of functions that were
+    /// never received.
     pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
         let Self { met, functions, .. } = self;
         met.into_iter()

@@ -23,8 +23,8 @@ use std::{
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Maximum time to wait for answers after a stop request. After the answers, the same limit applies
-/// to the end of the connection.
+/// Maximum time to wait for answers after a stop request. After the answers have arrived, the
+/// client has the same time to end the connection.
 ///
 /// Clients answer at once, except for requests for functions of call stacks. Clients discard such
 /// requests after a stop request.
@@ -37,7 +37,7 @@ const MOST_BLOCKS: usize = 256;
 /// about five a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
 /// Size in bytes of two fields that only on-demand programs send after the welcome: a count of
-/// frames, and the time of the connection.
+/// frames, and the time at which the server connected.
 const ON_DEMAND_BYTES: usize = 16;
 /// Flag of on-demand programs, which are recorded only while a server is connected.
 const IS_ON_DEMAND: u8 = 1;
@@ -165,8 +165,8 @@ impl TracyClient {
 
     /// Records until the program exits, is killed or stops sending data.
     ///
-    /// Once `stop` is true, the recording ends as soon as the program has sent the names of its
-    /// items.
+    /// Once `stop` is true, the recording ends as soon as the program has answered all requests for
+    /// names and other texts, or after a time limit.
     #[must_use]
     pub fn record(self, options: &RecordOptions, stop: &AtomicBool) -> TracyRecording {
         let Self { stream, protocol, welcome } = self;
@@ -185,7 +185,8 @@ impl TracyClient {
     }
 }
 
-/// Connects and sends a version. Returns the connection and the answer, which is a single byte.
+/// Connects to a client and sends a protocol number. Returns the connection and the client's
+/// answer, which is a single byte.
 fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
     let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME)?;
     stream.set_nodelay(true)?;
@@ -199,7 +200,7 @@ fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
     Ok((stream, answer))
 }
 
-/// Returns true if the client accepts this version.
+/// Returns true if the client accepts this protocol number.
 fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
@@ -348,14 +349,16 @@ impl Recorder<'_> {
 
     /// Sends a request.
     ///
-    /// Errors are ignored: if the program has exited, reading also ends with an error, but only
-    /// after all data that the program sent has been read.
+    /// Errors are ignored. If the program has exited, the data that it sent is still read; reading
+    /// then fails and ends the recording.
     fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Asks the client once to end the connection. The request is sent after a stop request, as
-    /// soon as all other requests are answered or `STOP_TIME` has passed.
+    /// Asks the client to end the connection, unless this has been done before.
+    ///
+    /// The client is asked after a stop request, as soon as all other requests are answered or
+    /// `STOP_TIME` has passed.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;

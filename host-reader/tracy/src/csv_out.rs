@@ -14,9 +14,9 @@ const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.
 ///
-/// The row of a zone with a name in `children` repeats the text of its parent. The parent is the
-/// innermost enclosing zone with a name that contains `TT_`. The thread column contains the
-/// thread's index in [`TracyRecording::threads`].
+/// If the name of a zone is in `children`, the zone's row repeats the text of the zone's parent.
+/// The parent is the innermost enclosing zone with a name that contains `TT_`. The thread column
+/// contains the thread's index in [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.

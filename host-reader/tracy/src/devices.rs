@@ -7,7 +7,8 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Minimum decrease of a counter, in ticks, that is interpreted as a wrap-around.
+/// Number of ticks: a counter that decreases by more than this number is assumed to have wrapped
+/// around.
 const WRAP_TICKS: i64 = 1 << 31;
 
 /// Zone start or zone end for which no time has arrived yet.
@@ -257,8 +258,8 @@ impl Devices {
         Some(())
     }
 
-    /// Returns the contexts. Stores the number of zones without a start time or an end time in
-    /// `damage`.
+    /// Returns the contexts. Stores in `damage` the number of zones that lack a start time or an
+    /// end time.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyDevice> {
         let devices: Vec<TracyDevice> = self.met.into_iter().map(|open| open.device).collect();
         let zones = devices.iter().flat_map(|device| &device.zones);

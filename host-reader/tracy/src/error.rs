@@ -35,7 +35,7 @@ pub enum TracyError {
         lowest: u32,
         /// Largest known protocol number.
         highest: u32,
-        /// Protocol number that the client accepts, if it was found.
+        /// Protocol number that the client accepts; `None` if no accepted number was found.
         found: Option<u32>,
     },
     /// Another server was connected before.

@@ -13,7 +13,7 @@ use std::{
 /// Prefix of the messages with which TT-Metal's Python package sends signposts.
 const SIGNPOST: &str = "`TT_SIGNPOST: ";
 
-/// Sources of events, without duplicates.
+/// Names and source locations of events, without duplicates.
 #[derive(Default)]
 struct Sources {
     met: Vec<HostSource>,
@@ -53,8 +53,8 @@ const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
 }
 
 impl TracyRecording {
-    /// Converts the zones, messages, plots and frames of the threads, and the zones of the devices,
-    /// to a host recording.
+    /// Converts the program's zones, messages, plots and frames, and the zones of its devices, to a
+    /// host recording.
     ///
     /// `start_ns` is the client's start on the clock of the host recording; with 0, the times are
     /// unchanged. Zones without an end are counted as open. The functions of a zone's call stack
@@ -101,8 +101,8 @@ impl TracyRecording {
         }
     }
 
-    /// Returns the index of the source for zones at a location. If `name` is given, it replaces the
-    /// location's name.
+    /// Returns the index in `sources` of the name and source location of a zone. If `name` is
+    /// given, it replaces the name that belongs to the location.
     fn source(&self, location: u32, name: Option<&str>, sources: &mut Sources) -> u32 {
         let location = self.location(location).cloned().unwrap_or_default();
         let name = name.unwrap_or_else(|| location.zone_name()).to_owned();

@@ -37,8 +37,8 @@ pub(crate) fn take_item<'frame>(rest: &mut Fields<'frame>) -> Result<Item<'frame
 }
 
 fn take_fields<'frame>(kind: ItemKind, rest: &mut Fields<'frame>) -> Option<Item<'frame>> {
-    /// Minimum length of a text in the longer encoding, in bytes, if the version has a shorter
-    /// encoding.
+    /// Minimum length, in bytes, of a text with a 16-bit length, if the version has separate items
+    /// for shorter texts.
     const LONG_TEXT_BYTES: usize = 256;
     let protocol = rest.protocol;
     let mut key = 0;
@@ -63,9 +63,9 @@ fn take_fields<'frame>(kind: ItemKind, rest: &mut Fields<'frame>) -> Option<Item
 
 /// A protocol version that is checked against the received frames.
 ///
-/// Even a wrong version may decode a frame to complete items: Tracy's version reads the second byte
-/// of the fork's context number, 0, as an item [`ItemKind::ZoneText`]. This misreading is detected,
-/// because no text precedes such an item.
+/// A wrong version may also decode a frame without an error. For example, the second byte of a
+/// context number in the fork is 0, which Tracy's version reads as an item [`ItemKind::ZoneText`].
+/// This misreading is detected, because no text precedes such an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,

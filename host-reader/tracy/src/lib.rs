@@ -1,8 +1,8 @@
 //! A server for Tracy clients: records the data that an instrumented program sends.
 //!
 //! TT-Metal's hosts are instrumented with Tracy. [`TracyClient::connect`] determines the program's
-//! protocol version. [`TracyClient::record`] records until the program exits, is killed or the
-//! recording is stopped. In every case the result is a [`TracyRecording`], which contains the
+//! protocol version. [`TracyClient::record`] records until the program exits or is killed, or until
+//! the recording is stopped. In every case, the result is a [`TracyRecording`], which contains the
 //! reason why the recording ended, and counts of missing data.
 //!
 //! | question | item |

@@ -1,4 +1,5 @@
-//! Source locations. The server requests constant locations; other locations are sent with items.
+//! Source locations. If a location is a constant in the program, the client sends its address, and
+//! the server requests its contents. Other locations are sent before the items that use them.
 
 use crate::{
     fields::Fields,
@@ -96,8 +97,8 @@ impl Locations {
         Some(index)
     }
 
-    /// Returns the locations with their texts. Adds the number of locations and texts that were
-    /// never received to `missing`.
+    /// Returns the locations with their texts. Adds to `missing` the number of locations and texts
+    /// that were never received.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
         let lost = self.met.iter().filter(|pending| pending.is_none());
         *missing = missing.saturating_add(lost.count() as u64);

@@ -117,8 +117,8 @@ impl Pools {
 
     /// Removes an allocation and returns its size.
     ///
-    /// An unknown pool is not added. A free of an unknown allocation does not count against the
-    /// limit on events, so a program could otherwise add any number of pools.
+    /// An unknown pool is not added. If it were added, a program could add any number of pools,
+    /// because frees of unknown allocations do not count towards the limit on events.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
         self.met.get_mut(name)?.sizes.remove(&address)
     }
@@ -146,7 +146,8 @@ mod tests {
         protocol::{Program, TracyProtocol},
     };
 
-    /// Items of the serial queue of a client with protocol 76.
+    /// Bytes of a frame with items of the serial queue, and the protocol version that encodes the
+    /// items.
     struct Frame(Vec<u8>, &'static TracyProtocol);
 
     impl Frame {

@@ -1,4 +1,4 @@
-//! Plots, series of frames and memory pools: items that have a key and a name.
+//! Plots, series of frames and memory pools, each with a key and a name.
 
 use crate::texts::TextRef;
 use std::collections::HashMap;

@@ -197,9 +197,10 @@ fn call_of(op: &str) -> Option<String> {
     ttnn_call(op).map(|call| format!("{op} comes from {call}"))
 }
 
-/// Reports layout changes, and conversions that the next op undoes. If both are reported, the
-/// finding about conversions states which percentage of the conversions' time the finding about
-/// layout changes also counts.
+/// Reports layout changes, and conversions that the next op undoes.
+///
+/// If both are reported, the finding about conversions states which percentage of the conversions'
+/// time the finding about layout changes also counts.
 pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
     let layout = layout(groups);

@@ -144,8 +144,8 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     Some(Finding { rows, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
 }
 
-/// One collective on all chips: the first and the last arrival, and the times in nanoseconds. The
-/// times are means over the chips.
+/// One collective on all chips: the rows of the first and the last chip to arrive, and times in
+/// nanoseconds. The times are means over the chips.
 struct Arrivals<'a> {
     /// Row of the chip that arrived first: the longest row.
     first: &'a OpReport,

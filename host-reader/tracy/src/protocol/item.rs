@@ -9,8 +9,8 @@ pub enum Form {
     Text8,
     /// A length of 16 bits, then a text.
     ///
-    /// Since protocol 80, the encoded length is 256 less than the text's length, because shorter
-    /// texts have a separate kind of item.
+    /// Since protocol 80, the encoded length is the text's length minus 256, because texts of less
+    /// than 256 bytes have a separate kind of item.
     Text16,
     /// A key of 8 bytes, a length of 16 bits, then a text or other bytes.
     KeyedText16,
@@ -42,11 +42,12 @@ pub(crate) enum Topic {
     FrameMark,
     Section,
     Device,
-    /// Locks. Only the times of locks are used, to advance the time of the serial queue.
+    /// Locks. Of these items, only the times are used: the time of the next item in the serial
+    /// queue is relative to them.
     Lock,
     /// Allocations.
     Memory,
-    /// Kinds that are not kept: processor data and samples.
+    /// Kinds whose items are discarded, such as processor data and samples.
     Other,
 }
 
@@ -58,7 +59,8 @@ pub(crate) struct Rule {
     /// True if only the fork has the kind.
     is_of_fork: bool,
     form: Form,
-    /// True if the item contains a context number, which is one byte longer in the fork.
+    /// True if the item contains a context number, which has 1 byte in Tracy and 2 bytes in the
+    /// fork.
     has_context: bool,
     /// Later version that changed the length, and the new length in bytes.
     resized: Option<(u32, usize)>,
