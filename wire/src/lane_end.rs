@@ -44,7 +44,7 @@ pub struct LaneEnd {
 }
 
 impl LaneEnd {
-    /// Size of the largest lane that can turn, in words.
+    /// Size in words of the largest lane that can turn (wrap around to its beginning).
     pub const TURNING_LANE_WORDS_MAX: u32 = END_MASK - 2 * LARGEST_RUN;
 
     /// Decodes the control word of a lane whose size is `lane_words` words.

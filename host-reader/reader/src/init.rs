@@ -78,7 +78,7 @@ pub enum InitError {
         needed_bytes: u64,
         /// Available bytes per bank.
         available_bytes: u64,
-        /// The largest number of programs per lane that fits, if any.
+        /// Largest number of programs per lane whose lanes fit into a bank; `None` if none fits.
         largest_count: Option<u32>,
     },
     /// The address of the chip's profiler region does not fit the control word, or is 0. The device

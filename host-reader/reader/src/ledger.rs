@@ -209,7 +209,7 @@ impl LossTotals {
         self.programs = ProgramSpan::joined(self.programs, other.programs);
     }
 
-    /// Returns the counts by kind.
+    /// Returns each kind of record with the number of lost records of this kind.
     #[must_use]
     pub const fn counts(&self) -> [(LostKind, u64); 5] {
         [

@@ -66,7 +66,7 @@ impl Locations {
         Some(())
     }
 
-    /// Stores the location in a payload, which belongs to the next item.
+    /// Reads a location from a payload. The location belongs to the next item.
     pub(crate) fn take_payload(&mut self, payload: Fields<'_>) -> Option<()> {
         let mut whole = payload;
         let bytes = whole.bytes(whole.len())?;

@@ -15,7 +15,7 @@ use std::{borrow::Cow, sync::Arc};
 pub struct ObjectKernel {
     name: &'static str,
     data: Cow<'static, [u32]>,
-    /// Computes the records that the function tries to make; `emission` is added to them.
+    /// Computes the records that the function tries to make, without those in `emission`.
     records: fn(&KernelContext) -> Emission,
     emission: Emission,
 }

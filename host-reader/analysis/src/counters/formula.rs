@@ -197,7 +197,8 @@ fn mean_of_ports(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
     mean(&rates)
 }
 
-/// Returns the share of granted requests, over all ports that have both counters.
+/// Returns granted requests divided by all requests, summed over the ports for which both were
+/// counted.
 fn granted(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
     let sums = ports
         .iter()

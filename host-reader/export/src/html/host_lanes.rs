@@ -63,8 +63,8 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// Returns the number by which the page identifies messages, signposts or frame marks. These
-/// numbers follow those of [`PointCategory`](crate::PointCategory).
+/// Returns the number by which the page identifies messages, signposts or frame marks. The
+/// numbers start after the last one of [`PointCategory`](crate::PointCategory).
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,

@@ -54,9 +54,9 @@ impl Slope {
 pub(super) struct Walls {
     pub(super) base_cycles: u64,
     pub(super) base_units: i64,
-    /// Lower hull of the upper bracket ends; its slopes increase from left to right.
+    /// Lower convex hull of the upper ends of all brackets. Its slopes increase from left to right.
     pub(super) upper: Vec<Point>,
-    /// Upper hull of the lower bracket ends; its slopes decrease from left to right.
+    /// Upper convex hull of the lower ends of all brackets. Its slopes decrease from left to right.
     pub(super) lower: Vec<Point>,
 }
 

@@ -8,9 +8,9 @@ use super::{arch::MathFidelity, row::OpRow};
 pub enum FidelityVerdict {
     /// The fidelity uses all bits of the inputs.
     Sufficient,
-    /// The fidelity multiplies more bits than the result keeps.
+    /// With this fidelity, the multiplier uses more bits than the result keeps.
     TooHigh,
-    /// The fidelity drops bits of the inputs.
+    /// With this fidelity, the multiplier ignores low bits of the inputs.
     TooLow,
     /// The element types are integers, to which fidelity does not apply.
     NotApplicable,

@@ -256,7 +256,7 @@ kinds! {
     GpuContextName: Device = Rule::with_context(66, 1),
     /// Name of an annotation of a device's zones.
     GpuAnnotationName: Other = Rule::fixed(75, 9),
-    /// Metadata for the next marker; the text precedes the item.
+    /// Metadata for the next marker. The text of the metadata is sent before this item.
     GpuMarkerMeta: Other = Rule::fork(79, 1),
     /// Marker on a device's lane.
     GpuMarker: Other = Rule::fork(79, 22),

@@ -121,7 +121,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// Returns the byte on the wire.
+    /// Returns the byte that represents this query in the protocol.
     #[must_use]
     pub const fn byte(self) -> u8 {
         self as u8

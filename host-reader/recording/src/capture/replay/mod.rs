@@ -79,7 +79,8 @@ impl Capture {
     }
 }
 
-/// Adds the records of launches that are still running to `read`, a run's last successful read.
+/// Adds to `read`, the last successful read of a run, the records of launches that are still
+/// running.
 fn end_of_run(mut read: ReplayedRead, reader: &mut Reader) -> ReplayedRead {
     if let Ok(readout) = &mut read.readout {
         reader.add_running_launches(readout);

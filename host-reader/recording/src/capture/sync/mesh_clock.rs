@@ -32,9 +32,9 @@ pub struct ChipFit {
 /// Path from a chip's clock to the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockSource {
-    /// Direct, by the chip's own pings.
+    /// The chip's own pings relate its clock to the host's clock.
     HostPings,
-    /// Through another chip, because that path has the smaller error bound.
+    /// The path leads over the clock of another chip, because its error bound is smaller.
     OverChip {
         /// Next chip on the path.
         parent: u32,
