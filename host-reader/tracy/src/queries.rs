@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Maximum number of unanswered requests.
 ///
-/// Tracy's server allows 8,188. A client answers requests in order.
+/// Tracy's own server sends at most 8,188 requests before it waits for answers.
 const MOST_IN_FLIGHT: usize = 4096;
 
 /// Requests to be sent, and the number of sent requests that are not answered yet.

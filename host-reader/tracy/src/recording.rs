@@ -198,12 +198,13 @@ pub struct Damage {
     pub open_zones: u64,
     /// Number of zones with an end that is earlier than their start.
     pub reversed_zones: u64,
-    /// Number of texts, names, colours and values for zones that arrived while no zone was open.
+    /// Number of zone attributes (texts, names, colours and values) that arrived while no zone was
+    /// open, or while another zone was the innermost open zone.
     pub stray_extras: u64,
     /// Number of items that free an unknown allocation.
     pub unmatched_frees: u64,
-    /// Number of device times that match no start or end of a zone, plus the number of items of
-    /// unknown contexts.
+    /// Number of device items that belong to nothing known, such as a device time without a
+    /// matching zone start or zone end, or an item of an unknown context.
     pub stray_device_items: u64,
     /// Number of device zones without a start time or an end time.
     pub untimed_device_zones: u64,

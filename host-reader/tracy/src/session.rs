@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 /// One session with a client.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// Versions that can decode all data so far. Several versions may remain, because two versions
-    /// can share the client's number.
+    /// Versions that can decode all data so far. Several versions may remain, because a version of
+    /// Tracy and a version of Tenstorrent's fork can have the same protocol number.
     candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
@@ -38,7 +38,7 @@ pub(crate) struct Session {
     callstacks: Callstacks,
     threads: Threads,
     devices: Devices,
-    /// Messages without their texts, which may not have arrived yet.
+    /// Messages, each with a reference to its text. The texts may not have arrived yet.
     messages: Vec<(TextRef, TracyMessage)>,
     plots: Named<TracyPlot>,
     frames: Named<FrameSeries>,
@@ -139,8 +139,8 @@ impl Session {
         has_room
     }
 
-    /// Processes one item. Returns `None` if items of this kind are not kept, or if the item refers
-    /// to something unknown.
+    /// Processes one item. Returns `None` if items of this kind are not kept, or if the item cannot
+    /// be used, such as the answer to an unknown request.
     fn take(&mut self, item: Item<'_>) -> Option<()> {
         match item.kind.topic() {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
@@ -259,8 +259,8 @@ impl Session {
         Some(())
     }
 
-    /// Returns the end reason of a recording that ends because the current frame cannot be read.
-    /// `found` describes the content that cannot be read.
+    /// Returns the reason for the end of a recording if the current frame cannot be read. `found`
+    /// describes the content that cannot be read.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }

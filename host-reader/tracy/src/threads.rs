@@ -14,9 +14,10 @@ const FIRST_FIBER: u64 = 1 << 32;
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
-    /// Open zones: index of each zone, and the zone number that the client sends with the end.
+    /// Index and number of each open zone. The client sends the same number before the zone's end.
     ///
-    /// The index is `None` if the zone was not kept because of the limit on events.
+    /// The index is `None` if the zone was not kept because of the limit on events. The number is 0
+    /// if the client does not number its zones.
     open: Vec<(Option<usize>, u32)>,
     /// Number of the zone to which the next item refers.
     expected: u32,
@@ -134,8 +135,8 @@ impl Threads {
     /// Begins a zone.
     ///
     /// `zone` contains the location, start and call stack of the zone, or is `None` if the zone is
-    /// not kept. Zones that are not kept are also added to the open zones, so that their ends do
-    /// not end other zones.
+    /// not kept. Zones that are not kept are also added to the open zones, so that each end
+    /// that arrives later is applied to the right zone.
     pub(crate) fn begin(&mut self, zone: Option<(u32, i64, Option<u32>)>, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -148,8 +149,8 @@ impl Threads {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Ends a zone. If the client numbers its zones, ends the zone with the expected number,
-    /// otherwise the innermost zone.
+    /// Ends the zone with the number that the client sent just before. If the client does not
+    /// number its zones, ends the innermost zone.
     pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -188,7 +189,7 @@ impl Threads {
         }
     }
 
-    /// Returns the threads. Stores the number of zones without an end in `damage`.
+    /// Returns the threads. Stores in `damage` the number of zones without an end.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
         let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
         let zones = finished.iter().flat_map(|thread| &thread.zones);

@@ -10,7 +10,8 @@ pub(crate) struct ClientClock {
 }
 
 impl ClientClock {
-    /// Converts ticks to nanoseconds since the client's start, truncated as in Tracy's server.
+    /// Converts ticks to nanoseconds since the client's start. The result is truncated to an
+    /// integer, as in Tracy's server.
     #[expect(clippy::cast_precision_loss, reason = "Tracy's server rounds as well")]
     #[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
     pub(crate) fn ns(&self, ticks: i64) -> i64 {

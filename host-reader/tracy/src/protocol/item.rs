@@ -250,7 +250,8 @@ kinds! {
     ContextSwitch: Other = Rule::fixed(66, 19).resized(73, 22),
     /// Thread that became ready.
     ThreadWakeup: Other = Rule::fixed(66, 12).resized(73, 15),
-    /// Device time of the zone start or zone end with the same query number.
+    /// Device time at which a zone started or ended. The item for that start or end has the same
+    /// query number.
     GpuTime: Device = Rule::with_context(66, 11),
     /// Name of a device's context; the text precedes the item.
     GpuContextName: Device = Rule::with_context(66, 1),
@@ -278,7 +279,7 @@ kinds! {
     SectionEnter: Section = Rule::fixed(81, 12).resized(82, 14),
     /// End of a section.
     SectionLeave: Section = Rule::fixed(81, 12),
-    /// Name of a kind of section.
+    /// Name that all sections of one kind share.
     SectionSetup: Other = Rule::fixed(82, 2),
     /// End of the program's data.
     Terminate: Session = Rule::fixed(66, 0),
@@ -286,9 +287,10 @@ kinds! {
     KeepAlive: Session = Rule::fixed(66, 0),
     /// Thread to which the following items belong.
     ThreadContext: Zone = Rule::fixed(66, 4),
-    /// Pair of device and host time for calibration.
+    /// Pair of device time and host time of a calibrated context.
     GpuCalibration: Device = Rule::with_context(66, 25),
-    /// New pair of device and host time.
+    /// Pair of device time and host time that replaces the previous pair of a context without
+    /// calibration.
     GpuTimeSync: Device = Rule::with_context(66, 17),
     /// Complete zone of a device, with start and end.
     GpuZone: Device = Rule::fork(79, 29),

@@ -8,7 +8,7 @@
 //! | question | item |
 //! |---|---|
 //! | which versions are there? | [`TracyProtocol::all`] |
-//! | which kind of item has a given code, and how long is the item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
+//! | which kind of item has a given code, and how long are items of this kind? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
 //! | which code does a kind of item have? | [`TracyProtocol::code`] |
 //!
 //! ```
@@ -21,11 +21,12 @@
 //! ```
 //!
 //! # Compatibility
-//! The versions are those of Tracy's `public/common/TracyProtocol.hpp` and
-//! `public/common/TracyQueue.hpp` at every change of `ProtocolVersion` from 66 to 82, and of
-//! Tenstorrent's fork at 66 and 76. Codes and sizes were determined with a C++ compiler. According
-//! to the fork's description, versions 79 and 83 of the fork are Tracy's versions with three
-//! additional kinds. Versions 79 and 83 of the fork were not tested with a client.
+//! The kinds are those of two header files: `public/common/TracyProtocol.hpp` and
+//! `public/common/TracyQueue.hpp`. Tracy's headers were used for each `ProtocolVersion` from 66 to
+//! 82, and the headers of Tenstorrent's fork for its versions 66 and 76. Codes and sizes were
+//! determined with a C++ compiler. According to the fork's description, versions 79 and 83 of the
+//! fork are Tracy's versions with three additional kinds. Versions 79 and 83 of the fork were not
+//! tested with a client.
 
 #![cfg_attr(
     not(test),
@@ -59,13 +60,13 @@ pub const QUERY_BYTES: usize = 1 + 8 + 4;
 /// Number of nanoseconds that clients since protocol 78 subtract from a zone's 64-bit time
 /// difference, unless the difference is negative.
 ///
-/// Smaller differences are sent in shorter items.
+/// Differences from 0 up to this number are sent in items with 16-bit or 32-bit differences.
 pub const FAR_NS: i64 = (1 << 16) + (1 << 32);
 
 /// Number of nanoseconds that clients subtract from a zone's 32-bit time difference.
 pub const NEAR_NS: i64 = 1 << 16;
 
-/// Answers to a server's greeting, with their bytes on the wire.
+/// Answer to a server's greeting. A variant's value is the answer's byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Handshake {
@@ -92,7 +93,9 @@ impl Handshake {
     }
 }
 
-/// Kinds of a server's queries that this project sends or answers, with their bytes on the wire.
+/// Kind of a query from a server to a client. A variant's value is the kind's byte on the wire.
+///
+/// Kinds that this project neither sends nor answers are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Query {
@@ -110,7 +113,8 @@ pub enum Query {
     FrameName = 5,
     /// Name of a fiber, by address.
     FiberName = 7,
-    /// End of the recording; the client sends its remaining data, then its end.
+    /// End of the recording. The client sends its remaining data, and then
+    /// [`ItemKind::Terminate`].
     Disconnect = 9,
     /// Functions at one address of a call stack.
     CallstackFrame = 10,

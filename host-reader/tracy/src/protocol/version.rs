@@ -22,7 +22,7 @@ pub struct TracyProtocol {
     pub program: Program,
     /// Releases that implement the version.
     pub releases: &'static str,
-    /// Type of device context for which viewers of this version show device lanes.
+    /// Type that a device context must have so that viewers of this version show its lanes.
     pub context_type: u8,
     kinds: Vec<ItemKind>,
     codes: Vec<Option<u8>>,
@@ -158,8 +158,8 @@ impl TracyProtocol {
         self.code(ItemKind::SingleStringData8).is_some()
     }
 
-    /// Splits a field into the address of a constant text and a byte that is packed with the
-    /// address. The byte is `None` if this version packs no byte.
+    /// Splits a field into the address of a constant text and the byte that is packed with the
+    /// address. Returns `None` for the byte if fields of this version contain only an address.
     ///
     /// ```
     /// use tracy::protocol::{Program, TracyProtocol};

@@ -52,13 +52,13 @@ impl Session {
         Some(())
     }
 
-    /// Advances the thread's time to the time of a device zone that the thread recorded.
+    /// Advances the thread's time by the time difference in an item about a device zone.
     fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.thread_time.advance(fields.i64()?);
         Some(())
     }
 
-    /// Advances the serial queue's time to the time of a device zone in the serial queue.
+    /// Advances the serial queue's time by the time difference in an item about a device zone.
     fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.serial_time.advance(fields.i64()?);
         Some(())
