@@ -82,7 +82,7 @@ pub struct BufferUsage {
 }
 
 impl BufferUsage {
-    /// Collects all points of pool plots in the recordings of the host's threads.
+    /// Collects the points of all plots of buffer pools from the given recordings of a host.
     #[must_use]
     pub fn from_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
@@ -109,8 +109,8 @@ impl BufferUsage {
         self.pools.is_empty()
     }
 
-    /// Returns each pool of a chip with its peak: the most bytes in use from `start_ns` to `end_ns`
-    /// inclusive.
+    /// Returns the pools of a chip, each with the maximum number of bytes in use from `start_ns` to
+    /// `end_ns` (inclusive).
     ///
     /// Pools without a recorded point up to `end_ns` are left out.
     pub fn peaks(

@@ -10,7 +10,7 @@
 //! | what was recorded? | [`HostRecording`], which a capture stores |
 //! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
-//! Each thread records into its own buffer, so recording threads hardly ever wait for each other. A
+//! Each thread writes its events to its own buffer, so threads hardly ever wait for each other. A
 //! recorder never uses more memory than its limits allow, and counts dropped events. Without an
 //! installed recorder, an instrumented program has almost no overhead.
 //!
@@ -66,7 +66,7 @@ pub use tracing_layer::HostLayer;
 /// Returns the time of the monotonic clock that recorders use, in nanoseconds.
 ///
 /// A back end for real hardware should take the host times of its clock samples from this clock.
-/// With such samples, the times of chips can be converted to the clock of the host's events.
+/// If it does, device times can be converted to times on the clock of the host's events.
 ///
 /// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share. On other systems the
 /// clock starts at 0 with the process.

@@ -1,9 +1,9 @@
 //! Log of one thread: the thread writes records, and other threads read them.
 //!
-//! The writing thread takes no lock for a record, except when it begins a chunk of words, or when
-//! the record's source location was created at run time or is not in the thread's cache. Every
-//! record is published immediately, so a reader sees the record even if the thread never records
-//! again.
+//! The writing thread takes a lock in three cases only: it begins a new chunk of words, the source
+//! location of a record was created at run time, or the thread's cache does not contain the source
+//! location. Every record is published immediately, so a reader sees the record even if the thread
+//! never records again.
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
@@ -46,12 +46,12 @@ pub(super) struct ThreadLog {
     number: u64,
     name: String,
     dropped: Dropped,
-    /// Number of events that readers have removed from the log. The writer calculates its free
-    /// space from this number.
+    /// Number of events that readers have removed from the log. The writer calculates from this
+    /// number how much space is free in the log.
     taken_events: AtomicU64,
     taken_text_bytes: AtomicU64,
     is_ended: AtomicBool,
-    /// Chunks begun by the writer that the reader has not fetched yet.
+    /// Chunks that the writer has begun and that no reader has fetched yet.
     new_chunks: Mutex<Vec<Arc<Chunk>>>,
     /// Run-time source locations of published records, in the order of the records.
     new_places: Mutex<Vec<Arc<HostSource>>>,
@@ -316,8 +316,8 @@ impl Drop for Writer {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. Poisoned data is still consistent, because every change
-/// of the data is a single step.
+/// Locks a mutex, even if a thread panicked while it held the lock. The data is consistent even
+/// then, because each change is a single operation, such as adding one element.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

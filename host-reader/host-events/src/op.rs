@@ -8,10 +8,11 @@ use wire::RunHostId;
 pub struct OpMetadata {
     /// Id of the chip that ran the op.
     pub chip_id: u32,
-    /// Id that the host assigned to the op's program runs, as it appears in reports.
+    /// Id that the host assigned to the runs of the op's program. Reports show the same id.
     pub run_host_id: RunHostId,
-    /// Keys and values in their original order. The key `name` has the op's name. If an op's
-    /// program comes from the program cache, the op shares the fields of the program's first op.
+    /// Keys and values in their original order. The value of the key `name` is the op's name. If the
+    /// op's program was taken from the program cache, these are the fields of the first op that ran
+    /// the program.
     pub fields: Arc<[(String, String)]>,
 }
 

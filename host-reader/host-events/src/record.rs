@@ -21,7 +21,7 @@ const SITE_SHIFT: u32 = 32;
 pub(super) enum EventSource {
     /// Number of a static source location.
     Site(u32),
-    /// Next entry in the list of source locations created at run time.
+    /// First unread entry in the list of source locations that were created at run time.
     Made,
 }
 

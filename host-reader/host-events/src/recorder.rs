@@ -65,7 +65,7 @@ impl fmt::Debug for HostRecorderOptions {
 /// thread takes a lock for each 32 KiB of records, for each static source location that is not in
 /// the thread's cache, and for each event with a source location created at run time
 /// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of), [`plot_of`](Self::plot_of),
-/// [`signpost`](Self::signpost)). Each lock is held only while one element is found or added.
+/// [`signpost`](Self::signpost)). Each lock is held only for one lookup or one insertion.
 #[derive(Clone, Debug)]
 pub struct HostRecorder {
     shared: Arc<Shared>,
@@ -225,8 +225,10 @@ impl HostRecorder {
         }
     }
 
-    /// Removes everything recorded so far and returns it. A zone that is still open is returned by
-    /// the first call after the zone's end.
+    /// Removes everything recorded so far and returns it.
+    ///
+    /// A zone that is still open is not returned; the first call after the zone's end returns the
+    /// zone.
     #[must_use]
     pub fn take(&self) -> HostRecording {
         let mut sources = Sources::default();
@@ -274,8 +276,8 @@ impl HostRecorder {
         self.with_writer(|writer| writer.add(source, time_ns, kind, attached));
     }
 
-    /// Calls `work` with this thread's writer. If the thread is terminating, only counts a late
-    /// event.
+    /// Calls `work` with this thread's writer. If the thread is terminating and has no writer, does
+    /// not call `work`, and increments the count of events dropped for this reason.
     #[inline]
     fn with_writer<T>(&self, work: impl FnOnce(&mut Writer) -> T) -> Option<T> {
         let id = self.shared.id;

@@ -7,12 +7,13 @@ use std::{collections::HashMap, sync::Mutex};
 const REMEMBERED: usize = 256;
 
 /// Static source locations of all recorded events, numbered in the order of first use. The list
-/// cannot grow without limit, because the program's code contains each location.
+/// cannot become longer than the number of such locations in the program's code.
 static SITES: Mutex<Sites> = Mutex::new(Sites { list: Vec::new(), numbers: None });
 
 struct Sites {
     list: Vec<&'static HostSource>,
-    /// Numbers by address, which is unique for a static location.
+    /// Number of each source location, by the location's address. Each static location has its own
+    /// address.
     numbers: Option<HashMap<usize, u32>>,
 }
 

@@ -11,8 +11,8 @@ use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 
 /// Layer that records the spans and events of a program that is instrumented with `tracing`.
 ///
-/// A zone begins each time a span is entered, and ends when the span is exited; the span's fields
-/// are the zone's text. An event becomes a message.
+/// Each time a span is entered, a zone begins. The zone ends when the span is exited, and the zone's
+/// text contains the span's fields. An event becomes a message.
 ///
 /// ```
 /// use host_events::{HostEventKind, HostLayer, HostRecorder};
@@ -111,7 +111,8 @@ fn source_of(metadata: &'static Metadata<'static>) -> HostSource {
     )
 }
 
-/// Text of a span's or event's fields: the message unchanged, other fields as `name=value`.
+/// Text made of the fields of a span or event. The field `message` is copied unchanged, and every
+/// other field is written as `name=value`.
 #[derive(Default)]
 struct FieldText(String);
 

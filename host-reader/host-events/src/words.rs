@@ -1,12 +1,12 @@
 //! Chunks of 64-bit words. One thread appends words while other threads read the published words.
 //!
-//! The writer stores new words after the published words, and then publishes the new words. Storing
-//! and publishing need only plain stores. A chunk does not move or grow. If the writer needs more
-//! space, it begins another chunk.
+//! The writer stores new words after the published words, and then publishes the new words. The writer
+//! needs neither locks nor atomic read-modify-write operations. A chunk does not move or grow. If
+//! the writer needs more space, it begins another chunk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of words in a chunk; a chunk for a longer record is larger.
+/// Number of words in a chunk. If a record needs more words, its chunk is as large as the record.
 const CHUNK_WORDS: usize = 4096;
 
 /// Memory for a fixed number of words, filled from the start.
