@@ -10,9 +10,10 @@ pub struct OpMetadata {
     pub chip_id: u32,
     /// Id that the host assigned to the runs of the op's program. Reports show the same id.
     pub run_host_id: RunHostId,
-    /// Keys and values in their original order. The value of the key `name` is the op's name. If the
-    /// op's program was taken from the program cache, these are the fields of the first op that ran
-    /// the program.
+    /// Keys and values in their original order. The value of the key `name` is the op's name.
+    ///
+    /// If the op's program was taken from the program cache, these are the fields of the first op
+    /// that ran the program.
     pub fields: Arc<[(String, String)]>,
 }
 

@@ -46,9 +46,10 @@ pub struct HostEvent {
     pub time_ns: u64,
     /// Kind of the event.
     pub kind: HostEventKind,
-    /// Text of a message or signpost, or text attached to a zone. For a point in the plot of a
-    /// buffer pool, the text is the [address](crate::address_text) of the buffer that was allocated
-    /// or freed, if this address is known.
+    /// Text of a message or signpost, or text attached to a zone.
+    ///
+    /// For a point in the plot of a buffer pool, the text is the [address](crate::address_text) of
+    /// the buffer that was allocated or freed, if this address is known.
     pub text: Option<Box<str>>,
     /// Colour that the instrumented program set for the event.
     pub color: Option<HostColor>,

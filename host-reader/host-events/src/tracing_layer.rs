@@ -11,8 +11,8 @@ use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 
 /// Layer that records the spans and events of a program that is instrumented with `tracing`.
 ///
-/// Each time a span is entered, a zone begins. The zone ends when the span is exited, and the zone's
-/// text contains the span's fields. An event becomes a message.
+/// Each time a span is entered, a zone begins. The zone ends when the span is exited, and the
+/// zone's text contains the span's fields. An event becomes a message.
 ///
 /// ```
 /// use host_events::{HostEventKind, HostLayer, HostRecorder};

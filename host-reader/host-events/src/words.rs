@@ -1,8 +1,8 @@
 //! Chunks of 64-bit words. One thread appends words while other threads read the published words.
 //!
-//! The writer stores new words after the published words, and then publishes the new words. The writer
-//! needs neither locks nor atomic read-modify-write operations. A chunk does not move or grow. If
-//! the writer needs more space, it begins another chunk.
+//! The writer stores new words after the published words, and then publishes the new words. The
+//! writer needs neither locks nor atomic read-modify-write operations. A chunk does not move or
+//! grow. If the writer needs more space, it begins another chunk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Maximum number of unanswered requests.
 ///
-/// Tracy's own server sends at most 8,188 requests before it waits for answers.
+/// Tracy's own server allows 8,188 unanswered requests.
 const MOST_IN_FLIGHT: usize = 4096;
 
 /// Requests to be sent, and the number of sent requests that are not answered yet.
