@@ -7,11 +7,11 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | How is a mesh prepared, and read? | [`init`], [`read`] |
+//! | How is the profiler initialised on a mesh, and how are its records read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
 //! | What is the result of a read? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
 //! | How do words become records? | [`decode`] |
-//! | Which records do kernels stream, while they run? | [`stream`] |
+//! | How are records streamed while kernels run? | [`stream`] |
 //! | Which zone is id 30530? | [`names`], `zone_names` |
 //! | Is a zone from firmware, a kernel, or the user? | [`role`] |
 //! | When did a zone begin and end, and which zone encloses it? | [`timeline`] |

@@ -116,7 +116,7 @@ impl Output {
     /// Writes a recording to a path.
     ///
     /// A file gets its final name only after it is complete. `filter` selects the contents of
-    /// traces and reports. Times in traces and reports equal the times in the filtered trace.
+    /// traces and reports. The times in a report are the same as in a trace with the same filter.
     ///
     /// `title` is the name of the recording in traces and datasets.
     ///
@@ -227,11 +227,13 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 /// Writes TT-Metal's `noc_trace_*.json` files, replacing existing files. Returns the number of
 /// files.
 ///
-/// Two more files contain information that no recording contains. `cluster_coordinates.json` has
-/// the positions of the chips in the cluster. `cluster_coordinates.json` is copied from the folder
-/// of `input`, or written with unknown positions. `topology.json` has the connections between
-/// chips. `topology.json` is copied if the folder of `input` has this file. If one of the two files
-/// already exists in the output folder, it is not changed.
+/// Also writes two files with data that is not part of a recording, unless the files exist already.
+///
+/// - `cluster_coordinates.json` has the positions of the chips in the cluster. The file is copied
+///   from the folder of `input`. If that folder has no such file, the positions are written as
+///   unknown.
+/// - `topology.json` has the connections between chips. The file is copied from the folder of
+///   `input`. If that folder has no such file, no file is written.
 ///
 /// # Errors
 /// If a file cannot be written.

@@ -19,9 +19,10 @@ pub(super) trait Chips: Mesh {
     /// Enqueues the launches of a phase. [`Chips::run_for`] then runs them.
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Runs enqueued launches for `duration_ns`. Returns false once all launches have begun. With
-    /// the debug dump, with streaming and on ttsim, returns false only once all launches have
-    /// ended.
+    /// Runs enqueued launches for `duration_ns`. Returns false if no launches are left to run.
+    ///
+    /// A launch is left to run until it has begun. In three cases, a launch is left to run until it
+    /// has ended: with the debug dump, with streaming, and on ttsim.
     fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure>;
 
     /// Ends the dispatch kernels, if the chips run any.

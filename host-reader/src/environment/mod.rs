@@ -1,11 +1,12 @@
-//! TT-Metal's profiling variables: the settings that they select, and mistakes in them.
+//! TT-Metal's environment variables for profiling: the settings that the variables select, and
+//! mistakes in the variables.
 //!
 //! | question | item |
 //! |---|---|
 //! | which settings do the variables select? | [`Settings`], read by [`Environment::from_process`] |
 //! | which variables have no effect, contradict each other or are misspelled? | [`Problem`] |
 //! | where are logs and reports? | [`artifacts_folder`], [`Settings::logs`] |
-//! | how are settings applied to a read? | [`Settings::profiler_options`], [`Settings::read_options`] |
+//! | which options does a host pass to the reader? | [`Settings::profiler_options`], [`Settings::read_options`] |
 //! | which variables select given settings? | [`Settings::variables`] |
 //! | which variables are there? | [`VARIABLES`] |
 //!

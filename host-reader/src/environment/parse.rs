@@ -22,7 +22,8 @@ pub struct Environment {
     pub problems: Vec<Problem>,
 }
 
-/// Mask of the counter groups that are banks of L1 counters. A run can use only one of these banks.
+/// Bits of the counter mask that select banks of L1 counters. A run can use only one of these
+/// banks.
 const L1_BANKS: u32 = 0b11_1101_1000;
 
 impl Environment {
@@ -187,9 +188,11 @@ impl Parser {
         self.settings.program_support_count = Some(given);
     }
 
-    /// Parses a number of at most `most`, and adds a problem for any other value. `expected`
-    /// describes valid numbers, and `consequence` describes TT-Metal's reaction to a value that is
-    /// not a number.
+    /// Parses a number. Adds a problem if the value is not a number, has other text after the
+    /// number, or is not in the range from 0 to `most`.
+    ///
+    /// `expected` describes valid numbers, and `consequence` describes TT-Metal's reaction to a
+    /// value that is not a number.
     fn number(
         &mut self,
         name: &'static str,
@@ -305,8 +308,10 @@ fn misspelling(name: &str) -> Option<Problem> {
     Some(Problem::Misspelled { name: name.to_owned(), nearest })
 }
 
-/// Returns the words of a name, sorted and without `TT`, `METAL`, `DEVICE` and `PROFILER`. People
-/// confuse these common words and the order of words, but remember the other words.
+/// Returns the words of a name, sorted and without `TT`, `METAL`, `DEVICE` and `PROFILER`.
+///
+/// Users often mix up these common words or change the order of the words, but they remember the
+/// other words.
 fn own_words(name: &str) -> String {
     let mut words: Vec<&str> = name
         .split('_')

@@ -78,8 +78,8 @@ pub enum Problem {
         /// Description of the valid values.
         expected: &'static str,
     },
-    /// The program support count is raised, because a lane must have room for at least one full L1
-    /// vector.
+    /// TT-Metal raises the number of programs for which a DRAM lane has room, because the lane must
+    /// have room for the records of at least one full L1 buffer.
     #[error("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT={given} is raised to {raised}")]
     SupportCountRaised {
         /// The given count.
@@ -98,18 +98,19 @@ pub enum Problem {
         /// Number of banks in the mask.
         bank_count: u32,
     },
-    /// The margin of the NoC checker is not longer than the interval between reads.
+    /// The delay of TT-Metal's NoC checker is not longer than the interval between two reads of the
+    /// profiler's records.
     #[error(
         "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS={margin_ms}: expected more than the {interval_ms} of \
          TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
     )]
     MarginTooSmall {
-        /// The given margin, in milliseconds.
+        /// The given delay of the NoC checker, in milliseconds.
         margin_ms: u32,
         /// Interval between two reads, in milliseconds.
         interval_ms: u32,
     },
-    /// The print server is on, which excludes the profiler.
+    /// The print server is on. The print server and the profiler cannot be used together.
     #[error(
         "{PRINT_SERVER} and the profiler exclude each other, since both use the same L1; TT-Metal \
          stops, so unset {PRINT_SERVER}"

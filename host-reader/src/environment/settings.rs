@@ -27,9 +27,9 @@ pub struct Settings {
     pub buffer_usage: bool,
     /// True if each replay of a trace is recorded as one zone that encloses the whole replay.
     pub trace_only: bool,
-    /// True if traces are reported to Tracy.
+    /// True if messages about the steps of traces are sent to Tracy.
     pub trace_tracking: bool,
-    /// True if files are written after each read.
+    /// True if the profiler's files are written after each read while kernels run.
     pub mid_run_dump: bool,
     /// True if TT-Metal's analyses are calculated.
     pub post_process: bool,
@@ -47,13 +47,14 @@ pub struct Settings {
     /// True if a core waits for the host when its lane is full, instead of dropping records (debug
     /// dump).
     pub non_dropping: bool,
-    /// Interval between two reads in milliseconds, if cores wait for the host.
+    /// Interval in milliseconds between two reads of the profiler's records, if cores wait for the
+    /// host.
     pub poll_interval_ms: u32,
     /// Idle time in milliseconds after which the host reads all memory of the profiler, if cores
     /// wait for the host; 0 means never, and `None` means not set.
     pub full_read_interval_ms: Option<u32>,
-    /// Time in milliseconds by which TT-Metal's NoC checker lags behind the reads; `None` if not
-    /// set.
+    /// Delay in milliseconds between a read and TT-Metal's check of the NoC events from this read;
+    /// `None` if not set.
     pub watermark_margin_ms: Option<u32>,
     /// True if markers are streamed.
     pub streaming: bool,
@@ -112,7 +113,7 @@ impl Settings {
         effective_support_count(count, self.sums)
     }
 
-    /// Returns the options for preparing a mesh.
+    /// Returns the options for initialising the profiler on a mesh.
     ///
     /// ```
     /// use host_reader::environment::Environment;

@@ -26,7 +26,8 @@ pub(crate) enum Form {
     /// Switch that is on if the variable is set to any value. If the switch is on, the flag is set
     /// to true.
     Presence(Flag),
-    /// Number, text, or any value of a variable that TT-Metal no longer reads.
+    /// Value that is a number or a text. This form is also used for a variable that TT-Metal no
+    /// longer reads.
     Other,
 }
 
@@ -69,7 +70,8 @@ pub(crate) const STREAMING: &str = "TT_METAL_STREAMING_PROFILER";
 pub(crate) const FOLDER: &str = "TT_METAL_PROFILER_DIR";
 pub(crate) const HOME: &str = "TT_METAL_HOME";
 
-/// Name of the variable that enables the print server, which excludes the profiler.
+/// Name of the variable that enables the print server. The print server and the profiler cannot be
+/// used together.
 pub(crate) const PRINT_SERVER: &str = "TT_METAL_DPRINT_CORES";
 
 /// All variables that affect profiling, in the order in which TT-Metal processes them.

@@ -1,8 +1,9 @@
 //! Machines and clocks of hosts, as stored in captures, and the relations between these clocks.
 //!
-//! Hosts on one machine share the machine's monotonic clock. Hosts on several machines share the
-//! time of day, provided that a service synchronizes it and states its error. Device logs and
-//! Tracy's files contain neither clock.
+//! Hosts on one machine share the machine's monotonic clock. The clocks of hosts on different
+//! machines are related by the time of day, if a service synchronizes the machines' times of day
+//! and reports the error. Device logs and Tracy's files contain neither readings of the monotonic
+//! clock nor readings of the time of day.
 
 use chrono::{DateTime, NaiveDate};
 use host_reader::{
@@ -159,13 +160,14 @@ pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
 
 /// Returns the host clock in a recording's row of a dataset; `None` if the row has no clock.
 ///
-/// If the row contains a synchronized time of day, the clock gets a dummy reading with a bound,
-/// because [`KnownClock::offset_of_summary`] uses the row's own offset and bound.
+/// The clock has one placeholder reading. The times of the reading are never used, because
+/// [`KnownClock::offset_of_summary`] returns the offset in the row. The reading only shows whether
+/// the time of day was synchronized: if it was not, the reading has no error bound.
 pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> {
     let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
     let is_kept = day != Err(DayProblem::Unbounded);
     let error_ns = is_kept.then_some(0);
-    // A large dummy time: subtracting the offset of a time namespace cannot make it negative.
+    // A large placeholder time: subtracting the offset of a time namespace cannot make it negative.
     let at_ns = 1 << 62;
     let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
     Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })

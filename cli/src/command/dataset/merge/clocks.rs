@@ -1,5 +1,5 @@
-//! Relation of each merged recording's clock to the common clock, or the reason why they are
-//! unrelated.
+//! Relation of each merged recording's clock to the common clock, or the reason why the two clocks
+//! are unrelated.
 
 use super::offsets::{Relation, offset_cells};
 use crate::numbers::{counted, grouped};

@@ -65,8 +65,8 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, and the clocks of those recordings in it that are from this host. Only ops are
-    /// read from the dataset.
+    /// A dataset, and the clocks of this host's recordings in the dataset. Only ops are read from
+    /// the dataset.
     Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
 
@@ -75,8 +75,8 @@ impl Host {
         Self { name, source, clock: KnownClock::Unknown("no offset is given") }
     }
 
-    /// Returns the date on which the host's earliest recording began; `None` if it is unknown or
-    /// the host is from a dataset.
+    /// Returns the date on which the host's earliest recording began; `None` if the date is unknown
+    /// or the host's recordings are in a dataset.
     fn recorded_on(&self) -> Option<NaiveDate> {
         match &self.source {
             Source::Path(path) => recorded_on(path),
@@ -300,7 +300,8 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Adds one host's recordings from a dataset. The rows of the dataset are not copied.
+    /// Adds one host's recordings from a dataset to the merged reports and the merged trace. The
+    /// rows of the dataset are not copied to the merged dataset.
     fn add_summaries(
         &mut self,
         host: &Host,

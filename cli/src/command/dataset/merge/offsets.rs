@@ -59,7 +59,7 @@ impl HostOffsets {
 }
 
 /// Relation of a recording's clock to the common clock of the hosts: the offset, and the
-/// recording's start on the common clock. The error is the reason why times cannot be compared.
+/// recording's start on the common clock. `Err` has the reason why the clocks are unrelated.
 pub(super) type Relation = Result<(HostOffset, CommonTime), &'static str>;
 
 /// Relates a recording's clock to the common clock by the offset at the recording's origin. This
