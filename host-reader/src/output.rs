@@ -227,7 +227,7 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 /// Writes TT-Metal's `noc_trace_*.json` files, replacing existing files. Returns the number of
 /// files.
 ///
-/// Also writes two files with data that is not part of a recording, unless the files exist already.
+/// Also writes two files with data that is not part of a recording. Existing files are not changed.
 ///
 /// - `cluster_coordinates.json` has the positions of the chips in the cluster. The file is copied
 ///   from the folder of `input`. If that folder has no such file, the positions are written as

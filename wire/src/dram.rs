@@ -38,7 +38,7 @@ pub const fn bytes_per_program(sums_enabled: bool) -> u32 {
 
 /// Returns the program support count that TT-Metal uses for a requested `count`.
 ///
-/// A lane must hold more than one full L1 vector, so small counts are raised.
+/// A lane must hold at least one full L1 vector, so small counts are raised.
 ///
 /// ```
 /// use wire::dram::effective_support_count;

@@ -203,8 +203,8 @@ pub struct Damage {
     pub stray_extras: u64,
     /// Number of items that free an unknown allocation.
     pub unmatched_frees: u64,
-    /// Number of device items that belong to nothing known, such as a device time without a
-    /// matching zone start or zone end, or an item of an unknown context.
+    /// Number of device items that could not be assigned to a zone or a context, such as a device
+    /// time without a matching zone start or zone end, or an item of an unknown context.
     pub stray_device_items: u64,
     /// Number of device zones without a start time or an end time.
     pub untimed_device_zones: u64,

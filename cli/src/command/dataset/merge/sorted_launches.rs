@@ -122,7 +122,8 @@ impl SortedLaunches {
 
 /// Merges several sorted lists into one, sorted by key.
 ///
-/// The result contains each launch with the index of the launch's list. Launches with the same key keep the order of the lists.
+/// The result contains each launch with the index of the launch's list. Launches with the same key
+/// keep the order of the lists.
 pub(super) fn by_key<'a>(
     lists: impl IntoIterator<Item = &'a PackedItems>,
 ) -> impl Iterator<Item = (usize, HostLaunch)> {
