@@ -29,6 +29,9 @@ fn built() -> &'static Built {
         // The example links the library of the C interface, so Cargo builds both.
         let mut command = Command::new(env!("CARGO"));
         command.args(["build", "--example=simulated_mesh", "--bin=kprof", "--locked"]);
+        if cfg!(feature = "parquet") {
+            command.arg("--features=kprof/parquet");
+        }
         command.arg("--message-format=json").current_dir(root());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
