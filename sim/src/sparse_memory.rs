@@ -32,7 +32,8 @@ impl<T: Copy + Default> SparseMemory<T> {
 }
 
 /// Splits a range of items into pieces that are each within one page. Returns for each piece the
-/// number of the page, the index of its first item in the page, and its items in the range.
+/// page number, the index within the page of the piece's first item, and the position of the piece
+/// within the range.
 fn pieces(index: u64, length: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut done = 0;
     iter::from_fn(move || {

@@ -49,7 +49,7 @@ pub enum NocOperation {
     Write,
     /// Writes bytes from the sender's L1 to all tiles of a rectangle.
     Multicast,
-    /// Writes a word that the request contains to one tile.
+    /// Writes to one tile a word that is part of the request.
     InlineWrite,
     /// Increments a word in a tile's L1.
     Increment,
@@ -89,7 +89,7 @@ pub struct NocRequest {
     pub transaction_id: u8,
 }
 
-/// A wait of a kernel that had to block.
+/// A wait in which a kernel had to block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTruth {
     /// Number of the launch on its chip, from 0.
@@ -104,11 +104,11 @@ pub struct WaitTruth {
     pub begin: Cycles,
     /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// The semaphore increment by a RISC that ended the wait; `None` if something else ended it.
+    /// The semaphore increment that ended the wait, if a RISC sent it; otherwise `None`.
     pub released_by: Option<ReleaseTruth>,
 }
 
-/// An increment of a semaphore that ended a wait.
+/// A semaphore increment that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseTruth {
     /// Core of the sender.
@@ -179,12 +179,12 @@ pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
 pub struct Truth {
     /// Launches of each RISC, in order; RISCs without launches have no entry.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
-    /// NoC requests of kernels, in order, if the configuration enables them
+    /// NoC requests of kernels, in order; empty unless the configuration enables this record
     /// ([`MeshConfig::with_noc_truth`]). The profiler's own writes of records are not included.
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
-    /// Waits of kernels that had to block, in order, if kernels record waits.
+    /// Waits in which kernels had to block, in order; empty unless kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
     /// Intervals in which counter banks counted, in order, by chip and core.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,

@@ -217,7 +217,7 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
     }
 }
 
-/// State that executing an instruction may access.
+/// State that an instruction may access while it executes.
 ///
 /// All methods are inlined into the run loop, so that `beat` and `stop` stay in registers of the
 /// host's processor.

@@ -16,8 +16,9 @@ pub struct L1Front {
 
 /// Access port of L1, through which a RISC's loads and stores go.
 ///
-/// Two RISCs that use the same port delay each other. On Blackhole silicon, a store of T0 takes
-/// 5.97 cycles if T0 alone uses its port; stores of T1 and T2 take 10.4 cycles each if both run.
+/// Two RISCs that use the same port delay each other. On Blackhole silicon, a store by T0 takes
+/// 5.97 cycles if T0 alone uses its port. If T1 and T2, which share a port, store at the same time,
+/// each store takes 10.4 cycles.
 ///
 /// # Compatibility
 /// Port assignment: tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram). Cycles:
@@ -60,7 +61,8 @@ impl L1Front {
 
 /// The set of addresses of decoded words, used to detect stores that overwrite decoded code.
 ///
-/// There is one bit per word, because the data of probes is close to their code. A store to decoded
+/// There is one bit per word: with a coarser bit, stores to data next to code would count as stores
+/// to the code, as for the data of probes. A store to decoded
 /// code clears the whole set: self-modifying code is rare, and further stores to the same address
 /// then cost nothing until the code runs again.
 #[derive(Clone, Debug, Default)]

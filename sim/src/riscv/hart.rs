@@ -59,7 +59,7 @@ pub struct Counters {
     pub instruction_count: u64,
     /// Number of cycles for which the hart has run, without time skipped by [`Hart::advance_to`].
     pub cycle_count: u64,
-    /// Number of mispredicted branches and register jumps.
+    /// Number of mispredictions, of branches and of register jumps.
     pub mispredict_count: u64,
     /// Number of loads from mapped registers.
     pub mmio_load_count: u64,
@@ -119,8 +119,7 @@ impl Hart {
         self.pipeline.advance_to(cycle);
     }
 
-    /// Advances the hart and its pipeline by some cycles, as if the hart had executed a loop during
-    /// that time.
+    /// Adds `cycles` to the times of the hart and its pipeline, as if the hart had waited in a loop.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.pipeline.move_on(cycles);
     }

@@ -1,8 +1,8 @@
 //! The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
 //!
 //! A [`Hart`] executes object code on a [`Bus`], which the tile model implements. Execution is
-//! deterministic, allocates memory only for newly decoded code, and knows nothing of tiles, NoCs or
-//! markers. The results of a correct program do not depend on its timing, except through the clock
+//! deterministic, and allocates memory only for newly decoded code. The module does not depend on
+//! tiles, NoCs or markers. The results of a correct program do not depend on its timing, except through the clock
 //! values that the program reads.
 //!
 //! | question | module item |
@@ -15,11 +15,11 @@
 //!
 //! # Order of accesses
 //!
-//! Loads and stores take effect in program order, and between harts in the order in which the
-//! caller runs them. On hardware, loads can overtake stores to other addresses, and accesses to
+//! The loads and stores of one hart take effect in program order; those of different harts, in the
+//! order in which the caller runs the harts. On hardware, loads can overtake stores to other addresses, and accesses to
 //! different regions can complete out of order. The model includes the timing of this reordering,
-//! but not its effects. It therefore does not detect code that lacks a read-back that a chip
-//! requires.
+//! but not its effects. It therefore does not detect that a program
+//! lacks a load which, on a chip, would have to wait for an earlier store.
 //!
 //! # Compatibility
 //!
@@ -58,7 +58,7 @@ pub use image::{Image, ImageError, Segment, Symbol};
 pub(crate) use timing::noc_reads::NocRead;
 pub use trap::{Pause, Trap, TrapKind};
 
-/// Converts an address or size of a RISC's memory, which has at most 32 bits.
+/// Converts an address in a RISC's memory, or the size of this memory, to 32 bits.
 pub(crate) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

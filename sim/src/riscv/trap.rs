@@ -18,7 +18,7 @@ pub enum Pause {
         /// Address of the access.
         address: u32,
     },
-    /// A device requested the end of the run after the hart's last store.
+    /// In response to the hart's last store, a device requested that the run end.
     Yielded,
 }
 
@@ -33,7 +33,7 @@ pub struct Trap {
     pub kind: TrapKind,
     /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address, which is that of the data, of a jump's target or of the instruction.
+    /// The invalid address: of the data of a load or store, of a jump's target, or of an instruction.
     pub address: u32,
     /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,

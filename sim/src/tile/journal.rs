@@ -1,8 +1,9 @@
 //! Journal of stores that have been simulated but are still in the host's future.
 //!
 //! A launch is simulated to its end, or to the end of a host access, so a tile's memory is ahead of
-//! the host's time. The journal remembers the old values of overwritten words. If a host reads at
-//! an earlier time, the journal undoes the later stores in the words that it reads.
+//! the host's time. The journal remembers the old values of overwritten words. If the host
+//! reads at a time before some of these stores, the journal undoes them in the words that the host
+//! receives.
 
 /// Overwritten words, in the order of the stores.
 ///
@@ -36,8 +37,8 @@ impl Journal {
         }
     }
 
-    /// Undoes all stores after a cycle in `words`, which were read from `address`, so that they
-    /// have the values of that cycle.
+    /// Gives `words`, which were read from `address`, the values that they had at `chip_cycle`, by
+    /// undoing all later stores.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;

@@ -121,7 +121,8 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Returns the writes to the mailboxes, except to the profiler's memory in them.
+    /// Returns the writes to the mailboxes, except those to the profiler's memory, which is part of
+    /// the mailboxes.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];

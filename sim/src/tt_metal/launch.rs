@@ -106,7 +106,7 @@ impl FirmwareSet {
     /// in `context`.
     ///
     /// # Errors
-    /// As for `launch_writes`, and if a kernel of the program is not a file.
+    /// The errors of `launch_writes`, and an error if a kernel of the program has no ELF file.
     pub fn writes_for(
         &self,
         launch: &Launch,

@@ -1,5 +1,5 @@
-//! tt-metal's own firmware on simulated cores: its files, its data layouts, and its host's writes
-//! in a launch.
+//! tt-metal's own firmware on simulated cores: the files, the data layouts, and the writes that the
+//! host makes to boot a core and to launch kernels.
 //!
 //! | question | module |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Workloads that fill buffers: with more markers, or with more launches, than fit.
+//! Workloads that overfill the profiler's buffers: they make more markers, or run more launches,
+//! than the buffers hold.
 //!
 //! # Compatibility
 //! `tests/tt_metal/tools/profiler/test_device_profiler.py` and the programs it runs.

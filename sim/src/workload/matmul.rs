@@ -1,4 +1,4 @@
-//! Matrix products with zones such as an author of kernels would add.
+//! Matrix products, with the zones that an author of kernels would typically add.
 //!
 //! The kernels do not exchange data. Their durations are computed from the shape of the product, as
 //! if they exchanged data, with random differences between cores. If NoC events are requested, the

@@ -1,7 +1,7 @@
 //! Ready-made workloads for a mesh, selected by name.
 //!
-//! Several of the workloads correspond to tests of tt-metal's device profiler, for which a reader
-//! should report the same numbers.
+//! Several of the workloads correspond to tests of tt-metal's device profiler. For these, a reader
+//! should report the numbers that the tests expect.
 
 mod buffers;
 mod floods;
@@ -69,8 +69,8 @@ impl Plan {
         Self { phases: vec![Phase { launches: launches.collect() }], rules: Vec::new() }
     }
 
-    /// Returns a plan of `count` launches of a program on all worker cores. The program ids count
-    /// from 1, and the arguments are the same.
+    /// Returns a plan of `count` launches of a program on all worker cores. The launches have the
+    /// program ids 1, 2, and so on, and the same arguments.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
         Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)))

@@ -3,9 +3,9 @@
 //! | RISC | does for each tile |
 //! |---|---|
 //! | NCRISC, the reader | waits for room in buffer 0, reads, waits for the data, pushes |
-//! | TRISC 0 | waits for the tile, lets its engine unpack the tile, which pops it |
+//! | TRISC 0 | waits for the tile, lets its engine unpack and pop the tile |
 //! | TRISC 1 | computes |
-//! | TRISC 2 | waits for room in buffer 16, lets its engine pack the tile, which pushes it |
+//! | TRISC 2 | waits for room in buffer 16, lets its engine pack and push the tile |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
 //!
 //! If several cores share a reader, the first core of each group reads for the whole group:
@@ -74,7 +74,7 @@ pub struct PipelineShape {
     pub input: u32,
     /// Capacity of the output buffer in tiles.
     pub output: u32,
-    /// Share of their cycles that the reader and the writer spend at barriers, in percent.
+    /// Percentage of the reader's and the writer's cycles that are spent at barriers.
     pub barrier: u32,
     /// Additional tiles of each chip's last worker core, in percent of the tiles per core.
     pub straggler: u32,
@@ -83,8 +83,8 @@ pub struct PipelineShape {
     /// Maximum number of tiles by which the reader may be ahead of the writer, which a semaphore
     /// enforces; 0 for no limit.
     pub ahead: u32,
-    /// Number of cores in a row that share one reader. If below 2, each core has its own reader;
-    /// otherwise there is no straggler.
+    /// Number of cores in a row that share one reader. If this is 0 or 1, each core has its own
+    /// reader. If it is 2 or more, `straggler` has no effect.
     pub group: u32,
     /// How a reader signals the other cores of its group: 0 for one multicast, any other number for
     /// one signal per core.
@@ -327,8 +327,8 @@ impl PipelineKernel {
 }
 
 impl Kernel for PipelineKernel {
-    /// Returns the records of transfers only: the simulator itself counts the records of waits and
-    /// signals.
+    /// Returns the number of records of transfers. Records of waits and signals are not included,
+    /// because the simulator counts them itself.
     fn emission(&self, context: &KernelContext) -> Emission {
         let asks = matches!(self.part(context), Some(CorePart::Asks(_)));
         let moves_tiles = match self.role {

@@ -1,5 +1,5 @@
-//! Workloads with unusual kernels: some measure the cost of probes, some issue instructions to the
-//! coprocessor for hardware counters, others fail.
+//! Workloads with unusual kernels: some measure the cost of probes, some issue instructions of the
+//! coprocessor so that hardware counters count them, others fail.
 
 use super::{Plan, WorkloadOptions};
 use crate::{

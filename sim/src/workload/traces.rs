@@ -50,8 +50,8 @@ const DEFAULT_REPLAYS: u32 = 5;
 /// Id of the trace, an arbitrary number.
 const TRACE_ID: u64 = 1;
 
-/// Returns one launch outside the trace, then the replays. A host would compile the program for the
-/// first launch.
+/// Returns one launch outside the trace, then the replays. The first launch represents the one for
+/// which a host compiles the program.
 ///
 /// # Compatibility
 /// tt-metal's `test_device_trace_run`: 5 replays of 100 ops.

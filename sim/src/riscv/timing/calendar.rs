@@ -9,8 +9,8 @@ use super::noc_reads::NocReads;
 /// Number of cycles that the calendar covers.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// Maximum distance from the end of a reservation to the end of the window, after a reservation
-/// beyond the window has moved it.
+/// Maximum cycles from the end of a reservation beyond the window to the end of the window, after
+/// the window has moved to include the reservation.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
 /// Busy cycles of one port, as one bit per cycle.

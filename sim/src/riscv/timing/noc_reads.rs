@@ -36,7 +36,8 @@ pub(crate) struct NocRead {
     pub(crate) byte_count: u32,
     /// Number of bytes that each access reads.
     pub(crate) cycle_bytes: u32,
-    /// Cycles from one access of this read to the next: 1, or more if the reader is slower.
+    /// Cycles from one access of this read to the next: 1, or more if the
+    /// reader accepts less than one access per cycle.
     pub(crate) step_cycles: u32,
 }
 

@@ -11,11 +11,11 @@
 //! next   = issue, plus a bubble after a mispredicted branch
 //! ```
 //!
-//! Wormhole: the instruction directly after a producer can read its result when the producer enters
-//! the load/store unit; later instructions can read the result only from the producer's `leave` on.
-//! Every instruction waits for room in the store queue. Blackhole: a result is readable as soon as
-//! it exists. An instruction occupies an entry of the retire queue from its `entry` on. Only stores
-//! wait for the store queue.
+//! Wormhole: the instruction directly after one that produces a result (the producer) can read the
+//! result when the producer enters the load/store unit; later instructions can read it only from
+//! the producer's `leave` on. Every instruction waits for room in the store queue. Blackhole: a
+//! result is readable as soon as it exists. An instruction occupies an entry of the retire queue
+//! from its `entry` on. Only stores wait for the store queue.
 //!
 //! Not modelled: instruction cache misses, conflicts between RISCs for L1 banks (it is not
 //! documented which bank an address is in), the 0.2 cycles beyond 5 that an L1 store takes on
@@ -54,8 +54,8 @@ pub(in super::super) struct Pipeline {
     predictor: Predictor,
 }
 
-/// State that changes with every instruction. The run loop keeps it in host registers, and writes
-/// it back at the end.
+/// State that changes with every instruction. The run loop keeps this state in host
+/// registers, and writes it back to the hart at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Beat {
     /// Earliest cycle in which the next instruction can start.
@@ -156,8 +156,8 @@ impl Pipeline {
         beat.forwarded = op.rd;
     }
 
-    /// Adds `cycles` to all times of the pipeline, except those of stores: the skipped loop has no
-    /// stores, and all earlier stores have left before it begins.
+    /// Skips a loop without stores by adding `cycles` to all times of the pipeline, except the times
+    /// of stores: all stores have left before the loop begins.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;

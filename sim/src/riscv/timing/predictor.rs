@@ -5,7 +5,7 @@
 //! 1.4). The smallest predictor with that property has two two-bit counters per branch; the
 //! branch's last outcome selects the counter to use. A register jump is predicted to go to its last
 //! target. The model has no return-address stack, since nothing shows that the hardware has one.
-//! Returns of a probe that is called from several sites are therefore charged as mispredicted, so
+//! If a probe is called from several sites, its returns are therefore counted as mispredicted, so
 //! that the probe's cost is not underestimated.
 
 /// Number of branches that the predictor distinguishes. Branches share counters if their addresses
@@ -20,8 +20,8 @@ const SEEN: u8 = 1 << 7;
 /// Tables of branch outcomes and jump targets.
 #[derive(Clone, Debug)]
 pub(super) struct Predictor {
-    /// State of each branch. Bit 0: last outcome; bits 2:1 and 4:3: counters used if the last
-    /// outcome was not taken or taken; bit 7: the branch has been executed before.
+    /// State of each branch. Bit 0: last outcome. Bits 2:1: counter used if the last outcome was "not
+    /// taken". Bits 4:3: counter used if it was "taken". Bit 7: the branch has been executed before.
     branches: Box<[u8; BRANCH_COUNT]>,
     /// Address and last target of each register jump.
     jumps: Box<[(u32, u32); JUMP_COUNT]>,

@@ -26,8 +26,8 @@ pub(super) const REMOTE_LOADS_IN_FLIGHT: usize = 4;
 /// 5.2-5.4 cycles per store).
 pub(super) const NARROW_WRITE_CYCLES: u32 = 5;
 
-/// Cycles for which a read, or a write of 16 whole bytes, blocks its L1 port (ISA `L1.md`; silicon
-/// shows 0.999 cycles per store if stores fill blocks).
+/// Cycles for which a read, or a write of a whole 16-byte block, blocks its L1 port (ISA `L1.md`;
+/// silicon shows 0.999 cycles per store if the stores together write whole blocks).
 pub(super) const WIDE_ACCESS_CYCLES: u32 = 1;
 
 /// Cycles for which Blackhole's store queue keeps a block open for further stores to merge with
@@ -91,16 +91,16 @@ impl Rules for Blackhole {
     const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 4;
-    /// As on Wormhole, except TDMA with 4. The last entry is the alias of the private RAM, with 8.
+    /// As on Wormhole, except that TDMA has 4 cycles. The last entry is the alias of the private RAM, with 8.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
 }
 
 /// Cycles of a division, by the number of significant bits of the dividend.
 ///
 /// ISA gives 6 to 33 cycles "dependent upon the magnitude of the dividend"; Blackhole silicon shows
-/// 14.0 cycles for 12 bits and 33.0 for 29 bits. One simple rule fits all four numbers: a cycle per
-/// bit, rounded up to a multiple of four, two additional cycles, and the documented maximum. Other
-/// values follow from the rule.
+/// 14.0 cycles for 12 bits and 33.0 for 29 bits. One simple rule fits all four numbers: the
+/// number of bits, rounded up to a multiple of four, plus two, but at most the documented maximum.
+/// Other values follow from the rule.
 const DIVIDE_CYCLES: [u64; 33] = {
     let mut table = [6; 33];
     let mut bits = 1;

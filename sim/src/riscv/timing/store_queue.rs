@@ -21,8 +21,8 @@ pub(super) struct StoreQueue {
     /// Emission time of the oldest entry; from this cycle on there is room for another store.
     room_from: u64,
     last_emission: u64,
-    /// Cycle after this queue's last reservation of the port, where the search for the next one can
-    /// start.
+    /// First cycle after this queue's last reservation of the port. The search for the next
+    /// reservation can start here.
     port_from: u64,
     open: OpenBlock,
 }
@@ -54,7 +54,7 @@ impl StoreQueue {
         self.room_from
     }
 
-    /// Returns the emission time of a store to a region other than L1 that enters at `issue`.
+    /// Returns the emission time of a store that enters at `issue` and whose address is not in L1.
     #[inline(always)]
     pub(super) fn next_emission(&self, issue: u64) -> u64 {
         (issue + 1).max(self.last_emission + 1)
