@@ -102,7 +102,8 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel on this core: discards what the firmware has recorded for it.
+/// Ends a launch that ran no kernel on this core, and discards the firmware's records of that
+/// launch.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
     let run = own_run(port);
     launch::empty_slots(port, run);
@@ -144,8 +145,8 @@ impl State {
 
 /// Ends a launch on the RISC that pushes for the core, and prepares the runs of the next launch.
 ///
-/// Waits for the runs of the other RISCs. Pushes all runs if another launch of the same length
-/// might not fit.
+/// Waits for the runs of the other RISCs. Pushes all runs if a vector might lack room for
+/// another launch as long as this one.
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);

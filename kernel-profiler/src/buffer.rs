@@ -4,8 +4,8 @@
 //! flight cost hardly more than one. All stores come after these loads. Closing a zone checks
 //! nothing, because the room for its end was reserved when the zone was opened.
 //!
-//! A record without room is not made; it only increments a counter in the control vector. There is
-//! one counter for each RISC and kind of record.
+//! If there is no room for a record, the record is not made; only a counter in the control vector
+//! is incremented. There is one counter for each RISC and kind of record.
 
 use crate::{
     port::{ClockWords, Port},

@@ -1,8 +1,9 @@
 //! Hardware counters: activity of a tile's coprocessor and L1 between a start and a stop.
 //!
-//! A tile has five banks of counters. Each bank counts all of its events at once; which of these
-//! counts can be read is selected before each reading. The L1 banks of [`wire::perf_counter`] share
-//! one hardware bank through a multiplexer, so only one of them can count at a time.
+//! A tile has five banks of counters. Each bank counts all of its events at once, but only one of
+//! these counts can be read at a time; the runtime selects it before each reading. The L1 banks of
+//! [`wire::perf_counter`] share one hardware bank through a multiplexer, so only one of them can
+//! count at a time.
 //!
 //! Each counter becomes one record of 16 bytes of data with the id 9090. A bank that was never
 //! started reports 0 cycles; hosts ignore such records.
@@ -21,7 +22,8 @@ use wire::{
     perf_counter::{FPU, INSTRUCTIONS, L1, PACK, UNPACK, countable, pack},
 };
 
-/// A series of counters whose numbers and selection values increase by constant steps.
+/// A series of counters. From one counter to the next, the number of the counter in records and the
+/// register value that selects it increase by constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRun {
     /// Number and selection value of the first counter.
@@ -283,7 +285,8 @@ const STOP: u32 = 2;
 /// Bit position of the selection value in the mode register. The bits below are the mode; mode 0
 /// counts until a stop.
 const SELECT_SHIFT: u32 = 8;
-/// Maximum number of polls until the mode register shows the selection.
+/// Maximum number of times that the mode register is read while it does not yet contain the written
+/// selection.
 const SELECT_POLLS: u32 = 1024;
 
 /// Register that selects which L1 ports are counted.

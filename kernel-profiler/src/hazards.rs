@@ -5,12 +5,12 @@
 //!
 //! | | hazard | here |
 //! |---|---|---|
-//! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
+//! | H1 | a time whose high word is read first is 2^32 cycles too early at a wrap | the low word is read first, then the current high word: at worst the time is 2^32 cycles too late, which the host sees as a step within the lane and repairs |
 //! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32 cycles, about 3 seconds |
 //! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
 //! | H4 | a subordinate publishes after the push | tested: the RISC that pushes waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
 //! | H5 | stale markers are sent again | tested |
-//! | H6 | silent loss | tested: each record without room is counted |
+//! | H6 | silent loss | tested: each record for which there is no room is counted |
 //! | H7 | the end of an open zone is written beyond the vector | tested: room for the end is reserved at the open |
 //! | H8 | a debug word follows the control vector | no such word is used; indices are asserted in `wire` |
 //! | H9 | a quick push leaves no room for the end of the launch | tested |
@@ -19,7 +19,7 @@
 //! | H12 | the push races a read after "done" | `PROFILER_DONE` is the last word written, after DRAM's acknowledgement; a host that reads earlier sees the lane's old end and loses nothing |
 //! | H13 | the end index is ahead of the data | tested; without a DRAM address the index does not move |
 //! | H14 | five RISCs share the status word of trace-only mode | the status only moves forward, see [`crate::trace`] |
-//! | H15 | sums wrap, and a second name takes over the cycles | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so the total is never lost |
+//! | H15 | sums wrap, and if two zones use one accumulator, the cycles of both have the name of the last | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so the total is never lost |
 //! | H16 | metadata of large transfers saturates | data words come from the caller; the runtime computes none |
 //! | H17 | flat ids of more than 8 bits are truncated | tested: such a core has no lane, and counts what it loses |
 //! | H18 | signed characters in the hash | bytes are unsigned in Rust |

@@ -33,8 +33,8 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Reads the location of the lanes from the control vector at the address `control`.
     ///
-    /// The lanes have 0 words, so that they refuse all records, if the core has no DRAM address, if
-    /// its flat id exceeds the eight bits of the format, or if its bank does not exist.
+    /// If the core has no DRAM address, if its flat id exceeds the eight bits of the format, or if
+    /// its bank does not exist, the lanes have 0 words, so no record is stored.
     #[inline(always)]
     pub(crate) fn new<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
         const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };

@@ -320,7 +320,7 @@ impl State {
 }
 
 /// Argument of [`device_validate_profiler!`](crate::device_validate_profiler): the enable bits of a
-/// launch, or a flag for one kernel.
+/// launch, or a `bool` that says whether this RISC runs a kernel.
 pub trait LaunchEnables: Copy {
     /// Returns true if at least one RISC is enabled.
     fn are_any(self) -> bool;

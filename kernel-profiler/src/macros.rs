@@ -9,8 +9,8 @@ mod noc;
 
 /// Records a zone from here to the end of the enclosing block.
 ///
-/// Two zones in one block are nested; the later one ends first. A zone without room is counted as
-/// lost.
+/// Two zones in one block are nested; the later one ends first. If there is no room for
+/// the zone in L1, it is counted as lost.
 ///
 /// ```
 /// use kernel_profiler::device_zone_scoped;

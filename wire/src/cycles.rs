@@ -2,7 +2,7 @@
 //!
 //! This module does not convert cycles to seconds, which requires a frequency.
 
-/// Number of time bits that a marker keeps in the current generation.
+/// Number of time bits in a marker, in the current generation of the format.
 ///
 /// # Compatibility
 /// `kernel_profiler.hpp`: 12 bits of the high word, all 32 of the low word.

@@ -19,8 +19,8 @@
 //! ([`FILLER`]) consists of a header only.
 //!
 //! # What is checked
-//! The CRC-32 of the header covers the frame's sequence number, its length, and a sum. This sum
-//! adds the other words of the header and all control words that a host uses. A CRC of all these
+//! The CRC-32 of the header covers the frame's sequence number, its length, and a sum: that of
+//! the header's remaining words and of all control words that a host uses. A CRC of all these
 //! words would take a relay longer than all its other work for the frame. The sequence number is
 //! also the frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The
 //! cells have no checksum, because a checksum would take a relay longer than reading the cells.

@@ -1,7 +1,7 @@
-//! Parameters of each version of the format, called a generation.
+//! Parameters of each generation (version) of the format.
 //!
 //! Nothing in device memory names the version of the format, except the signature of kprof's own
-//! runtime. The reader chooses the generation, not this module.
+//! runtime. It is the reader, and not this module, that chooses the generation.
 
 use crate::{control::ControlLayout, marker::HeaderLayout, run::IdPacking};
 

@@ -10,8 +10,8 @@
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal_profiler.cpp`. The device records the base id, and the reader encodes it. Until the
-/// end of 2025, the dispatcher sent the encoded form.
+/// `tt_metal_profiler.cpp`. The device records the base id, which the reader combines with the
+/// chip. Until the end of 2025, the dispatcher sent the encoded form.
 ///
 /// ```
 /// use wire::RunHostId;

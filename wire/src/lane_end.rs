@@ -1,4 +1,4 @@
-//! The control word that holds the end of a lane and whether the lane has wrapped around.
+//! The control word that holds the end of a lane and shows whether the lane has wrapped around.
 //!
 //! ```text
 //! 31 .. 17          16 .. 0

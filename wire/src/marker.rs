@@ -12,8 +12,8 @@
 //! ```
 //!
 //! [`HeaderLayout`] describes the split between id and time, because an announced successor of the
-//! format has 18-bit ids. Payload words follow their marker and hold raw data. A reader must skip
-//! them by packet type, and never test their bit 31.
+//! format has 18-bit ids. Payload words follow their marker and hold raw data. A reader
+//! must skip as many words as the packet type demands, and never test their bit 31.
 
 use crate::{Cycles, PacketKind, PacketType, ZoneId, cycles::TIMESTAMP_BITS};
 
@@ -29,7 +29,7 @@ pub const EMPTY_HEADER: u32 = 0x8000_0000;
 /// Division of a header word into id and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderLayout {
-    /// Bits of the header that carry the time's high part, counted from bit 0.
+    /// Number of the header's low bits that hold the high part of the time.
     pub time_high_bits: u32,
 }
 

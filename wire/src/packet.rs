@@ -11,7 +11,7 @@
 pub struct PacketType(pub u8);
 
 impl PacketType {
-    /// Returns the kind with this number; `None` if no known producer writes it.
+    /// Returns the kind with this number; `None` if no known producer writes such a packet.
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         match self.0 {
@@ -72,8 +72,8 @@ impl PacketKind {
         PacketType(self as u8)
     }
 
-    /// Returns the number of payload words after the marker's two words. The high word of a payload
-    /// comes first.
+    /// Returns the number of payload words after the marker's two words. In each 64-bit value, the
+    /// high word comes first.
     #[must_use]
     pub const fn payload_words(self) -> usize {
         match self {

@@ -133,8 +133,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// For each ring of a producer, sets the first cell to read: the cell at which an earlier reader
-    /// of the ring has stopped.
+    /// For each ring of a producer, sets the first cell to read: the cell at which an earlier
+    /// reader of the ring has stopped.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {

@@ -119,7 +119,7 @@ impl Hart {
         self.pipeline.advance_to(cycle);
     }
 
-    /// Adds `cycles` to the times of the hart and its pipeline, as if the hart had waited in a loop.
+    /// Adds `cycles` to the times of the pipeline, as if the hart had waited in a loop.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.pipeline.move_on(cycles);
     }

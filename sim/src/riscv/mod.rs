@@ -2,8 +2,8 @@
 //!
 //! A [`Hart`] executes object code on a [`Bus`], which the tile model implements. Execution is
 //! deterministic, and allocates memory only for newly decoded code. The module does not depend on
-//! tiles, NoCs or markers. The results of a correct program do not depend on its timing, except through the clock
-//! values that the program reads.
+//! tiles, NoCs or markers. The results of a correct program do not depend on its timing, except
+//! through the clock values that the program reads.
 //!
 //! | question | module item |
 //! |---|---|
@@ -16,9 +16,9 @@
 //! # Order of accesses
 //!
 //! The loads and stores of one hart take effect in program order; those of different harts, in the
-//! order in which the caller runs the harts. On hardware, loads can overtake stores to other addresses, and accesses to
-//! different regions can complete out of order. The model includes the timing of this reordering,
-//! but not its effects. It therefore does not detect that a program
+//! order in which the caller runs the harts. On hardware, loads can overtake stores to other
+//! addresses, and accesses to different regions can complete out of order. The model includes the
+//! timing of this reordering, but not its effects. It therefore does not detect that a program
 //! lacks a load which, on a chip, would have to wait for an earlier store.
 //!
 //! # Compatibility
@@ -58,7 +58,8 @@ pub use image::{Image, ImageError, Segment, Symbol};
 pub(crate) use timing::noc_reads::NocRead;
 pub use trap::{Pause, Trap, TrapKind};
 
-/// Converts an address in a RISC's memory, or the size of this memory, to 32 bits.
+/// Converts an address in a RISC's memory, or a size of this memory, to 32 bits. Larger values become
+/// `u32::MAX`.
 pub(crate) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

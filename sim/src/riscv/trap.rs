@@ -33,7 +33,8 @@ pub struct Trap {
     pub kind: TrapKind,
     /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address: of the data of a load or store, of a jump's target, or of an instruction.
+    /// The invalid address: of the data of a load or store, of a jump's target, or of an
+    /// instruction.
     pub address: u32,
     /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,

@@ -73,8 +73,8 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
-    /// Fields for the offsets of optional regions. For each region that a launch lacks, the host sets
-    /// the field to `NO_OFFSET`.
+    /// Fields for the offsets of optional regions. For each region that a launch lacks, the host
+    /// sets the field to `NO_OFFSET`.
     pub(super) absent: Vec<Part>,
 }
 

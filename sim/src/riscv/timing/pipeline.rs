@@ -156,8 +156,8 @@ impl Pipeline {
         beat.forwarded = op.rd;
     }
 
-    /// Skips a loop without stores by adding `cycles` to all times of the pipeline, except the times
-    /// of stores: all stores have left before the loop begins.
+    /// Skips a loop without stores: adds `cycles` to all times of the pipeline, except the times of
+    /// stores, because all stores have left before the loop begins.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;

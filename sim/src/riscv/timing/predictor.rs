@@ -20,8 +20,9 @@ const SEEN: u8 = 1 << 7;
 /// Tables of branch outcomes and jump targets.
 #[derive(Clone, Debug)]
 pub(super) struct Predictor {
-    /// State of each branch. Bit 0: last outcome. Bits 2:1: counter used if the last outcome was "not
-    /// taken". Bits 4:3: counter used if it was "taken". Bit 7: the branch has been executed before.
+    /// State of each branch. Bit 0: last outcome. Bits 2:1: counter used if the last outcome was
+    /// "not taken". Bits 4:3: counter used if it was "taken". Bit 7: the branch has been executed
+    /// before.
     branches: Box<[u8; BRANCH_COUNT]>,
     /// Address and last target of each register jump.
     jumps: Box<[(u32, u32); JUMP_COUNT]>,

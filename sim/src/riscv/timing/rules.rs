@@ -91,16 +91,17 @@ impl Rules for Blackhole {
     const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 4;
-    /// As on Wormhole, except that TDMA has 4 cycles. The last entry is the alias of the private RAM, with 8.
+    /// As on Wormhole, except that TDMA has 4 cycles. The last entry is the alias of the private
+    /// RAM, with 8.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
 }
 
 /// Cycles of a division, by the number of significant bits of the dividend.
 ///
 /// ISA gives 6 to 33 cycles "dependent upon the magnitude of the dividend"; Blackhole silicon shows
-/// 14.0 cycles for 12 bits and 33.0 for 29 bits. One simple rule fits all four numbers: the
-/// number of bits, rounded up to a multiple of four, plus two, but at most the documented maximum.
-/// Other values follow from the rule.
+/// 14.0 cycles for 12 bits and 33.0 for 29 bits. One simple rule fits all four numbers: the number
+/// of bits, rounded up to a multiple of four, plus two, but at most the documented maximum. Other
+/// values follow from the rule.
 const DIVIDE_CYCLES: [u64; 33] = {
     let mut table = [6; 33];
     let mut bits = 1;

@@ -136,9 +136,9 @@ impl LiveFeed {
         self.wait_until(limit, |history| history.has_viewers())
     }
 
-    /// Waits at most `limit` until no viewer of the finished feed is connected and the result of each
-    /// connection is reported. A viewer disconnects when it has received everything. Returns false
-    /// if a viewer is still connected.
+    /// Waits at most `limit` until no viewer of the finished feed is connected and the result of
+    /// each connection is reported. A viewer disconnects when it has received everything. Returns
+    /// false if a viewer is still connected.
     #[must_use]
     pub fn wait_for_viewers(&self, limit: Duration) -> bool {
         self.wait_until(limit, |history| !history.has_viewers())
