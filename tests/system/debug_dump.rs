@@ -253,7 +253,7 @@ fn random_kernels_are_read_to_the_last_record() {
     let fresh = tests::seed::fresh();
     eprintln!("fresh seeds from {fresh}");
     let (mut waits, mut reads, mut full_runs) = (0, 0, 0);
-    for seed in (0..4).chain(fresh..fresh + 4) {
+    for seed in (0..6).chain(fresh..fresh + 8) {
         let mut random = Stream::new(seed, &[0xD0_0001]);
         let case = Case {
             arch: Arch::ALL[usize::from(random.chance(500_000))],

@@ -382,8 +382,8 @@ fn draining_hardly_changes_how_long_zones_and_kernels_take() {
     eprintln!("{count} fresh seeds from {fresh} on");
     let mut found: [(Pairs, Pairs); DRAINS.len() + 1] = Default::default();
     let all = || DRAINS.into_iter().chain([LATER]);
-    // Fixed seeds: one less than fresh seeds, but at most three.
-    for seed in (1..count.min(4)).chain(fresh..fresh + count) {
+    // Fixed seeds: as many as fresh seeds, but at most three.
+    for seed in (0..count.min(3)).chain(fresh..fresh + count) {
         let case = Jitter::random(seed);
         let (zones_alone, kernels_alone) = case.run(ALONE);
         for (drains, (zones, kernels)) in all().zip(&mut found) {

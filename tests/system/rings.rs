@@ -167,10 +167,6 @@ fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
 /// Maximum cycles of one pause of a waiting RISC and the check that follows the pause.
 const CHECK_CYCLES: u64 = 512;
 
-/// Maximum cycles by which two runs of one kernel differ only because one of them drops records
-/// without waiting first. The cost of a branch depends on where the compiler places its code.
-const PATH_CYCLES: u64 = 1024 + CHECK_CYCLES;
-
 /// Returns the cycles that the kernels of each RISC took in all launches.
 fn kernel_cycles(outcome: &Outcome) -> BTreeMap<(TileCoord, Risc), u64> {
     let launches = outcome.truth.launches.iter();
@@ -203,23 +199,16 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
             check(&Case { policy, ..case }, &outcome);
             kernel_cycles(&outcome)
         };
-        // Each RISC waits once, since nothing is read after that wait.
         let dropping = cycles(Policy::DropNewest);
-        let limits = [11, 14, 15, 18, 21];
-        let blocking = limits.map(|cycles_log2| cycles(Policy::Block { cycles_log2 }));
-        for (limit_log2, blocking) in limits.iter().zip(&blocking) {
+        for cycles_log2 in [11, 14, 15, 18, 21] {
+            let blocking = cycles(Policy::Block { cycles_log2 });
             assert!(blocking.keys().eq(dropping.keys()), "{arch}");
-            let limit_cycles = 1_u64 << limit_log2;
+            // Each RISC waits once, since nothing is read after that wait.
+            let limit_cycles = 1 << cycles_log2;
+            let allowed = limit_cycles - CHECK_CYCLES..limit_cycles + CHECK_CYCLES;
             for ((risc, blocking), dropping) in blocking.iter().zip(dropping.values()) {
-                let off_cycles = (blocking - dropping).abs_diff(limit_cycles);
-                assert!(off_cycles < PATH_CYCLES, "{arch}, {risc:?}: {off_cycles}, {limit_cycles}");
-            }
-        }
-        for (limits, runs) in limits.windows(2).zip(blocking.windows(2)) {
-            let longer_cycles = (1_u64 << limits[1]) - (1 << limits[0]);
-            for ((risc, short), long) in runs[0].iter().zip(runs[1].values()) {
-                let off_cycles = (long - short).abs_diff(longer_cycles);
-                assert!(off_cycles < CHECK_CYCLES, "{arch}, {risc:?}: {off_cycles}, {limits:?}");
+                let waited = blocking - dropping;
+                assert!(allowed.contains(&waited), "{arch}, {risc:?}: {waited} of {limit_cycles}");
             }
         }
     }

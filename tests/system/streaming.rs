@@ -96,7 +96,7 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let launches = launches(&session);
     let cores = session.mesh.chip(0).unwrap().plan().cores();
     let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
-    let few = program::CoreSelection::At(workers.take(8).map(|core| core.coord).collect());
+    let few = program::CoreSelection::At(workers.take(16).map(|core| core.coord).collect());
     let mesh = &mut session.mesh;
     let mut reader = Reader::new(ReadOptions::default());
     let (mut whole, mut empty_reads, mut rests) = (Readout::default(), 0, 0);

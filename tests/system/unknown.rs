@@ -38,10 +38,10 @@ use tests::{
 
 const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "matmul", "multi-op"];
 const CUTS: usize = 100;
-const FLIPS: usize = 500;
-const DAMAGES: usize = 150;
+const FLIPS: usize = 1_000;
+const DAMAGES: usize = 300;
 /// Number of damaged captures from one recording.
-const DAMAGES_OF_ONE: usize = 50;
+const DAMAGES_OF_ONE: usize = 100;
 
 /// A recording in several reads, and its capture.
 struct Recorded {
