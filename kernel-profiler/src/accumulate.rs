@@ -1,8 +1,9 @@
 //! Accumulate mode: one push to DRAM transfers the records of several launches.
 //!
 //! Each launch appends one run (its records, after four ID words) to the L1 vector of each of its
-//! RISCs. All vectors are pushed as soon as one of them might lack room for another launch of the
-//! same length as the last launch:
+//! RISCs. At the end of a launch, all vectors are pushed if one of them might lack room for the
+//! next launch. The next launch is assumed to need as many words as this launch, but at least
+//! [`LEAST_FREE_WORDS`]:
 //!
 //! ```text
 //!            0        12                                      device_end        512
@@ -145,8 +146,8 @@ impl State {
 
 /// Ends a launch on the RISC that pushes for the core, and prepares the runs of the next launch.
 ///
-/// Waits for the runs of the other RISCs. Pushes all runs if a vector might lack room for
-/// another launch as long as this one.
+/// Waits for the runs of the other RISCs. Pushes all vectors if the fullest vector has fewer free
+/// words than the longest run of this launch needed, or fewer than [`LEAST_FREE_WORDS`].
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);

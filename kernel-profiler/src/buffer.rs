@@ -231,8 +231,8 @@ impl State {
         port.store(place.wrapping_add(4), low);
     }
 
-    /// Frees the vector's optional part after a push. The room for the ends of open zones stays
-    /// reserved.
+    /// Frees all words after the vector's fixed slots, once these words have been pushed. The room
+    /// for the ends of open zones stays reserved.
     pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
         let first = port.own_vector().wrapping_add(FIRST_OPTIONAL_BYTES);
         let freed = self.next().wrapping_sub(first).cast_signed();

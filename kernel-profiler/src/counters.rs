@@ -1,9 +1,9 @@
 //! Hardware counters: activity of a tile's coprocessor and L1 between a start and a stop.
 //!
 //! A tile has five banks of counters. Each bank counts all of its events at once, but only one of
-//! these counts can be read at a time; the runtime selects it before each reading. The L1 banks of
-//! [`wire::perf_counter`] share one hardware bank through a multiplexer, so only one of them can
-//! count at a time.
+//! these counts can be read at a time; the runtime selects a count before it reads the count. The
+//! L1 banks of [`wire::perf_counter`] share one hardware bank through a multiplexer, so only one of
+//! these L1 banks can count at a time.
 //!
 //! Each counter becomes one record of 16 bytes of data with the id 9090. A bank that was never
 //! started reports 0 cycles; hosts ignore such records.
@@ -22,8 +22,10 @@ use wire::{
     perf_counter::{FPU, INSTRUCTIONS, L1, PACK, UNPACK, countable, pack},
 };
 
-/// A series of counters. From one counter to the next, the number of the counter in records and the
-/// register value that selects it increase by constant steps.
+/// A series of counters, given by its first counter, the step to the next counter, and its length.
+///
+/// Each counter has a number, which its records contain, and a selection value, which the runtime
+/// writes to a register to select the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRun {
     /// Number and selection value of the first counter.
@@ -285,8 +287,8 @@ const STOP: u32 = 2;
 /// Bit position of the selection value in the mode register. The bits below are the mode; mode 0
 /// counts until a stop.
 const SELECT_SHIFT: u32 = 8;
-/// Maximum number of times that the mode register is read while it does not yet contain the written
-/// selection.
+/// Maximum number of times that the runtime reads the mode register to see whether a selection has
+/// taken effect.
 const SELECT_POLLS: u32 = 1024;
 
 /// Register that selects which L1 ports are counted.

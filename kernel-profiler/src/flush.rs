@@ -204,11 +204,11 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that do not fit after the end of their lane. Such a run goes to the lane's
-/// beginning if the host has read enough words there.
+/// Pushes the runs that do not fit into the unused rest of their lane. Such a run is written to the
+/// lane's beginning if the host has read enough words there.
 ///
-/// Depending on the room in the lane, pushes the whole run, its fixed slots or nothing. Returns
-/// false if the NoC is stuck.
+/// Depending on the room in the lane, pushes the whole run, only its fixed slots, or nothing.
+/// Returns false if the NoC is stuck.
 #[cold]
 #[inline(never)]
 fn push_to_full_lanes<P: Port + ?Sized>(

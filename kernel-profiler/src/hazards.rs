@@ -5,7 +5,7 @@
 //!
 //! | | hazard | here |
 //! |---|---|---|
-//! | H1 | a time whose high word is read first is 2^32 cycles too early at a wrap | the low word is read first, then the current high word: at worst the time is 2^32 cycles too late, which the host sees as a step within the lane and repairs |
+//! | H1 | a time whose high word is read first is 2^32 cycles too early at a wrap | the low word is read first, then the high word: if the low word wraps in between, the time is 2^32 cycles too late. The host finds the jump in the lane's times and corrects the time |
 //! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32 cycles, about 3 seconds |
 //! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
 //! | H4 | a subordinate publishes after the push | tested: the RISC that pushes waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
@@ -19,7 +19,7 @@
 //! | H12 | the push races a read after "done" | `PROFILER_DONE` is the last word written, after DRAM's acknowledgement; a host that reads earlier sees the lane's old end and loses nothing |
 //! | H13 | the end index is ahead of the data | tested; without a DRAM address the index does not move |
 //! | H14 | five RISCs share the status word of trace-only mode | the status only moves forward, see [`crate::trace`] |
-//! | H15 | sums wrap, and if two zones use one accumulator, the cycles of both have the name of the last | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so the total is never lost |
+//! | H15 | sums wrap, and if two zones share an accumulator, their cycles are added up under one name | a property of the format: a total has 32 bits and the name of the zone that closed last. Room for the total is reserved, so the total is never lost |
 //! | H16 | metadata of large transfers saturates | data words come from the caller; the runtime computes none |
 //! | H17 | flat ids of more than 8 bits are truncated | tested: such a core has no lane, and counts what it loses |
 //! | H18 | signed characters in the hash | bytes are unsigned in Rust |
@@ -132,8 +132,9 @@ mod tests {
         assert_eq!(rig.lost(0), [1, 0, 0]);
     }
 
-    /// One event leaves half a zone of free words at the end of the vector: under TT-Metal's rule,
-    /// the last end would then be written into the next RISC's vector.
+    /// An event and 124 zones leave two free words in the vector: room for a zone's start, but not
+    /// for its end. TT-Metal's check for room accepts the start. The end marker that is written
+    /// last would then be in the next RISC's vector.
     #[test]
     fn h07_end_of_open_zone_never_overflows() {
         let mut rig = Rig::new(12_000);

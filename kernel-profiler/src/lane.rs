@@ -33,8 +33,9 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Reads the location of the lanes from the control vector at the address `control`.
     ///
-    /// If the core has no DRAM address, if its flat id exceeds the eight bits of the format, or if
-    /// its bank does not exist, the lanes have 0 words, so no record is stored.
+    /// The lanes have a length of 0 words, so that no record is stored, in four cases: the DRAM
+    /// address is 0, the number of cores per bank is 0, the flat id has more than eight bits, or
+    /// the bank does not exist.
     #[inline(always)]
     pub(crate) fn new<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
         const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };

@@ -84,7 +84,8 @@ impl State {
         self.begin_ring(port, run);
     }
 
-    /// Empties the optional part of this RISC's vector at the beginning of a launch.
+    /// Frees the words after the fixed slots of this RISC's run at the beginning of a launch, and
+    /// clears the sums. `vector` is the address of the run.
     #[inline(always)]
     fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
@@ -428,6 +429,6 @@ const CONTROL_BYTES: u32 = offset(CONTROL.word_count);
 #[expect(clippy::cast_possible_truncation, reason = "2 KiB")]
 const VECTOR: u32 = VECTOR_BYTES as u32;
 const TWO_VECTORS: u32 = 2 * VECTOR;
-/// Distance from a vector to the base address of the stores that empty the fixed slots of this
-/// vector and of the next one.
+/// Distance in bytes from the first of two adjacent vectors to a base address from which stores
+/// reach the fixed slots of both vectors.
 const REACH: u32 = VECTOR;

@@ -13,11 +13,11 @@
 //! # kernel(2);
 //! ```
 //!
-//! The firmware makes all other calls of the profiler. The firmware opens the main zone
-//! ([`device_zone_scoped_main!`]) around every launch, and sets the program id and the set of RISCs
-//! that run a kernel. When the main zone closes, the markers of all RISCs of the core are pushed to
-//! DRAM, from where the host reads them. The words have the format of tt-metal's own profiler, see
-//! [`wire`], so tt-metal's host can also read them.
+//! A kernel only calls the macros that record something; the firmware makes all other calls to the
+//! profiler. The firmware opens the main zone ([`device_zone_scoped_main!`]) around every launch,
+//! and sets the program id and the set of RISCs that run a kernel. When the main zone closes, the
+//! markers of all RISCs of the core are pushed to DRAM, from where the host reads them. The words
+//! have the format of tt-metal's own profiler, see [`wire`], so tt-metal's host can also read them.
 //!
 //! # Map
 //!
@@ -91,7 +91,7 @@
 //!
 //! The folder `include` has the probes in C++ under tt-metal's names, as one header that needs no
 //! library. In tt-metal, put the folder first on the include path, so that this header replaces
-//! tt-metal's. Elsewhere:
+//! tt-metal's. To compile a kernel without tt-metal, include the header and run these commands:
 //!
 //! ```text
 //! #include "kernel_profiler.hpp"
@@ -119,9 +119,9 @@
 //!
 //! | full | what happens | how it is counted |
 //! |---|---|---|
-//! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
-//! | the DRAM lane, except for a short run | the fixed markers are pushed, the optional markers are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
-//! | the DRAM lane | nothing is pushed | in the same way |
+//! | the RISC's L1 vector, which has 500 words for records (125 zones) | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
+//! | the DRAM lane, but a run's ID words and fixed slots still fit | the fixed markers are pushed, the optional markers are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
+//! | the DRAM lane, and not even the fixed slots fit | nothing is pushed | in the same way |
 //! | room for all, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | in the same way, and as a push that timed out |
 //! | room for all, but a RISC publishes its run too late | the push leaves this run out | number of such runs of each RISC |
 //!
@@ -150,7 +150,7 @@
 //! | `waits` | riscv32: the cycles of blocked waits are added up by object, see [`wait`] |
 //! | `sync-events` | riscv32: each blocked wait and each signal is recorded, too |
 //! | `sync-windows` | riscv32: blocked waits and signals are recorded only in windows of time, see [`wait`] |
-//! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
+//! | `trace-only` | riscv32: only the start and the end of each trace replay are recorded, see [`trace`] |
 //!
 //! A native build without `hosted` has no core to act on, so its macros do nothing.
 //!

@@ -9,8 +9,8 @@ mod noc;
 
 /// Records a zone from here to the end of the enclosing block.
 ///
-/// Two zones in one block are nested; the later one ends first. If there is no room for
-/// the zone in L1, it is counted as lost.
+/// Two zones in one block are nested; the later one ends first. If L1 has no room for a zone, the
+/// zone is counted as lost.
 ///
 /// ```
 /// use kernel_profiler::device_zone_scoped;
@@ -101,14 +101,14 @@ macro_rules! device_zone_scoped_main_child {
 
 /// Adds the cycles from here to the end of the enclosing block to the first accumulator.
 ///
-/// The total is one record per launch, under the name that used the accumulator last in that
-/// launch. Sums are recorded only if the port enables them.
+/// The total is recorded once per launch, with the name of the zone that used the accumulator last
+/// in that launch. Sums are recorded only if the port enables them.
 ///
 /// # Cost
 /// 2 words of L1 per launch, however often the zone runs.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedSumN1`, which likewise adds up the cycles of all names under the last name.
+/// `DeviceZoneScopedSumN1`, in which the total also has the name of the last zone.
 #[macro_export]
 macro_rules! device_zone_scoped_sum1 {
     ($name:expr $(,)?) => {

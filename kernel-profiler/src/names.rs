@@ -5,9 +5,8 @@
 //!
 //! # Kernels for a Tensix core
 //!
-//! Every macro puts its text, followed by a NUL, into the ELF section [`SECTION`]. The linker
-//! script must keep that section out of the loaded image, because the section would take space in
-//! L1:
+//! Every macro puts its text, followed by a NUL, into the ELF section [`SECTION`]. If this section
+//! were loaded, it would take space in L1. The linker script must therefore contain these lines:
 //!
 //! ```text
 //! SECTIONS {
@@ -15,11 +14,11 @@
 //! }
 //! ```
 //!
-//! `(INFO)` removes the section's allocation flag: the texts stay in the file and are never loaded.
-//! A host reads the texts from the kernel's ELF file. No code refers to the texts, so they need no
-//! relocation. The texts of a library crate have global symbols. If such a library is linked both
-//! into the firmware and into kernels that link against the firmware's symbols, keep only those
-//! global symbols of the firmware that kernels need (`objcopy --keep-global-symbol`).
+//! `(INFO)` removes the section's allocation flag, so the texts stay in the file and are never
+//! loaded. A host reads the texts from the kernel's ELF file. No code refers to the texts, so they
+//! need no relocation. The texts of a library crate have global symbols. If such a library is
+//! linked both into the firmware and into kernels that link against the firmware's symbols, keep
+//! only those global symbols of the firmware that kernels need (`objcopy --keep-global-symbol`).
 //!
 //! The texts of C++ kernels are never loaded, whatever the linker script says. The texts of the
 //! Rust runtime's own zones need the linker script above.

@@ -25,8 +25,8 @@ impl State {
         self.record_data_or_push(port, ZoneId::NOC_TRACING, event);
     }
 
-    /// Records an event of the tile's own NoC with its local address, its remote address and the
-    /// NoC's counter of such events; pushes first if there is no room.
+    /// Records a NoC event within the chip, together with the two addresses of the transfer and the
+    /// NoC's counter of such transfers; pushes first if there is no room.
     #[inline(always)]
     pub fn record_noc_event_with_addresses<P: Port + ?Sized>(
         &mut self,

@@ -1,7 +1,8 @@
 //! Hardware interface of the runtime: a clock, the words of a core in L1, and writes to DRAM.
 //!
 //! The traits separate the runtime from the chip, so that the same algorithms run on a Tensix core
-//! and natively in tests. Implementations of the traits make no decisions.
+//! and natively in tests. An implementation of the traits only accesses the hardware and says how
+//! the runtime was configured. The runtime decides what to record and when to push.
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
@@ -15,10 +16,10 @@ pub trait Clock {
         self.now().low
     }
 
-    /// Reads the low word and then the live high word, back to back.
+    /// Reads the low word and, directly after it, the current high word.
     ///
     /// If the low word wraps between the two loads, the result is 2^32 cycles too large; the host
-    /// notices the step in the lane's times and repairs it.
+    /// finds the jump in the lane's times and corrects the time.
     fn now(&mut self) -> ClockWords;
 
     /// Waits for the result of a clock reading exactly at this point of the program. Stores before
@@ -45,7 +46,8 @@ pub struct ClockWords {
     pub low: u32,
 }
 
-/// If the low word is at least this value, the high word read after it may belong to the next wrap.
+/// Smallest low word of a clock reading that may wrap before the high word is read. The high word
+/// may then be 1 too large.
 pub(crate) const NEAR_END: u32 = u32::MAX << 8;
 
 /// Reads both words of the clock, and repeats the reading if the low word is about to wrap.
@@ -99,10 +101,10 @@ pub trait Memory {
     fn forget_cached(&mut self) {}
 }
 
-/// Returns the vector of the word at a place and the word's index in that vector, for ports in
-/// which places are byte offsets.
+/// Converts the byte offset `place` of a word to the vector that contains the word, and the word's
+/// index in that vector. Only for ports in which places are byte offsets, see [`Memory`].
 ///
-/// A vector is given by its RISC; `None` is the control vector.
+/// A vector is given by the index of its RISC; `None` is the control vector.
 ///
 /// ```
 /// use kernel_profiler::port::word_at;
@@ -204,8 +206,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns the address of control word `r`, where `r` is this RISC's index.
     ///
-    /// In a block of control words with one word per RISC that begins at index `first`, this RISC's
-    /// word is at this address plus `4 * first`.
+    /// Some values have one control word per RISC, in consecutive words. If the first of these
+    /// words has the index `first`, this RISC's word is at the returned address plus `4 * first`.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
@@ -283,8 +285,8 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
-    /// Returns true in trace-only mode: only the first start and the last end per trace replay are
-    /// recorded.
+    /// Returns true in trace-only mode: for each trace replay, only the start and the end are
+    /// recorded, see `kernel_profiler::trace`.
     fn is_trace_only(&self) -> bool {
         false
     }
@@ -323,8 +325,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true if both words of an unused fixed slot are to be emptied.
     ///
-    /// Readers check only the first word, so chips on which each store to L1 takes time empty only
-    /// that word.
+    /// Readers check only the first word. The second word is therefore left unchanged on chips on
+    /// which a store to L1 takes several cycles.
     fn empties_both_words(&self) -> bool {
         true
     }

@@ -81,7 +81,7 @@ pub fn record_event(event: impl FnOnce() -> u16) {
     with(|state, port| state.record_event(port, event));
 }
 
-/// Records the 64 bits of a NoC event, if the build records events of its kind.
+/// Records the 64 bits of a NoC event, if the build records events of this kind.
 #[inline(always)]
 pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     if is_noc_event_recorded(kind) {
@@ -90,7 +90,7 @@ pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     }
 }
 
-/// Records an event of the tile's own NoC, if the build records events of its kind.
+/// Records a NoC event within the chip, if the build records events of this kind.
 ///
 /// The record includes the local and the remote address if `HAS_ADDRESSES` is true or if the build
 /// always records addresses.

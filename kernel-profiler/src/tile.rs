@@ -43,11 +43,11 @@ pub(crate) fn forget_cached() {
     }
 }
 
-/// Waits until a store has reached L1; `loaded` is the result of a load from the store's address
-/// that was issued after the store.
+/// Waits until a store has reached L1. After the store, the caller loads the same address and
+/// passes the result of the load as `loaded`.
 ///
 /// A store to a NoC register may overtake a store to L1, but not a load whose result has been used.
-/// A load waits for an earlier store to its own address.
+/// A load waits for an earlier store to the same address.
 #[inline(always)]
 pub(crate) fn settle(loaded: u32) {
     // SAFETY: an instruction that only reads a register. It makes the core wait for the load, and
@@ -55,7 +55,8 @@ pub(crate) fn settle(loaded: u32) {
     unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
 }
 
-/// Reads the low word of the clock and then the live high word.
+/// Reads the low word of the clock and then the current high word, not the one that the hardware
+/// latched when the low word was read.
 #[inline(always)]
 pub(crate) fn clock() -> ClockWords {
     let low = WALL_CLOCK_LOW.read();

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// All RISCs of a tile share one set of counters, so kernels must not use these macros if the
-/// firmware itself starts them for each launch. If several groups of L1 are given, the one with the
-/// lowest bit is counted.
+/// firmware itself starts the counters for each launch. If several groups of L1 are given, the one
+/// with the lowest bit is counted.
 ///
 /// # Cost
 /// 4 stores to registers per group; no cost natively or without the feature `perf-counters`.
