@@ -375,8 +375,8 @@ fn account<P: Port + ?Sized>(
     }
 }
 
-/// Id of the zone that the runtime itself records around a push within a launch. If this zone has
-/// no room, it is not counted as lost, since no kernel emitted it.
+/// Id of the zone that the runtime itself records around a push within a launch. If there is no
+/// room for this zone, it is not counted as lost, since no kernel emitted it.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
 const ID_WORDS: u32 = word_count(wire::run::RUN_HEADER_WORDS);

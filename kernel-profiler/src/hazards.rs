@@ -133,8 +133,10 @@ mod tests {
     }
 
     /// An event and 124 zones leave two free words in the vector: room for a zone's start, but not
-    /// for its end. TT-Metal's check for room accepts the start. The end marker that is written
-    /// last would then be in the next RISC's vector.
+    /// for its end.
+    ///
+    /// TT-Metal's check for room accepts the start. The end marker that is written last would then
+    /// be in the next RISC's vector.
     #[test]
     fn h07_end_of_open_zone_never_overflows() {
         let mut rig = Rig::new(12_000);

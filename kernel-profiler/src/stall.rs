@@ -2,9 +2,9 @@
 //!
 //! A wait ends when the lane has room. A wait also ends if the host has read the whole lane and the
 //! run still does not fit, or after [`Port::stall_cycles`]. After such a time-out, no RISC of the
-//! core waits again until the host has read more. Records without room are counted as in other
-//! modes. A host that reads fast enough therefore loses nothing, and a kernel ends even if no host
-//! reads.
+//! core waits again until the host has read more. Records for which there is no room are counted as
+//! lost, as in other modes. A host that reads fast enough therefore loses nothing, and a kernel
+//! ends even if no host reads.
 //!
 //! The zone `PROFILER-DRAM-STALL` shows each wait. This zone is recorded in the run after the wait,
 //! or in the run that did not fit. The zone of a wait at the end of a launch follows the firmware's
@@ -194,8 +194,8 @@ fn host_progress<P: Port + ?Sized>(port: &mut P) -> u32 {
     places.fold(1, |sum, place| port.load(place).wrapping_add(sum))
 }
 
-/// Id of the zone of a wait for the host. If this zone has no room, it is not counted as lost,
-/// since no kernel emitted it.
+/// Id of the zone of a wait for the host. If there is no room for this zone, it is not counted as
+/// lost, since no kernel emitted it.
 pub(crate) const STALL_ZONE: ZoneId = ZoneId(names::zone_id(names::STALL));
 
 const ZONE_BYTES: i32 = bytes(2 * marker::MARKER_WORDS);

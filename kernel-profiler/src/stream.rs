@@ -1,13 +1,13 @@
 //! Streaming: each RISC's vector is a ring of cells, which is drained while kernels run.
 //!
 //! [`wire::stream`] documents the format. A zone is one cell of two words. The cell is written when
-//! the zone ends; nothing is written when the zone begins. C++ and Rust share the state, whose
-//! variables have other meanings in this mode:
+//! the zone ends; nothing is written when the zone begins. C++ and Rust share the variables of
+//! [`crate::state`]. In this mode, three of them have another meaning:
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | room | address of the end of the current chunk; 0 if the ring is full, and outside of a launch |
-//! | next | address of the next cell; if the ring is full, the chunk that must be read to make room; outside of a launch, bits that describe the end of the last launch |
+//! | room | address of the end of the current chunk; 0 if the ring is full, and while no launch is recorded |
+//! | next | address of the next cell; if the ring is full, a number that identifies the chunk that must be read to make room; while no launch is recorded, bits that describe the latest launch |
 //! | sum headers | first word of each total, 0 while the accumulator is unused |
 //!
 //! All zeros are a valid state: every record is counted as lost.
@@ -127,7 +127,8 @@ impl State {
         self.write_zone_with_care(port, id, [low, high], ended.low);
     }
 
-    /// Writes a zone of any duration, given in cycles with the low word first.
+    /// Writes a zone with any id and any duration. `cycles` and `high_cycles` are the low and the
+    /// high word of the duration in cycles; `ended` is the low word of the zone's end time.
     #[cold]
     #[inline(never)]
     fn write_zone_with_care<P: Port + ?Sized>(

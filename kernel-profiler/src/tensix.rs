@@ -42,13 +42,14 @@
 //! # Rules for kernels
 //!
 //! TT-Metal's loader makes kernels position-independent after they are linked. The loader supports
-//! few relocations, and would place constants in local RAM. Kernels must therefore have no tables
-//! of addresses (`-C jump-tables=no`), no strings to print, no constructors and no code that
-//! panics, and must be linked with `--gc-sections`. This crate follows these rules.
+//! only a few kinds of relocation, and places a kernel's constants, if any, in local RAM. Kernels
+//! must therefore have no tables of addresses (`-C jump-tables=no`), no strings to print, no
+//! constructors and no code that panics, and must be linked with `--gc-sections`. This crate
+//! follows these rules.
 //!
 //! # Assumptions
 //!
-//! - One thread per RISC and no interrupts: baby RISCs have neither.
+//! - Each RISC runs only one thread, and nothing interrupts this thread.
 //! - The NoC's transaction id 15 is reserved for this runtime: a push waits only until no write
 //!   with that id is outstanding. So a push ends regardless of the kernel's own transactions.
 //! - Pushes use command buffer 0, which dedicated mode uses for large writes, and leave its packet

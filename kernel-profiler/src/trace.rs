@@ -1,4 +1,5 @@
-//! Trace-only mode: instead of one run per launch, one envelope per trace replay is recorded.
+//! Trace-only mode: instead of one run per launch, one envelope (start and end times) per trace
+//! replay is recorded.
 //!
 //! An envelope holds the start and the end of the main zone, and the first start and the last end
 //! of the kernels' zones. All RISCs write the envelope to the L1 vector of the RISC that pushes for
@@ -74,8 +75,8 @@ impl State {
     }
 }
 
-/// Pushes the envelope (start and end times) of the previous replay. If no kernel has completed the
-/// envelope, only counts it.
+/// Pushes the envelope (start and end times) of the previous replay. If no kernel ran in that
+/// replay, pushes nothing and counts an idle launch.
 fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     let control = port.control_place(0);
     if port.load(port.vector_place(ENVELOPE)) != 0 {

@@ -12,8 +12,9 @@
 //! Waits and signals outside of a window do not count as lost, and the totals still include such
 //! waits.
 //!
-//! The totals have room for [`OBJECTS_MAX`] objects. A wait for another object counts as lost data,
-//! and so does a total without room in L1.
+//! The totals have room for [`OBJECTS_MAX`] objects. If a kernel waits for more objects, each wait
+//! for one of the additional objects counts as a lost data record. A total for which L1 has no room
+//! also counts as a lost data record.
 
 pub use crate::port::WaitRecords;
 use crate::{
@@ -58,7 +59,8 @@ impl WaitTotals {
         Self { objects: [NONE; OBJECTS_MAX], count: 0, id: ZoneId(0) }
     }
 
-    /// Adds a wait; returns false if there is no room for the total of another object.
+    /// Adds a wait to the total of its object. Returns false if the object has no total yet and
+    /// there is no room for one.
     #[must_use]
     fn add(&mut self, id: ZoneId, wait: BlockedWait) -> bool {
         self.id = id;
@@ -136,8 +138,9 @@ impl State {
 
 /// Returns the time at which the kernel ended, or the current time if no kernel has ended.
 ///
-/// The kernel's end precedes its totals in the lane; with a later time for the totals, the
-/// firmware's end would step back in time.
+/// The host decodes the marker of the kernel's end after all other records of the kernel, including
+/// the totals. If the totals had the current time, they would be later than this marker, and the
+/// host would find times out of order.
 fn kernels_end<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     const END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0));
     const KIND_MASK: u32 = 0xF000_0000;

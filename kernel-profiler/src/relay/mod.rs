@@ -23,9 +23,10 @@
 //! cells. The gatherer reports a producer's cell as read only once the cell is in the gatherer's
 //! ring.
 //!
-//! Writes to the host's memory all have the same transaction id, because the hardware counts them
-//! under this id ([`HOST_ID`]). A frame in the host's memory is known to be complete only when all
-//! later writes are answered, too. These later writes belong to at most one later visit.
+//! All writes to the host's memory have the transaction id [`HOST_ID`], because the hardware counts
+//! their acknowledgements under this id, whatever id the writes have. The writes of different
+//! visits are thus counted together. A frame in the host's memory is known to be complete only when
+//! the writes of later visits are acknowledged, too; there is at most one such visit.
 //!
 //! # Bounds
 //! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then stops and reports why. A
@@ -56,8 +57,10 @@ use wire::{
 
 /// Maximum number of polls of a NoC that does not answer; these polls take some milliseconds.
 pub const NOC_POLLS: u32 = 1 << 16;
-/// Number of cycles that a gatherer rests after it has found nothing to read in any producer. A
-/// kernel that records a zone every hundred cycles takes 25 times as long to fill its ring.
+/// Number of cycles that a gatherer rests after it has found nothing to read in any producer.
+///
+/// A kernel that records a zone every hundred cycles needs 25 times this number of cycles to fill
+/// its ring.
 pub const REST_CYCLES: u32 = 1024;
 
 /// Runs a gatherer until the host stops its relay or the NoC no longer answers.
@@ -84,10 +87,12 @@ struct Gatherer<'a, P: ?Sized> {
     has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 address of the list of producers, the end of the list, and the address after which visits
-    /// begin with the first producer again. Visits after the end of the list are empty.
+    /// L1 address of the list of producers.
     list: u32,
+    /// L1 address of the end of the list of producers.
     list_end: u32,
+    /// L1 address at which the visits continue with the first producer. Visits to entries between
+    /// `list_end` and this address are empty.
     visits_end: u32,
     /// Number of bytes pushed to the ring so far, modulo 2^32.
     pushed: u32,
@@ -211,8 +216,10 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Advances the visit in a slot and the visits before it by one step. Returns true if the visit
-    /// has a frame.
+    /// Advances all visits by one step: requests the cells of the visit in slot `slot`, completes
+    /// the oldest visit, begins the next visit, and pushes the frame of the previous visit.
+    ///
+    /// Returns true if the visit in slot `slot` has a frame.
     #[inline(always)]
     fn visit(&mut self, slot: u32) -> Result<bool, State> {
         let (next, before) = ((slot + 1) % BUFFER_COUNT, (slot + BUFFER_COUNT - 1) % BUFFER_COUNT);
@@ -247,7 +254,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         &mut self.visits[(slot % BUFFER_COUNT) as usize]
     }
 
-    /// Pushes the frame of a visit whose cells have been requested, if it has a frame.
+    /// Pushes the frame of the visit in slot `slot`, if the visit has a frame. The cells of the
+    /// frame have already been requested.
     #[inline(always)]
     fn push(&mut self, slot: u32) -> Result<(), State> {
         let Visit { frame, frame_bytes, .. } = *self.slot(slot);

@@ -2,10 +2,10 @@
 
 use crate::port::Clock;
 
-/// The core and NoC on which a gatherer runs.
+/// Hardware that a gatherer uses: its core and its NoC.
 ///
-/// Requests with the same id may be answered in any order. A port may refuse a request if the NoC
-/// has not accepted any for a long time.
+/// Requests with the same transaction id may be answered in any order. A port may refuse a request
+/// if the NoC has not accepted any request for a long time.
 pub trait RelayPort: Clock {
     /// Reads a word of the core's own L1.
     fn load(&mut self, address: u32) -> u32;
@@ -22,8 +22,8 @@ pub trait RelayPort: Clock {
     /// The sent data includes every store to L1 that precedes the last [`RelayPort::settle`].
     fn send(&mut self, outlet: Outlet, request: &Request) -> bool;
 
-    /// Returns true if every request with an id has been answered: fetched data is in L1, and sent
-    /// data has reached its target.
+    /// Returns true if every request with the transaction id `id` has been answered: fetched data
+    /// is in L1, and sent data has reached its target.
     fn is_quiet(&mut self, id: u32) -> bool;
 
     /// Waits until all stores so far are in L1. `address` is the address of the last store.

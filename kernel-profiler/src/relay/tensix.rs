@@ -1,8 +1,9 @@
 //! The port of a gatherer on a Tensix core: the core's L1, its clock and a NoC.
 //!
 //! A gatherer has a NoC of its own, so most registers of that NoC's command buffers keep their
-//! values. Buffer 1 is for reads. The other three buffers are for writes, because a buffer is busy
-//! until its bytes have left the core.
+//! values. Command buffer 1 is for reads. The other three command buffers are for writes, so that a
+//! write rarely waits for another write: a command buffer is busy until its bytes have left the
+//! core.
 //!
 //! # Compatibility
 //! As in `tensix`. Reads and acknowledged writes with the same transaction id are counted together
@@ -66,8 +67,11 @@ impl TensixRelay {
     }
 }
 
-/// Writes a tile's coordinates to a command buffer. `middle` is the command buffer's register for
-/// the middle bits of the address in that tile.
+/// Writes a tile's coordinates to the address registers of a command buffer.
+///
+/// `middle` is the address of the second of the three address registers, which hold the low, middle
+/// and high bits. The coordinates are in the second register on a Wormhole and in the third one on
+/// a Blackhole.
 #[inline(always)]
 fn write_tile(middle: u32, tile: u32) {
     if cfg!(feature = "blackhole") {
@@ -77,8 +81,8 @@ fn write_tile(middle: u32, tile: u32) {
     }
 }
 
-/// Issues a request on a command buffer; `remote` and `local` are the offsets of the command
-/// buffer's registers for the low bits of the two addresses.
+/// Issues a request on a command buffer. `remote` and `local` are the offsets of the command
+/// buffer's registers for the low bits of the remote and of the local address.
 #[inline(always)]
 fn issue(buffer: u32, [remote, local]: [u32; 2], request: &Request) -> bool {
     if Register(buffer + CMD_CTRL).read() != 0 && !is_free_soon(buffer) {

@@ -133,8 +133,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// For each ring of a producer, sets the first cell to read: the cell at which an earlier
-    /// reader of the ring has stopped.
+    /// Sets the gatherer's read positions in a producer's rings to the positions in the producer's
+    /// control vector, at which an earlier reader has stopped.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {
@@ -145,9 +145,10 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         }
     }
 
-    /// Returns the number of the first cell to read after a host has zeroed the control vector,
-    /// which makes the gatherer's own position invalid. `words` is the vector's address plus four
-    /// times the RISC's index.
+    /// Returns the number of the cell to read next if the gatherer's own read position is invalid,
+    /// because a host has zeroed the producer's control vector.
+    ///
+    /// `words` is the address of the control vector in the frame, plus four times the RISC's index.
     #[cold]
     #[inline(never)]
     fn found_again(&mut self, words: u32, written: u32) -> u32 {

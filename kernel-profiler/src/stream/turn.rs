@@ -22,11 +22,13 @@ use wire::{
     },
 };
 
-/// Minimum value of `next` while a launch is recorded. At other times, `next` is lower.
+/// Minimum value of the state's variable `next` (see [`crate::stream`]) while a launch is recorded.
+/// At other times, `next` is lower.
 pub(super) const OPEN: u32 = 4;
-/// Bit of `next`: records were lost, and no cell contains their number yet.
+/// Bit of `next` while no launch is recorded: records were lost, and no cell contains their number
+/// yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
-/// Bit of `next`: the launch runs no kernel on this core.
+/// Bit of `next` while no launch is recorded: the latest launch runs no kernel on this core.
 pub(super) const CLOSED_AS_IDLE: u32 = 2;
 
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
@@ -81,8 +83,8 @@ pub(super) fn place_of<P: Port + ?Sized>(port: &P, number: u32) -> u32 {
     port.own_vector() + number % RING * CELL_BYTES
 }
 
-/// Returns true if the chunk that begins with cell `first` is not entirely free, given the number
-/// `read` of cells read.
+/// Returns true if there is no room for the chunk that begins with cell `first`, because the chunk
+/// would overwrite unread cells. `read` is the number of cells that have been read.
 pub(super) const fn is_full(first: u32, read: u32) -> bool {
     first.wrapping_add(CHUNK).wrapping_sub(read) > RING
 }
@@ -166,8 +168,9 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
 
 /// Publishes the cells before the address `place`.
 ///
-/// Publishes nothing if these cells do not follow the cells that are published. In this case a host
-/// has zeroed the control vector, and would read cells that were never written.
+/// Publishes nothing if more than one chunk of cells would be published. This happens after a host
+/// has zeroed the control vector, and with it the number of published cells; the host would then
+/// read cells that were never written.
 pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     let written = own(port, WRITTEN);
     let number = place.wrapping_sub(port.own_vector()) / CELL_BYTES;
@@ -335,7 +338,8 @@ impl State {
     }
 }
 
-/// Returns true if the high word of a clock reading may belong to the next wrap of the low word.
+/// Returns true if the clock's low word may have wrapped after it was read and before the high word
+/// was read. The high word may then be 1 too large.
 pub(super) const fn may_be_torn(time: ClockWords) -> bool {
     time.low >= NEAR_END
 }

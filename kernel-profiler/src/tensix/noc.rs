@@ -1,4 +1,5 @@
-//! Pushes over the NoC, with the NoC's first command buffer, and readings of the NoC's counters.
+//! Access to the NoC: pushes through the NoC's first command buffer, and readings of the NoC's
+//! counters.
 
 use super::{
     Tensix,

@@ -45,7 +45,8 @@ proptest! {
         prop_assert_eq!(found, emitted);
     }
 
-    /// Kept runs are found once and in order, however much the host misses.
+    /// The host finds each stored run exactly once and in order, even if it reads so seldom that
+    /// other runs are lost.
     #[test]
     fn a_host_that_is_late_finds_what_was_kept(
         lane_words in (3_u32..200).prop_map(|n| n * 4),

@@ -218,8 +218,8 @@ impl Story {
 }
 
 impl Lane {
-    /// Adds a run. Zones are counted by their starts,
-    /// because ends may be missing after a refusal.
+    /// Adds a run that the host has read. Counts zones by their start markers, because an end
+    /// marker is missing if the lane had no room for it.
     fn find(&mut self, run: &Run, is_whole: bool) {
         let kept = run.kept();
         let zones = [kept.zones - run.push_zones(), kept.data, kept.events];

@@ -47,7 +47,8 @@ impl Producer {
         self.l1[PRODUCER_CONTROL as usize / 4 + index] = value;
     }
 
-    /// Begins a launch, writes some cells where there is room, and then counts them.
+    /// Begins a launch, writes at most `count` cells into the free room of the ring, and then adds
+    /// their number to the control word that counts written cells.
     fn emit(&mut self, risc: usize, count: u32, content: u32) {
         self.set(51, self.word(51).wrapping_add(1));
         let (written, read) = (self.word(24 + risc), self.word(59 + risc));
@@ -79,7 +80,8 @@ struct World {
     producers: Vec<Producer>,
     /// The ring, in DRAM or in the host's memory.
     ring: Vec<u32>,
-    /// True if the ring is in the host's memory, where writes do not arrive in their order.
+    /// True if the ring is in the host's memory, where writes may arrive in another order than they
+    /// were sent.
     has_host_sink: bool,
     pending: Vec<(Request, Option<Vec<u32>>)>,
     random: u64,
@@ -90,8 +92,9 @@ struct World {
     dies: bool,
     /// Mean number of steps between two reads of the host; 0 if the host never reads.
     host_period: u32,
-    /// Steps in which a host zeroes the control vector of the relay and of a producer; 0 for never.
+    /// Step at which the host zeroes the control vector of the relay; 0 for never.
     zeroes_own_at: u32,
+    /// Step at which a host resets the first producer, including its control vector; 0 for never.
     zeroes_producer_at: u32,
     found: Found,
     frames: u32,

@@ -148,7 +148,8 @@ pub(crate) struct TestPort {
     pub(crate) is_streaming: bool,
     /// Maximum cycles of a wait for the host, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
-    /// Windows of individual waits and signals; `None` to record neither.
+    /// Windows of time in which individual waits and signals are recorded; `None` to record no
+    /// waits.
     pub(crate) sync_windows: Option<SyncWindows>,
     /// A data cache that never evicts a line: the words that the RISC has read.
     cached: BTreeMap<(Option<usize>, usize), u32>,

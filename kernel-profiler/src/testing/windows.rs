@@ -1,5 +1,5 @@
-//! Individual waits and signals with windows of time: only records that overlap a window are kept,
-//! each with the parameters of the windows.
+//! Windows of time: an individual wait or signal is recorded only if it overlaps a window, and the
+//! record of a wait contains the length and the period of the windows.
 
 use super::Rig;
 use crate::wait::WaitIds;
