@@ -1,9 +1,9 @@
 //! The control vector: words that the device and the host share to control a core's profiler.
 //!
 //! The host writes the DRAM address, the core's number on its chip (flat id), the number of cores
-//! per bank, the dispatch flag and the words of [`ext`] that list the host as writer. The device
-//! writes all other words. When a host resets a core, it writes the whole vector: its own words,
-//! and zeros elsewhere.
+//! per bank, the dispatch flag, and those words of [`ext`] for which the table there names the host
+//! as writer. The device writes all other words. When a host resets a core, it writes the whole
+//! vector: its own words, and zeros elsewhere.
 //!
 //! # Compatibility
 //! `ControlBuffer` of `profiler_common.h`. The ends of lanes and of L1 vectors are counted in
@@ -135,8 +135,10 @@ impl ControlLayout {
 /// vector. Each has one writer, which never resets it.
 ///
 /// When a launch begins and [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`], the device
-/// resets all lanes of the core: it sets every `host_end` to 0 and increments the generation. A
-/// push that races a read is thus neither lost nor read twice.
+/// resets all lanes of the core: it sets every `host_end` to 0 and increments the generation. If a
+/// push happens while the host reads, the host stores the earlier value of `run_counter` in
+/// [`ext::SEEN_RUNS`]. The two words then differ, so the lanes are not reset before the host has
+/// read the pushed words, too.
 ///
 /// Between two such resets, a full lane can wrap around to its beginning and overwrite words that
 /// the host has read. [`crate::LaneEnd`] records this.

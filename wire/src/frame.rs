@@ -10,20 +10,22 @@
 //! The control vector is a copy of the producer's, except that its words [`stream::words::READ`]
 //! hold the number of each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`]
 //! is 1 plus the number of the RISC's last cell in the frame. The NoC moves 16 bytes (two cells) at
-//! a time between cores' memories, so a frame holds whole pairs of cells. Cells that pass the end
-//! of the ring and continue at its start take two read requests. If such cells also fill more than
-//! half of the ring, the frame holds the whole ring instead ([`CellSpan`]).
+//! a time between cores' memories, so a frame holds whole pairs of cells. If the cells to read
+//! continue from the end of a RISC's ring to its start, the relay needs two read requests. If these
+//! cells also fill more than half of the ring, the relay reads the whole ring with one request, and
+//! the frame holds the whole ring ([`CellSpan`]).
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
 //! ring. If the next frame does not fit, a filler takes up the rest of the ring. A filler
 //! ([`FILLER`]) consists of a header only.
 //!
 //! # What is checked
-//! The CRC-32 of the header covers the frame's sequence number, its length, and a sum: that of
-//! the header's remaining words and of all control words that a host uses. A CRC of all these
-//! words would take a relay longer than all its other work for the frame. The sequence number is
-//! also the frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The
-//! cells have no checksum, because a checksum would take a relay longer than reading the cells.
+//! The CRC-32 in the header covers the frame's sequence number, its length, and a sum of other
+//! words: of the producer's label, the time, and all control words that a host uses. To compute a
+//! CRC of all these words would take a relay longer than all its other work for the frame. The
+//! sequence number is also the frame's last word: NoC writes arrive in order, so a torn frame lacks
+//! this word. The cells have no checksum, because a checksum would take a relay longer than reading
+//! the cells.
 
 use crate::{
     risc::RISCS_PER_CORE,

@@ -10,8 +10,9 @@
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal_profiler.cpp`. The device records the base id, which the reader combines with the
-/// chip. Until the end of 2025, the dispatcher sent the encoded form.
+/// `tt_metal_profiler.cpp`. The device records the base id, which is the program's number without
+/// the chip; the reader adds the chip. Until the end of 2025, the device recorded both, because the
+/// dispatcher sent it the encoded form.
 ///
 /// ```
 /// use wire::RunHostId;

@@ -1,10 +1,11 @@
 //! Counts of the records that found no room in L1, from the control vector.
 //!
 //! TT-Metal has one bit per RISC for "DRAM was full" and nothing for "L1 was full". kprof's runtime
-//! counts losses in words that TT-Metal reserves ([`ext`]): records that found no room in L1 by
-//! RISC and kind, and markers that found no room in DRAM. Room for the total of a sum zone is
-//! reserved in advance: by the Rust runtime when a launch begins, by the C++ header when the zone's
-//! accumulator is first used. If no room is left at that time, the total counts as one lost zone.
+//! counts losses in words that TT-Metal reserves ([`ext`]). For each RISC and each kind of record,
+//! a word counts the records for which L1 had no room. For each RISC, a word counts the markers for
+//! which DRAM had no room. Room for the total of a sum zone is reserved in advance: by the Rust
+//! runtime when a launch begins, by the C++ header when the zone's accumulator is first used. If no
+//! room is left at that time, the total counts as one lost zone.
 
 use crate::control::ext;
 

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! [`HeaderLayout`] describes the split between id and time, because an announced successor of the
-//! format has 18-bit ids. Payload words follow their marker and hold raw data. A reader
-//! must skip as many words as the packet type demands, and never test their bit 31.
+//! format has 18-bit ids. Payload words follow their marker and hold raw data, in which bit 31 may
+//! be 0 or 1. The packet type determines the number of payload words. A reader must skip this
+//! number of words without testing their bit 31.
 
 use crate::{Cycles, PacketKind, PacketType, ZoneId, cycles::TIMESTAMP_BITS};
 

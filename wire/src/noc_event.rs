@@ -4,22 +4,25 @@
 //! [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING). The first byte is the kind. The kind
 //! determines the meaning of the other bytes:
 //!
-//! | bits | event of the tile's own NoC | fabric packet | part of a scatter | route along a line |
+//! | bits | event within the chip | fabric packet | part of a scatter | route along a line |
 //! |---|---|---|---|---|
 //! | 0..8 | kind | kind | kind | kind |
 //! | 8..16, 16..24 | target x, y | target x, y | target x, y | route word |
 //! | 24..32 | multicast's other corner, x | multicast's other corner, x | 0 | route word |
-//! | 32..40 | multicast's other corner, y | multicast's other corner, y | bytes, low half | route word |
-//! | 40..44, 44..48 | network + 1, virtual channel | network + 1, form of the route | bytes, high half | 0 |
-//! | 48..60 | payload in units of 32 bytes | 0 | 48..56: parts, 56..60: network + 1, 60..64: form | 0 |
-//! | 60 | posted | 0 | | 0 |
+//! | 32..40 | multicast's other corner, y | multicast's other corner, y | number of bytes, low half | route word |
+//! | 40..44 | NoC number + 1 | NoC number + 1 | number of bytes, high half | 0 |
+//! | 44..48 | virtual channel | form of the route | number of bytes, high half | 0 |
+//! | 48..56 | payload in units of 32 bytes, low 8 bits | 0 | number of parts | 0 |
+//! | 56..60 | payload in units of 32 bytes, high 4 bits | 0 | NoC number + 1 | 0 |
+//! | 60..64 | 1 if posted, otherwise 0 | 0 | form of the route | 0 |
 //!
-//! A record with 16 bytes of data has a second value after an event of the tile's own NoC: a
+//! In a record with 16 bytes of data, an event within the chip is followed by a second value, a
 //! [`NocTrailer`].
 //!
 //! # Compatibility
-//! `event_metadata.hpp` of tt-metal 0.81. In earlier versions, the payload had eight bits and
-//! `posted` was bit 56. Non-posted events below 8,192 bytes are the same in both layouts.
+//! `event_metadata.hpp` of tt-metal 0.81. In earlier versions, the payload field had eight bits,
+//! and bit 56 was the posted flag. Non-posted events below 8,192 bytes are the same in both
+//! layouts.
 
 crate::labelled! {
     /// Kind of a NoC event, in the order of the numbers. Labels are the names that TT-Metal writes.
@@ -49,9 +52,9 @@ crate::labelled! {
         ReadBarrierEnd = "READ_BARRIER_END",
         /// Wait for the reads with one transaction id.
         ReadBarrierWithTrid = "READ_BARRIER_WITH_TRID",
-        /// Sets NoC registers that later reads from a DRAM shard reuse.
+        /// Sets NoC registers for later reads from a DRAM shard.
         ReadDramShardedSetState = "READ_DRAM_SHARDED_SET_STATE",
-        /// Read from a DRAM shard that reuses NoC registers set earlier.
+        /// Read from a DRAM shard, with NoC registers that were set earlier.
         ReadDramShardedWithState = "READ_DRAM_SHARDED_WITH_STATE",
         /// Write; the event states the number of bytes.
         Write = "WRITE_",
@@ -191,7 +194,7 @@ impl NocEventKind {
         )
     }
 
-    /// Returns true if the event takes place on the chip's own NoC.
+    /// Returns true for an event within the chip: neither a fabric packet nor a packet's route.
     #[must_use]
     pub const fn is_local(self) -> bool {
         let is_route = matches!(self, Self::FabricRoutingFields1d | Self::FabricRoutingFields2d);
@@ -317,7 +320,7 @@ const fn pair(coordinates: u64) -> [i8; 2] {
     [(coordinates & 0x3F) as i8, (coordinates >> COORDINATE_BITS & 0x3F) as i8]
 }
 
-/// An event of the tile's own NoC.
+/// A NoC event within the chip, such as a transfer, a wait or a semaphore operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalNocEvent {
     /// Kind of the event; never a kind of fabric packet.
@@ -444,11 +447,12 @@ impl NocTrailer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FabricRoute {
-    /// Hops along a line, in one byte.
+    /// Route along a line, as two numbers in one byte: bits 4 to 7 hold the distance to the first
+    /// chip that receives the packet, and bits 0 to 3 hold the number of chips that receive it.
     Regular = 0,
-    /// Hops along a line, two bits each.
+    /// Route along a line, with two bits for each hop.
     LowLatency = 1,
-    /// Hops on a mesh.
+    /// Numbers of hops on a mesh, by direction.
     LowLatencyMesh = 2,
     /// A route that the routers of the mesh choose.
     DynamicMesh = 3,

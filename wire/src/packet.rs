@@ -11,7 +11,7 @@
 pub struct PacketType(pub u8);
 
 impl PacketType {
-    /// Returns the kind with this number; `None` if no known producer writes such a packet.
+    /// Returns the packet kind of this type; `None` if no known producer writes this type.
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         match self.0 {
@@ -25,7 +25,8 @@ crate::labelled! {
     /// The packet types that TT-Metal's producers write, in the order of their numbers. Labels are
     /// the names in the `type` column of a device log.
     ///
-    /// Both sizes of data have the same name, because a log line holds at most 64 bits of data.
+    /// Data of 64 bits and data of 128 bits have the same label: a log line holds at most 64 bits,
+    /// so a log omits the second half of the longer data.
     ///
     /// # Compatibility
     /// `profiler_common.h`, enum of packet types.

@@ -75,8 +75,8 @@ pub mod words {
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
     /// Value of [`BANK`] if the ring is in the host's memory.
     pub const HOST_MEMORY: u32 = u32::MAX;
-    /// Index of the heartbeat word. While the gatherer runs, it changes
-    /// the word again and again.
+    /// Index of the heartbeat word. The gatherer changes this word at least once per visit to a
+    /// producer, and repeatedly while it waits for the host.
     pub const HEARTBEAT: usize = 14;
     /// Index of the word that holds the gatherer's state, see [`super::State`].
     pub const STATE: usize = 15;
