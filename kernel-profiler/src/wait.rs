@@ -140,7 +140,7 @@ impl State {
 ///
 /// The host decodes the marker of the kernel's end after all other records of the kernel, including
 /// the totals. If the totals had the current time, they would be later than this marker, and the
-/// host would find times out of order.
+/// host would report that time steps backwards.
 fn kernels_end<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     const END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0));
     const KIND_MASK: u32 = 0xF000_0000;

@@ -9,8 +9,8 @@
 /// The macros record on BRISC and NCRISC (COMPILE_FOR_BRISC or COMPILE_FOR_NCRISC defined) with
 /// PROFILE_NOC_EVENTS defined; elsewhere they expand to nothing. If the value of PROFILE_NOC_EVENTS
 /// is 2 or more, waits and operations on single words are recorded, too. If it is 3, and in the
-/// debug dump, each event of the tile's own NoC has 64 further bits, with addresses within the
-/// tiles and a counter of the NoC. Memory locks are then recorded under the id 23456.
+/// debug dump, each NoC event within the chip has 64 further bits, with addresses within the tiles
+/// and a counter of the NoC. Memory locks are then recorded under the id 23456.
 ///
 /// A kernel describes its fabric packets with RECORD_FABRIC_EVENT and the macros that follow it,
 /// which TT-Metal does not have. RECORD_FABRIC_HEADER counts a packet as lost data, as this file
@@ -170,7 +170,7 @@ inline void record_noc_event_with_addresses(uint64_t event, uint32_t remote, uin
         event, noc_trailer(remote, local, count));
 }
 
-/// Records an event of the tile's own NoC, with or without addresses as the options select.
+/// Records a NoC event within the chip, with or without addresses as the options select.
 template <NocEventType TYPE>
 KERNEL_PROFILER_ALWAYS_INLINE void record_local_event(uint64_t event, uint32_t remote, uint32_t local, bool posted) {
     if constexpr (NON_DROPPING) {

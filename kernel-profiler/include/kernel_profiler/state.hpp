@@ -86,8 +86,8 @@ struct Clock {
     uint32_t low;
     uint32_t high;
 
-    /// Reads the low word and then the live high word, back to back. The host repairs a reading
-    /// that is torn by a wrap.
+    /// Reads the low word and, directly after it, the current high word. If the low word wraps in
+    /// between, the reading is 2^32 cycles too late, which the host corrects.
     KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
         const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
         const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);

@@ -115,8 +115,8 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
 constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
 constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 
-/// Writes a total with the time of the kernel's end. The kernel's end precedes the total in the
-/// lane. If the total had a later time, the firmware's end would step back in time.
+/// Writes a total with the time of the kernel's end. The host decodes the marker of the kernel's
+/// end after the total, so with a later time for the total, it would find times out of order.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
     uint32_t place = 0;
     if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, end_of_kernel(), place)) {
