@@ -11,7 +11,7 @@ pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 pub(crate) struct PostedWrite {
     /// Cycle of the chip at which the PCIe controller has received the write.
     pub(crate) received_cycle: u64,
-    /// Cycle of the chip; a read of the host's memory at this cycle or later returns the words.
+    /// First cycle of the chip at which a read of the host's memory returns the written words.
     pub(crate) landed_cycle: u64,
     /// Offset of the first byte in the host's memory, a multiple of 4.
     pub(crate) address: u64,

@@ -116,7 +116,7 @@ impl CellSpan {
         ((self.first & 1).wrapping_add(self.count).wrapping_add(1)) & !1
     }
 
-    /// Returns the number of slots from the first pair to the end of the ring.
+    /// Returns the number of slots from the span's first pair of cells to the end of the ring.
     #[inline(always)]
     const fn slots_to_end(self) -> u32 {
         RING - (self.first & !1) % RING

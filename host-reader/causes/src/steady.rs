@@ -32,7 +32,7 @@ pub struct SteadyPart {
     /// First launch of the part on the chip with the longest total time, counted from 1 in time
     /// order; `None` for rows.
     pub first_launch: Option<u64>,
-    /// Last launch of the part on that chip.
+    /// Last launch of the part on the same chip as `first_launch`.
     pub last_launch: Option<u64>,
     /// Number of device ops in the part.
     pub op_count: u64,

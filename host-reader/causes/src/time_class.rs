@@ -17,7 +17,7 @@ reader::labelled! {
         Dispatch = "dispatch",
         /// The host had sent nothing to launch.
         HostLate = "host late",
-        /// Probes of the profiler ran, if their cost is known.
+        /// Probes of the profiler ran. Only probes of known cost are in this class.
         Profiler = "profiler",
         /// The recording does not show the activity.
         Unknown = "unknown",

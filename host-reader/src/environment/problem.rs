@@ -65,7 +65,7 @@ pub enum Problem {
         name: &'static str,
         /// Value of the variable.
         value: String,
-        /// Number that TT-Metal uses.
+        /// Value that TT-Metal reads from the leading digits.
         taken: i64,
     },
     /// A number is out of range.

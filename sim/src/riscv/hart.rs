@@ -59,7 +59,7 @@ pub struct Counters {
     pub instruction_count: u64,
     /// Number of cycles for which the hart has run, without time skipped by [`Hart::advance_to`].
     pub cycle_count: u64,
-    /// Number of mispredictions, of branches and of register jumps.
+    /// Number of branches and register jumps that were mispredicted.
     pub mispredict_count: u64,
     /// Number of loads from mapped registers.
     pub mmio_load_count: u64,

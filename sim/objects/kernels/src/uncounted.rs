@@ -10,7 +10,7 @@ use kernel_profiler::{device_zone_scoped, quick_push};
 
 /// Sends `arg(0)` uncounted writes of 16 bytes each; the writes are posted if `arg(1)` is not 0.
 ///
-/// Each copies the data's first 16 bytes to a later L1 address. Records a zone before and after.
+/// Each write copies the first 16 data bytes to a higher L1 address. A zone precedes and follows.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

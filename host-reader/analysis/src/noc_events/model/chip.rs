@@ -37,7 +37,7 @@ pub(super) struct Rates {
     ethernet_source: f32,
     /// Maximum rate at which an Ethernet tile receives.
     ethernet_sink: f32,
-    /// Maximum rate at which any other tile sends or receives.
+    /// Maximum rate at which a tile other than a DRAM or Ethernet tile sends or receives.
     worker: f32,
     /// Maximum rate of an Ethernet link.
     pub(super) ethernet_link: f32,
