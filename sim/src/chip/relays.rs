@@ -55,6 +55,7 @@ impl Relays {
         config: &MeshConfig,
         workers: &[TileCoord],
     ) -> Result<Self, ConfigError> {
+        // A gatherer without a producer gets no setup words, and its RISC does nothing.
         let gatherers = cores.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
         let gatherers: Vec<_> = gatherers.take(workers.len()).collect();
         let setups: Result<_, _> = (0..)

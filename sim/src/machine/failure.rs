@@ -6,8 +6,9 @@ use wire::Risc;
 /// Failure of object code; a correct program never causes one. Only the failing core stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
-     at pc {pc:#010x} in {}", symbol.as_deref().unwrap_or("no known function")
+    "chip {chip_id}, core {core}, {risc}, {}, cycle {chip_cycle}: {reason}, at pc {pc:#010x} in {}",
+    launch_text(*launch_index),
+    symbol.as_deref().unwrap_or("no known function")
 )]
 pub struct ExecutionFailure {
     /// Number of the chip.
@@ -16,7 +17,7 @@ pub struct ExecutionFailure {
     pub core: TileCoord,
     /// Processor that failed.
     pub risc: Risc,
-    /// Number of the launch on its chip.
+    /// Number of the launch on its chip; for relays, a number that counts down from `u64::MAX`.
     pub launch_index: u64,
     /// Cycle of the chip at which the failure was detected.
     pub chip_cycle: u64,
@@ -27,6 +28,11 @@ pub struct ExecutionFailure {
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
+}
+
+/// Names a launch in messages.
+fn launch_text(launch_index: u64) -> String {
+    if launch_index > u64::MAX / 2 { "relay".to_owned() } else { format!("launch {launch_index}") }
 }
 
 /// Reason why object code was stopped.
