@@ -28,6 +28,25 @@ impl Version {
         head.enumerate().map(|(column, name)| Self::in_column(column + 1, name)).collect()
     }
 
+    /// Returns every version in CI. A plain run takes the oldest and the newest version of each
+    /// program, for traces that take long in every version.
+    pub(crate) fn all_or_outermost() -> Vec<Self> {
+        let mut versions = Self::all();
+        if std::env::var("CI").as_deref() != Ok("true") {
+            let numbers = |is_fork| {
+                let of_program = versions.iter().filter(move |of| of.is_fork == is_fork);
+                of_program.map(|of| of.number)
+            };
+            let [stock, fork] =
+                [false, true].map(|is_fork| [numbers(is_fork).min(), numbers(is_fork).max()]);
+            versions.retain(|of| {
+                let outermost = if of.is_fork { fork } else { stock };
+                outermost.contains(&Some(of.number))
+            });
+        }
+        versions
+    }
+
     fn in_column(column: usize, name: &'static str) -> Self {
         let fields = TABLE.lines().skip(1).map(|line| (line, line.split(',').nth(column).unwrap()));
         let mut version = Self {
