@@ -140,8 +140,25 @@ fn run(program: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Grid of worker cores that the kernels run on.
-const GRID: &str = "4x4";
+/// Returns true in CI.
+fn is_gate() -> bool {
+    env::var("CI").as_deref() == Ok("true")
+}
+
+/// Returns the grid of worker cores that the kernels run on: four cores in a plain run.
+fn grid() -> &'static str {
+    if is_gate() { "4x4" } else { "2x2" }
+}
+
+/// Runs the C++ host, and has it read every `period_us`; 0 stands for reads between the phases.
+///
+/// CI has it write all outputs. A plain run leaves the other outputs to the tests that check them.
+fn run_with_period(program: &Path, grid: &str, of_host: &Path, period_us: &str) -> String {
+    let folder = of_host.to_str().unwrap();
+    let args = ["matmul", "wormhole_b0", "2", "7", grid, folder, period_us];
+    let only_output: &[&str] = if is_gate() { &[] } else { &["device-perf"] };
+    run(program, &[&args, only_output].concat())
+}
 
 /// Returns the object that `kprof run --json` prints for the same workload, chips and seed.
 fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path) -> Value {
@@ -158,7 +175,7 @@ fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path)
         "--seed",
         seed,
         "--grid",
-        GRID,
+        grid(),
         "--output",
         &folder,
     ]);
@@ -183,7 +200,7 @@ fn check_host_in_cpp(workload: &str, arch: &str, chips: &str, seed: &str) -> Opt
     let outputs = tempfile::tempdir().unwrap();
     let of_host = outputs.path().join("host");
     std::fs::create_dir(&of_host).unwrap();
-    let printed = run(program, &[workload, arch, chips, seed, GRID, of_host.to_str().unwrap()]);
+    let printed = run(program, &[workload, arch, chips, seed, grid(), of_host.to_str().unwrap()]);
     let found: Value = serde_json::from_str(&printed).unwrap();
     let expected = kprof_run(workload, arch, chips, seed, outputs.path());
     for part in ["kept", "anomalies", "repairs", "words_read"] {
@@ -229,8 +246,8 @@ fn a_thread_of_the_library_reads_while_programs_run() {
     let outputs = tempfile::tempdir().unwrap();
     let of_host = outputs.path().join("host");
     std::fs::create_dir(&of_host).unwrap();
-    let args = ["matmul", "wormhole_b0", "2", "7", GRID, of_host.to_str().unwrap(), "200"];
-    let found: Value = serde_json::from_str(&run(program, &args)).unwrap();
+    let printed = run_with_period(program, grid(), &of_host, "200");
+    let found: Value = serde_json::from_str(&printed).unwrap();
     let expected = kprof_run("matmul", "wormhole_b0", "2", "7", outputs.path());
     for part in ["kept", "anomalies", "repairs"] {
         assert_eq!(found[part], expected[part], "{part}");
@@ -257,7 +274,7 @@ fn figures_of_programs_after_a_read_are_those_of_the_report() {
     let of_host = folder.path().join("host-files");
     std::fs::create_dir(&of_host).unwrap();
     // All worker cores: in a shorter run, the clocks are known less precisely at the read.
-    run(program, &["matmul", "wormhole_b0", "2", "7", "8x8", of_host.to_str().unwrap(), "0"]);
+    run_with_period(program, "8x8", &of_host, "0");
     check_programs(&of_host);
 }
 

@@ -1,11 +1,11 @@
 // A host runtime in C++ that reads the device profiler after each batch of programs, or while the
 // programs run.
 //
-//     read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US]
+//     read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US [OUTPUT]]
 //
 // The chips are simulated: a real runtime calls its own driver in place of `SimulatedBackend`. The
-// program prints its counts as one JSON object, and writes every output to FOLDER. With PERIOD_US, a
-// thread of the library reads once in each period.
+// program prints its counts as one JSON object, and writes every output to FOLDER, or only OUTPUT.
+// With PERIOD_US, a thread of the library reads once in each period.
 
 #include <chrono>
 #include <cinttypes>
@@ -197,7 +197,7 @@ void read_meanwhile(SimulatedMesh* chips, SimulatedBackend& backend, kprof::Sess
 }
 
 void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseconds period,
-         bool keeps_programs) {
+         bool keeps_programs, const std::string& only_output) {
     SimulatedBackend backend(chips);
     kprof::Mesh mesh(backend);
     mesh.init(simulated_mesh_support_count(chips));
@@ -222,6 +222,9 @@ void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseco
     const std::string_view causes = recording.explain_json();
     std::ofstream(folder + "/explain.json", std::ios::binary) << causes;
     for (const std::string& output : kprof::Recording::outputs()) {
+        if (!only_output.empty() && output != only_output) {
+            continue;
+        }
         try {
             recording.write(output.c_str(), folder + "/" + output);
         } catch (const kprof::Error& error) {
@@ -237,8 +240,9 @@ void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseco
 }  // namespace
 
 int main(int argc, char** argv) {
-    if ((argc != 7 && argc != 8) || kprof_abi_version() != KPROF_ABI_VERSION) {
-        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US]\n");
+    if (argc < 7 || argc > 9 || kprof_abi_version() != KPROF_ABI_VERSION) {
+        std::fprintf(stderr,
+                     "usage: read_mesh WORKLOAD ARCH CHIPS SEED GRID FOLDER [PERIOD_US [OUTPUT]]\n");
         return 2;
     }
     const auto number = [&](int index) { return std::strtoull(argv[index], nullptr, 10); };
@@ -251,9 +255,9 @@ int main(int argc, char** argv) {
     }
     int code = 0;
     try {
-        const std::chrono::microseconds period(argc == 8 ? number(7) : 0);
+        const std::chrono::microseconds period(argc > 7 ? number(7) : 0);
         // With a period of 0, the session keeps the figures of the programs of each read.
-        run(chips, argv[6], period, argc == 8 && period.count() == 0);
+        run(chips, argv[6], period, argc > 7 && period.count() == 0, argc > 8 ? argv[8] : "");
     } catch (const std::exception& error) {
         std::fprintf(stderr, "read_mesh: %s\n", error.what());
         code = 1;
