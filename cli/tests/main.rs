@@ -20,6 +20,7 @@ mod export;
 mod export_failures;
 mod filter;
 mod first_steps;
+mod gate;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
 mod mcp;
