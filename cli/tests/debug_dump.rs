@@ -9,9 +9,8 @@ use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 
 const WAIT: &str = "PROFILER-DRAM-STALL";
-/// Number of a Wormhole's worker cores. The system tests run both architectures.
 /// Number of cores in the grid that runs kernels.
-const CORES: u64 = 16;
+const CORES: u64 = 4;
 
 fn run(folder: &Path, args: &str) -> Output {
     kprof(folder, &args.split_whitespace().collect::<Vec<_>>())
@@ -44,7 +43,7 @@ fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table(
     }
     let folder = tempfile::tempdir().unwrap();
     let long_kernel = |more: &str| {
-        let args = format!("run --workload long-kernel --grid 8x2 --read-every 2ms --json {more}");
+        let args = format!("run --workload long-kernel --grid 2x2 --read-every 2ms --json {more}");
         run(folder.path(), &args)
     };
     let output = long_kernel("--noc-debug-dump");
@@ -111,7 +110,7 @@ fn a_variable_asks_for_it_and_options_come_first() {
     for (option, has_waits) in [("", true), ("--enable-sum-profiling", false)] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = program();
-        let args = format!("run --workload long-kernel --grid 8x2 --json {option}");
+        let args = format!("run --workload long-kernel --grid 2x2 --json {option}");
         command.args(args.split_whitespace()).current_dir(folder.path());
         command.env("TT_METAL_DEVICE_PROFILER", "1").env("TT_METAL_NOC_DEBUG_DUMP", "1");
         let output = command.output().unwrap();

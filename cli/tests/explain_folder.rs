@@ -177,7 +177,7 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
     let folder = folder.path();
     for (waits, cause) in [("totals", "latency"), ("off", "op_group")] {
         let _ = std::fs::remove_file(folder.join("device-1.kprof"));
-        let fixed = ["capture", "--workload", "pipeline", "--ops", "1"];
+        let fixed = ["capture", "--grid", "4x2", "--workload", "pipeline", "--ops", "1"];
         let shape = ["--pipeline", "tiles=200,reader=1620,writer=700", "--waits", waits];
         let output = kprof(folder, &[&fixed[..], &shape, &["-o", "device-1.kprof"]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -158,7 +158,8 @@ fn a_run_of_several_must_be_chosen() {
 #[test]
 fn an_interrupt_leaves_nothing_and_ends_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
-    stdout(&kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]));
+    let capture = ["capture", "--ops", "40", "--grid", "4x4", "-o", "c.kprof"];
+    stdout(&kprof(folder.path(), &capture));
     // Nothing reads the pipe, so the pipe fills and the write blocks. The signal then arrives
     // during the write.
     let args = ["export", "c.kprof", "-f", "chrome", "-o", "-"];

@@ -22,18 +22,24 @@ fn kprof(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// A capture that takes a while to export.
-static CAPTURE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+/// A small capture. In each format it takes more than 8 KiB.
+static CAPTURE: LazyLock<Vec<u8>> =
+    LazyLock::new(|| captured(&["capture", "--ops", "2", "-o", "c.kprof"]));
+
+fn captured(args: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let captured = kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]).output();
-    let captured = captured.unwrap();
+    let captured = kprof(folder.path(), args).output().unwrap();
     assert!(captured.status.success(), "{}", String::from_utf8_lossy(&captured.stderr));
     std::fs::read(folder.path().join("c.kprof")).unwrap()
-});
+}
 
 fn folder_with_capture() -> TempDir {
+    folder_with(&CAPTURE)
+}
+
+fn folder_with(capture: &[u8]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("c.kprof"), &*CAPTURE).unwrap();
+    std::fs::write(folder.path().join("c.kprof"), capture).unwrap();
     folder
 }
 
@@ -208,7 +214,8 @@ fn halt_midway(child: &mut Child, folder: &Path) {
 
 #[test]
 fn an_interrupt_midway_leaves_what_was_there() {
-    let folder = folder_with_capture();
+    // This capture takes a while to export.
+    let folder = folder_with(&captured(&["capture", "--ops", "40", "-o", "c.kprof"]));
     for (signal_name, name) in
         [("-INT", "t.json"), ("-TERM", "t.json"), ("-INT", "t.tracy"), ("-TERM", "t.tracy")]
     {

@@ -35,9 +35,9 @@ fn assert_refused(output: &Output, sentence: &str) {
     assert!(errors.contains(sentence), "{errors}");
 }
 
-/// Writes a capture of eight ops on two chips, `a.kprof`.
+/// Writes a capture of eight ops on eight cores of each of two chips, `a.kprof`.
 fn capture(folder: &Path) {
-    let args = ["capture", "--ops", "8", "--devices", "2", "-o", "a.kprof"];
+    let args = ["capture", "--ops", "8", "--devices", "2", "--grid", "4x2", "-o", "a.kprof"];
     assert_eq!(kprof(folder, &args).status.code(), Some(0));
 }
 

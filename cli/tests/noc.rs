@@ -408,7 +408,8 @@ fn traces_of_a_capture_are_those_of_kprof_noc_and_a_filter_takes_a_part() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let mut capture = program::program();
-    capture.args(["capture", "--collect-noc-traces", "--ops", "3", "-o", &path("c.kprof")]);
+    let args = ["capture", "--collect-noc-traces", "--ops", "3", "--grid", "4x4"];
+    capture.args(args).args(["-o", &path("c.kprof")]);
     assert!(capture.current_dir(folder.path()).output().unwrap().status.success());
     assert!(noc(&[&path("c.kprof"), "-o", &path("noc")]).status.success());
     let (input, of_part) = (path("c.kprof"), path("part"));

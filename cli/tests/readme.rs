@@ -32,8 +32,8 @@ fn the_recipes_in_the_readme_run() {
     let logs = folder.path().join("generated/profiler/.logs");
     std::fs::create_dir_all(&logs).unwrap();
     for args in [
-        "capture --ops 3 --collect-noc-traces -o run.kprof",
-        "capture --ops 3 --seed 2 -o other.kprof",
+        "capture --ops 3 --grid 4x2 --collect-noc-traces -o run.kprof",
+        "capture --ops 3 --grid 4x2 --seed 2 -o other.kprof",
         "export run.kprof -f device-log -o generated/profiler/.logs/profile_log_device.csv",
         "export run.kprof -f device-log -o before.csv",
         "export other.kprof -f device-log -o after.csv",

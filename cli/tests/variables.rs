@@ -1,6 +1,7 @@
 //! Tests of TT-Metal's variables in `kprof run` and in the commands that read folders.
 
 use crate::{
+    gate::{gate_or, is_gate},
     object_code,
     program::{self, program},
 };
@@ -80,17 +81,17 @@ const SAME_AS_OPTIONS: [(&str, &str, &str); 10] = [
     ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", MATMUL, "--collect-noc-traces"),
     (
         "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
-        "run --grid 4x4 --workload multi-op --ops 60 --json",
+        "run --grid 2x2 --workload multi-op --ops 60 --json",
         "--op-support-count 43",
     ),
     (
         "TT_METAL_TRACE_PROFILER=1",
-        "run --grid 4x4 --workload trace-replay --json",
+        "run --grid 4x4 --workload trace-replay --ops 4 --replays 2 --json",
         "--device-trace-profiler",
     ),
     (
         "TT_METAL_PROFILER_MID_RUN_DUMP=1",
-        "run --grid 4x4 --workload cycle-count --ops 5 --json",
+        "run --grid 2x2 --workload cycle-count --ops 5 --json",
         "--read-every 200us",
     ),
     (
@@ -133,13 +134,13 @@ fn sums_losses_dispatch_cores_and_reads_are_seen_in_the_tables() {
     // Two launches on 16 cores. Each core records one sum on each of three RISCs, and two sums on
     // TRISC 1.
     assert_eq!(sums["kept"]["sums"], 2 * 16 * 5);
-    let multi_op = "run --grid 4x4 --workload multi-op --ops 60 --json";
+    let multi_op = "run --grid 2x2 --workload multi-op --ops 60 --json";
     let cut = run("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43", multi_op).tables;
     assert!(cut["lost"]["dram_full"].as_u64().unwrap() > 0, "{}", cut["lost"]);
     assert_eq!(run("", multi_op).tables["lost"]["dram_full"], 0);
     let dispatch = run(&format!("{ON} TT_METAL_DEVICE_PROFILER_DISPATCH=1"), MATMUL);
     assert!(dispatch.log(DEVICE_LOG).unwrap().contains("CQ-"), "zones of dispatch kernels");
-    let cycle_count = "run --grid 4x4 --workload cycle-count --ops 5 --json";
+    let cycle_count = "run --grid 2x2 --workload cycle-count --ops 5 --json";
     let meanwhile = run(&format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), cycle_count).tables;
     assert!(meanwhile["reads"]["count"].as_u64().unwrap() > 1, "{}", meanwhile["reads"]);
 }
@@ -223,7 +224,7 @@ fn a_variable_asks_for_hardware_counters_as_an_option_does() {
     if !object_code::is_there() {
         return;
     }
-    let args = "run --workload instructions --ops 1 --json";
+    let args = "run --grid 4x4 --workload instructions --ops 1 --json";
     let by_variable = run("TT_METAL_PROFILE_PERF_COUNTERS=1", args);
     let by_option = run("", &format!("{args} --profiler-capture-perf-counters fpu"));
     assert_eq!(by_variable.code, Some(0), "{:?}", by_variable.said);
@@ -279,7 +280,7 @@ fn times_of_the_noc_checker_change_no_run_and_their_mistakes_are_said() {
 
 #[test]
 fn an_option_wins_over_its_variable() {
-    let multi_op = "run --grid 4x4 --workload multi-op --ops 60 --json";
+    let multi_op = "run --grid 2x2 --workload multi-op --ops 60 --json";
     let won = run(
         "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
         &format!("{multi_op} --op-support-count 1200"),
@@ -307,7 +308,7 @@ const EXCLUDED: [(&str, &str, &str); 8] = [
     ("--enable-accumulate-profiling", "TT_METAL_PROFILER_SUM", MATMUL),
     ("--enable-sum-profiling", "TT_METAL_PROFILER_ACCUMULATE", MATMUL),
 ];
-const TRACES: &str = "run --workload trace-replay --ops 2 --replays 2 --json";
+const TRACES: &str = "run --grid 4x4 --workload trace-replay --ops 2 --replays 2 --json";
 
 #[test]
 fn a_mode_by_option_switches_modes_by_variables_off_and_says_so() {
@@ -323,7 +324,7 @@ fn a_mode_by_option_switches_modes_by_variables_off_and_says_so() {
 
 #[test]
 fn times_and_groups_of_options_win_over_those_of_variables() {
-    let args = "run --grid 4x4 --workload cycle-count --ops 5 --json --read-every 300us";
+    let args = "run --grid 2x2 --workload cycle-count --ops 5 --json --read-every 300us";
     let alone = run("", args);
     let dump = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=1000";
     for variable in [format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), dump.to_owned()] {
@@ -339,8 +340,8 @@ fn times_and_groups_of_options_win_over_those_of_variables() {
     );
     assert_eq!((folder.noc_traces("noc"), folder.said.len()), (2, 0), "{:?}", folder.said);
     if object_code::is_there() {
-        let args =
-            "run --workload instructions --ops 1 --json --profiler-capture-perf-counters fpu";
+        let args = "run --grid 4x4 --workload instructions --ops 1 --json \
+                    --profiler-capture-perf-counters fpu";
         let [alone, both] = ["", "TT_METAL_PROFILE_PERF_COUNTERS=32"].map(|set| run(set, args));
         assert!(both.tables == alone.tables && both.files == alone.files, "{:?}", both.said);
     }
@@ -410,8 +411,10 @@ fn kernels_that_read_and_write_tiles_leave_their_transfers() {
         (pipeline, 4 * 5, 4 * 5, ["NCRISC", "BRISC"]),
     ];
     for (workload, tiles_in, tiles_out, [reader, writer]) in cases {
-        for (arch, cores) in [("wormhole_b0", 64), ("blackhole", 120)] {
-            let what = format!("--workload {workload} --arch {arch} --cores {cores}");
+        for (arch, all_cores) in [("wormhole_b0", 64), ("blackhole", 120)] {
+            let cores = gate_or(all_cores, 16);
+            let grid = if is_gate() { "" } else { "--grid 4x4" };
+            let what = format!("--workload {workload} --arch {arch} --cores {all_cores} {grid}");
             let folder = tempfile::tempdir().unwrap();
             let args = format!("run {what} --collect-noc-traces -o . --fail-on-loss --json");
             let mut ran = program();
