@@ -218,9 +218,9 @@ fn initial_registers(seeds: Vec<u32>) -> [u32; 32] {
     registers
 }
 
-/// Returns the number of random programs: `KPROF_PROGRAMS_COUNT`, or 800. `.ci/run` sets more.
+/// Returns the number of random programs: `KPROF_PROGRAMS_COUNT`, or 250. `.ci/run` sets more.
 fn program_count() -> u32 {
-    std::env::var("KPROF_PROGRAMS_COUNT").map_or(800, |count| count.parse().unwrap())
+    std::env::var("KPROF_PROGRAMS_COUNT").map_or(250, |count| count.parse().unwrap())
 }
 
 proptest! {

@@ -5,6 +5,7 @@ use crate::{
     arch::floorplan::CorePlace,
     config::MeshConfig,
     mesh::SimulatedMesh,
+    program::CoreSelection,
     workload::{Plan, Workload, WorkloadOptions},
 };
 use reader::{
@@ -19,6 +20,13 @@ use wire::{
 
 /// Layout of the words that a core shares with its host.
 pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
+
+/// Returns true in the gate, where tests have their full sizes. `KPROF_GATE_SIZES` requests these
+/// sizes elsewhere.
+pub(crate) fn is_gate() -> bool {
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    is_ci || std::env::var_os("KPROF_GATE_SIZES").is_some()
+}
 
 /// A mesh of one chip, prepared as by a host.
 pub(crate) struct Bench {
@@ -54,6 +62,17 @@ impl Bench {
         let plan = self.plan(name, WorkloadOptions::default());
         for phase in &plan.phases {
             self.mesh.enqueue_phase(phase);
+        }
+        self.mesh.run_to_completion();
+    }
+
+    /// Runs every phase of a workload on some worker cores only. The rest of the chip is idle.
+    pub(crate) fn run_on(&mut self, name: &str, workers: &[usize]) {
+        let plan = self.plan(name, WorkloadOptions::default());
+        let cores: Vec<_> = workers.iter().map(|&index| self.worker(index).coord).collect();
+        for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
+            let launch = launch.clone().on(CoreSelection::At(cores.clone()));
+            self.mesh.enqueue_everywhere(&launch);
         }
         self.mesh.run_to_completion();
     }
