@@ -591,7 +591,14 @@ def stale(path: str, old: str) -> str:
 
 def fails(tests: list[str], **variables: str) -> tuple[bool, str]:
     """Runs tests; returns whether they fail, and what they wrote."""
-    counts = {"KPROF_TRUTH_FIXED": "200", "KPROF_LANES_COUNT": "60000", "KPROF_PROGRAMS_COUNT": "2500"}
+    counts = {
+        "KPROF_TRUTH_FIXED": "200",
+        "KPROF_LANES_COUNT": "60000",
+        "KPROF_PROGRAMS_COUNT": "2500",
+        "KPROF_WAITS_COUNT": "8",
+        # Other tests have the sizes of the gate, which they would else have with `CI` only.
+        "KPROF_GATE_SIZES": "1",
+    }
     environment = os.environ | counts | variables
     result = subprocess.run(tests, capture_output=True, text=True, env=environment)
     return result.returncode != 0, result.stdout + result.stderr

@@ -15,3 +15,11 @@ mod windows;
 
 pub(crate) use oracle::{Kept, Run};
 pub(crate) use rig::{Rig, TestRisc};
+
+/// Returns the number of random cases: in a plain run, a third of the gate's number.
+/// `KPROF_GATE_SIZES` requests the gate's number elsewhere.
+fn case_count(of_gate: u32) -> u32 {
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    let is_gate = is_ci || std::env::var_os("KPROF_GATE_SIZES").is_some();
+    if is_gate { of_gate } else { of_gate / 3 }
+}

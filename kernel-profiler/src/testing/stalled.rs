@@ -109,7 +109,7 @@ fn numbers(launches: &[[usize; 3]], index: usize) -> Vec<u16> {
 
 proptest! {
     // Each case runs several thousand records.
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(super::case_count(24)))]
 
     #[test]
     fn a_host_that_reads_on_loses_nothing(

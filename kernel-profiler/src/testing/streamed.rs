@@ -322,7 +322,7 @@ fn lost(story: &Story, risc_index: usize) -> [u32; 3] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(super::case_count(64)))]
 
     #[test]
     fn what_was_emitted_was_found_or_counted(

@@ -274,9 +274,9 @@ fn compare(
     Ok(())
 }
 
-/// Returns the number of random lanes: `KPROF_LANES_COUNT`, or 20,000. `.ci/run` sets more.
+/// Returns the number of random lanes: `KPROF_LANES_COUNT`, or 5,000. `.ci/run` sets more.
 fn lane_count() -> u32 {
-    std::env::var("KPROF_LANES_COUNT").map_or(20_000, |count| count.parse().unwrap())
+    std::env::var("KPROF_LANES_COUNT").map_or(5_000, |count| count.parse().unwrap())
 }
 
 proptest! {

@@ -54,7 +54,7 @@ fn points_of(producer: &Producer) -> Vec<Point> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(case_count(32)))]
 
     #[test]
     fn records_are_in_a_batch_as_soon_as_they_are_read(
