@@ -5,7 +5,7 @@
 
 use crate::{
     accounting::{assert_honest, kept, total},
-    support::{Outcome, Session, run},
+    support::{Outcome, Session, first_workers, is_gate, run},
 };
 use host_reader::ledger::LossCause;
 use sim::{
@@ -63,6 +63,21 @@ fn run_on_eight(config: &MeshConfig, workload: &str) -> Outcome {
         *launch = launch.clone().on(CoreSelection::At(eight.clone()));
     }
     session.run()
+}
+
+/// Runs a workload on all worker cores in the gate, else on the first eight, and returns the number
+/// of these cores.
+fn run_on_some(workload: &str) -> (Outcome, u64) {
+    let mut session = Session::new(&wormhole(), workload, &WorkloadOptions::default(), Vec::new());
+    if is_gate() {
+        return (session.run(), CORES);
+    }
+    let eight = first_workers(&session.mesh, 8);
+    for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
+        assert!(matches!(launch.cores, CoreSelection::AllTensix));
+        *launch = launch.clone().on(eight.clone());
+    }
+    (session.run(), 8)
 }
 
 #[track_caller]
@@ -156,13 +171,13 @@ fn two_rounds_of_a_thousand_ops_lose_nothing() {
 
 #[test]
 fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
-    let outcome = run(&wormhole(), "multi-op-overflow", None);
-    assert_eq!(kernels_per_core(&outcome, CORES, Risc::Brisc, "BRISC-KERNEL"), 1000);
-    assert_eq!(kernels_per_core(&outcome, CORES, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
+    let (outcome, cores) = run_on_some("multi-op-overflow");
+    assert_eq!(kernels_per_core(&outcome, cores, Risc::Brisc, "BRISC-KERNEL"), 1000);
+    assert_eq!(kernels_per_core(&outcome, cores, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
     // TT-Metal keeps 200 launches, as it pushes a TRISC's old words again with every launch. Our
     // runtime pushes only the runs of the launch, so the 280 compute launches fit.
     for risc in [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2] {
-        assert_eq!(kernels_per_core(&outcome, CORES, risc, "TRISC-KERNEL"), 280);
+        assert_eq!(kernels_per_core(&outcome, cores, risc, "TRISC-KERNEL"), 280);
     }
     for (key, totals) in outcome.readout.losses.entries() {
         let programs = totals.programs.map(|span| [span.first.base(), span.last.base()]);
@@ -171,7 +186,7 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
         // Each run has two zones: the firmware's zone and the kernel's zone.
         assert_eq!((totals.unknown_markers, totals.is_lower_bound), (400 * 2 * 2, false));
     }
-    assert_eq!(outcome.readout.losses.entries().count() as u64, CORES * 2);
+    assert_eq!(outcome.readout.losses.entries().count() as u64, cores * 2);
     assert_sound(&outcome);
 }
 
@@ -240,7 +255,7 @@ fn counted_cycles_are_within_a_hundredth_of_the_truth() {
 #[test]
 fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic() {
     use host_reader::anomaly::AnomalyKind;
-    let outcome = run(&wormhole(), "two-hour", None);
+    let (outcome, _) = run_on_some("two-hour");
     for lane in outcome.readout.lanes() {
         for run in 0..lane.runs.len() {
             let times = &lane.times[lane.run_records(run)];

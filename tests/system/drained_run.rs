@@ -2,7 +2,7 @@
 
 use crate::{
     streamed::{Found, Streamed},
-    support::{Outcome, outcome},
+    support::{Outcome, first_workers, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
@@ -16,7 +16,6 @@ use sim::{
     config::{ChipConfig, MeshConfig, RelaySink},
     fault::{RelayDeath, Rule, rules::KillRelay},
     mesh::SimulatedMesh,
-    program::CoreSelection,
     random::Stream,
     workload::{Workload, WorkloadOptions},
 };
@@ -255,11 +254,6 @@ impl Case {
         streamed.add(mesh.take_cells());
         streamed.into_records()
     }
-}
-
-fn first_workers(mesh: &SimulatedMesh, count: usize) -> CoreSelection {
-    let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord);
-    CoreSelection::At(workers.take(count).collect())
 }
 
 /// Reads once and adds the records and losses of the read. If no core can be read, the whole read

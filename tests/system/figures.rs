@@ -38,7 +38,7 @@ use std::{
     sync::Arc,
 };
 
-const FRESH_SEEDS: u64 = 5;
+const FRESH_SEEDS: u64 = 2;
 /// Seeds that failed in the past: an old payload was read as a marker with a time in the future,
 /// which shifted all later times by 2^44 cycles.
 const MENDED_SEEDS: [u64; 5] =

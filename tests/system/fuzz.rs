@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 
+use crate::support::is_gate;
 use std::path::PathBuf;
 use tests::{
     fuzz,
@@ -22,16 +23,23 @@ fn sample(path: &str) -> Vec<u8> {
     std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(path)).unwrap()
 }
 
+/// Returns the number of rounds of a loop: a third of the gate's in a plain run.
+fn round_count(of_gate: u64) -> u64 {
+    if is_gate() { of_gate } else { of_gate.div_ceil(3) }
+}
+
 /// Runs `body` on noise of every small length, on every sample truncated at each position (at most
-/// 200), and on each sample damaged in `rounds` ways.
+/// 200), and on each sample damaged in `rounds` ways. A plain run makes a third of the rounds and of
+/// the truncations of longer samples.
 fn run(body: fn(&[u8]), samples: &[Vec<u8>], telling: &[u8], rounds: u64) {
-    let mut dice = Dice::new(1);
+    let (mut dice, rounds) = (Dice::new(1), round_count(rounds));
+    let truncations = if is_gate() { 200 } else { 67 };
     for length in 0..200 {
         body(&dice.bytes(length));
     }
     for sample in samples {
         body(sample);
-        for end in (0..sample.len()).step_by(1 + sample.len() / 200) {
+        for end in (0..sample.len()).step_by(1 + sample.len() / truncations) {
             body(&sample[..end]);
         }
         for seed in 0..rounds {
@@ -45,7 +53,7 @@ fn run(body: fn(&[u8]), samples: &[Vec<u8>], telling: &[u8], rounds: u64) {
 #[test]
 fn any_words_decode_to_columns_within_their_bounds() {
     let mut dice = Dice::new(2);
-    for seed in 0..3000 {
+    for seed in 0..round_count(3000) {
         let choice = dice.byte();
         let packing = if choice & 1 == 0 { IdPacking::RISC5 } else { IdPacking::RISC3 };
         let mut words = Vec::new();
@@ -72,7 +80,7 @@ fn a_sound_capture_is_not_changed_by_sealing_it_again() {
 
 #[test]
 fn damage_of_a_capture_is_named_or_harmless() {
-    for seed in 0..3000 {
+    for seed in 0..round_count(3000) {
         let mut dice = Dice::new(seed);
         let changes = 1 + dice.below(3);
         fuzz::damaged_capture(&dice.bytes(changes * noise::DAMAGE_BYTES));
@@ -83,7 +91,7 @@ fn damage_of_a_capture_is_named_or_harmless() {
 fn a_section_may_claim_any_length() {
     let sound = sample("kprof/v1.1.kprof");
     let first = sound.windows(8).position(|window| window == b"\xABSECTION").unwrap();
-    for (pad, less) in (0..8).flat_map(|pad| (0..300_u64).map(move |less| (pad, less))) {
+    for (pad, less) in (0..8).flat_map(|pad| (0..round_count(300)).map(move |less| (pad, less))) {
         let mut bytes = sound.clone();
         bytes[first + 16..first + 24].copy_from_slice(&(u64::MAX - less).to_le_bytes());
         bytes.splice(first..first, std::iter::repeat_n(0, pad));
@@ -138,7 +146,7 @@ fn any_capture_goes_to_every_export() {
     let mut dice = Dice::new(3);
     let sound = sample("kprof/v1.1.kprof");
     fuzz::exports(&sound);
-    for _ in 0..150 {
+    for _ in 0..round_count(150) {
         let mut damaged = sound.clone();
         noise::mutate(&mut damaged, &[0, 1, 2, 3, 0xAB, 0xFF], &mut dice);
         fuzz::exports(&damaged);

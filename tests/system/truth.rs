@@ -22,8 +22,8 @@ use std::{
 };
 
 /// Number of fixed seeds, enough for every fault to happen with and without repeated reads.
-const FIXED_SEED_COUNT: u64 = 60;
-const FRESH_SEED_COUNT: u64 = 20;
+const FIXED_SEED_COUNT: u64 = 40;
+const FRESH_SEED_COUNT: u64 = 8;
 
 #[test]
 fn what_is_read_is_what_was_pushed_in_fixed_runs() {

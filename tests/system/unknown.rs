@@ -39,7 +39,7 @@ use tests::{
 const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "matmul", "multi-op"];
 const CUTS: usize = 100;
 const FLIPS: usize = 1_000;
-const DAMAGES: usize = 300;
+const DAMAGES: usize = 100;
 /// Number of damaged captures from one recording.
 const DAMAGES_OF_ONE: usize = 100;
 

@@ -331,7 +331,7 @@ fn waits_that_are_read_are_those_that_blocked() {
         compare(seed, &mut blocked);
         return println!("{blocked:?}");
     }
-    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(4);
     let fresh = Stream::new(u64::from(std::process::id()), &[0x7761_6974]).below(1 << 40);
     println!("fresh seeds from {fresh}");
     let seeds = (0..count / 2).chain(fresh..fresh + count / 2);
@@ -595,7 +595,7 @@ fn waits_for_other_cores_are_joined_to_who_has_ended_them() {
     if let Some(seed) = number("KPROF_WAITS_SEED") {
         return compare_joins(seed, &mut joins);
     }
-    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(4);
     let fresh = Stream::new(u64::from(std::process::id()), &[0x6A6F_696E]).below(1 << 40);
     println!("fresh seeds from {fresh}");
     (0..count / 2).chain(fresh..fresh + count / 2).for_each(|seed| compare_joins(seed, &mut joins));
