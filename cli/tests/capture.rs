@@ -1,8 +1,9 @@
 //! Tests of captures through the command line: writing, reading and checking them.
 
-use crate::{gate::gate_or, program::kprof};
+use crate::program::kprof;
 use serde_json::Value;
 use std::{path::Path, process::Output};
+use tests::gate::gate_or;
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

@@ -1,12 +1,13 @@
 //! Tests of the program as a user runs it: its output, its files and its exit code.
 
-use crate::{gate::is_gate, object_code, program::kprof};
+use crate::{object_code, program::kprof};
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Output,
 };
+use tests::gate::{gate_or, is_gate};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -59,24 +60,17 @@ fn the_log_of_a_run_reports_as_the_run_did() {
 #[test]
 fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
+    let (grid, riscs) = gate_or(("8x2", 80), ("2x2", 20));
     let run = |ops: &str, extra: &[&str]| {
-        let workload = [
-            "--grid",
-            "2x2",
-            "--workload",
-            "cycle-count",
-            "--ops",
-            ops,
-            "--op-support-count",
-            "43",
-        ];
+        let workload =
+            ["--grid", grid, "--workload", "cycle-count", "--ops", ops, "--op-support-count", "43"];
         let args = [&["run", "-o", "out"], &workload[..], extra].concat();
         kprof(folder.path(), &args)
     };
     let often: serde_json::Value =
         serde_json::from_slice(&run("50", &["--read-every", "200us", "--json"]).stdout).unwrap();
-    // A firmware zone, a kernel zone and a zone inside the kernel, on 20 RISCs.
-    assert_eq!(often["kept"]["zones"], 50 * 3 * 20);
+    // A firmware zone, a kernel zone and a zone inside the kernel, on each RISC.
+    assert_eq!(often["kept"]["zones"], 50 * 3 * riscs);
     assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
     assert_eq!(often["reads"]["pause_ns"], 200_000);
     let count = often["reads"]["count"].as_u64().unwrap();

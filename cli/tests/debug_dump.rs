@@ -7,11 +7,9 @@ use crate::{
 };
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
+use tests::gate::gate_or;
 
 const WAIT: &str = "PROFILER-DRAM-STALL";
-/// Number of cores in the grid that runs kernels.
-const CORES: u64 = 4;
-
 fn run(folder: &Path, args: &str) -> Output {
     kprof(folder, &args.split_whitespace().collect::<Vec<_>>())
 }
@@ -42,21 +40,23 @@ fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table(
         return;
     }
     let folder = tempfile::tempdir().unwrap();
+    let (grid, cores) = gate_or(("8x2", 16), ("2x2", 4));
     let long_kernel = |more: &str| {
-        let args = format!("run --workload long-kernel --grid 2x2 --read-every 2ms --json {more}");
+        let args =
+            format!("run --workload long-kernel --grid {grid} --read-every 2ms --json {more}");
         run(folder.path(), &args)
     };
     let output = long_kernel("--noc-debug-dump");
     let tables = json(&output);
     assert_eq!(output.status.code(), Some(0), "{tables:#}");
-    let mover_zones = CORES * 2 * 5000;
+    let mover_zones = cores * 2 * 5000;
     assert_eq!(zones_of_log(folder.path(), "NUMBERED"), zones_with(&tables, "NUMBERED"));
     assert_eq!(zones_with(&tables, "NUMBERED").0, mover_zones);
     assert_eq!(tables["kept"]["data"], mover_zones);
     assert_eq!(lost(&tables), 0, "{}", tables["lost"]);
     // Each RISC records at least 40,000 words into a lane of 6,000 words.
     let waits = zones_with(&tables, WAIT);
-    assert!(waits.0 >= CORES * 2 * 6, "{waits:?}");
+    assert!(waits.0 >= cores * 2 * 6, "{waits:?}");
     assert_eq!(zones_of_log(folder.path(), WAIT), waits);
     let page = run(folder.path(), "export generated/kprof/.logs -o waits.html");
     assert_eq!(page.status.code(), Some(0), "{page:?}");
@@ -110,7 +110,8 @@ fn a_variable_asks_for_it_and_options_come_first() {
     for (option, has_waits) in [("", true), ("--enable-sum-profiling", false)] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = program();
-        let args = format!("run --workload long-kernel --grid 2x2 --json {option}");
+        let grid = gate_or("8x2", "2x2");
+        let args = format!("run --workload long-kernel --grid {grid} --json {option}");
         command.args(args.split_whitespace()).current_dir(folder.path());
         command.env("TT_METAL_DEVICE_PROFILER", "1").env("TT_METAL_NOC_DEBUG_DUMP", "1");
         let output = command.output().unwrap();

@@ -1,9 +1,10 @@
 //! Tests of `kprof explain` on simulated pipelines. The true gain comes from the same pipeline
 //! without one stage.
 
-use crate::{gate::gate_or, object_code, program::kprof};
+use crate::{object_code, program::kprof};
 use serde_json::Value;
 use std::path::Path;
+use tests::gate::gate_or;
 
 fn capture(folder: &Path, args: &[&str]) -> Value {
     let _ = std::fs::remove_file(folder.join("run.kprof"));
@@ -138,7 +139,8 @@ fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
 fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let fixed = ["capture", "--grid", "4x2", "--waits", "events", "-o", "run.kprof"];
+    let grid = gate_or("8x8", "4x2");
+    let fixed = ["capture", "--grid", grid, "--waits", "events", "-o", "run.kprof"];
     let more = ["--workload", "pipeline", "--ops", "20", "--op-support-count", "200"];
     let shape = ["--pipeline", "tiles=20,reader=1620"];
     let output = kprof(folder, &[&fixed[..], &more, &shape].concat());
@@ -186,7 +188,7 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
         let args =
             ["--workload", "pipeline", "--ops", "1", "--pipeline", shape, "--waits", "events"];
         let _ = std::fs::remove_file(folder.join("run.kprof"));
-        let fixed = ["capture", "--grid", "4x2", "-o", "run.kprof"];
+        let fixed = ["capture", "--grid", gate_or("8x8", "4x2"), "-o", "run.kprof"];
         assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
         let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
         let path = &explained["ops"][0]["critical_path"];

@@ -1,13 +1,13 @@
 //! Tests of `kprof explain` on all recordings in the repository and on random ones: rules that hold
 //! for every explanation, and equal content in each output.
 //!
-//! Random pipelines have new seeds in each run of CI. This command repeats a pipeline that failed:
+//! Random pipelines have new seeds in each run of the gate. This command repeats a pipeline that failed:
 //!
 //! ```text
 //! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test explain_recordings
 //! ```
 
-use crate::{gate::is_gate, honest::assert_honest, program::kprof};
+use crate::{honest::assert_honest, program::kprof};
 use captures::{
     DescribedOp, capture_path, described_model, log_of_json, write_device_log, write_ops_csv,
 };
@@ -18,6 +18,7 @@ use host_reader::{
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use tests::gate::is_gate;
 use wire::RunHostId;
 
 /// Content of an input.

@@ -20,7 +20,6 @@ mod export;
 mod export_failures;
 mod filter;
 mod first_steps;
-mod gate;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
 mod mcp;

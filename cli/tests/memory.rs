@@ -1,10 +1,7 @@
 //! Tests of `--memory`. Logs whose packed records are in a temporary file give the same output, in
 //! memory that does not grow with the log.
 
-use crate::{
-    gate::{gate_or, is_gate},
-    program::program,
-};
+use crate::program::program;
 use captures::{log_of_json, log_path};
 use std::{
     fs,
@@ -13,6 +10,7 @@ use std::{
     process::{Child, Output, Stdio},
     time::Duration,
 };
+use tests::gate::{gate_or, is_gate};
 
 const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
@@ -126,7 +124,7 @@ fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
 
-/// Returns three limits of memory in CI, and one of them in a plain run, which tries each limit
+/// Returns three limits of memory in the gate, and one of them in a plain run, which tries each limit
 /// with each command on some logs.
 fn limits(place: usize) -> Vec<&'static str> {
     let limits = ["0", "700", "20K"];

@@ -1,14 +1,12 @@
 //! Tests of `kprof ops` as a user runs it: folders and names, listed problems and refused
 //! arguments.
 
-use crate::{
-    gate::{gate_or, is_gate},
-    program::kprof,
-};
+use crate::program::kprof;
 use std::{
     path::{Path, PathBuf},
     process::Output,
 };
+use tests::gate::{gate_or, is_gate};
 
 fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()

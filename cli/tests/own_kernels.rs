@@ -1,13 +1,14 @@
 //! Tests of the user's own kernels: the steps of docs/kernels.md work as written, and a faulty file
 //! is reported in one sentence.
 
-use crate::{gate::is_gate, program};
+use crate::program;
 use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+use tests::gate::is_gate;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -1,9 +1,10 @@
 //! Tests of `kprof run --stream`: records leave the cores while kernels run, and every lost record
 //! is counted.
 
-use crate::{gate::gate_or, object_code, program::kprof};
+use crate::{object_code, program::kprof};
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
+use tests::gate::gate_or;
 
 /// Number of cores that run kernels. Relays run on other cores.
 const CORES: u64 = 8;

@@ -1,13 +1,13 @@
 //! Tests of TT-Metal's variables in `kprof run` and in the commands that read folders.
 
 use crate::{
-    gate::{gate_or, is_gate},
     object_code,
     program::{self, program},
 };
 use host_reader::environment::VARIABLES;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
+use tests::gate::{gate_or, is_gate};
 
 /// Results of a run: exit code, tables, lines of standard error, and files by path.
 #[derive(PartialEq, Debug)]

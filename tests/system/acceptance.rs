@@ -5,7 +5,7 @@
 
 use crate::{
     accounting::{assert_honest, kept, total},
-    support::{Outcome, Session, first_workers, is_gate, run},
+    support::{Outcome, Session, first_workers, run},
 };
 use host_reader::ledger::LossCause;
 use sim::{
@@ -15,6 +15,7 @@ use sim::{
     workload::WorkloadOptions,
 };
 use std::collections::BTreeMap;
+use tests::gate::is_gate;
 use wire::{CoreKind, PacketKind, Risc};
 
 const CORES: u64 = 64;

@@ -5,7 +5,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, has_object_code, is_gate, outcome},
+    support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -28,6 +28,7 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{collections::BTreeMap, sync::Arc};
+use tests::gate::is_gate;
 use tests::pushed::{PushedLaunch, PushedRecord, PushedRuns, unexplained_noc_event};
 use wire::{CoreKind, PacketKind, RunHostId};
 

@@ -5,10 +5,7 @@
 //! `.ci/full` uses a million. `KPROF_JITTER_COUNT` sets the number of random runs in which
 //! durations are compared.
 
-use crate::{
-    streamed::Streamed,
-    support::{has_object_code, is_gate},
-};
+use crate::{streamed::Streamed, support::has_object_code};
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
     lane::LaneId,
@@ -27,6 +24,7 @@ use sim::{
     random::Stream,
 };
 use std::{collections::BTreeMap, sync::Arc};
+use tests::gate::is_gate;
 use wire::{Risc, RunHostId, stream::Policy};
 
 /// Number of lanes of 64 cores.

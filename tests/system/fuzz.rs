@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 
-use crate::support::is_gate;
 use std::path::PathBuf;
 use tests::{
     fuzz,
+    gate::is_gate,
     noise::{self, Dice},
 };
 use wire::run::IdPacking;

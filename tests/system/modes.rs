@@ -3,7 +3,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, first_workers, is_gate, mesh_after, outcome},
+    support::{Outcome, first_workers, mesh_after, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -33,6 +33,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+use tests::gate::is_gate;
 use wire::{CoreKind, Risc};
 
 const CORES: usize = 64;

@@ -1,6 +1,6 @@
 //! Compares the NoC events that the host reads with the requests to the simulated NoC.
 
-use crate::support::{Session, is_gate};
+use crate::support::Session;
 use host_reader::{
     lane::LaneId,
     noc_events::{Noc, NocEventKind, Numbering, Payload, SizeEvidence, SizeField},
@@ -14,6 +14,7 @@ use sim::{
     workload::WorkloadOptions,
 };
 use std::collections::BTreeMap;
+use tests::gate::is_gate;
 use wire::ZoneId;
 
 /// The properties that an event and its request share: operation, network, bytes in units of 32,

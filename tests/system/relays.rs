@@ -9,7 +9,7 @@ use crate::{
     accounting::{assert_honest, emitted, kept, lane_account, lost, sum, total},
     drained_run::{Case, HostMesh, Relays, assert_each_once, read_into},
     streamed::{Found, LaneRecords},
-    support::{Outcome, has_object_code, is_gate},
+    support::{Outcome, has_object_code},
 };
 use host_reader::{
     ReadOptions,
@@ -34,6 +34,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
 };
+use tests::gate::is_gate;
 use wire::stream::Policy;
 
 fn random_case(seed: u64) -> Case {
@@ -451,6 +452,31 @@ fn a_frame_is_counted_only_when_all_of_it_has_arrived() {
         assert_each_once(&case, (&found, &truth));
         assert!(losses.is_empty(), "{case:?}: {losses:?}");
         assert!(delayed.swap(0, Ordering::Relaxed) > 20, "{case:?}");
+    }
+}
+
+/// A gatherer without a producer does nothing, whether its relay's other gatherer has producers
+/// (24 relays) or not (40 relays).
+#[test]
+fn relays_may_have_more_gatherers_than_producers() {
+    if !has_object_code() {
+        return;
+    }
+    for (arch, count) in [(Arch::WormholeB0, 24), (Arch::WormholeB0, 40), (Arch::Blackhole, 60)] {
+        let case = Case {
+            arch,
+            seed: 14,
+            workload: "full-buffer",
+            ops: 2,
+            policy: Policy::Block { cycles_log2: 24 },
+            pause_ns: Some(50_000),
+            cores: None,
+            failures_ppm: 0,
+            relays: Relays::living(count, 1 << 16),
+        };
+        let (found, truth, losses) = case.run_live(None);
+        assert_each_once(&case, (&found, &truth));
+        assert!(losses.is_empty(), "{case:?}: {losses:?}");
     }
 }
 

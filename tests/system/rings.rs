@@ -10,7 +10,7 @@ use crate::{
     },
     drained_run::{Case, Relays, assert_each_once},
     streamed::LaneRecords,
-    support::{Outcome, has_object_code, is_gate},
+    support::{Outcome, has_object_code},
 };
 use host_reader::{
     anomaly::AnomalyKind,
@@ -27,6 +27,7 @@ use sim::{
     truth::KernelTimes,
 };
 use std::collections::BTreeMap;
+use tests::gate::is_gate;
 use wire::{PacketKind, Risc, RunHostId, stream::Policy};
 
 /// Returns a random case on all cores of a chip.

@@ -2,7 +2,7 @@
 
 use crate::{
     accounting::{assert_honest, emitted, kept, total},
-    support::{Outcome, Session, first_workers, is_gate, outcome},
+    support::{Outcome, Session, first_workers, outcome},
 };
 use host_reader::{
     ReadOptions,
@@ -17,6 +17,7 @@ use sim::{
     program::{self, Launch},
     workload::WorkloadOptions,
 };
+use tests::gate::is_gate;
 use wire::CoreKind;
 
 /// Returns a session with lanes that hold `support_count` launches of minimum size.
@@ -40,7 +41,10 @@ fn run(mut session: Session, launches_ahead: u32) -> (Outcome, usize) {
     // Each lane has its own room, so a plain run only fills those of some cores.
     let few = (!is_gate()).then(|| first_workers(&session.mesh, 8));
     for launch in launches(&session) {
-        let launch = few.iter().fold(launch, |launch, few| launch.on(few.clone()));
+        let launch = match &few {
+            Some(few) => launch.on(few.clone()),
+            None => launch,
+        };
         session.mesh.enqueue_everywhere(&launch);
         session.mesh.run_to_completion();
         if reader.about_to_overflow(&mut session.mesh, launches_ahead).unwrap() {

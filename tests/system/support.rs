@@ -16,13 +16,6 @@ use sim::{
 };
 use std::sync::Arc;
 
-/// Returns true in the gate, where tests have their full sizes. `KPROF_GATE_SIZES` requests these
-/// sizes elsewhere.
-pub(crate) fn is_gate() -> bool {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    is_ci || std::env::var_os("KPROF_GATE_SIZES").is_some()
-}
-
 /// Returns the first `count` worker cores of the first chip.
 pub(crate) fn first_workers(mesh: &SimulatedMesh, count: usize) -> CoreSelection {
     let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord);
