@@ -153,7 +153,8 @@ fn grid() -> &'static str {
 
 /// Runs the C++ host, and has it read every `period_us`; 0 stands for reads between the phases.
 ///
-/// The gate has it write all outputs. A plain run leaves the other outputs to the tests that check them.
+/// In the gate, the host writes all outputs. A plain run leaves the outputs other than `device-perf`
+/// to the tests that check them.
 fn run_with_period(program: &Path, grid: &str, of_host: &Path, period_us: &str) -> String {
     let folder = of_host.to_str().unwrap();
     let args = ["matmul", "wormhole_b0", "2", "7", grid, folder, period_us];

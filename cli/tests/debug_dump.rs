@@ -10,6 +10,7 @@ use std::{fs, path::Path, process::Output};
 use tests::gate::gate_or;
 
 const WAIT: &str = "PROFILER-DRAM-STALL";
+
 fn run(folder: &Path, args: &str) -> Output {
     kprof(folder, &args.split_whitespace().collect::<Vec<_>>())
 }

@@ -1,10 +1,11 @@
 //! Tests of `kprof explain` on all recordings in the repository and on random ones: rules that hold
 //! for every explanation, and equal content in each output.
 //!
-//! Random pipelines have new seeds in each run of the gate. This command repeats a pipeline that failed:
+//! Random pipelines have new seeds in each run of the gate. This command repeats a pipeline that
+//! failed:
 //!
 //! ```text
-//! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test explain_recordings
+//! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test commands random_pipelines
 //! ```
 
 use crate::{honest::assert_honest, program::kprof};

@@ -394,8 +394,8 @@ fn run_probe(
     assert_figures(&rows, example);
 }
 
-/// Returns the processors that each probe is compiled for: all of them in CI. In a plain run it is
-/// one, such that each processor of both chips runs some probes.
+/// Returns the processors that each probe is compiled for: all of them in the gate. In a plain run it
+/// is one, such that each processor of both chips runs some probes.
 fn processors_of_probes(arch: &str) -> Vec<&'static [(&'static str, &'static str)]> {
     if is_gate() {
         return vec![&PROCESSORS; PROBES.len()];

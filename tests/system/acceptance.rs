@@ -54,31 +54,32 @@ fn kernels_per_core(outcome: &Outcome, cores: u64, risc: Risc, name: &str) -> u6
 /// Runs a workload of thousands of launches on every eighth worker core, since the number of
 /// launches per lane is what matters.
 fn run_on_eight(config: &MeshConfig, workload: &str) -> Outcome {
-    let mut session = Session::new(config, workload, &WorkloadOptions::default(), Vec::new());
+    let session = Session::new(config, workload, &WorkloadOptions::default(), Vec::new());
     let cores = session.mesh.chip(0).unwrap().plan().cores().iter();
     let workers = cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord);
     let eight: Vec<_> = workers.step_by(8).collect();
     assert_eq!(eight.len(), 8);
-    for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
-        assert!(matches!(launch.cores, CoreSelection::AllTensix));
-        *launch = launch.clone().on(CoreSelection::At(eight.clone()));
-    }
-    session.run()
+    run_on(session, &CoreSelection::At(eight))
 }
 
 /// Runs a workload on all worker cores in the gate, else on the first eight, and returns the number
 /// of these cores.
 fn run_on_some(workload: &str) -> (Outcome, u64) {
-    let mut session = Session::new(&wormhole(), workload, &WorkloadOptions::default(), Vec::new());
+    let session = Session::new(&wormhole(), workload, &WorkloadOptions::default(), Vec::new());
     if is_gate() {
         return (session.run(), CORES);
     }
     let eight = first_workers(&session.mesh, 8);
+    (run_on(session, &eight), 8)
+}
+
+/// Runs a session on the given cores instead of all worker cores.
+fn run_on(mut session: Session, cores: &CoreSelection) -> Outcome {
     for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
         assert!(matches!(launch.cores, CoreSelection::AllTensix));
-        *launch = launch.clone().on(eight.clone());
+        *launch = launch.clone().on(cores.clone());
     }
-    (session.run(), 8)
+    session.run()
 }
 
 #[track_caller]

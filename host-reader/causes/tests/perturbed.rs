@@ -6,7 +6,7 @@
 //! Half of the seeds are new in each run. To repeat a failing seed alone, run
 //!
 //! ```text
-//! KPROF_PERTURBED_SEED=7 cargo test -p kprof-causes --test perturbed
+//! KPROF_PERTURBED_SEED=7 cargo test -p kprof-causes --test integration perturbed
 //! ```
 
 use causes::{Cause, Explanation, Finding};

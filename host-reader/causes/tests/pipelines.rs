@@ -621,7 +621,7 @@ fn a_chip_that_is_slower_again_and_again_is_told() {
 /// Half of the pipelines are new in each run. To repeat a failing pipeline alone, run
 ///
 /// ```text
-/// KPROF_PIPELINE_SEED=7 cargo test -p kprof-causes --test pipelines three_hundred
+/// KPROF_PIPELINE_SEED=7 cargo test -p kprof-causes --test integration three_hundred
 /// ```
 #[test]
 fn three_hundred_random_pipelines_are_explained_in_order_and_within_their_classes() {
