@@ -13,7 +13,6 @@ mod target;
 use cpp::CppCompiler;
 use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
 use std::{fmt::Write as _, fs};
-use target::Hindrance;
 
 fn main() -> Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cpp_code)");
@@ -21,18 +20,13 @@ fn main() -> Result<()> {
     build.forget_images()?;
     build.announce_inputs(&["benches/build.rs", "benches/probes"]);
     let mut images = Vec::new();
-    match build.hindrance() {
+    match build.missing_target() {
         None => {
             images.extend(rust_images(&build)?);
             images.extend(cpp_images(&build)?);
         }
-        Some(Hindrance { cause, remedy }) => {
-            let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
-            if is_gate() {
-                return Err(format!("{cause}{remedy}").into());
-            }
-            println!("cargo:warning={cause}, so probes are not measured{remedy}");
-        }
+        Some(missing) if is_gate() => return Err(missing.into()),
+        Some(missing) => println!("cargo:warning=no probes are measured: {missing}"),
     }
     fs::write(build.out.join("images.rs"), list(&images)?)?;
     Ok(())

@@ -7,7 +7,6 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{ProfilerOptions, init_device_profiler};
 use sim::{
     config::MeshConfig,
-    machine::has_object_code,
     mesh::SimulatedMesh,
     workload::{Workload, WorkloadOptions},
 };
@@ -30,7 +29,6 @@ fn prepared(workload: &str) -> SimulatedMesh {
 }
 
 fn launches(criterion: &mut Criterion) {
-    assert!(has_object_code(), "this build has no object code to measure");
     let mut group = criterion.benchmark_group("riscv launches");
     group.throughput(Throughput::Elements(RISC_LAUNCHES)).sample_size(10);
     for workload in ["multi-op", "full-buffer", "matmul"] {

@@ -8,9 +8,8 @@
 //! gives the processor's memory map. The processor's kernels are linked against the symbols of its
 //! firmware.
 //!
-//! If the compiler target is missing, the build asks rustup to install it and prints a warning.
-//! Without the target, the simulator has no object code and runs no kernels; the warning names what
-//! must be installed. Under `CI=true`, a missing target is an error.
+//! If the images must be compiled and the compiler target is missing, the build fails and names the
+//! command that installs the target.
 
 #[path = "build/archive.rs"]
 mod archive;
@@ -23,9 +22,8 @@ mod target;
 
 use archive::Archive;
 use cpp::CppCompiler;
-use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
+use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant};
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
-use target::Hindrance;
 
 /// Pairs of a cargo feature, which selects a mode of firmware and kernels, and the name of that
 /// mode in the generated list of images.
@@ -43,7 +41,7 @@ const MODES: [(&str, &str); 10] = [
 ];
 
 fn main() -> Result<()> {
-    println!("cargo:rustc-check-cfg=cfg(object_code, compiled_object_code, cpp_code)");
+    println!("cargo:rustc-check-cfg=cfg(compiled_object_code, cpp_code)");
     let build = Build::new()?;
     build.forget_images()?;
     let inputs = build.input_digest()?;
@@ -60,7 +58,6 @@ fn main() -> Result<()> {
 /// Unpacks the shipped images. Also builds the images of kernels written in C++ if a C++ compiler
 /// for RISC-V is installed.
 fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
-    println!("cargo:rustc-cfg=object_code");
     let mut images = archive.unpack(build)?;
     if build.objects.is_dir() && build.linker().is_file() {
         images.extend(cpp_images(build)?);
@@ -70,22 +67,12 @@ fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
 
 /// Builds all images from their sources, with the installed tools.
 fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
-    let mut images = Vec::new();
-    match build.hindrance() {
-        None => {
-            println!("cargo:rustc-cfg=object_code");
-            println!("cargo:rustc-cfg=compiled_object_code");
-            images.extend(rust_images(build)?);
-            images.extend(cpp_images(build)?);
-        }
-        Some(Hindrance { cause, remedy: Some(remedy) }) if is_gate() => {
-            return Err(format!("{cause}; {remedy}").into());
-        }
-        Some(Hindrance { cause, remedy }) => {
-            let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
-            println!("cargo:warning={cause}, so no kernels run{remedy}");
-        }
+    if let Some(missing) = build.missing_target() {
+        return Err(format!("the object code of the RISCs cannot be compiled: {missing}").into());
     }
+    println!("cargo:rustc-cfg=compiled_object_code");
+    let mut images = rust_images(build)?;
+    images.extend(cpp_images(build)?);
     Ok(images)
 }
 

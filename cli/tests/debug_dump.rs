@@ -1,10 +1,7 @@
 //! Tests of `kprof run --noc-debug-dump`: cores wait for a host that reads during the run, and no
 //! record is lost.
 
-use crate::{
-    object_code,
-    program::{kprof, program},
-};
+use crate::program::{kprof, program};
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 use tests::gate::gate_or;
@@ -37,9 +34,6 @@ fn zones_of_log(folder: &Path, name: &str) -> (u64, u64) {
 
 #[test]
 fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table() {
-    if !object_code::is_there() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let (grid, cores) = gate_or(("8x2", 16), ("2x2", 4));
     let long_kernel = |more: &str| {
@@ -85,9 +79,6 @@ fn lost(tables: &Value) -> u64 {
 
 #[test]
 fn what_cannot_wait_is_refused_in_one_sentence() {
-    if !object_code::is_there() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let refused = [
         ("--workload pipeline", "does not support workloads that record waits"),
@@ -105,9 +96,6 @@ fn what_cannot_wait_is_refused_in_one_sentence() {
 
 #[test]
 fn a_variable_asks_for_it_and_options_come_first() {
-    if !object_code::is_there() {
-        return;
-    }
     for (option, has_waits) in [("", true), ("--enable-sum-profiling", false)] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = program();

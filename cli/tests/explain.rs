@@ -1,7 +1,7 @@
 //! Tests of `kprof explain` on simulated pipelines. The true gain comes from the same pipeline
 //! without one stage.
 
-use crate::{object_code, program::kprof};
+use crate::program::kprof;
 use serde_json::Value;
 use std::path::Path;
 use tests::gate::gate_or;
@@ -85,9 +85,6 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
 
 #[test]
 fn the_unpacker_and_the_packer_are_told_from_the_math() {
-    if !object_code::is_there() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     for (shape, cause, risc) in [
         ("unpack=1400,compute=700,reader=700", "unpack", "TRISC_0"),

@@ -27,7 +27,6 @@ mod memory;
 #[cfg(feature = "parquet")]
 mod merge;
 mod noc;
-mod object_code;
 mod ops;
 #[cfg(feature = "parquet")]
 mod outputs;

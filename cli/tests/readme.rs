@@ -1,14 +1,11 @@
 //! Checks that the README and the documentation pages show the real output of the program.
 
-use crate::{object_code, program};
+use crate::program;
 use std::path::{Path, PathBuf};
 
 /// `BLESS=1` writes the output into the pages; read the difference afterwards.
 #[test]
 fn the_output_in_the_pages_is_real() {
-    if !object_code::is_there() {
-        return;
-    }
     for page in ["README.md", "docs/explain.md", "docs/tables.md"] {
         let path = repository().join(page);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -25,9 +22,6 @@ fn the_output_in_the_pages_is_real() {
 /// of two runs and rank folders of `tt-run`.
 #[test]
 fn the_recipes_in_the_readme_run() {
-    if !object_code::is_there() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("generated/profiler/.logs");
     std::fs::create_dir_all(&logs).unwrap();

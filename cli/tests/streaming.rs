@@ -1,7 +1,7 @@
 //! Tests of `kprof run --stream`: records leave the cores while kernels run, and every lost record
 //! is counted.
 
-use crate::{object_code, program::kprof};
+use crate::program::kprof;
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 use tests::gate::gate_or;
@@ -45,9 +45,6 @@ fn lost(tables: &Value) -> u64 {
 
 #[test]
 fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
-    if !object_code::is_there() {
-        return;
-    }
     for options in [
         "--stream --read-every 100us",
         "--stream=drop --relays 1",
@@ -63,9 +60,6 @@ fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
 
 #[test]
 fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
-    if !object_code::is_there() {
-        return;
-    }
     let (grid, cores) = gate_or((GRID, CORES), ("2x1", 2));
     for (options, has_waits) in [
         ("--stream=block=16777216 --read-every 1ms", true),
@@ -82,9 +76,6 @@ fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
 
 #[test]
 fn a_capture_has_what_relays_wrote_to_the_hosts_memory() {
-    if !object_code::is_there() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     // Without a grid, kernels run on each of the 64 cores but the relays.
     let relays = "--stream=block=16777216 --relays 8 --relay-sink host";
@@ -105,9 +96,6 @@ fn a_capture_has_what_relays_wrote_to_the_hosts_memory() {
 
 #[test]
 fn cells_that_a_policy_gives_up_are_counted_as_that() {
-    if !object_code::is_there() {
-        return;
-    }
     for (policy, cause) in [("overwrite", "overwritten"), ("sample=4", "skipped")] {
         let tables = tables(GRID, &format!("--stream={policy} --read-every 100us"));
         let losses = tables["losses"].as_array().unwrap().iter();

@@ -1,9 +1,6 @@
 //! Tests of TT-Metal's variables in `kprof run` and in the commands that read folders.
 
-use crate::{
-    object_code,
-    program::{self, program},
-};
+use crate::program::{self, program};
 use host_reader::environment::VARIABLES;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
@@ -221,9 +218,6 @@ fn clock_samples_of_every_chip_end_with_its_frequency() {
 
 #[test]
 fn a_variable_asks_for_hardware_counters_as_an_option_does() {
-    if !object_code::is_there() {
-        return;
-    }
     let args = "run --grid 4x4 --workload instructions --ops 1 --json";
     let by_variable = run("TT_METAL_PROFILE_PERF_COUNTERS=1", args);
     let by_option = run("", &format!("{args} --profiler-capture-perf-counters fpu"));
@@ -339,12 +333,10 @@ fn times_and_groups_of_options_win_over_those_of_variables() {
         &format!("{MATMUL} --collect-noc-traces"),
     );
     assert_eq!((folder.noc_traces("noc"), folder.said.len()), (2, 0), "{:?}", folder.said);
-    if object_code::is_there() {
-        let args = "run --grid 4x4 --workload instructions --ops 1 --json \
-                    --profiler-capture-perf-counters fpu";
-        let [alone, both] = ["", "TT_METAL_PROFILE_PERF_COUNTERS=32"].map(|set| run(set, args));
-        assert!(both.tables == alone.tables && both.files == alone.files, "{:?}", both.said);
-    }
+    let args = "run --grid 4x4 --workload instructions --ops 1 --json \
+                --profiler-capture-perf-counters fpu";
+    let [alone, both] = ["", "TT_METAL_PROFILE_PERF_COUNTERS=32"].map(|set| run(set, args));
+    assert!(both.tables == alone.tables && both.files == alone.files, "{:?}", both.said);
 }
 
 /// Variables of the host's own part, which a simulation does not have.
@@ -402,9 +394,6 @@ const TILES_OUT: u64 = 16 + 16 + 4 + 4;
 
 #[test]
 fn kernels_that_read_and_write_tiles_leave_their_transfers() {
-    if !object_code::is_there() {
-        return;
-    }
     let pipeline = "pipeline --pipeline tiles=5,reader=200,compute=200,writer=200,barrier=0";
     let cases = [
         ("matmul --ops 4", TILES_IN, TILES_OUT, ["BRISC", "NCRISC"]),

@@ -28,7 +28,8 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Returns the shipped images, if they match the sources.
+    /// Returns the shipped images; `None` if they do not match the sources, or the environment
+    /// asks to compile the sources. A cargo package has no sources, and always uses the images.
     pub(super) fn find(inputs: Option<u64>) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={CHOICE}");
         let package = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
@@ -38,13 +39,11 @@ impl Archive {
             announce(path);
         }
         let is_unwanted = std::env::var(CHOICE).is_ok_and(|choice| choice == "compile");
-        if is_unwanted || !list.is_file() {
-            return Ok(None);
-        }
         let list = fs::read_to_string(list)?;
         let (first, list) = list.split_once('\n').ok_or("images.txt has no lines")?;
-        let is_current = inputs.is_none_or(|inputs| first == format!("inputs {inputs:016x}"));
-        Ok(is_current.then(|| Self { list: list.to_owned(), bytes }))
+        let is_used =
+            inputs.is_none_or(|inputs| !is_unwanted && first == format!("inputs {inputs:016x}"));
+        Ok(is_used.then(|| Self { list: list.to_owned(), bytes }))
     }
 
     /// Writes every image to the path at which the linker would have written it.

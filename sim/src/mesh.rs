@@ -47,8 +47,8 @@ impl SimulatedMesh {
     /// Creates a mesh of chips that have just left reset.
     ///
     /// # Errors
-    /// If no real chip has the configured cores or Ethernet links, if there is no object code for
-    /// the modes, or if the profiler's region or the relays' rings do not fit into memory.
+    /// If no real chip has the configured cores or Ethernet links, if the modes cannot be combined,
+    /// or if the profiler's region or the relays' rings do not fit into memory.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);

@@ -1,8 +1,7 @@
-//! Tests of the build script if the compiler target of the RISCs is missing: the script asks rustup
-//! to install it.
+//! Tests of the build script if the compiler target of the RISCs is missing.
 //!
-//! If rustup cannot help, there is no object code and one warning. In CI the build fails, because
-//! it would otherwise skip the tests of the object code.
+//! The shipped object code needs no target. A build of changed sources fails and says what to
+//! install.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -13,7 +12,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// The build script as a program, with a fake compiler that lacks the target, and a fake rustup.
+/// The build script as a program, with a fake compiler that lacks the target.
 struct BuildScript {
     program: PathBuf,
     folder: PathBuf,
@@ -59,15 +58,6 @@ impl BuildScript {
         script
     }
 
-    /// Makes the toolchain look like one installed by rustup. Also puts on the PATH a rustup that
-    /// logs its arguments and then runs some commands.
-    fn with_rustup(self, commands: &str) -> Self {
-        std::fs::write(self.libraries().join("multirust-channel-manifest.toml"), "").unwrap();
-        let asked = self.folder.join("asked");
-        self.add_tool("rustup", &format!("echo \"$@\" >> '{}'\n{commands}", asked.display()));
-        self
-    }
-
     fn add_tool(&self, name: &str, commands: &str) {
         let tools = self.folder.join("tools");
         std::fs::create_dir_all(&tools).unwrap();
@@ -76,11 +66,8 @@ impl BuildScript {
         std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    fn run(&self, ci: &str) -> Output {
-        self.command(ci).output().unwrap()
-    }
-
-    fn command(&self, ci: &str) -> Command {
+    /// Runs the script as cargo runs it for the package in `manifest_dir`.
+    fn run(&self, manifest_dir: &Path, object_code: &str) -> Output {
         let tools = self.folder.join("tools");
         let path = format!("{}:/usr/bin:/bin", tools.display());
         let mut command = Command::new(&self.program);
@@ -88,119 +75,61 @@ impl BuildScript {
             .env("PATH", path)
             .env("RUSTC", tools.join("rustc"))
             .env("CARGO", tools.join("cargo"))
-            .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
+            .env("CARGO_MANIFEST_DIR", manifest_dir)
             .env("HOST", "a-host")
             .env("OUT_DIR", self.folder.join("out"))
-            .env_remove("CARGO_NET_OFFLINE")
-            .env("KPROF_OBJECT_CODE", "compile")
-            .env("CI", ci);
-        command
+            .env("KPROF_OBJECT_CODE", object_code)
+            .env_remove("CI");
+        command.output().unwrap()
     }
 
-    fn libraries(&self) -> PathBuf {
-        self.folder.join("sysroot/lib/rustlib")
-    }
-
-    fn images(&self) -> PathBuf {
-        self.folder.join("out/images.rs")
-    }
-
-    /// Returns all arguments with which rustup was called.
-    fn asked(&self) -> String {
-        std::fs::read_to_string(self.folder.join("asked")).unwrap_or_default()
+    /// Returns the number of images in the generated list.
+    fn image_count(&self) -> usize {
+        let list = std::fs::read_to_string(self.folder.join("out/images.rs")).unwrap();
+        list.matches("EmbeddedImage").count()
     }
 }
 
-/// Returns the warnings that cargo shows.
-fn warnings(output: &Output) -> Vec<String> {
-    let said = String::from_utf8(output.stdout.clone()).unwrap();
-    let warnings = said.lines().filter_map(|line| line.strip_prefix("cargo:warning="));
-    warnings.map(str::to_owned).collect()
-}
-
-const ASKED: &str = "target add --toolchain sysroot riscv32im-unknown-none-elf\n";
-const WHAT_TO_DO: &str = "run `rustup target add riscv32im-unknown-none-elf`";
+/// Number of images in Rust: for two chips and seven processors, firmware and kernels in twelve
+/// variants.
+const SHIPPED: usize = 2 * 7 * 2 * 12;
 
 #[test]
-fn without_the_target_there_is_no_object_code_and_one_line_says_what_to_install() {
+fn without_the_target_the_shipped_object_code_is_used() {
+    let script = BuildScript::compile("shipped");
+    let output = script.run(Path::new(env!("CARGO_MANIFEST_DIR")), "");
+    let lines = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!lines.contains("cargo:warning"), "{lines}");
+    assert!(!lines.contains("cargo:rustc-cfg=compiled_object_code"), "{lines}");
+    assert_eq!(script.image_count(), SHIPPED);
+}
+
+#[test]
+fn changed_sources_without_the_target_fail_and_one_line_says_what_to_install() {
     let script = BuildScript::compile("no-target");
-    let output = script.run("false");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
-    let warnings = warnings(&output);
-    assert_eq!(warnings.len(), 1, "{said}");
-    assert!(warnings[0].contains("so no kernels run"), "{said}");
-    assert!(warnings[0].contains("the compiler is not one of rustup's"), "{said}");
-    assert!(warnings[0].ends_with(WHAT_TO_DO), "{said}");
-    assert!(!said.contains("cargo:rustc-cfg=object_code"), "{said}");
-    // An empty list, in which lookups find no image.
-    assert_eq!(std::fs::read_to_string(script.images()).unwrap(), "[\n]\n");
-}
-
-#[test]
-fn in_continuous_integration_a_missing_target_is_a_failure() {
-    let script = BuildScript::compile("in-ci");
-    let output = script.run("true");
+    let output = script.run(Path::new(env!("CARGO_MANIFEST_DIR")), "compile");
     assert!(!output.status.success());
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains(WHAT_TO_DO), "{errors}");
-    assert!(!script.images().exists());
+    assert!(errors.contains("run `rustup target add riscv32im-unknown-none-elf`"), "{errors}");
 }
 
 #[test]
-fn a_target_that_is_missing_is_asked_of_rustup() {
-    let script = BuildScript::compile("refused").with_rustup("exit 1");
-    let output = script.run("false");
-    assert!(output.status.success());
-    assert_eq!(script.asked(), ASKED);
-    let warnings = warnings(&output);
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("rustup could not install it"), "{warnings:?}");
-    assert!(warnings[0].ends_with(WHAT_TO_DO), "{warnings:?}");
-}
-
-#[test]
-fn a_target_that_rustup_installs_is_used_at_once_and_one_line_says_so() {
-    let script = BuildScript::compile("installed");
-    let target = script.libraries().join("riscv32im-unknown-none-elf").display().to_string();
-    let linker = script.libraries().join("a-host/bin").display().to_string();
-    let installs = format!("mkdir -p '{target}' '{linker}'; : > '{linker}/rust-lld'");
-    let script = script.with_rustup(&installs);
-    let output = script.run("false");
-    assert_eq!(script.asked(), ASKED);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("cargo:rustc-cfg=object_code"), "{said}");
-    let warnings = warnings(&output);
-    assert_eq!(warnings.len(), 1, "{said}");
-    assert!(warnings[0].contains("`rustup target add riscv32im-unknown-none-elf` was run"));
-    // Compiling was started, with a cargo that fails.
-    assert!(!output.status.success());
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(errors.contains("the code of the RISCs does not compile"), "{errors}");
-    // If a file changed while the script ran, cargo would run the script again.
-    assert!(!said.contains("rustlib"), "{said}");
-}
-
-#[test]
-fn an_offline_build_asks_nobody() {
-    let script = BuildScript::compile("offline").with_rustup("exit 1");
-    let output = script.command("false").env("CARGO_NET_OFFLINE", "true").output().unwrap();
-    assert!(output.status.success());
-    assert_eq!(script.asked(), "");
-    assert!(warnings(&output)[0].contains("cargo is offline"), "{:?}", warnings(&output));
-}
-
-#[test]
-fn a_package_without_sources_of_object_code_builds_even_in_continuous_integration() {
-    let script = BuildScript::compile("package").with_rustup("exit 1");
-    let output = script.command("true").env("CARGO_MANIFEST_DIR", &script.folder).output().unwrap();
+fn a_package_without_sources_uses_the_shipped_object_code() {
+    let script = BuildScript::compile("package");
+    let package = script.folder.join("package");
+    std::fs::create_dir_all(package.join("build")).unwrap();
+    for name in ["images.txt", "images.zst"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("build").join(name);
+        std::fs::copy(file, package.join("build").join(name)).unwrap();
+    }
+    let output = script.run(&package, "compile");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(script.asked(), "");
-    let warnings = warnings(&output);
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].ends_with("so no kernels run"), "{warnings:?}");
-    assert_eq!(std::fs::read_to_string(script.images()).unwrap(), "[\n]\n");
-    // The repository's files do not exist here. Cargo would rebuild every time if a missing path
-    // was announced.
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("rerun-if-changed"));
+    assert_eq!(script.image_count(), SHIPPED);
+    // Cargo would rebuild every time if a missing path was announced.
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let announced = lines.lines().filter_map(|line| line.strip_prefix("cargo:rerun-if-changed="));
+    for path in announced {
+        assert!(Path::new(path).exists(), "{path}");
+    }
 }

@@ -29,7 +29,6 @@ use sim::{
         rules::{Selection, WrapClock},
     },
     kernel::ObjectKernel,
-    machine,
     mesh::SimulatedMesh,
     program::{self, Kernel, Launch, Program},
 };
@@ -97,13 +96,6 @@ fn lanes(cores: &[TileCoord]) -> impl Iterator<Item = LaneId> {
 fn options(cores: &[TileCoord]) -> ReadOptions {
     let cores = cores.iter().map(|core| Noc0Coord { x: core.x, y: core.y });
     ReadOptions { cores: CoreSelection::at(cores), ..ReadOptions::default() }
-}
-
-/// Returns true if the build has object code; CI fails without it.
-fn has_object_code() -> bool {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(machine::has_object_code() || !is_ci, "not tested without object code");
-    machine::has_object_code()
 }
 
 /// Maximum memory in use during the first tenth of a run and during the whole run, in bytes.
@@ -209,9 +201,6 @@ fn zones_at_least() -> u64 {
 
 #[test]
 fn a_minute_of_one_launch_is_read_live_in_flat_memory() {
-    if !has_object_code() {
-        return;
-    }
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (simulated, cores) = mesh(WRAPS.len());
     let truth = Arc::new(Mutex::new(Followed::default()));
@@ -269,9 +258,6 @@ impl LaneSum {
 
 #[test]
 fn a_minute_of_one_launch_is_captured_in_flat_memory() {
-    if !has_object_code() {
-        return;
-    }
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut mesh, cores) = mesh(1);
     let folder = tempfile::tempdir().unwrap();

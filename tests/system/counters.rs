@@ -3,7 +3,7 @@
 //!
 //! Counters are read in one run or over several runs, and started by the firmware or by the kernel.
 
-use crate::support::{Outcome, has_object_code, outcome};
+use crate::support::{Outcome, outcome};
 use host_reader::{
     ProfilerOptions,
     analysis::launches_of,
@@ -141,9 +141,6 @@ fn names_per_core(counters: &LaunchCounters) -> BTreeSet<String> {
 
 #[test]
 fn counters_of_all_passes_are_what_the_coprocessor_did() {
-    if !has_object_code() {
-        return;
-    }
     for (arch, record_count) in [(Arch::WormholeB0, 126), (Arch::Blackhole, 169)] {
         let groups = CounterGroup::all(counter_arch(arch));
         let plan = PassPlan::new(&groups);
@@ -206,9 +203,6 @@ const GROUPS: u32 = 1 | 1 << 5;
 
 #[test]
 fn a_kernel_counts_itself_in_rust_and_in_cpp() {
-    if !has_object_code() {
-        return;
-    }
     let mut kinds = vec![KernelKind::Riscv];
     kinds.extend(cpp_compiler_version().map(|_| KernelKind::Cpp));
     let program =

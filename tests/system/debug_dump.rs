@@ -5,7 +5,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, has_object_code, outcome},
+    support::{Outcome, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -248,9 +248,6 @@ fn first_difference(read: &Told, pushed: &Told) -> String {
 
 #[test]
 fn random_kernels_are_read_to_the_last_record() {
-    if !has_object_code() {
-        return;
-    }
     let fresh = tests::seed::fresh();
     eprintln!("fresh seeds from {fresh}");
     let (mut waits, mut reads, mut full_runs) = (0, 0, 0);
@@ -281,9 +278,6 @@ fn random_kernels_are_read_to_the_last_record() {
 
 #[test]
 fn ten_thousand_records_of_each_mover_arrive_and_waits_are_zones() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case::long_kernels(arch, (2, 3), Some(100_000));
         let run = case.run();
@@ -311,9 +305,6 @@ fn ten_thousand_records_of_each_mover_arrive_and_waits_are_zones() {
 
 #[test]
 fn a_host_that_stops_reading_holds_kernels_up_once_and_losses_are_counted() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case::long_kernels(arch, (3, 2), None);
         let run = case.run();

@@ -5,7 +5,7 @@
 //! `.ci/full` uses a million. `KPROF_JITTER_COUNT` sets the number of random runs in which
 //! durations are compared.
 
-use crate::{streamed::Streamed, support::has_object_code};
+use crate::streamed::Streamed;
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
     lane::LaneId,
@@ -141,9 +141,6 @@ fn zone_id(mesh: &SimulatedMesh) -> u16 {
 
 #[test]
 fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
-    if !has_object_code() {
-        return;
-    }
     let zones = std::env::var("KPROF_RELAY_ZONES").map_or(1_500, |count| count.parse().unwrap());
     let mut mesh = zones_mesh(2, FAST_HOST, Policy::DropNewest);
     let launch = zones_launch(&mesh, 64, (zones, ZONE_READS));
@@ -188,9 +185,6 @@ const WAIT: Policy = Policy::Block { cycles_log2: 20 };
 
 #[test]
 fn a_host_without_relays_keeps_up_with_a_zone_every_800_cycles_on_320_lanes() {
-    if !has_object_code() {
-        return;
-    }
     let zones = std::env::var("KPROF_HOST_ZONES").map_or(900, |count| count.parse().unwrap());
     let mut mesh = zones_mesh(0, HostTiming::PCIE_DMA, WAIT);
     let launch = zones_launch(&mesh, 64, (zones, SLOW_ZONE_READS));
@@ -375,9 +369,6 @@ fn p95_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
 
 #[test]
 fn draining_hardly_changes_how_long_zones_and_kernels_take() {
-    if !has_object_code() {
-        return;
-    }
     let fresh = tests::seed::fresh();
     let count = std::env::var("KPROF_JITTER_COUNT").map_or(1, |count| count.parse().unwrap());
     eprintln!("{count} fresh seeds from {fresh} on");

@@ -2,7 +2,7 @@
 
 use crate::{
     accounting::{Account, emitted, kept, lost, sum},
-    support::{Session, has_object_code, outcome},
+    support::{Session, outcome},
 };
 use host_reader::{mesh::Noc0Coord, read_device_profiler};
 use sim::{config::MeshConfig, kernel::ObjectKernel, program::Kernel, workload::WorkloadOptions};
@@ -15,9 +15,6 @@ const LAST_PROGRAM: u32 = 8;
 
 #[test]
 fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
-    if !has_object_code() {
-        return;
-    }
     let config = MeshConfig::wormhole(1).with_cycle_limit(2_000_000);
     let options = WorkloadOptions::default();
     let Session { mut mesh, plan } = Session::new(&config, "broken-kernels", &options, Vec::new());

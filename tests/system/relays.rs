@@ -9,7 +9,7 @@ use crate::{
     accounting::{assert_honest, emitted, kept, lane_account, lost, sum, total},
     drained_run::{Case, HostMesh, Relays, assert_each_once, read_into},
     streamed::{Found, LaneRecords},
-    support::{Outcome, has_object_code},
+    support::Outcome,
 };
 use host_reader::{
     ReadOptions,
@@ -117,9 +117,6 @@ fn rest(outcome: &Outcome) -> Vec<(u64, u64)> {
 
 #[test]
 fn what_was_emitted_is_in_frames_or_rings_or_is_counted() {
-    if !has_object_code() {
-        return;
-    }
     let fresh = tests::seed::fresh();
     let count = std::env::var("KPROF_RELAYS_COUNT").map_or(1, |count| count.parse().unwrap());
     eprintln!("{count} fresh seeds from {fresh} on");
@@ -140,9 +137,6 @@ const VISIT_CYCLES: u64 = 1000;
 /// Tests that a RISC that waits for a relay continues after the relay has read the RISC's ring.
 #[test]
 fn a_wait_for_a_relay_ends_when_the_relay_has_read() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case {
             arch,
@@ -167,9 +161,6 @@ fn a_wait_for_a_relay_ends_when_the_relay_has_read() {
 
 #[test]
 fn a_relay_that_dies_is_replaced_by_the_host() {
-    if !has_object_code() {
-        return;
-    }
     let case = Case {
         arch: Arch::WormholeB0,
         seed: tests::seed::fresh(),
@@ -191,9 +182,6 @@ fn a_relay_that_dies_is_replaced_by_the_host() {
 
 #[test]
 fn a_relay_that_dies_is_succeeded_by_another_and_each_record_is_read_once() {
-    if !has_object_code() {
-        return;
-    }
     // The new relay begins before the host has noticed the death of the first relay; after the host
     // has noticed it; or before the host has read the last frames of the first relay.
     let [wormhole, blackhole] = Arch::ALL;
@@ -242,9 +230,6 @@ fn forget_first_relay(mesh: &mut HostMesh<'_>) {
 
 #[test]
 fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
-    if !has_object_code() {
-        return;
-    }
     for is_first_gone in [false, true] {
         let case = Case {
             arch: Arch::WormholeB0,
@@ -305,9 +290,6 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
 
 #[test]
 fn a_host_that_does_not_read_delays_no_kernel() {
-    if !has_object_code() {
-        return;
-    }
     let case = Case {
         arch: Arch::WormholeB0,
         seed: 4,
@@ -333,9 +315,6 @@ fn a_host_that_does_not_read_delays_no_kernel() {
 
 #[test]
 fn frames_that_are_damaged_or_never_land_are_counted() {
-    if !has_object_code() {
-        return;
-    }
     let words = [(1, Some(0)), (2, Some(2)), (3, Some(7)), (4, None), (5, Some(30))];
     let dram = words.map(|(seed, word)| (RelaySink::Dram, seed, word));
     let host = [(RelaySink::HostMemory, 6, Some(2)), (RelaySink::HostMemory, 7, None)];
@@ -388,9 +367,6 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
 
 #[test]
 fn a_host_that_cannot_read_the_frames_says_so_and_counts_their_cells() {
-    if !has_object_code() {
-        return;
-    }
     let case = Case {
         arch: Arch::Blackhole,
         seed: 13,
@@ -422,9 +398,6 @@ fn a_host_that_cannot_read_the_frames_says_so_and_counts_their_cells() {
 
 #[test]
 fn a_frame_is_counted_only_when_all_of_it_has_arrived() {
-    if !has_object_code() {
-        return;
-    }
     let delayed = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&delayed);
     let delay: Arc<dyn Rule> = Arc::new(PushRule::new("delay", move |_, fate, random| {
@@ -459,9 +432,6 @@ fn a_frame_is_counted_only_when_all_of_it_has_arrived() {
 /// (24 relays) or not (40 relays).
 #[test]
 fn relays_may_have_more_gatherers_than_producers() {
-    if !has_object_code() {
-        return;
-    }
     for (arch, count) in [(Arch::WormholeB0, 24), (Arch::WormholeB0, 40), (Arch::Blackhole, 60)] {
         let case = Case {
             arch,

@@ -10,7 +10,7 @@ use crate::{
     },
     drained_run::{Case, Relays, assert_each_once},
     streamed::LaneRecords,
-    support::{Outcome, has_object_code},
+    support::Outcome,
 };
 use host_reader::{
     anomaly::AnomalyKind,
@@ -119,9 +119,6 @@ fn check_records(case: &Case, outcome: &Outcome) {
 
 #[test]
 fn what_was_emitted_was_kept_or_is_counted() {
-    if !has_object_code() {
-        return;
-    }
     let number = |name| std::env::var(name).ok().map(|text: String| text.parse::<u64>().unwrap());
     let fresh = number("KPROF_RINGS_FIRST").unwrap_or_else(tests::seed::fresh);
     let count = number("KPROF_RINGS_COUNT").unwrap_or(4);
@@ -144,9 +141,6 @@ fn what_was_emitted_was_kept_or_is_counted() {
 
 #[test]
 fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case {
             arch,
@@ -180,9 +174,6 @@ fn kernel_cycles(outcome: &Outcome) -> BTreeMap<(TileCoord, Risc), u64> {
 
 #[test]
 fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case {
             arch,
@@ -218,9 +209,6 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
 
 #[test]
 fn no_recorded_wait_for_a_host_is_longer_than_its_limit() {
-    if !has_object_code() {
-        return;
-    }
     for (arch, cycles_log2) in Arch::ALL.into_iter().flat_map(|arch| [(arch, 19), (arch, 20)]) {
         let case = Case {
             arch,
@@ -246,9 +234,6 @@ fn no_recorded_wait_for_a_host_is_longer_than_its_limit() {
 
 #[test]
 fn launches_of_a_stream_have_the_times_of_their_kernels() {
-    if !has_object_code() {
-        return;
-    }
     for arch in Arch::ALL {
         let case = Case {
             arch,
@@ -344,9 +329,6 @@ fn sorted(mut records: Records) -> Records {
 
 #[test]
 fn batches_of_a_run_have_the_records_and_losses_of_its_recording() {
-    if !has_object_code() {
-        return;
-    }
     for (arch, failures_ppm) in Arch::ALL.into_iter().zip([0, 20_000]) {
         let case = Case {
             arch,

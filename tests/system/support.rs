@@ -8,7 +8,7 @@ use host_reader::{
 use sim::{
     config::MeshConfig,
     fault::Rule,
-    machine::{self, ExecutionFailure},
+    machine::ExecutionFailure,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch},
     truth::Truth,
@@ -109,16 +109,4 @@ pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     let timeline = Timeline::from_readout(&readout);
     let failures = mesh.execution_failures().cloned().collect();
     Outcome { readout, timeline, truth: mesh.truth(), failures }
-}
-
-/// Returns true if the build has object code. Otherwise prints what to install, and fails in CI.
-pub(crate) fn has_object_code() -> bool {
-    let has_object_code = machine::has_object_code();
-    if !has_object_code {
-        let line =
-            format!("not tested without object code; `rustup target add {}`", machine::TARGET);
-        assert!(std::env::var("CI").map_or(true, |ci| ci != "true"), "{line}");
-        eprintln!("{line}");
-    }
-    has_object_code
 }

@@ -4,9 +4,9 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
+    launches::arch,
     machine::{Machine, Simulator},
-    package::{Package, sources},
+    package::{Package, package, sources},
     program::Program as Linked,
     toolchain::{Chip, Header, Mode, Processor},
 };
@@ -176,7 +176,7 @@ fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usi
 #[test]
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const LAUNCHES: u32 = 55;
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for (chip, mut host) in hosts(package, &CORES) {
         host.launch(1..=LAUNCHES);
         host.read(true);
@@ -197,7 +197,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
 /// Reads between launches, including final reads, neither repeat nor lose records that wait in L1.
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for (chip, mut host) in hosts(package, &CORES) {
         let mut first = 1;
         for (count, is_last) in
@@ -227,7 +227,7 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     // Two zones of two slots each, and the word pairs of five zones, five data records and an
     // event.
     const MARKERS: u64 = 4 + 5 * 2 + 5 * 2 + 1;
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for (_, mut host) in hosts(package, &CORES[..1]) {
         host.launch(1..=LAUNCHES);
         host.read(true);
@@ -255,7 +255,7 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
 #[test]
 fn upstreams_accumulated_records_are_read() {
     const LAUNCHES: u32 = 75;
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         let Some(mut host) = Host::new(package, chip, Header::Upstream, &Simulator::Ours, &CORES)
         else {

@@ -3,8 +3,8 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
-    package::{Package, sources},
+    launches::arch,
+    package::{Package, package, sources},
     program::Program as Linked,
     toolchain::{Chip, Header, Processor, Target, in_parallel},
 };
@@ -148,7 +148,7 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
 /// values. Their records exceed a ring.
 #[test]
 fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     let group = CounterGroup::Instruction;
     let mask = PassPlan::new(&[group]).masks()[0];
     let jobs: Vec<(Chip, Header)> = Chip::ALL
@@ -235,7 +235,7 @@ fn the_runtimes_tables_are_upstreams() {
         counters::for_each_run,
         port::CounterChip,
     };
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         let upstream = upstream_tables(package, chip);
         let own_chip = match chip {

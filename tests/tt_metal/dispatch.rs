@@ -6,7 +6,6 @@ mod run;
 
 use crate::{
     kernels::{self, Job},
-    launches::ready_package,
     machine::Simulator,
     package::{Package, package},
     program::Program,
@@ -153,7 +152,7 @@ fn assert_same(what: &str, found: &Told, expected: &Told) {
 /// left its records. With TT-Metal's header the records are the same.
 #[test]
 fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         let programs = (0..24).map(|index| 700 + 3 * index).collect();
         let session = Session::every_sort(&places(chip), programs);
@@ -198,7 +197,7 @@ fn check_records(what: &str, readout: &Readout, session: &Session) {
 /// records are kept or lost.
 #[test]
 fn lanes_for_a_thousand_programs_hold_what_tt_metals_dispatcher_records_of_87() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     let chip = Chip::Wormhole;
     let session = Session::model(&places(chip), (1..=100).collect());
     let kernels = Kernels::new(package, chip, Header::Ours);

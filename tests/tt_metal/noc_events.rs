@@ -3,9 +3,9 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
+    launches::arch,
     machine::{Simulator, logical},
-    package::{Package, sources},
+    package::{Package, package, sources},
     toolchain::{Chip, Header, Processor, in_parallel},
 };
 use host_reader::{
@@ -154,7 +154,7 @@ fn check(chip: Chip, header: Header, outcome: &Outcome) {
 /// event matches a request to the NoC.
 #[test]
 fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     let jobs: Vec<(Chip, Header)> = Chip::ALL
         .into_iter()
         .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
@@ -193,7 +193,7 @@ fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
 /// requests.
 #[test]
 fn events_with_addresses_are_those_of_upstreams_debug_dump() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     let jobs: Vec<(Chip, Header)> = Chip::ALL
         .into_iter()
         .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
@@ -217,7 +217,7 @@ fn events_with_addresses_are_those_of_upstreams_debug_dump() {
 /// With our header, both simulators produce the same events.
 #[test]
 fn ttsim_leaves_the_same_noc_events() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         let Some(ttsim) = Simulator::ttsim(chip) else { continue };
         for form in [Form::Plain, Form::Addresses] {

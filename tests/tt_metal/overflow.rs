@@ -5,9 +5,9 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
+    launches::arch,
     machine::Machine,
-    package::{Package, sources},
+    package::{Package, package, sources},
     toolchain::{Chip, Header, Mode, Processor},
 };
 use host_reader::{names::ZoneTable, read_device_profiler, timeline::Timeline};
@@ -72,7 +72,7 @@ fn kept(package: &Package, chip: Chip, header: Header) -> BTreeMap<Risc, usize> 
 /// lanes at every launch. Our header writes only the runs of a launch, so that all 280 fit.
 #[test]
 fn upstreams_lanes_hold_a_thousand_launches_and_ours_those_that_ran() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         for (header, of_compute) in [(Header::Upstream, 200), (Header::Ours, 280)] {
             let trisc = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].map(|risc| (risc, of_compute));

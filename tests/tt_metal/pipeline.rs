@@ -3,9 +3,9 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
+    launches::arch,
     machine::Simulator,
-    package::{Package, sources},
+    package::{Package, package, sources},
     toolchain::{Chip, Header, Processor, in_parallel},
 };
 use host_reader::{mesh::Noc0Coord, names::ZoneTable, read_device_profiler, readout::Readout};
@@ -192,7 +192,7 @@ fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
 /// Both simulators give the same numbers of waits.
 #[test]
 fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for chip in Chip::ALL {
         let (program, texts) = program(package, chip);
         let firmware = firmware::set(package, chip, Header::Ours);

@@ -7,9 +7,9 @@
 
 use crate::{
     firmware, kernels,
-    launches::{arch, ready_package},
+    launches::arch,
     machine::{Machine, Simulator, logical},
-    package::{Package, sources},
+    package::{Package, package, sources},
     toolchain::{Chip, Header, Mode, Processor},
 };
 use host_reader::{
@@ -128,7 +128,7 @@ fn routes(objects: &[Value], fields: &[&str]) -> BTreeMap<Vec<String>, usize> {
 /// debug dump. Without the debug dump, four events are left.
 #[test]
 fn a_copy_is_eight_objects_and_four_without_its_barriers() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     const EVENTS: [&str; 6] = [
         "READ",
         "READ_BARRIER_START",
@@ -160,7 +160,7 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
 /// `test_fabric_event_profiler_1d`: 10, 100 and 100 events, by distance and range.
 #[test]
 fn packets_along_a_line_have_their_distance_and_range() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for (start, range, packets) in [(1, 1, 10), (1, 3, 100), (2, 2, 100)] {
         let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
         let mut defines =
@@ -178,7 +178,7 @@ fn packets_along_a_line_have_their_distance_and_range() {
 /// `test_fabric_event_profiler_fabric_mux`: 400 events, each with the core that forwarded it.
 #[test]
 fn four_hundred_packets_name_the_core_that_passed_them_on() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
     let mut defines = vec!["START=1".to_owned(), "RANGE=1".to_owned(), "PACKETS=100".to_owned()];
     defines.extend(bench.place("NEXT", PASSES_ON));
@@ -198,7 +198,7 @@ fn four_hundred_packets_name_the_core_that_passed_them_on() {
 /// with routes on a mesh recorded as by headers before 0.81.1.
 #[test]
 fn packets_on_a_mesh_have_their_hops() {
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     // Hops north or south, east and west; whether all tiles on the way are targets; packets.
     let tests: [&[([u32; 3], bool, usize)]; 7] = [
         &[([0, 3, 0], false, 10)],
@@ -237,7 +237,7 @@ fn packets_on_a_mesh_have_their_hops() {
 #[test]
 fn linked_multicasts_end_and_what_they_lose_is_counted() {
     const TRANSFERS: usize = 1_000;
-    let Some(package) = ready_package() else { return };
+    let Some(package) = package() else { return };
     for (chip, simulator) in Simulator::all_chips() {
         let mut bench = Bench::new(package, chip, &simulator);
         let mut defines = vec![format!("PACKETS={TRANSFERS}")];

@@ -300,7 +300,7 @@ impl TtsimMesh {
         for &index in &new {
             let core = &mut self.cores[index];
             if core.code.is_empty() {
-                return Err(unsupported("this build has no object code for the RISCs"));
+                return Err(unsupported("kernels in C++ were not compiled"));
             }
             simulator.write_words(core.tile, SOFT_RESET.into(), &[RESET_ALL])?;
             for (address, words) in core.code.boot_writes() {

@@ -9,7 +9,6 @@ use sim::{
     arch::Arch,
     config::{CHIPS_MAX, ChipConfig, MeshConfig, RelaySink, WaitRecords},
     dispatch::DispatchCores,
-    machine::{TARGET, has_object_code},
     mesh::SimulatedMesh,
     tt_metal::firmware::FirmwareSet,
 };
@@ -87,9 +86,6 @@ pub(super) fn with_kernels(
     if config.modes.firmware.is_some() {
         return Ok(config);
     }
-    if !has_object_code() {
-        return Err(no_object_code());
-    }
     if args.noc_debug_dump {
         check_waits(work, "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)")?;
         return Ok(config.with_debug_dump());
@@ -139,22 +135,4 @@ pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u3
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);
     let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
     (workers, all.saturating_sub(workers).saturating_sub(config.relays))
-}
-
-fn no_object_code() -> Failure {
-    failure!(
-        "cannot run kernels: this kprof was built without the riscv32im target; run `rustup \
-         target add {TARGET}` and build it again"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_to_install_is_said_where_the_target_was_missing() {
-        let Failure::Sentence(sentence) = no_object_code() else { panic!("no sentence") };
-        assert!(sentence.contains("`rustup target add riscv32im-unknown-none-elf`"), "{sentence}");
-    }
 }

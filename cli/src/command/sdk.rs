@@ -6,7 +6,7 @@ use crate::{
 };
 use sim::{
     arch::Arch,
-    machine::{TARGET, images, images::Selection, link_script::link_script},
+    machine::{images, link_script::link_script},
 };
 use std::{fs, io::Write};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
@@ -14,11 +14,10 @@ use wire::{CoreKind, risc::RISCS_PER_CORE};
 /// Writes a linker script for each processor (RISC) of each architecture.
 pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
     for arch in Arch::ALL {
-        let selection = Selection::new(arch, args.enable_sum_profiling);
         let folder = args.output.join(arch.facts().name);
         make_folder(&folder)?;
         for index in 0..RISCS_PER_CORE {
-            let script = link_script(selection, index).ok_or_else(no_firmware)?;
+            let script = link_script(arch, args.enable_sum_profiling, index);
             let name = images::processor(CoreKind::Tensix, index);
             let path = folder.join(format!("{name}.ld"));
             fs::write(&path, script)
@@ -27,11 +26,4 @@ pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "{}", folder.display())?;
     }
     Ok(())
-}
-
-fn no_firmware() -> Failure {
-    failure!(
-        "this kprof was built without firmware for the RISCs; run `rustup target add {TARGET}` \
-         and build it again"
-    )
 }

@@ -1,10 +1,7 @@
 //! A simulated core: its tile and its RISCs.
-
-#[cfg(object_code)]
 #[cfg(test)]
 #[path = "../../tests/unit/bare.rs"]
 mod bare;
-#[cfg(object_code)]
 #[cfg(test)]
 mod tests;
 

@@ -66,8 +66,9 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code of a core that is used for `core_use`. The code is empty if the build has
-    /// no object code, or if tt-metal's firmware has no code for this kind of core.
+    /// Returns the code of a core that is used for `core_use`. The code is empty if tt-metal's
+    /// firmware has no code for this kind of core, or if kernels in C++ are chosen and were not
+    /// compiled.
     #[must_use]
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);

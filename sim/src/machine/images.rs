@@ -27,11 +27,9 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 /// ```
 /// use sim::machine::images::{self, Selection};
 /// use sim::arch::Arch;
-/// if sim::machine::has_object_code() {
-///     let selection = Selection::new(Arch::Blackhole, false);
-///     let image = images::find(selection, "firmware", "brisc").unwrap();
-///     assert!(image.symbol("__wait_for_byte").is_some());
-/// }
+/// let selection = Selection::new(Arch::Blackhole, false);
+/// let image = images::find(selection, "firmware", "brisc").unwrap();
+/// assert!(image.symbol("__wait_for_byte").is_some());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedImage {
@@ -266,8 +264,6 @@ pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
 #[cfg(test)]
 #[path = "../../tests/unit/shipped_images.rs"]
 mod shipped_images;
-
-#[cfg(object_code)]
 #[cfg(test)]
 mod tests {
     use super::*;

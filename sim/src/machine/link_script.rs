@@ -9,35 +9,37 @@ use super::{
     core_code::file_region,
     images::{self, ParsedImage, Selection},
 };
-use crate::riscv::LOCAL_RAM_BASE;
+use crate::{arch::Arch, riscv::LOCAL_RAM_BASE};
 use std::fmt::Write as _;
 use wire::CoreKind;
 
 /// The symbol whose value identifies the build of the firmware.
 pub const MARK: &str = "__kprof_firmware";
 
-/// Returns the linker script for kernels on one processor of a Tensix core; `None` if this build of
-/// the simulator has no object code.
+/// Returns the linker script for kernels on one processor of a Tensix core, with or without sum
+/// zones.
+///
+/// # Panics
+/// If a Tensix core has no processor with this index.
 ///
 /// ```
-/// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};
-/// let selection = Selection::new(Arch::Blackhole, false);
-/// if let Some(script) = link_script(selection, 1) {
-///     assert!(script.contains("ORIGIN = 0x110000"));
-///     assert!(script.contains("__kprof_firmware = 0x"));
-/// }
+/// use sim::{arch::Arch, machine::link_script::link_script};
+/// let script = link_script(Arch::Blackhole, false, 1);
+/// assert!(script.contains("ORIGIN = 0x110000"));
+/// assert!(script.contains("__kprof_firmware = 0x"));
 /// ```
 #[must_use]
-pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
+pub fn link_script(arch: Arch, has_sums: bool, risc_index: usize) -> String {
     let processor = images::processor(CoreKind::Tensix, risc_index);
-    let firmware = images::find(selection, "firmware", processor)?;
+    let firmware = images::find(Selection::new(arch, has_sums), "firmware", processor)
+        .expect("each processor has plain firmware, with and without sum zones");
     let region = file_region(risc_index);
     let mut script = format!(
         "/* Kernels for {processor} of a simulated {} core, linked with nothing else. */\n\
          ENTRY(kernel_main)\n\
          MEMORY {{ KERNEL (rwx) : ORIGIN = {:#x}, LENGTH = {:#x} }}\n{SECTIONS}\
          /* What the firmware and this kernel share. */\n{MARK} = {:#x};\n",
-        selection.arch,
+        arch,
         region.start,
         region.end - region.start,
         mark(firmware),
@@ -45,7 +47,7 @@ pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
     for (name, address) in shared(firmware) {
         let _ = writeln!(script, "\"{name}\" = {address:#x};");
     }
-    Some(script)
+    script
 }
 
 /// Returns the value that identifies the build of the firmware.

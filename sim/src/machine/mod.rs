@@ -63,7 +63,6 @@ mod devices;
 pub mod failure;
 mod host_push;
 pub mod images;
-#[cfg(object_code)]
 #[cfg(test)]
 #[path = "../../tests/unit/link_rules.rs"]
 mod link_rules;
@@ -71,7 +70,6 @@ pub mod link_script;
 pub mod mailbox;
 pub(crate) mod message;
 mod niu;
-#[cfg(object_code)]
 #[cfg(test)]
 #[path = "../../tests/unit/object_rules.rs"]
 mod object_rules;
@@ -84,7 +82,6 @@ mod rest;
 mod riscs;
 mod run;
 mod stage;
-#[cfg(object_code)]
 #[cfg(test)]
 mod tests;
 mod tile_watch;
@@ -109,17 +106,6 @@ pub(crate) use tile_watch::TileWatch;
 
 /// Cycles that a hart runs before the other harts have their turns.
 pub const TURN_CYCLES: u64 = 64;
-
-/// The target that object code is built for.
-pub const TARGET: &str = "riscv32im-unknown-none-elf";
-
-/// Returns true if this build has object code for the RISCs.
-///
-/// This code is shipped or, if its sources have changed, compiled for [`TARGET`].
-#[must_use]
-pub const fn has_object_code() -> bool {
-    cfg!(object_code)
-}
 
 /// Returns the version of the gcc that compiled the C++ kernels; `None` if there was no such gcc.
 #[must_use]
@@ -146,7 +132,7 @@ struct Processor {
 
 impl Machine {
     /// Creates a machine in reset, with the code of a core that is used for `core_use`. The machine
-    /// has no processors if the build has no object code.
+    /// has no processors if there is no code for the core; see [`CoreCode::new`].
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = CoreCode::new(core_use, chip, place);
         let riscs = Riscs::new(chip, place, code.risc_count());
@@ -166,7 +152,6 @@ impl Machine {
     }
 
     /// Starts the core's first RISC at address 0, without firmware.
-    #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {
         let devices = &mut self.riscs.devices;

@@ -75,14 +75,12 @@ impl Progress {
 
     /// Returns the initial state of a run without firmware. The code runs until it stops, but at
     /// most until the cycle `limit_end`.
-    #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(limit_end: u64) -> Self {
         Self { phase: Phase::Done, arrival_cycle: 0, limit_end, failures: Vec::new() }
     }
 
     /// Returns the failures that have occurred so far.
-    #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn failures(&self) -> &[ExecutionFailure] {
         &self.failures
@@ -149,13 +147,13 @@ impl Progress {
         (report, self.failures)
     }
 
-    /// Records a `NotLaunched` failure, because there is no object code for the core.
+    /// Records a `NotLaunched` failure, because there is no code for the core.
     fn refuse(&mut self, machine: &Machine, stage: &Stage) {
         let reason = if machine.code.firmware_set().is_some() {
             "the given firmware has no object code for Ethernet cores"
         } else {
-            "this build has no object code for these modes; install the riscv32im target and build it \
-             again"
+            "kernels in C++ were not compiled; install riscv64-unknown-elf-g++ and build this \
+             program again"
         };
         let reason = reason.to_owned();
         let context = stage.context();
