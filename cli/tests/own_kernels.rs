@@ -407,8 +407,8 @@ fn run_probe(
     assert_figures(&rows, example);
 }
 
-/// Returns the processors that each probe is compiled for: all of them in the gate. In a plain run it
-/// is one, such that each processor of both chips runs some probes.
+/// Returns the processors for which each probe is compiled. In the gate these are all processors. In
+/// a plain run, each probe has one processor, and each processor of both chips has some probes.
 fn processors_of_probes(arch: &str) -> Vec<&'static [(&'static str, &'static str)]> {
     if is_gate() {
         return vec![&PROCESSORS; PROBES.len()];

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::{
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -105,13 +105,39 @@ fn without_the_target_the_shipped_object_code_is_used() {
     assert_eq!(script.image_count(), SHIPPED);
 }
 
+/// Makes a folder in which one source of the object code differs from this repository's, and
+/// returns the simulator's package in it.
+fn changed_package(folder: &Path) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let repository = package.parent().unwrap();
+    let copy = folder.join("repository/sim");
+    std::fs::create_dir_all(copy.join("build")).unwrap();
+    for name in ["Cargo.toml", "kernel-profiler", "rust-toolchain.toml", "wire"] {
+        symlink(repository.join(name), copy.with_file_name(name)).unwrap();
+    }
+    for name in ["objects", "src"] {
+        symlink(package.join(name), copy.join(name)).unwrap();
+    }
+    for file in std::fs::read_dir(package.join("build")).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), copy.join("build").join(file.file_name())).unwrap();
+    }
+    let source = copy.join("build/objects.rs");
+    std::fs::write(&source, std::fs::read_to_string(&source).unwrap() + "\n").unwrap();
+    copy
+}
+
 #[test]
 fn changed_sources_without_the_target_fail_and_one_line_says_what_to_install() {
     let script = BuildScript::compile("no-target");
-    let output = script.run(Path::new(env!("CARGO_MANIFEST_DIR")), "compile");
-    assert!(!output.status.success());
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("run `rustup target add riscv32im-unknown-none-elf`"), "{errors}");
+    let changed = changed_package(&script.folder);
+    let unchanged = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    for (package, object_code) in [(changed, ""), (unchanged, "compile")] {
+        let output = script.run(&package, object_code);
+        assert!(!output.status.success(), "{}", package.display());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains("run `rustup target add riscv32im-unknown-none-elf`"), "{errors}");
+    }
 }
 
 #[test]
