@@ -1,6 +1,8 @@
 //! Detection of the last iteration of a sequence of ops that repeats.
 
+use recording::problem::counted;
 use reports::perf::prefix_matches;
+use std::ops::Range;
 
 /// Rule by which the last iteration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -61,14 +63,107 @@ impl<'a> Step<'a> {
 
 /// Start of the last iteration, and the rule that found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LastIteration {
-    pub(crate) rule: SteadyRule,
+struct LastIteration {
+    rule: SteadyRule,
     /// Index of the iteration's first step.
-    pub(crate) first: usize,
+    first: usize,
+}
+
+/// Iteration that an explanation covers: the last one in which each op has a known length, or the
+/// one with the most known lengths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownIteration {
+    pub(crate) rule: SteadyRule,
+    /// Steps of the iteration.
+    pub(crate) steps: Range<usize>,
+    /// Steps of all iterations that equal this one, in time order; empty for repetitions of a
+    /// single op.
+    pub(crate) equal: Vec<Range<usize>>,
+    /// Number of ops in the iteration.
+    pub(crate) op_count: usize,
+    /// Number of ops in the iteration with a known length.
+    pub(crate) known_op_count: usize,
+    /// Number of later iterations, which lack lengths of ops.
+    pub(crate) later_count: usize,
+    /// Numbers of ops without a known length, and of all ops, in the later iterations.
+    pub(crate) later_ops: (usize, usize),
+}
+
+impl KnownIteration {
+    /// Finds the last iteration with data. `is_known` returns true if the length of a step's op is
+    /// known.
+    ///
+    /// Returns `None` if nothing repeats, or if no op of any iteration has a known length.
+    pub(crate) fn new(steps: &[Step<'_>], is_known: impl Fn(usize) -> bool) -> Option<Self> {
+        let last = last_iteration(steps)?;
+        let ops = |range: &Range<usize>| {
+            let own = steps.get(range.clone()).unwrap_or(&[]).iter().zip(range.clone());
+            own.filter(|(step, _)| step.op().is_some()).map(|(_, index)| index)
+        };
+        let known = |range: &Range<usize>| ops(range).filter(|index| is_known(*index)).count();
+        let is_complete = |range: &Range<usize>| ops(range).all(&is_known);
+        let equal = equal_iterations(steps, last);
+        let own = std::iter::once(last.first..steps.len());
+        let all: Vec<Range<usize>> = if equal.is_empty() { own.collect() } else { equal.clone() };
+        let complete = all.iter().rposition(&is_complete);
+        let most = || (0..all.len()).max_by_key(|at| all.get(*at).map_or(0, &known));
+        let at = complete.or_else(most)?;
+        let (range, later) = all.get(at..)?.split_first()?;
+        let known_op_count = known(range);
+        let later_op_count = later.iter().map(|range| ops(range).count()).sum();
+        let later_known = later.iter().map(known).sum();
+        (known_op_count > 0).then(|| Self {
+            rule: last.rule,
+            steps: range.clone(),
+            op_count: ops(range).count(),
+            known_op_count,
+            later_count: later.len(),
+            later_ops: (usize::saturating_sub(later_op_count, later_known), later_op_count),
+            equal,
+        })
+    }
+
+    /// Returns a text about the iteration and the rule that found it.
+    pub(crate) fn label(&self) -> String {
+        match (self.rule, self.later_count, self.known_op_count == self.op_count) {
+            (rule, 0, _) => rule.label().to_owned(),
+            (SteadyRule::TraceReplay, _, true) => {
+                "the last replay of a trace with the lengths of all its ops".to_owned()
+            }
+            (_, _, true) => "the last iteration with the lengths of all its ops".to_owned(),
+            (_, _, false) => "the iteration with the most known lengths of ops".to_owned(),
+        }
+    }
+
+    /// Returns sentences about ops without a known length; empty if there are none.
+    pub(crate) fn unknown_ops(&self) -> String {
+        let mut text = String::new();
+        let (unknown, all) = self.later_ops;
+        if self.later_count > 0 {
+            let later =
+                counted(self.later_count as u64, "later iteration is", "later iterations are");
+            text = format!(" {later} left out: the length of {unknown} of {all} ops is not known.");
+        }
+        if self.known_op_count < self.op_count {
+            let (known, all) = (self.known_op_count, self.op_count);
+            text = format!("{text} In the steady part, {known} of {all} ops have a known length.");
+        }
+        text
+    }
+}
+
+/// Returns the steps of all iterations with the same ops as the last one, in time order; empty for
+/// repetitions of a single op.
+fn equal_iterations(steps: &[Step<'_>], last: LastIteration) -> Vec<Range<usize>> {
+    let starts = iteration_starts(steps, last);
+    let ends = starts.iter().skip(1).copied().chain([steps.len()]);
+    let ranges = starts.iter().zip(ends).map(|(start, end)| *start..end);
+    let own = names(steps.get(last.first..).unwrap_or(&[]));
+    ranges.filter(|range| steps.get(range.clone()).is_some_and(|of| names(of) == own)).collect()
 }
 
 /// Finds the last iteration of the steps; `None` if nothing repeats.
-pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
+fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
     let replay = last_replay(steps).map(|first| (SteadyRule::TraceReplay, first));
     let marked = replay.or_else(|| Some((SteadyRule::Signpost, last_signpost(steps)?)));
     marked.map(|(rule, first)| LastIteration { rule, first }).or_else(|| last_repetition(steps))
@@ -77,7 +172,7 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
 /// Returns the indices of the first steps of all iterations that equal the last one, in time order.
 ///
 /// If the last iteration is a repetition of a single op, the result is empty.
-pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
+fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
     match last.rule {
         SteadyRule::TraceReplay => {
             let mut seen = std::collections::BTreeSet::new();

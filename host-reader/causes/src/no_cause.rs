@@ -59,7 +59,7 @@ impl NoCause {
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
         let compiles = rows.iter().any(|row| row.compile_duration_ns.is_some());
         Self {
-            sentence: format!("No op has a known duration: {}", length_column(report, rows.len())),
+            sentence: format!("No op has a known duration: {}", length_column(report, &rows)),
             measured: measured.into_iter().flatten().collect(),
             location: longest.map_or_else(String::new, |row| Place::from_row(row).to_string()),
             record_next: if compiles {
@@ -81,9 +81,10 @@ impl NoCause {
         if !explanation.devices.iter().all(has_no_length) {
             return Self::from_figures(explanation, uses);
         }
+        let without = explanation.ops.iter().filter(|op| op.kernel.is_none()).count();
         let launches = match explanation.ops.len() {
-            1 => "the only launch".to_owned(),
-            count => format!("each of {count} launches"),
+            1 => "the only launch lacks".to_owned(),
+            all => format!("{without} of {all} launches lack"),
         };
         let time = explanation.devices.iter().filter_map(|device| {
             let ns = duration(whole_ns(device)?);
@@ -92,7 +93,7 @@ impl NoCause {
         let first = explanation.ops.first();
         Self {
             sentence: format!(
-                "No op has a known duration: {launches} lacks the start or the end of a kernel"
+                "No op has a known duration: {launches} the start or the end of a kernel"
             ),
             measured: time.collect(),
             location: first.map_or_else(String::new, |op| launch_place(op).to_string()),
@@ -154,13 +155,14 @@ fn whole_ns(device: &DeviceTime) -> Option<f64> {
 }
 
 /// Returns a text about the column in which the lengths of ops are missing.
-fn length_column(report: &PerfReport, count: usize) -> String {
-    let rows = match count {
+fn length_column(report: &PerfReport, rows: &[&OpReport]) -> String {
+    let without = rows.iter().filter(|row| row.device_time_us.is_none()).count();
+    let of_rows = match rows.len() {
         1 => "the only row of an op".to_owned(),
-        count => format!("all {count} rows of ops"),
+        all => format!("{without} of {all} rows of ops"),
     };
     if report.has_kernel_durations {
-        format!("DEVICE KERNEL DURATION [ns] has no usable value in {rows}")
+        format!("DEVICE KERNEL DURATION [ns] has no usable value in {of_rows}")
     } else {
         "the file has no column DEVICE KERNEL DURATION [ns]".to_owned()
     }

@@ -3,12 +3,12 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
     finding::{Finding, GainOf, Place, Untold},
-    iteration::{iteration_starts, last_iteration},
+    iteration::KnownIteration,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::op_code_groups,
     rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
-    steady::{HostWait, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
+    steady::{HostWait, IterationTimes, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
@@ -16,7 +16,10 @@ use crate::{
 };
 use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 /// Sentence about rows that contain no repeated sequence of ops.
 const NOTHING_REPEATS: &str = "No second iteration was found: times include any compilation, and \
@@ -50,15 +53,18 @@ impl Explanation {
     #[must_use]
     pub fn from_perf_window(report: &PerfReport, window: Window) -> Self {
         let steps = steps_of_rows(&report.rows);
-        let found = last_iteration(&steps).filter(|_| window == Window::Steady);
-        let own = found.and_then(|of| report.rows.get(of.first..)).map(without_first_gaps);
+        let is_known =
+            |at: usize| report.rows.get(at).is_some_and(|row| row.device_time_us.is_some());
+        let found = KnownIteration::new(&steps, is_known).filter(|_| window == Window::Steady);
+        let own = found.as_ref().and_then(|of| report.rows.get(of.steps.clone()));
+        let own = own.map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&report.rows);
         let devices = devices(rows);
         let steady = found.and_then(|found| {
             let waits =
                 [&self::devices(&report.rows), &devices].map(|of| HostWait::from_devices(of));
-            let times = iteration_times(&report.rows, &iteration_starts(&steps, found));
-            SteadyPart::from_rows(&report.rows, found, waits, times)
+            let times = iteration_times(&report.rows, &found.equal);
+            SteadyPart::from_rows(&report.rows, &found, waits, times)
         });
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),
@@ -170,17 +176,24 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
-/// Returns the number of iterations, and the times of the last [`NAMED_ITERATIONS`] of them. The
-/// gap before each iteration is excluded.
-fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
-    let ends = starts.iter().skip(1).copied().chain([rows.len()]);
-    let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();
-    let named = ranges.iter().skip(ranges.len().saturating_sub(NAMED_ITERATIONS));
-    let times = named.map(|range| {
-        let rows = without_first_gaps(rows.get(range.clone()).unwrap_or(&[]));
-        HostWait::from_devices(&devices(&rows)).total_ns
-    });
-    (ranges.len(), times.collect())
+/// Returns the times of the last [`NAMED_ITERATIONS`] iterations in which each op has a known
+/// length. The gap before each iteration is excluded.
+fn iteration_times(rows: &[OpReport], iterations: &[Range<usize>]) -> IterationTimes {
+    let complete = iterations.iter().filter_map(|range| rows.get(range.clone()));
+    let complete: Vec<&[OpReport]> = complete
+        .filter(|rows| {
+            let mut ops = rows.iter().filter(|row| row.kind == RowKind::Device);
+            ops.all(|row| row.device_time_us.is_some())
+        })
+        .collect();
+    let named = complete.iter().skip(complete.len().saturating_sub(NAMED_ITERATIONS));
+    let times =
+        named.map(|rows| HostWait::from_devices(&devices(&without_first_gaps(rows))).total_ns);
+    IterationTimes {
+        count: iterations.len(),
+        complete_count: complete.len(),
+        last_ns: times.collect(),
+    }
 }
 
 /// Divides a sum over chips that run in parallel by the number of chips.
@@ -302,11 +315,15 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         record_with: "the device log or capture that it was made from",
     }];
     let ops = report.rows.iter().filter(|row| row.kind == RowKind::Device);
+    let op_count = ops.clone().count() as u64;
+    let without = |count: u64, what: &str| {
+        format!("{count} of {} no {what}", counted(op_count, "op has", "ops have"))
+    };
     let unknown = ops.filter(|row| row.chip_id().is_none()).count() as u64;
     if unknown > 0 {
         untold.push(Untold {
             question: "which chip ran an op",
-            reason: format!("{} no device number", counted(unknown, "op has", "ops have")),
+            reason: without(unknown, "device number"),
             record_with: "an ops CSV with the column DEVICE ID",
         });
     }
@@ -314,7 +331,7 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
     if invalid > 0 {
         untold.push(Untold {
             question: "how long every op took",
-            reason: format!("{} no usable duration", counted(invalid, "op has", "ops have")),
+            reason: without(invalid, "usable duration"),
             record_with: "fewer zones, or read after fewer programs",
         });
     }

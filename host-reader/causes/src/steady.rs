@@ -2,7 +2,7 @@
 
 use crate::{
     finding::percent,
-    iteration::{LastIteration, OpStep, SteadyRule, Step},
+    iteration::{KnownIteration, OpStep, SteadyRule, Step},
     rules::duration,
     threshold::{LONG_GAP, STEADY},
     time_class::TimeClass,
@@ -79,42 +79,65 @@ impl HostWait {
 
 /// Comparison of the steady part with the whole recording.
 pub(crate) struct Apart {
-    pub(crate) rule: SteadyRule,
+    /// Text about the rule that found the part.
+    pub(crate) rule: String,
     /// Text about the part, such as "rows 3 to 9".
     pub(crate) part: String,
+    /// Sentences about ops without a known length.
+    pub(crate) unknown_ops: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
     /// Gaps before the first op of the steady part.
     pub(crate) gaps_before_ns: Vec<f64>,
     /// Sum of all gaps of the recording.
     pub(crate) gaps_ns: f64,
+    pub(crate) iterations: IterationTimes,
+}
+
+/// Times of the iterations in which each op has a known length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct IterationTimes {
     /// Number of iterations; 0 if unknown.
-    pub(crate) iteration_count: usize,
-    /// Times of the last iterations, in time order.
-    pub(crate) iterations_ns: Vec<f64>,
+    pub(crate) count: usize,
+    /// Number of iterations in which each op has a known length.
+    pub(crate) complete_count: usize,
+    /// Times of the last complete iterations, in time order.
+    pub(crate) last_ns: Vec<f64>,
 }
 
 /// Maximum number of iterations whose times a sentence lists.
 pub(crate) const NAMED_ITERATIONS: usize = 5;
 
-/// Returns the sentence about the times of iterations; empty for a single iteration.
-///
-/// The first iteration includes compilation, so two iterations do not show whether the last one is
-/// steady.
-fn times_of_iterations(count: usize, last_ns: &[f64]) -> String {
-    let Some((last, others)) = last_ns.split_last().filter(|(_, others)| !others.is_empty()) else {
-        return String::new();
-    };
-    let named: Vec<String> = others.iter().map(|ns| duration(*ns)).collect();
-    let which = if count > last_ns.len() {
-        format!("The last {} of {count} iterations", last_ns.len())
-    } else {
-        format!("The {count} iterations")
-    };
-    let ratio = others.last().map_or(1.0, |before| before.max(*last) / before.min(*last));
-    let steady =
-        if count > 2 && ratio >= STEADY.value { ": the last may not be steady" } else { "" };
-    format!(" {which} take {} and {}{steady}.", named.join(", "), duration(*last))
+impl IterationTimes {
+    /// Returns the sentence about the times of iterations; empty for a single iteration.
+    ///
+    /// The first iteration includes compilation, so two iterations do not show whether the last one
+    /// is steady.
+    fn sentence(&self) -> String {
+        let Self { count, complete_count, last_ns } = self;
+        let Some((last, others)) = last_ns.split_last().filter(|(_, others)| !others.is_empty())
+        else {
+            return String::new();
+        };
+        let named: Vec<String> = others.iter().map(|ns| duration(*ns)).collect();
+        let which = match last_ns.len() {
+            shown if shown < *complete_count && complete_count < count => {
+                format!(
+                    "The last {shown} of {complete_count} complete iterations, of {count} in all,"
+                )
+            }
+            shown if shown < *complete_count => format!("The last {shown} of {count} iterations"),
+            shown if shown < *count => format!("The {shown} complete ones of {count} iterations"),
+            _ => format!("The {count} iterations"),
+        };
+        let ratio = others.last().map_or(1.0, |before| before.max(*last) / before.min(*last));
+        let steady = if *complete_count > 2 && ratio >= STEADY.value {
+            ": the last may not be steady"
+        } else {
+            ""
+        };
+        format!(" {which} take {} and {}{steady}.", named.join(", "), duration(*last))
+    }
 }
 
 impl Apart {
@@ -141,33 +164,34 @@ impl Apart {
         };
         format!(
             "{:.1} % of {} {} waited for the host{long_gaps}. In the steady part ({}: {}, {}) {it} waits \
-             {:.1} %; all below is about that part.{}",
+             {:.1} %; all below is about that part.{}{}",
             self.all.late_percent,
             duration(self.all.total_ns),
             chip(self.all.chip_id),
-            self.rule.label(),
+            self.rule,
             self.part,
             duration(self.own.total_ns),
             self.own.late_percent,
-            times_of_iterations(self.iteration_count, &self.iterations_ns),
+            self.unknown_ops,
+            self.iterations.sentence(),
         )
     }
 }
 
 impl SteadyPart {
-    /// Returns the part of `rows` that starts at the iteration's first row, and the sentence that
-    /// compares this part with the whole recording.
+    /// Returns the part of `rows` that an iteration covers, and the sentence that compares this part
+    /// with the whole recording.
     ///
     /// `all` has the total time and the share of waiting for the host in all rows; `own` has the
     /// same figures for the part.
     pub(crate) fn from_rows(
         rows: &[OpReport],
-        iteration: LastIteration,
+        iteration: &KnownIteration,
         [all, own]: [HostWait; 2],
-        (iteration_count, iterations_ns): (usize, Vec<f64>),
+        iterations: IterationTimes,
     ) -> Option<(Self, String)> {
-        let LastIteration { rule, first } = iteration;
-        let part = rows.get(first..)?;
+        let (rule, first) = (iteration.rule, iteration.steps.start);
+        let part = rows.get(iteration.steps.clone())?;
         let ops = part.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
         let (first_op, &OpReport { id: first_row, .. }) = ops.clone().next()?;
         let (_, &OpReport { id: last_row, .. }) = ops.clone().next_back()?;
@@ -177,14 +201,14 @@ impl SteadyPart {
             rows.iter().filter_map(|row| row.op_to_op_gap_us.map(|us| us * 1e3)).collect()
         };
         let apart = Apart {
-            rule,
+            rule: iteration.label(),
+            unknown_ops: iteration.unknown_ops(),
             part: format!("rows {first_row} to {last_row}"),
             all,
             own,
             gaps_before_ns: gaps(rows.get(..=begin)?),
             gaps_ns: gaps(rows).iter().fold(0.0, |sum, ns| sum + ns.max(0.0)),
-            iteration_count,
-            iterations_ns,
+            iterations,
         };
         let part = Self {
             rule,
@@ -205,18 +229,28 @@ mod tests {
 
     #[test]
     fn iterations_of_different_times_are_hardly_steady() {
-        let told = times_of_iterations;
-        assert_eq!(told(0, &[]), "");
-        assert_eq!(told(1, &[5e6]), "");
+        let told = |count, complete_count, last_ns: &[f64]| {
+            IterationTimes { count, complete_count, last_ns: last_ns.to_vec() }.sentence()
+        };
+        assert_eq!(told(0, 0, &[]), "");
+        assert_eq!(told(1, 1, &[5e6]), "");
         // The host compiles kernels in the first iteration.
-        assert_eq!(told(2, &[9e9, 5e6]), " The 2 iterations take 9.00 s and 5.0 ms.");
+        assert_eq!(told(2, 2, &[9e9, 5e6]), " The 2 iterations take 9.00 s and 5.0 ms.");
         assert_eq!(
-            told(3, &[9e9, 5.9e6, 5e6]),
+            told(3, 3, &[9e9, 5.9e6, 5e6]),
             " The 3 iterations take 9.00 s, 5.9 ms and 5.0 ms."
         );
         assert_eq!(
-            told(7, &[6e6, 5e6, 6e6]),
+            told(7, 7, &[6e6, 5e6, 6e6]),
             " The last 3 of 7 iterations take 6.0 ms, 5.0 ms and 6.0 ms: the last may not be steady."
+        );
+        assert_eq!(
+            told(4, 3, &[6e6, 5e6, 5e6]),
+            " The 3 complete ones of 4 iterations take 6.0 ms, 5.0 ms and 5.0 ms."
+        );
+        assert_eq!(
+            told(9, 6, &[5e6, 5e6]),
+            " The last 2 of 6 complete iterations, of 9 in all, take 5.0 ms and 5.0 ms."
         );
     }
 }

@@ -1,10 +1,10 @@
 //! The steady part of a recording's launches: the last iteration of each chip.
 
 use crate::{
-    iteration::{LastIteration, OpStep, SteadyRule, Step, last_iteration},
+    iteration::{KnownIteration, OpStep, Step},
     launch_rows::LaunchRows,
     op::OpCauses,
-    steady::{Apart, HostWait, SteadyPart},
+    steady::{Apart, HostWait, IterationTimes, SteadyPart},
     timeline::DeviceTime,
 };
 use analysis::Launch;
@@ -19,17 +19,22 @@ use wire::RunHostId;
 /// A launch with its causes.
 pub(crate) type Explained<'a> = (&'a OpCauses, &'a Launch);
 
-/// Last iteration on each chip, as index ranges into all launches. The launches are sorted by chip
-/// and time.
+/// Last iteration with data on each chip, as index ranges into all launches. The launches are
+/// sorted by chip and time.
 pub(crate) struct SteadyLaunches {
-    rule: SteadyRule,
-    /// For each chip, the range of all its launches and the range of its last iteration.
-    chips: BTreeMap<u32, [Range<usize>; 2]>,
+    chips: BTreeMap<u32, ChipIteration>,
+}
+
+/// Range of all launches of a chip, and the launches of its last iteration with data.
+struct ChipIteration {
+    all: Range<usize>,
+    own: Range<usize>,
+    iteration: KnownIteration,
 }
 
 impl SteadyLaunches {
-    /// Finds the last iteration of each chip of a recording; `None` if the launches of any chip
-    /// contain no iteration.
+    /// Finds the last iteration with data of each chip of a recording; `None` if the launches of
+    /// any chip contain no such iteration.
     pub(crate) fn new(
         recording: &Recording,
         launches: &[Explained<'_>],
@@ -37,24 +42,31 @@ impl SteadyLaunches {
     ) -> Option<Self> {
         let signposts = Signposts::new(recording).unwrap_or_default();
         let forms = forms_of(recording, launches, described);
-        let (mut rule, mut chips, mut begin) = (None, BTreeMap::new(), 0_usize);
+        let (mut chips, mut begin) = (BTreeMap::new(), 0_usize);
         for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
             let end = begin.saturating_add(own.len());
             let chip_id = own.first()?.0.chip_id;
             let (steps, indices) = steps_of(own, forms.get(begin..end)?, &signposts, chip_id);
-            let LastIteration { rule: chip_rule, first } = last_iteration(&steps)?;
-            // First launch at or after the iteration's first step.
-            let first = indices.get(first..)?.iter().flatten().next()?;
-            chips.insert(chip_id, [begin..end, begin.saturating_add(*first)..end]);
-            rule.get_or_insert(chip_rule);
+            let launch_of = |step: usize| indices.get(step).copied().flatten();
+            let is_known = |step: usize| {
+                launch_of(step)
+                    .and_then(|at| own.get(at))
+                    .is_some_and(|(op, _)| op.kernel.is_some())
+            };
+            let iteration = KnownIteration::new(&steps, is_known)?;
+            let mut launches = iteration.steps.clone().filter_map(launch_of);
+            let first = launches.next()?;
+            let last = launches.next_back().unwrap_or(first);
+            let own = begin.saturating_add(first)..begin.saturating_add(last).saturating_add(1);
+            chips.insert(chip_id, ChipIteration { all: begin..end, own, iteration });
             begin = end;
         }
-        Some(Self { rule: rule?, chips })
+        (!chips.is_empty()).then_some(Self { chips })
     }
 
     /// Returns true if a launch is in the last iteration of its chip.
     pub(crate) fn contains(&self, chip_id: u32, index: usize) -> bool {
-        self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
+        self.chips.get(&chip_id).is_some_and(|chip| chip.own.contains(&index))
     }
 
     /// Returns the steady part, and the sentence that compares the steady part with the whole
@@ -69,7 +81,8 @@ impl SteadyLaunches {
     ) -> Option<(SteadyPart, String)> {
         let [all_wait, own_wait] = [all, own].map(HostWait::from_devices);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
-        let [whole, steady] = self.chips.get(&longest.chip_id?)?;
+        let ChipIteration { all: whole, own: steady, iteration } =
+            self.chips.get(&longest.chip_id?)?;
         let gaps = |range: Range<usize>| -> Vec<f64> {
             let own = launches.get(range).unwrap_or(&[]);
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
@@ -78,7 +91,8 @@ impl SteadyLaunches {
         // Launch numbers are counted from 1.
         let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
         let apart = Apart {
-            rule: self.rule,
+            rule: iteration.label(),
+            unknown_ops: iteration.unknown_ops(),
             part: match last {
                 last if first == last => format!("launch {first} of {}", whole.len()),
                 last => format!("launches {first} to {last} of {}", whole.len()),
@@ -87,12 +101,11 @@ impl SteadyLaunches {
             own: own_wait,
             gaps_before_ns: gaps(whole.start..steady.start.saturating_add(1)),
             gaps_ns: gaps(whole.clone()).iter().sum(),
-            iteration_count: 0,
-            iterations_ns: Vec::new(),
+            iterations: IterationTimes::default(),
         };
-        let counts = self.chips.values().map(|[_, own]| own.len() as u64);
+        let counts = self.chips.values().map(|chip| chip.own.len() as u64);
         let part = SteadyPart {
-            rule: self.rule,
+            rule: iteration.rule,
             first_row: None,
             last_row: None,
             first_launch: Some(first),

@@ -209,13 +209,13 @@ fn a_chip_without_a_number_is_unknown() {
     let numbered = explain_chips("DEVICE ID", &["0", "0", "0"]);
     assert_eq!((chips(&numbered), question(&numbered)), (vec![(Some(0), 3)], None));
     let unnumbered = explain_chips("X", &["", "", ""]);
-    let reason = Some("3 ops have no device number".to_owned());
+    let reason = Some("3 of 3 ops have no device number".to_owned());
     assert_eq!((chips(&unnumbered), question(&unnumbered)), (vec![(None, 3)], reason));
     assert_eq!(unnumbered.findings[0].sentence, numbered.findings[0].sentence);
     assert!(unnumbered.findings.iter().all(|of| of.place.chip_id.is_none()));
     let mixed = explain_chips("DEVICE ID", &["0", "0", "", "1"]);
     let expected = vec![(None, 1), (Some(0), 2), (Some(1), 1)];
-    let reason = Some("1 op has no device number".to_owned());
+    let reason = Some("1 of 4 ops have no device number".to_owned());
     assert_eq!((chips(&mixed), question(&mixed)), (expected, reason));
 }
 
@@ -233,7 +233,7 @@ fn a_csv_without_lengths_names_the_column_and_what_the_host_did() {
     let empty = without_lengths(&format!("{titles}{rows}"));
     assert_eq!(
         empty.sentence,
-        "No op has a known duration: DEVICE KERNEL DURATION [ns] has no usable value in all 2 rows of ops"
+        "No op has a known duration: DEVICE KERNEL DURATION [ns] has no usable value in 2 of 2 rows of ops"
     );
     assert_eq!(
         empty.measured,

@@ -263,11 +263,12 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         untold.push(Untold { question, reason, record_with });
     };
     let unknown = of.devices.iter().map(|device| device.time.percent(TimeClass::Unknown));
-    let without = of.ops.iter().filter(|op| op.kernel.is_none()).count();
+    // Launches outside the steady part count: it was chosen because its launches have lengths.
+    let without = of.all.iter().filter(|op| op.kernel.is_none()).count();
     if without > 0 {
         add(
             "how long every op took",
-            format!("{without} of {} launches have no length", of.ops.len()),
+            format!("{without} of {} launches have no length", of.all.len()),
             "fewer zones, or read after fewer programs (`kprof report` shows the \
              losses)",
         );
@@ -318,7 +319,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         );
     }
     let is_partial = of.ops.iter().any(|op| op.known_percent.is_some());
-    if unknown.clone().any(|percent| percent > 50.0) && without == 0 && !is_partial {
+    let are_known = of.ops.iter().all(|op| op.kernel.is_some());
+    if unknown.clone().any(|percent| percent > 50.0) && are_known && !is_partial {
         let (reason, record_with) = uncovered(of.ops);
         add("what the chip did most of the time", reason.to_owned(), record_with);
     }
