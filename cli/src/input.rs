@@ -1,6 +1,7 @@
 //! Reads the input of commands: a device log, a capture, or a folder with TT-Metal's logs.
 
 use crate::{
+    derived_logs,
     failure::{Failure, OrFail, failure, note},
     numbers::counted,
     progress::Busy,
@@ -10,7 +11,7 @@ use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
     packed_bytes::PackedMemory,
     readout::Readout,
-    recording::{Loaded, Opened, Recording, open_log, open_within},
+    recording::{DEVICE_LOG, Loaded, Opened, Recording, logs_folder, open_log, open_within},
 };
 use std::{path::Path, sync::Arc};
 
@@ -23,7 +24,12 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
     } else {
         open_within(path, memory).or_fail_at(path)
     };
-    let opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
+    let mut opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
+    if let Opened::Log(log) = &mut opened {
+        let folder = logs_folder(path, DEVICE_LOG);
+        let file = folder.map_or_else(|| path.to_owned(), |folder| folder.join(DEVICE_LOG));
+        log.log.readout.simulated = derived_logs::simulated(&file);
+    }
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
         let path = path.display();
         let problems = counted(count, "problem", "problems");

@@ -55,6 +55,10 @@ pub(crate) struct Document<'a> {
     buffers: Option<BufferDocument<'a>>,
     /// Counts of the data that `--filter` removed, if the option is given.
     filtered_out: Option<&'a FilteredOut>,
+    /// Limits of a chip that simulated times leave out; `None` if it is unknown whether the times
+    /// are simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unmodelled_limits: Option<&'a [String]>,
 }
 
 /// Counts of the data that a filter removed.
@@ -220,6 +224,7 @@ impl<'a> Document<'a> {
             losses: Rows(LossRow::from_ledger(&readout.losses)),
             buffers: buffers::document(buffers),
             filtered_out: filtered.as_ref(),
+            unmodelled_limits: readout.simulated.as_ref().map(|of| of.unmodelled.as_slice()),
         }
     }
 }

@@ -101,6 +101,9 @@ impl Findings {
     ) -> Result<ExitCode, Failure> {
         print(show.json.then(|| Document::new(source, self)), |out| {
             writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
+            if let Some(simulated) = &self.readout.simulated {
+                writeln!(out, "{}", printable(&simulated.to_string(), LONGEST_TITLE))?;
+            }
             self.write_tables(show, out)?;
             buffers::write(&self.buffers, show.rows, out)?;
             if let Some(reads) = source.reads {

@@ -153,7 +153,7 @@ fn info_counts_what_a_run_has_left() {
     let run = json(&kprof(folder.path(), &args));
     let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
     let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();
-    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.3".into(), &size.into()));
+    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.4".into(), &size.into()));
     let chips = info["chips"].as_array().unwrap();
     let archs: Vec<_> = chips.iter().map(|chip| &chip["arch"]).collect();
     assert_eq!(archs, ["wormhole_b0", "wormhole_b0"]);
@@ -182,7 +182,7 @@ fn info_is_a_table_for_people() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
     for wanted in
-        ["version 1.3", "end mark", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"]
+        ["version 1.4", "end mark", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"]
     {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }

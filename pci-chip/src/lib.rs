@@ -155,6 +155,7 @@ fn own_chip() -> Result<PciChip, String> {
     if let Some(range) = watched_range() {
         board.watch_stores(range);
     }
+    tell(&sim::limits::simulated_time().to_string());
     Ok(PciChip::new(board))
 }
 

@@ -162,6 +162,8 @@ impl Reads {
         let writer = writer.map_err(|error| value_error(&error))?;
         let mut recorder = MeshRecorder::new(ReadOptions::default(), writer);
         recorder.add_ops(mesh.ops.clone()).map_err(|error| value_error(&error))?;
+        let simulated = sim::limits::simulated_time();
+        recorder.add_simulated_time(simulated).map_err(|error| value_error(&error))?;
         let (chips, title) = (Arc::clone(&mesh.chips), mesh.title.clone());
         py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
         Ok(Self { recorder, chips, title })

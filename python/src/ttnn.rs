@@ -22,6 +22,7 @@ use ttnn::{
     ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
     launches::{LaunchEntry, LaunchLog, tensors},
     package::Package,
+    simulator::is_own,
     tree::{Build, Tree, base_of, cache_folder},
 };
 use wire::{RunHostId, stream::Policy};
@@ -36,6 +37,13 @@ pub(crate) struct TtnnSession {
     title: String,
     /// Tracy viewers of the running program.
     view: Option<Arc<Mutex<LiveView>>>,
+}
+
+/// Returns true if this process uses kprof's own simulator instead of a chip.
+fn simulates_time() -> bool {
+    let [library, forwarded] =
+        ["TT_METAL_SIMULATOR", "KPROF_CHIP_LIBRARY"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    library.is_some_and(|library| is_own(&library, forwarded.as_deref()))
 }
 
 /// The session; `None` once it is finished. The reading thread shares it.
@@ -61,7 +69,12 @@ impl TtnnSession {
         let writer = writer.map_err(|error| value_error(&error))?;
         let options =
             ReadOptions { program_support_count, sums_enabled: sums, ..ReadOptions::default() };
-        let session = Arc::new(Mutex::new(Some(Session::new(options, writer))));
+        let mut session = Session::new(options, writer);
+        if simulates_time() {
+            let told = session.recorder.add_simulated_time(sim::limits::simulated_time());
+            told.map_err(|error| value_error(&error))?;
+        }
+        let session = Arc::new(Mutex::new(Some(session)));
         Ok(Self { session, reading: None, names: ZoneNames::new(), title, view: None })
     }
 

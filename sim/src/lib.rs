@@ -23,6 +23,7 @@
 //! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
+//! | Which limits of chips are not modelled? | [`limits`] |
 //!
 //! # Example
 //!
@@ -77,6 +78,7 @@ pub mod fault;
 pub mod host;
 mod host_memory;
 pub mod kernel;
+pub mod limits;
 pub mod machine;
 pub mod mesh;
 pub mod mesh_access;

@@ -282,8 +282,22 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
     }
     assert_holds("1.2", &third);
     let fourth = third.replacen("minor version = 2", "minor version = 3", 1);
-    assert_holds("1.3", &fourth.replacen(end_mark, &format!("{HOST_CLOCK}{end_mark}"), 1));
+    let fourth = fourth.replacen(end_mark, &format!("{HOST_CLOCK}{end_mark}"), 1);
+    assert_holds("1.3", &fourth);
+    let fifth = fourth.replacen("minor version = 3", "minor version = 4", 1);
+    assert_holds("1.4", &fifth.replacen(end_mark, &format!("{SIMULATED_TIME}{end_mark}"), 1));
 }
+
+const SIMULATED_TIME: &str = r#"
+Kind 15: simulated time
+limit count = 2
+- Limit
+name bytes = 14
+name = "NoC link rates"
+- Limit
+name bytes = 12
+name = "compute time"
+"#;
 
 const HOST_CLOCK: &str = "
 Kind 14: host clock

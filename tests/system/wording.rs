@@ -27,3 +27,13 @@ fn the_readme_has_no_sentence_over_30_words() {
     let long: Vec<&String> = sentences.iter().filter(is_long).collect();
     assert!(long.is_empty(), "{long:#?}");
 }
+
+#[test]
+fn pages_with_simulated_times_say_what_the_times_leave_out() {
+    let sentence = sim::limits::simulated_time().to_string();
+    for page in ["README.md", "docs/ttnn.md", "docs/kernels.md", "docs/costs.md"] {
+        let text = std::fs::read_to_string(repository().join(page)).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&sentence), "{page} lacks the sentence: {sentence}");
+    }
+}

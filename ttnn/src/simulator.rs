@@ -99,6 +99,23 @@ pub enum SimulatorError {
     Folder(#[from] TreeError),
 }
 
+/// Returns true if a program that loads `library` as its simulator uses the one that comes with
+/// kprof. `forwarded` is the library to which kprof's library forwards the calls, if any.
+///
+/// ```
+/// use std::path::Path;
+/// use ttnn::simulator::is_own;
+///
+/// assert!(is_own(Path::new("/cache/simulator-1/libkprof_chip.so"), None));
+/// assert!(!is_own(Path::new("/sim/libttsim.so"), None));
+/// let forwarded = Some(Path::new("/sim/libttsim.so"));
+/// assert!(!is_own(Path::new("/cache/simulator-1/libkprof_chip.so"), forwarded));
+/// ```
+#[must_use]
+pub fn is_own(library: &Path, forwarded: Option<&Path>) -> bool {
+    forwarded.is_none() && library.file_name().is_some_and(|name| name == OWN)
+}
+
 /// A simulator that a program can load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledSimulator {

@@ -195,6 +195,9 @@ fn write_explanation(
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out)?;
+    if let Some(sentence) = &explanation.simulated {
+        writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
+    }
     if let Some(sentence) = &explanation.window {
         writeln!(out, "{sentence}\n")?;
     }

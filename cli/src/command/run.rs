@@ -60,10 +60,7 @@ pub(super) fn carry_out(
     let config = config.with_counter_groups(passes.0);
     let mut mesh = backend::start(args, &config, &plan)?;
     files.make_folders()?;
-    let is_timed = args.backend == Backend::Sim;
-    if !is_timed {
-        check_untimed(&config, show)?;
-    }
+    let is_timed = is_timed(args.backend, &config, show)?;
     // The kernels that measure the cost of probes need kprof's own firmware.
     let is_calibrated = is_timed
         && !is_foreign
@@ -75,6 +72,7 @@ pub(super) fn carry_out(
         capture: files.capture.as_ref(),
         settings: &settings,
         is_calibrated,
+        simulated: is_timed.then(sim::limits::simulated_time),
         has_buffers: settings.buffer_usage,
         pause_ns: args.read_every,
         stream_policy: args.stream.unwrap_or_default(),
@@ -108,8 +106,12 @@ pub(super) fn carry_out(
     Ok(if print_failures(&failures, rows) { ExitCode::from(2) } else { code })
 }
 
-/// Refuses options that ttsim does not support because it has no timing.
-fn check_untimed(config: &MeshConfig, show: ShowArgs) -> Result<(), Failure> {
+/// Returns true if the back end simulates time. For ttsim, which has no timing, refuses options that
+/// it does not support.
+fn is_timed(backend: Backend, config: &MeshConfig, show: ShowArgs) -> Result<bool, Failure> {
+    if backend == Backend::Sim {
+        return Ok(true);
+    }
     if config.modes.firmware.is_some() {
         return Err(failure!("--firmware is only for kprof's own simulator; choose --backend sim"));
     }
@@ -121,7 +123,7 @@ fn check_untimed(config: &MeshConfig, show: ShowArgs) -> Result<(), Failure> {
             "--subtract-probe-cost needs times, which ttsim does not simulate; choose --backend sim"
         ));
     }
-    Ok(())
+    Ok(false)
 }
 
 fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'_>) -> String {

@@ -86,7 +86,8 @@ impl Files {
                 }
                 written => {
                     written.or_fail_at(path)?;
-                    derived_logs::note(&marked(*output, path))?;
+                    let simulated = recording.readout.simulated.as_ref();
+                    derived_logs::note(&marked(*output, path), simulated)?;
                 }
             }
         }

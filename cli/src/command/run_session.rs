@@ -23,6 +23,7 @@ use host_reader::{
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
     recording::{self, SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
+    simulated_time::SimulatedTime,
     timeline::Timeline,
 };
 use sim::{
@@ -42,6 +43,8 @@ pub(super) struct HostSession<'run> {
     pub(super) settings: &'run Settings,
     /// True if the cost of probes is measured.
     pub(super) is_calibrated: bool,
+    /// Statement about the chips' times; `None` if the back end does not simulate time.
+    pub(super) simulated: Option<SimulatedTime>,
     /// True if allocations of buffers are recorded.
     pub(super) has_buffers: bool,
     /// Simulated time between two reads of running launches, in nanoseconds; `None` if chips are
@@ -113,6 +116,9 @@ pub(super) fn execute(
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
         read_count += 1;
         mesh.check()?;
+    }
+    if let Some(simulated) = session.simulated.clone() {
+        recording.recorder.add_simulated_time(simulated).or_fail()?;
     }
     let closed = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.recorder.close_clocks(mesh));
     closed.or_fail()?;
@@ -226,6 +232,7 @@ pub(super) fn execute_later_passes(
         is_calibrated: false,
         has_buffers: false,
         view: None,
+        simulated: first.simulated.clone(),
         ..*first
     };
     let mut later = Vec::with_capacity(masks.len());

@@ -73,6 +73,9 @@ pub struct Explanation {
     /// Sentence that names the ops CSV in the recording's folder from which the descriptions of the
     /// launches were read; `None` if there is no such CSV.
     pub described_by: Option<String>,
+    /// Sentence that the times are simulated, and which limits of a chip they leave out; `None` if
+    /// this is not known.
+    pub simulated: Option<String>,
     /// Sentences about the NoC traces next to the log; `None` if there are no such files.
     pub noc_events: Option<String>,
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
@@ -183,6 +186,7 @@ impl Explanation {
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
             time_sums: time_sums(&devices),
             described_by: described.described_by.clone(),
+            simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events,
             groups: Vec::new(),
             devices,

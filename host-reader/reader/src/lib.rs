@@ -52,6 +52,7 @@ pub mod probe_cost;
 pub mod read;
 pub mod readout;
 pub mod role;
+pub mod simulated_time;
 pub mod stream;
 pub mod timeline;
 pub mod traces;

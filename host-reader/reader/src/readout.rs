@@ -2,7 +2,7 @@
 
 use crate::{
     anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
-    probe_cost::ProbeCosts, read::Watermarks,
+    probe_cost::ProbeCosts, read::Watermarks, simulated_time::SimulatedTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,6 +95,9 @@ pub struct Readout {
     pub words_read: u64,
     /// Costs of the probes on this mesh, if measured.
     pub probe_costs: ProbeCosts,
+    /// Statement that the times are simulated; `None` if they come from chips, or if it is unknown
+    /// where they come from.
+    pub simulated: Option<SimulatedTime>,
 }
 
 impl Readout {
@@ -142,6 +145,14 @@ impl Readout {
         self.watermarks.merge(later.watermarks);
         self.words_read = self.words_read.saturating_add(later.words_read);
         self.probe_costs.merge(later.probe_costs);
+        self.add_simulated(later.simulated);
+    }
+
+    /// Adds the statement of another part of the same recording that its times are simulated.
+    pub fn add_simulated(&mut self, simulated: Option<SimulatedTime>) {
+        if let Some(simulated) = simulated {
+            self.simulated.get_or_insert_default().merge(simulated);
+        }
     }
 
     /// Iterates over all lanes of all chips.

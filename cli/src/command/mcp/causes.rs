@@ -57,6 +57,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
     let table = table.with_note("untold_count", explanation.untold.len());
     let time_sums = Some(explanation.time_sums.join("; ")).filter(|sums| !sums.is_empty());
     let sentences = [
+        ("simulated", &explanation.simulated),
         ("window", &explanation.window),
         ("time_sums", &time_sums),
         ("described_by", &explanation.described_by),

@@ -16,6 +16,8 @@ use tables::{Object, Objects};
 /// Explanation of a recording: findings, and time by class.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
+    /// Sentence that the times are simulated.
+    simulated: Option<&'a str>,
     /// Sentence that states which part of the recording is explained.
     window: Option<&'a str>,
     /// For each chip, a text that shows the chip's time as a sum of its parts.
@@ -93,6 +95,7 @@ impl<'a> CauseFacts<'a> {
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> Self {
         Self {
+            simulated: explanation.simulated.as_deref(),
             window: explanation.window.as_deref(),
             time_sums: &explanation.time_sums,
             described_by: explanation.described_by.as_deref(),

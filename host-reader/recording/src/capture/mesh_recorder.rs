@@ -13,6 +13,7 @@ use reader::{
     probe_cost::ProbeCosts,
     read::{LiveRead, ReadError, ReadOptions, Reader},
     readout::{DeviceReadout, Readout},
+    simulated_time::SimulatedTime,
     stream::lanes_of_batches,
 };
 use std::collections::BTreeSet;
@@ -314,6 +315,16 @@ impl MeshRecorder {
     pub fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), CaptureError> {
         let written = self.append(&costs);
         self.readout.probe_costs.merge(costs);
+        written
+    }
+
+    /// Adds the statement that the times of the mesh are simulated.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_simulated_time(&mut self, simulated: SimulatedTime) -> Result<(), CaptureError> {
+        let written = self.append(&simulated);
+        self.readout.add_simulated(Some(simulated));
         written
     }
 

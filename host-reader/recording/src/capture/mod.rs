@@ -9,13 +9,13 @@
 //!
 //! # Bytes
 //!
-//! This is version 1.3 of the container. All numbers are little-endian. All checksums are CRC-32
+//! This is version 1.4 of the container. All numbers are little-endian. All checksums are CRC-32
 //! (with the polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
 //!  0  8 B  8A 4B 50 52 4F 46 0D 0A       16  16 B  identity: a random number
 //!  8  u16  major version: 1              32  u64   created, ns since the Unix epoch
-//! 10  u16  minor version: 3              40  20 B  0
+//! 10  u16  minor version: 4              40  20 B  0
 //! 12  u32  bytes of this header: 64      60  u32   checksum of bytes 0 to 59
 //! ```
 //!
@@ -49,6 +49,7 @@
 //! | 12 | events of the host's threads | [`HostRecording`](host_events::HostRecording) |
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
 //! | 14 | the host's clock: its machine, its relation to the time of day | [`HostClock`] |
+//! | 15 | which limits of a chip a simulator leaves out | [`SimulatedTime`](reader::simulated_time::SimulatedTime) |
 //!
 //! # Reading a damaged capture
 //!
@@ -71,6 +72,7 @@
 //! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such mark, so it is
 //! unknown whether they are complete. Since 1.2, events of the host have colours. Since 1.3, a
 //! recording with host times from a machine's monotonic clock contains the id of that machine.
+//! Since 1.4, recordings of kprof's own simulator state this.
 //!
 //! Sections of unknown kinds are skipped and counted. A payload of a newer minor version is decoded
 //! without its additional fields. A section with a newer major version of its kind is reported as a

@@ -147,6 +147,7 @@ impl CapturedRun {
             Content::Clock(ClockSamples::Ethernet(burst)) => self.samples.add_link_burst(burst),
             Content::Ledger(ledger) => self.ledger.merge(&ledger),
             Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
+            Content::SimulatedTime(simulated) => self.readout.add_simulated(Some(simulated)),
             Content::HostRecording(recording) => self.host.push(recording),
             Content::ReadBegin(begin) => self.is_counter_pass |= begin.is_counter_pass,
             _ => {}

@@ -21,6 +21,7 @@ mod ops;
 mod probe_cost;
 mod read_begin;
 mod read_end;
+mod simulated_time;
 mod zones;
 
 pub use ::host_events::OpMetadata;
@@ -42,6 +43,7 @@ use super::{
 use ::host_events::HostRecording;
 use reader::{
     ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
+    simulated_time::SimulatedTime,
 };
 
 /// Data that is captured as one section.
@@ -153,6 +155,8 @@ sections! {
     CAPTURE_END = 13, "end mark": CaptureEnd(CaptureEnd);
     /// The host's clock and the time of day.
     HOST_CLOCK = 14, "host clock": HostClock(HostClock);
+    /// Statement that times are simulated.
+    SIMULATED_TIME = 15, "simulated time": SimulatedTime(SimulatedTime);
 }
 
 fn read<'file, P: Payload<'file>>(

@@ -350,8 +350,16 @@ proptest! {
     }
 
     #[test]
+    fn simulated_times(unmodelled in vec(any::<String>(), 0..9)) {
+        let simulated = SimulatedTime { unmodelled };
+        for capture in through_a_file(&simulated) {
+            prop_assert_eq!(last_content(&capture), Content::SimulatedTime(simulated.clone()));
+        }
+    }
+
+    #[test]
     fn any_payload_of_any_kind_is_read_without_panic(
-        kind in 0_u16..14, payload in vec(any::<u8>(), 0..200),
+        kind in 0_u16..17, payload in vec(any::<u8>(), 0..200),
     ) {
         let version = SectionVersion { major: 1, minor: 0 };
         let _ = Content::decode(SectionKind(kind), version, &payload);

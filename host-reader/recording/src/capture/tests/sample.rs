@@ -37,6 +37,9 @@ const SECOND: FormatVersion = FormatVersion { major: 1, minor: 1 };
 /// Version with colours, but without host clocks.
 const THIRD: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
+/// Version with host clocks, but without statements about simulated times.
+const FOURTH: FormatVersion = FormatVersion { major: 1, minor: 3 };
+
 fn sample_path(version: FormatVersion) -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/kprof");
     captures.join(format!("v{version}.kprof"))
@@ -260,6 +263,10 @@ fn host_clock() -> HostClock {
     }
 }
 
+fn simulated_time() -> SimulatedTime {
+    SimulatedTime { unmodelled: vec!["NoC link rates".into(), "compute time".into()] }
+}
+
 fn sample(version: FormatVersion) -> Vec<u8> {
     let mut draft = Draft::new();
     let header = FileHeader { version, identity: IDENTITY };
@@ -283,7 +290,8 @@ fn sample(version: FormatVersion) -> Vec<u8> {
     match version {
         FIRST => draft.bytes,
         SECOND | THIRD => draft.with(&capture_end()).bytes,
-        _ => draft.with(&host_clock()).with(&capture_end()).bytes,
+        FOURTH => draft.with(&host_clock()).with(&capture_end()).bytes,
+        _ => draft.with(&host_clock()).with(&simulated_time()).with(&capture_end()).bytes,
     }
 }
 
@@ -306,7 +314,9 @@ fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
     assert_eq!(readout.losses.uncounted().count(), 1, "that of the runtime alone");
     let mut current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap().runs().unwrap();
     let mut first = capture.runs().unwrap();
-    assert_eq!(first.remove(0).readout, current.remove(0).readout);
+    let mut current = current.remove(0).readout;
+    current.simulated = None;
+    assert_eq!(first.remove(0).readout, current);
 }
 
 #[test]
@@ -333,7 +343,20 @@ fn the_version_without_clocks_of_hosts_is_read_as_ever() {
     let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(current.host_clocks().collect::<Vec<_>>(), [host_clock()]);
     let readouts = [capture, current].map(|one| one.runs().unwrap().remove(0).readout);
-    assert_eq!(readouts[0], readouts[1]);
+    assert_eq!(readouts[0], Readout { simulated: None, ..readouts[1].clone() });
+}
+
+#[test]
+fn the_version_without_simulated_times_is_read_as_ever() {
+    let committed = std::fs::read(sample_path(FOURTH)).unwrap();
+    assert_eq!(committed, sample(FOURTH), "the bytes of a version that was given out never change");
+    let capture = Capture::from_bytes(committed).unwrap();
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
+    let readout = capture.runs().unwrap().remove(0).readout;
+    assert_eq!(readout.simulated, None, "it is unknown where the times come from");
+    let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
+    let simulated = Some(simulated_time());
+    assert_eq!(current.runs().unwrap().remove(0).readout, Readout { simulated, ..readout });
 }
 
 #[test]
@@ -359,6 +382,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::ProbeCosts(probe_costs()),
         Content::HostRecording(host_recording(FormatVersion::CURRENT)),
         Content::HostClock(host_clock()),
+        Content::SimulatedTime(simulated_time()),
         Content::CaptureEnd(capture_end()),
     ];
     assert_eq!(contents, expected);
@@ -384,7 +408,7 @@ fn the_sample_decodes_to_its_run() {
 #[test]
 fn the_bytes_of_the_sample_lie_where_the_documents_say() {
     let bytes = sample(FormatVersion::CURRENT);
-    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x03\0\x40\0\0\0");
+    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x04\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
     // Device section: 48 bytes of head, 16 bytes of name and padding, 32 bytes for one core.
