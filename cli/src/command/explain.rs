@@ -19,7 +19,7 @@ use host_reader::{
         Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, TimeClass, TimeSplit, Window,
     },
     export::TraceFilter,
-    perf::{PerfOptions, PerfReport},
+    perf::{LimitKind, PerfOptions, PerfReport},
     readout::Readout,
     recording::{DEVICE_LOG, Opened, device_captures, logs_folder, newest_ops_csv},
 };
@@ -284,7 +284,7 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
         format!("{:.0}", group.duration_ns),
         format!("{:.1}", group.percent),
         decimal(group.flops_percent),
-        decimal(group.dram_percent),
+        dram_cell(group),
     ];
     let least = if group.is_noc_lower_bound { ">= " } else { "" };
     cells.extend(has_noc.then(|| format!("{least}{}", decimal(group.noc_percent))));
@@ -294,11 +294,27 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
     };
     cells.extend([
         group.bound.map_or("-", GroupBound::label).to_owned(),
-        group.limit_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.0}")),
-        decimal(group.limit_ns.map(|ns| group.duration_ns / ns)),
+        group.limit_ns.map_or_else(
+            || "-".to_owned(),
+            |ns| match group.limit_kind {
+                LimitKind::LowerBound => format!(">= {ns:.0}"),
+                LimitKind::Exact | LimitKind::Unknown => format!("{ns:.0}"),
+            },
+        ),
+        decimal(group.exact_limit_ns().map(|ns| group.duration_ns / ns)),
         cores,
     ]);
     cells
+}
+
+/// Returns the share of the peak DRAM bandwidth, as a range if not all bytes are known.
+fn dram_cell(group: &OpCodeGroup) -> String {
+    match (group.dram_percent, group.dram_at_most_percent) {
+        (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
+        (None, Some(most)) => format!("<= {most:.1}"),
+        (Some(least), None) if group.is_dram_lower_bound => format!(">= {least:.1}"),
+        (least, None) => decimal(least),
+    }
 }
 
 fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -> io::Result<()> {

@@ -302,6 +302,10 @@ impl Explanation {
         }
         let (all_ns, all) = self.all_time();
         for finding in &mut self.findings {
+            // Ops that ran side by side may save more time together than passed.
+            if finding.gain_at_most_ns.is_some_and(|ns| ns > all_ns) && all_ns > 0.0 {
+                finding.gain_at_most_ns = Some(all_ns);
+            }
             finding.location = finding.place.text(&finding.rows);
             let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));

@@ -79,4 +79,4 @@ pub use stage::{Engine, Stage, StageUse};
 pub use steady::{SteadyPart, Window};
 pub use threshold::{THRESHOLDS, Threshold};
 pub use time_class::{ClassShare, Overlap, TimeClass, TimeSplit, WaitEvidence};
-pub use timeline::DeviceTime;
+pub use timeline::{DeviceTime, SideBySide};

@@ -295,8 +295,8 @@ fn noc_fact(uses: &NocUses) -> Option<String> {
 /// and its time as a multiple of the minimum time that the ops' shapes require.
 fn group_fact(explanation: &Explanation) -> Option<String> {
     let group = explanation.groups.first()?;
-    let limit = group.limit_ns.map_or_else(
-        || "its limit is not modelled".to_owned(),
+    let limit = group.exact_limit_ns().map_or_else(
+        || "its limit is not known".to_owned(),
         |ns| format!("{:.1} times the limit of its shapes", group.duration_ns / ns),
     );
     Some(format!("{} takes {:.1} % of the kernels' time: {limit}", group.op, group.percent))

@@ -242,8 +242,15 @@ pub struct OpCauses {
     pub critical_path: Option<CriticalPath>,
     /// Number of setup zones and their share of the op, on the RISC with the largest share.
     pub setup: Option<SetupShare>,
+    /// Time within the kernels by class.
     #[serde(skip)]
     pub(crate) times: ClassTimes,
+    /// Time of firmware before and after the kernels by class.
+    #[serde(skip)]
+    pub(crate) times_around: ClassTimes,
+    /// True if firmware was recorded.
+    #[serde(skip)]
+    pub(crate) has_firmware: bool,
     /// Number of hardware counter records, over all RISCs.
     #[serde(skip)]
     pub(crate) counter_count: u64,
@@ -304,7 +311,9 @@ impl OpCauses {
         });
         let is_math_pacer =
             pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
-        let times = op_times(known, window, math);
+        let [times, times_around] = op_times(known, window, math);
+        let mut all_times = times;
+        all_times.add_all(&times_around, 1.0);
         let kernel = op.kernel.or(op.trace_kernel);
         let kernel_cycles = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
         let known_percent =
@@ -319,7 +328,7 @@ impl OpCauses {
             None => critical_path(known, &signals, is_math_pacer),
             Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),
         };
-        let time = TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz);
+        let time = TimeSplit::new(&all_times, window.1.saturating_sub(window.0), view.aiclk_mhz);
         let counters = kernel.map_or(0, |kernel| counter_cycles(view, kernel));
         Self {
             chip_id: op.chip_id,
@@ -340,6 +349,8 @@ impl OpCauses {
             critical_path: path.filter(|_| has_all_runs),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
+            times_around,
+            has_firmware: op.firmware.or(op.trace_firmware).is_some(),
             counter_count: counter_count(view),
             is_replayed: view.launch.op.trace_replay.is_some(),
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),

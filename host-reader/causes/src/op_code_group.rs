@@ -7,7 +7,7 @@ use crate::{
     reason::{Reason, reasons},
     threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
 };
-use reports::perf::{OpCategory, OpReport, RowKind};
+use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
 reader::labelled! {
@@ -44,11 +44,20 @@ pub struct OpCodeGroup {
     /// Sum of the minimum times that the ops' shapes require; `None` if the minimum time of any op
     /// is unknown.
     pub limit_ns: Option<f64>,
+    /// Whether `limit_ns` counts all of the ops' work.
+    pub limit_kind: LimitKind,
+    /// Number of ops whose model exceeds a peak rate of the chip, and is therefore wrong.
+    pub refuted_model_count: usize,
     /// Percentage of the peak FLOP/s of the cores in use; `None` if any of the ops has no FLOPs
     /// model.
     pub flops_percent: Option<f64>,
     /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled DRAM bytes.
     pub dram_percent: Option<f64>,
+    /// True if `dram_percent` is a lower bound, because the bytes of some ops are not all counted.
+    pub is_dram_lower_bound: bool,
+    /// Percentage of the peak DRAM bandwidth if the ops read and write all of their tensors; `None`
+    /// if `dram_percent` is exact, or if they cannot have moved that much in their time.
+    pub dram_at_most_percent: Option<f64>,
     /// Use of the busiest NoC link in percent of its peak; `None` unless each op has NoC events.
     pub noc_percent: Option<f64>,
     /// True if `noc_percent` is a lower bound because some bytes are unknown.
@@ -113,8 +122,12 @@ impl OpCodeGroup {
             percent: percent(duration_ns, kernels_ns),
             is_layout: rows.iter().all(|(row, _)| rearranges(row)),
             limit_ns: rows.iter().map(|row| limit_ns(*row)).sum(),
+            limit_kind: limit_kind(&rows),
+            refuted_model_count: rows.iter().filter(|(row, _)| row.is_model_refuted).count(),
             flops_percent: flops_percent(&rows, duration_ns),
             dram_percent: dram_percent(&rows, duration_ns),
+            is_dram_lower_bound: rows.iter().any(|(row, _)| !has_all_bytes(row)),
+            dram_at_most_percent: dram_at_most_percent(&rows, duration_ns),
             noc_percent: None,
             is_noc_lower_bound: false,
             bound: None,
@@ -154,6 +167,8 @@ impl OpCodeGroup {
             [true, false] => GroupBound::Compute,
             [false, true] => GroupBound::Dram,
             [false, false] if is_noc => GroupBound::Noc,
+            // The ops may do more than is counted.
+            [false, false] if self.limit_kind != LimitKind::Exact => return None,
             [false, false] => GroupBound::Neither,
         })
     }
@@ -164,21 +179,65 @@ impl OpCodeGroup {
         few_cores(self.core_count, self.available_core_count)
     }
 
-    /// Returns true if the ops could be much faster.
-    ///
-    /// There are two cases: the ops take several times the minimum time that their shapes require;
-    /// or the ops are compute-bound, with a higher math fidelity than their element types need.
-    pub(crate) fn is_far_from_limit(&self) -> bool {
-        let Some(limit_ns) = self.limit_ns else { return false };
+    /// Returns the minimum time that the ops' shapes require; `None` if only a lower bound of it is
+    /// known.
+    #[must_use]
+    pub fn exact_limit_ns(&self) -> Option<f64> {
+        self.limit_ns.filter(|_| self.limit_kind == LimitKind::Exact)
+    }
+
+    /// Returns the time that all transfers of the ops with DRAM take at the peak bandwidth, if
+    /// nothing else of their work is known.
+    pub(crate) fn transfers_limit_ns(&self) -> Option<f64> {
+        let has_all = !self.is_dram_lower_bound && self.dram_percent.is_some();
+        self.limit_ns.filter(|_| has_all && self.limit_kind == LimitKind::LowerBound)
+    }
+
+    /// Returns true if the ops are known to be close to their minimum time. A lower bound of the
+    /// minimum time is enough to know this.
+    pub(crate) fn is_close_to_limit(&self) -> bool {
+        self.limit_ns.is_some_and(|ns| self.duration_ns < ns * GROUP_LIMIT.value)
+            && !self.has_excess_fidelity()
+    }
+
+    /// Returns true if the ops are compute-bound with a higher math fidelity than their element
+    /// types need.
+    fn has_excess_fidelity(&self) -> bool {
         let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));
-        let has_excess = self.reasons.iter().any(|reason| reason.is_fidelity);
-        self.duration_ns >= limit_ns * GROUP_LIMIT.value || (is_computing && has_excess)
+        is_computing && self.reasons.iter().any(|reason| reason.is_fidelity)
     }
 }
 
 /// Returns the minimum time that an op's shape requires, capped at the measured time.
 pub(crate) fn limit_ns((row, ns): TimedRow<'_>) -> Option<f64> {
     Some((row.limit?.us()? * 1000.0).min(ns))
+}
+
+/// Returns what the sum of the ops' limits says about their minimum time.
+fn limit_kind(rows: &[TimedRow<'_>]) -> LimitKind {
+    let kinds = rows.iter().map(|(row, _)| {
+        row.limit.filter(|of| of.us().is_some()).map_or(LimitKind::Unknown, |limit| limit.kind)
+    });
+    kinds.max().unwrap_or_default()
+}
+
+/// Returns true if all bytes that an op reads from and writes to DRAM are counted.
+fn has_all_bytes(row: &OpReport) -> bool {
+    row.limit.is_some_and(|limit| limit.dram_at_most_us.is_none())
+}
+
+/// Returns the percentage of the peak DRAM bandwidth if the ops move all bytes of their tensors.
+fn dram_at_most_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
+    let times: Option<f64> = rows
+        .iter()
+        .map(|(row, _)| {
+            let limit = row.limit?;
+            Some(limit.dram_at_most_us.or(limit.dram_us).unwrap_or(0.0) * 1000.0)
+        })
+        .sum();
+    let is_open = rows.iter().any(|(row, _)| !has_all_bytes(row));
+    let percent = times.map(|ns| percent(ns, whole_ns));
+    percent.filter(|percent| is_open && *percent <= 100.0)
 }
 
 fn flops_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
@@ -237,7 +296,11 @@ mod tests {
             group.add_noc(uses);
             (group.noc_percent, group.bound)
         };
-        let group = OpCodeGroup { limit_ns: Some(1.0), ..OpCodeGroup::default() };
+        let group = OpCodeGroup {
+            limit_ns: Some(1.0),
+            limit_kind: LimitKind::Exact,
+            ..OpCodeGroup::default()
+        };
         // 3/4 of the time at 80 %, the rest at 20 %.
         let both = [(uses(80.0), 300.0), (uses(20.0), 100.0)];
         assert_eq!(with(group.clone(), &both), (Some(65.0), Some(GroupBound::Noc)));

@@ -9,7 +9,8 @@ use crate::{
 use analysis::Span;
 use wire::Risc;
 
-/// Assigns each cycle of an op's time span to one class.
+/// Assigns each cycle of an op's time span to one class. Returns the times within and around the
+/// kernels.
 ///
 /// For an op with recorded waits, the time of each core is split, and the result is the mean over
 /// the cores. For other ops, the split follows from the kernels of all cores.
@@ -17,19 +18,19 @@ pub(crate) fn op_times(
     view: &OpView<'_>,
     window: (u64, u64),
     math_percent: Option<f64>,
-) -> ClassTimes {
-    let mut times = ClassTimes::default();
+) -> [ClassTimes; 2] {
+    let [mut times, mut around] = [ClassTimes::default(); 2];
     let op = &view.launch.op;
     let Some(kernel) = op.kernel.or(op.trace_kernel) else {
         times.add(TimeClass::Unknown, length(window));
-        return times;
+        return [times, around];
     };
     // After the part of the op in which waits are known, the class of the time is unknown.
     let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
     let counters = length((0, counter_cycles(view, kernel))).min(outside);
-    times.add(TimeClass::Dispatch, outside - counters);
-    times.add(TimeClass::Profiler, counters);
+    around.add(TimeClass::Dispatch, outside - counters);
+    around.add(TimeClass::Profiler, counters);
     let mut inside = if view.is_collective() {
         let mut inside = ClassTimes::default();
         inside.add(TimeClass::Collective, length((kernel.start_cycle, kernel.end_cycle)));
@@ -45,7 +46,7 @@ pub(crate) fn op_times(
     }
     (times.waits, times.overlap) = (inside.waits, inside.overlap);
     times.add_all(&inside, 1.0);
-    times
+    [times, around]
 }
 
 /// Splits the time by the kernels that are running. If a TRISC kernel runs on any core, the time is

@@ -12,7 +12,7 @@ use crate::{
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
-    timeline::DeviceTime,
+    timeline::{DeviceTime, SideBySide, Slot, slot_times},
 };
 use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
@@ -265,16 +265,143 @@ pub(crate) fn model_facts(
     .collect()
 }
 
-/// Returns the time of each device. Kernels are classified by op category, and gaps are divided
-/// into dispatch and waiting for the host.
+/// Returns the time of each device: from the first start to the last end if these are known, else
+/// the sum of kernels and gaps.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
-    let mut by_device: BTreeMap<Option<u32>, (ClassTimes, u64, f64)> = BTreeMap::new();
+    let mut by_device: BTreeMap<Option<u32>, Vec<&OpReport>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-        let (times, count, kernels) = by_device.entry(row.chip_id()).or_default();
-        *count = count.saturating_add(1);
-        let kernel = row.device_time_us.unwrap_or(0.0) * 1000.0;
-        *kernels += kernel;
-        times.add(class_of(row.category), kernel);
+        by_device.entry(row.chip_id()).or_default().push(row);
+    }
+    let devices = by_device.into_iter().map(|(chip_id, rows)| {
+        let kernels = rows.iter().filter_map(|row| row.device_time_us).sum::<f64>() * 1000.0;
+        let kernel_sum_ns = Some(whole_ns(kernels));
+        let of_cycles = row_slots(&rows).map(|slots| time_of_slots(chip_id, slots));
+        let device = of_cycles.unwrap_or_else(|| sum_of_rows(chip_id, &rows));
+        DeviceTime { kernel_sum_ns, op_count: rows.len() as u64, ..device }
+    });
+    devices.collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+const fn whole_ns(ns: f64) -> u64 {
+    ns.round() as u64
+}
+
+/// Frequency of the clock of times in nanoseconds: one cycle is one nanosecond.
+const NANOSECONDS_MHZ: u32 = 1000;
+
+/// Firmware of one op, in nanoseconds since the first start.
+struct RowSpan<'a> {
+    start: u64,
+    end: u64,
+    row: &'a OpReport,
+}
+
+impl RowSpan<'_> {
+    fn length(&self) -> f64 {
+        self.end.saturating_sub(self.start) as f64
+    }
+
+    /// Returns the time of the op's kernels; `None` if unknown.
+    fn kernels(&self) -> Option<f64> {
+        self.row.device_time_us.map(|us| (us * 1000.0).min(self.length()))
+    }
+}
+
+/// Returns the time of ops by class, and the ops that ran side by side; `None` unless the first and
+/// last cycle of each op's firmware are known.
+///
+/// Ops whose firmware overlaps form one slot, because the rows do not say when within the firmware
+/// the kernels ran.
+fn row_slots(rows: &[&OpReport]) -> Option<(Vec<Slot>, Option<SideBySide>)> {
+    let first = rows.iter().map(|row| row.firmware_start_cycle).min()??;
+    let clock_ghz = rows.iter().find_map(|row| row.clock_ghz)?;
+    let at = |cycle: u64| Some(whole_ns(cycle.checked_sub(first)? as f64 / clock_ghz));
+    let spans = rows.iter().map(|&row| {
+        let (start, end) = (at(row.firmware_start_cycle?)?, at(row.firmware_end_cycle?)?);
+        (start <= end).then_some(RowSpan { start, end, row })
+    });
+    let mut spans = spans.collect::<Option<Vec<_>>>()?;
+    spans.sort_by_key(|span| (span.start, span.end));
+    let (mut slots, mut side_by_side) = (Vec::new(), SideBySide::at_least());
+    let mut rest = spans.as_slice();
+    while let Some(first) = rest.first() {
+        let mut end = first.end;
+        let mut count = 1_usize;
+        while let Some(span) = rest.get(count).filter(|span| span.start < end) {
+            end = end.max(span.end);
+            count = count.saturating_add(1);
+        }
+        let (group, others) = rest.split_at_checked(count)?;
+        slots.push(group_slot(group, end, &mut side_by_side));
+        rest = others;
+    }
+    Some((slots, Some(side_by_side).filter(|of| of.op_count > 0)))
+}
+
+/// Returns the slot of ops whose firmware overlaps. If their kernels take longer than the slot, they
+/// ran side by side.
+fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) -> Slot {
+    let start = group.first().map_or(end, |span| span.start);
+    let length = end.saturating_sub(start) as f64;
+    let mut kernels = ClassTimes::default();
+    for span in group {
+        match span.kernels() {
+            Some(ns) => kernels.add(class_of(span.row.category), ns),
+            None => kernels.add(TimeClass::Unknown, span.length()),
+        }
+    }
+    let excess = kernels.total() - length;
+    // Times are rounded to nanoseconds.
+    if excess > group.len() as f64 {
+        side_by_side.op_count = side_by_side.op_count.saturating_add(group.len() as u64);
+        side_by_side.duration_ns = side_by_side.duration_ns.saturating_add(whole_ns(excess));
+    }
+    let firmware = group.iter().filter_map(|span| Some(span.length() - span.kernels()?));
+    let least_firmware = firmware.fold(length, f64::min);
+    let busy = kernels.total().min(length - least_firmware);
+    let mut inside = ClassTimes::default();
+    if kernels.total() > 0.0 {
+        inside.add_all(&kernels, busy / kernels.total());
+    }
+    inside.add(TimeClass::Dispatch, length - busy);
+    let replay = |span: &RowSpan<'_>| span.row.trace_session.map(|session| (0, session));
+    let first_replay = group.first().and_then(replay);
+    Slot {
+        start,
+        end,
+        kernel: (start, end),
+        inside,
+        around: ClassTimes::default(),
+        is_gap_doubted: group.first().is_some_and(|span| span.row.is_duration_invalid),
+        replay: first_replay.filter(|_| group.iter().all(|span| replay(span) == first_replay)),
+    }
+}
+
+fn time_of_slots(
+    chip_id: Option<u32>,
+    (slots, side_by_side): (Vec<Slot>, Option<SideBySide>),
+) -> DeviceTime {
+    let end = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
+    let times = slot_times(slots, (0, end), NANOSECONDS_MHZ);
+    DeviceTime {
+        chip_id,
+        window: (0, end),
+        op_count: 0,
+        time: TimeSplit::new(&times, end, NANOSECONDS_MHZ),
+        busy_ns: None,
+        kernel_sum_ns: None,
+        side_by_side,
+        has_firmware: true,
+    }
+}
+
+/// Returns the time of a device as the sum of kernels and gaps. Kernels are classified by op
+/// category, and gaps are divided into dispatch and waiting for the host.
+fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
+    let mut times = ClassTimes::default();
+    for row in rows {
+        times.add(class_of(row.category), row.device_time_us.unwrap_or(0.0) * 1000.0);
         let gap = row.op_to_op_gap_us.unwrap_or(0.0) * 1000.0;
         if gap <= LAUNCH_GAP.value * 1000.0 {
             times.add(TimeClass::Dispatch, gap);
@@ -283,20 +410,17 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             times.add(TimeClass::HostLate, gap - TRACED_GAP.value * 1000.0);
         }
     }
-    let devices = by_device.into_iter().map(|(chip_id, (times, op_count, kernels))| {
-        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-        let [total, kernel_sum] = [times.total(), kernels].map(|ns| ns.round() as u64);
-        DeviceTime {
-            chip_id,
-            window: (0, total),
-            op_count,
-            // At 1000 MHz, one cycle is one nanosecond.
-            time: TimeSplit::new(&times, total, 1000),
-            busy_ns: None,
-            kernel_sum_ns: Some(kernel_sum),
-        }
-    });
-    devices.collect()
+    let total = whole_ns(times.total());
+    DeviceTime {
+        chip_id,
+        window: (0, total),
+        op_count: 0,
+        time: TimeSplit::new(&times, total, NANOSECONDS_MHZ),
+        busy_ns: None,
+        kernel_sum_ns: None,
+        side_by_side: None,
+        has_firmware: false,
+    }
 }
 
 const fn class_of(category: Option<OpCategory>) -> TimeClass {

@@ -5,7 +5,7 @@ use crate::{
     op_code_group::{TimedRow, dram_percent, few_cores, limit_ns},
     threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME},
 };
-use reports::perf::{OpReport, ProgramBlocks};
+use reports::perf::{LimitKind, OpReport, ProgramBlocks};
 
 /// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -141,7 +141,9 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
 /// Returns `None` if no differences are known, or if the best op is not much closer to its minimum
 /// time than the longest op is to its own.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let speed = |row: &TimedRow<'_>| Some(percent(limit_ns(*row)?, row.1));
+    let is_exact = |row: &OpReport| row.limit.is_some_and(|of| of.kind == LimitKind::Exact);
+    let speed =
+        |row: &TimedRow<'_>| Some(percent(limit_ns(*row).filter(|_| is_exact(row.0))?, row.1));
     let longest = rows.first()?;
     let own = speed(longest)?;
     let others = rows.iter().filter_map(|row| Some((row.0, speed(row)?)));

@@ -38,9 +38,10 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
     let whole = device.time.total_ns? as f64;
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
     // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
-    let unknown_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
-    let launches =
-        format!("of launches (firmware, and up to {} us before each op)", TRACED_GAP.value);
+    let is_of_rows = device.busy_ns.is_none() && device.kernel_sum_ns.is_some();
+    let unknown_kernels = if is_of_rows { time(TimeClass::Unknown) } else { 0.0 };
+    let firmware = if device.has_firmware { "firmware, and " } else { "" };
+    let launches = format!("of launches ({firmware}up to {} us before each op)", TRACED_GAP.value);
     let parts = [
         (OF_KERNELS.map(time).iter().sum::<f64>() + unknown_kernels, "of kernels"),
         (time(TimeClass::HostLate), "of waiting for the host"),
@@ -51,7 +52,16 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
     let parts = parts.into_iter().filter(|(ns, _)| *ns >= 0.5);
     let parts: Vec<String> = parts.map(|(ns, name)| format!("{} {name}", duration(ns))).collect();
     let is_told = !has_no_length(device) && !parts.is_empty();
-    is_told.then(|| format!("{} = {}", duration(whole), parts.join(" + ")))
+    let side_by_side = device.side_by_side.map_or_else(String::new, |of| {
+        format!(
+            ". {} of {} ops ran side by side, for {}{}, which counts once",
+            of.op_count,
+            device.op_count,
+            if of.is_lower_bound { "at least " } else { "" },
+            duration(of.duration_ns as f64)
+        )
+    });
+    is_told.then(|| format!("{} = {}{side_by_side}", duration(whole), parts.join(" + ")))
 }
 
 #[cfg(test)]
@@ -71,6 +81,8 @@ mod tests {
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: Some(1),
             kernel_sum_ns: Some(1),
+            side_by_side: None,
+            has_firmware: true,
         }
     }
 

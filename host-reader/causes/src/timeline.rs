@@ -24,6 +24,54 @@ pub struct DeviceTime {
     pub busy_ns: Option<u64>,
     /// Sum of all kernel lengths in nanoseconds. It is larger than `busy_ns` if ops overlap.
     pub kernel_sum_ns: Option<u64>,
+    /// Ops that ran at the same time, as on sub-devices; `None` if no ops overlapped, or if it is
+    /// unknown when ops ran.
+    pub side_by_side: Option<SideBySide>,
+    /// True if the time of launches includes recorded firmware.
+    #[serde(skip)]
+    pub(crate) has_firmware: bool,
+}
+
+/// Ops of one chip that ran at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct SideBySide {
+    /// Number of ops that overlap another op.
+    pub op_count: u64,
+    /// Time in which several ops ran, in nanoseconds.
+    pub duration_ns: u64,
+    /// True if `duration_ns` is a lower bound, because it is unknown when the kernels of ops ran.
+    pub is_lower_bound: bool,
+}
+
+impl SideBySide {
+    /// Returns the lower bound 0.
+    pub(crate) const fn at_least() -> Self {
+        Self { op_count: 0, duration_ns: 0, is_lower_bound: true }
+    }
+
+    /// Finds the intervals that overlap others; the times are in cycles.
+    fn new(mut intervals: Vec<(u64, u64)>, aiclk_mhz: u32) -> Option<Self> {
+        intervals.retain(|(start, end)| start < end);
+        intervals.sort_unstable();
+        let mut op_count = 0_u64;
+        let mut shared: Vec<(u64, u64)> = Vec::new();
+        // Interval that ends last so far, and whether it is counted.
+        let mut longest: Option<((u64, u64), bool)> = None;
+        for (start, end) in intervals {
+            let overlaps = longest.is_some_and(|((_, last), _)| start < last);
+            if let Some(((_, last), is_counted)) = longest.as_mut().filter(|_| overlaps) {
+                op_count = op_count.saturating_add(1).saturating_add(u64::from(!*is_counted));
+                *is_counted = true;
+                shared.push((start, end.min(*last)));
+            }
+            if longest.is_none_or(|((_, last), _)| end > last) {
+                longest = Some(((start, end), overlaps));
+            }
+        }
+        let cycles = merged(shared).into_iter().map(|(start, end)| end.saturating_sub(start));
+        let duration_ns = analysis::cycles_to_ns(cycles.sum(), aiclk_mhz)?;
+        (op_count > 0).then_some(Self { op_count, duration_ns, is_lower_bound: false })
+    }
 }
 
 /// Merges intervals into sorted, disjoint intervals.
@@ -39,15 +87,57 @@ pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     merged
 }
 
+/// Removes intervals from other intervals. Both lists are sorted and disjoint.
+fn without(intervals: &[(u64, u64)], removed: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut rest = Vec::new();
+    let mut from = 0;
+    for &(start, end) in intervals {
+        let mut start = start;
+        // Intervals that end before this one begins cannot overlap a later one either.
+        while removed.get(from).is_some_and(|(_, last)| *last <= start) {
+            from = from.saturating_add(1);
+        }
+        for &(first, last) in removed.iter().skip(from).take_while(|(first, _)| *first < end) {
+            if start < first {
+                rest.push((start, first));
+            }
+            start = start.max(last);
+        }
+        if start < end {
+            rest.push((start, end));
+        }
+    }
+    rest
+}
+
+/// Returns the cycles in which firmware runs before and after the kernels of launches, and no kernel
+/// of any of the launches runs. Overlapping cycles count once.
+pub(crate) fn firmware_around<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> [u64; 2] {
+    let ops = ops.filter(|op| op.has_firmware);
+    let spans = ops.filter_map(|op| Some((op.window, op.kernel?)));
+    let kernels = merged(spans.clone().map(|(_, of)| (of.start_cycle, of.end_cycle)).collect());
+    let before = spans.clone().map(|((start, _), kernel)| (start, kernel.start_cycle));
+    let after = spans.map(|((_, end), kernel)| (kernel.end_cycle, end));
+    let before = without(&merged(before.filter(|(start, end)| start < end).collect()), &kernels);
+    let after = without(&merged(after.filter(|(start, end)| start < end).collect()), &kernels);
+    let after = without(&after, &before);
+    [before, after].map(|of| of.iter().map(|(start, end)| end.saturating_sub(*start)).sum())
+}
+
 /// One launch on a chip's timeline.
-struct Slot<'a> {
-    start: u64,
-    end: u64,
-    times: &'a ClassTimes,
+pub(crate) struct Slot {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Start and end of the kernels, or of the whole slot if they are unknown.
+    pub(crate) kernel: (u64, u64),
+    /// Time of the kernels by class.
+    pub(crate) inside: ClassTimes,
+    /// Time around the kernels by class.
+    pub(crate) around: ClassTimes,
     /// True if launches may be missing in the gap before this launch.
-    is_gap_doubted: bool,
+    pub(crate) is_gap_doubted: bool,
     /// Id of the trace and number of its replay, if the launch was replayed.
-    replay: Option<(u64, u64)>,
+    pub(crate) replay: Option<(u64, u64)>,
 }
 
 /// Returns the time of one chip within a window, from its launches in any order.
@@ -75,7 +165,9 @@ pub(crate) fn device_time(
         op_count: ops.len() as u64,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
         kernel_sum_ns: sum_ns(&kernels),
-        busy_ns: sum_ns(&merged(kernels)),
+        busy_ns: sum_ns(&merged(kernels.clone())),
+        side_by_side: SideBySide::new(kernels, aiclk_mhz),
+        has_firmware: ops.iter().any(|(op, _)| op.has_firmware),
     }
 }
 
@@ -91,11 +183,15 @@ pub(crate) fn window_times(
     window: (u64, u64),
     aiclk_mhz: u32,
 ) -> ClassTimes {
-    let mut slots: Vec<Slot<'_>> = ops.iter().map(|&(op, launch)| slot(op, launch)).collect();
+    slot_times(ops.iter().map(|&(op, launch)| slot(op, launch)).collect(), window, aiclk_mhz)
+}
+
+/// Splits a window of a chip's time into classes, from launches in any order.
+pub(crate) fn slot_times(mut slots: Vec<Slot>, window: (u64, u64), aiclk_mhz: u32) -> ClassTimes {
     slots.retain(|slot| slot.start < window.1 && slot.end > window.0);
     slots.sort_by_key(|slot| (slot.start, slot.end));
     let mut times = ClassTimes::default();
-    let mut previous: Option<&Slot<'_>> = None;
+    let mut previous: Option<&Slot> = None;
     let mut begin = 0_usize;
     let mut covered = window.0;
     while let Some(first) = slots.get(begin) {
@@ -110,12 +206,15 @@ pub(crate) fn window_times(
     times
 }
 
-fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
+fn slot(op: &OpCauses, launch: &Launch) -> Slot {
     let of = &launch.op;
+    let kernel = op.kernel.map(|kernel| (kernel.start_cycle, kernel.end_cycle));
     Slot {
         start: op.window.0,
         end: op.window.1,
-        times: &op.times,
+        kernel: kernel.unwrap_or(op.window),
+        inside: op.times,
+        around: op.times_around,
         is_gap_doubted: of.latency_doubt.is_some() || of.duration_doubt.is_some(),
         replay: of.trace_id.zip(of.trace_replay),
     }
@@ -123,7 +222,7 @@ fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
 
 /// Returns the launches before the first gap between launches. Each launch except the first one
 /// overlaps an earlier launch.
-fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
+fn group_of(slots: &[Slot]) -> &[Slot] {
     let mut end = 0;
     let mut count = 0_usize;
     for slot in slots {
@@ -142,8 +241,8 @@ fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),
-    previous: Option<&Slot<'_>>,
-    next: &Slot<'_>,
+    previous: Option<&Slot>,
+    next: &Slot,
     aiclk_mhz: u32,
 ) {
     let cycles = length(gap);
@@ -167,11 +266,11 @@ pub(crate) fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
-/// Adds launches that overlap each other. Launches that run at the same time share the time
-/// equally.
-fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
-    let cuts = group.iter().flat_map(|slot| [slot.start.max(window.0), slot.end.min(window.1)]);
-    let mut cuts: Vec<u64> = cuts.collect();
+/// Adds launches that overlap each other. Launches whose kernels run at the same time share the time
+/// equally; while a kernel runs, the firmware of other launches does not count.
+fn add_group(times: &mut ClassTimes, group: &[Slot], window: (u64, u64)) {
+    let cuts = group.iter().flat_map(|slot| [slot.start, slot.kernel.0, slot.kernel.1, slot.end]);
+    let mut cuts: Vec<u64> = cuts.map(|cut| cut.clamp(window.0, window.1)).collect();
     cuts.sort_unstable();
     cuts.dedup();
     // Slots are sorted by start. Only slots from `first` on can still be active.
@@ -183,13 +282,18 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
         }
         let candidates = group.get(first..).unwrap_or(&[]);
         let candidates = candidates.iter().take_while(|slot| slot.start < to);
-        let active: Vec<_> =
-            candidates.filter(|slot| slot.start <= from && slot.end >= to).collect();
-        let part = length((from, to)) / active.len() as f64;
-        for slot in active {
-            let whole = slot.times.total();
+        let active = candidates.filter(|slot| slot.start <= from && slot.end >= to);
+        let active: Vec<&Slot> = active.collect();
+        let in_kernel = |slot: &&Slot| slot.kernel.0 <= from && slot.kernel.1 >= to;
+        let kernels: Vec<&Slot> = active.iter().copied().filter(in_kernel).collect();
+        let (running, is_inside) =
+            if kernels.is_empty() { (active, false) } else { (kernels, true) };
+        let part = length((from, to)) / running.len() as f64;
+        for slot in running {
+            let of = if is_inside { &slot.inside } else { &slot.around };
+            let whole = of.total();
             if whole > 0.0 {
-                times.add_all(slot.times, part / whole);
+                times.add_all(of, part / whole);
             } else {
                 times.add(TimeClass::Unknown, part);
             }
@@ -199,8 +303,8 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
 
 /// Combines two facts about launches: whether their waits were recorded, and how much their compute
 /// and data movement overlap. The overlap is weighted by the launches' lengths.
-fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
-    let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
+fn add_evidence(times: &mut ClassTimes, slots: &[Slot]) {
+    let with = slots.iter().filter(|slot| slot.inside.waits == WaitEvidence::All).count();
     times.waits = match with {
         0 => WaitEvidence::None,
         _ if with == slots.len() => WaitEvidence::All,
@@ -209,7 +313,7 @@ fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let mut whole = 0.0;
     let (mut least, mut most) = (0.0, 0.0);
     for slot in slots {
-        let Some(overlap) = slot.times.overlap else { continue };
+        let Some(overlap) = slot.inside.overlap else { continue };
         let cycles = length((slot.start, slot.end));
         whole += cycles;
         least += overlap.at_least_percent * cycles;

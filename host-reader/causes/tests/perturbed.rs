@@ -194,7 +194,9 @@ fn perturb(model: &Model, iterations: &mut [Vec<Op>], kind: u64, numbers: &mut N
             (of_group, Some(code))
         }
         1 => {
-            let factor = numbers.draw(10, 60) as f64;
+            // One core cannot be faster than its peak, so a matmul takes at least as many times as
+            // long as there were cores.
+            let factor = numbers.draw(CORES, 2 * CORES) as f64;
             slowed(iterations, code, &|op| (op.cores, op.kernel_ns) = (1, op.kernel_ns * factor));
             (of_group, Some(code))
         }

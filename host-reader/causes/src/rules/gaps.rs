@@ -212,7 +212,7 @@ impl Waiting {
         match (gaps, firmware) {
             (Some(gaps), Some(firmware)) => format!("{gaps}, and {firmware}"),
             (Some(known), None) | (None, Some(known)) => known,
-            (None, None) => "firmware around kernels".to_owned(),
+            (None, None) => "what they consist of was not recorded".to_owned(),
         }
     }
 }
@@ -351,7 +351,10 @@ pub(super) mod tests {
         assert_eq!(cause, Cause::Dispatch);
         assert_eq!(sentence, "Launches take 20.0 % of 10.0 ms: 3 gaps, median 2.0 us");
         let (_, sentence) = told(TimeClass::Dispatch, 20.0, &[]).unwrap();
-        assert_eq!(sentence, "Launches take 20.0 % of 10.0 ms: firmware around kernels");
+        assert_eq!(
+            sentence,
+            "Launches take 20.0 % of 10.0 ms: what they consist of was not recorded"
+        );
         let (cause, sentence) = told(TimeClass::Collective, 31.0, &[5e5]).unwrap();
         assert_eq!(cause, Cause::Collective);
         assert_eq!(sentence, "Collectives take 31.0 % of 10.0 ms: 1 op");

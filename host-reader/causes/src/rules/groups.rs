@@ -9,7 +9,7 @@ use crate::{
     ttnn_call::ttnn_call,
 };
 use recording::problem::counted;
-use reports::perf::{OpCategory, OpReport, RowKind};
+use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
 /// Maximum number of reasons and advice texts in one finding.
@@ -74,16 +74,24 @@ pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
 }
 
 fn op_group(group: &OpCodeGroup) -> Option<Finding> {
-    let (bound, gain_ns) = match group.limit_ns {
-        Some(_) if !group.is_far_from_limit() => return None,
-        Some(limit_ns) => (far_from(group, limit_ns), Some(group.gain_ns(limit_ns))),
-        None if group.idle_cores_ns > 0.0 => {
+    if group.is_close_to_limit() {
+        return None;
+    }
+    let (bound, gain_ns) = match (group.exact_limit_ns(), group.transfers_limit_ns()) {
+        (Some(limit_ns), _) => (far_from(group, limit_ns), Some(group.gain_ns(limit_ns))),
+        // The gain is an upper bound, so a lower bound of the limit is enough for it.
+        (None, Some(limit_ns)) => {
+            let used = used_peaks(group).join(" and ");
+            let known = "only its transfers with DRAM are modelled, so its limit is not known";
+            (format!("at {used}; {known}"), Some(group.gain_ns(limit_ns)))
+        }
+        (None, None) if group.idle_cores_ns > 0.0 => {
             let longest = group.few_cores().map_or_else(String::new, |(cores, available)| {
                 format!(", the longest on {cores} of {available} cores")
             });
             (format!("in part on few cores{longest}"), Some(group.idle_cores_ns))
         }
-        None => ("and its limit is not modelled".to_owned(), None),
+        (None, None) => (without_limit(group), None),
     };
     let sentence = format!(
         "{} takes {:.1} % of the kernels' time ({}) {bound}",
@@ -98,19 +106,33 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     Some(finding)
 }
 
+/// Returns a text about a group whose minimum time is not known.
+fn without_limit(group: &OpCodeGroup) -> String {
+    if group.refuted_model_count > 0 {
+        return format!(
+            "and its limit is not known: for {} of {} the model exceeds a peak rate of the chip, so it \
+             is wrong",
+            group.refuted_model_count,
+            counted(group.op_count as u64, "op", "ops"),
+        );
+    }
+    match (group.dram_percent, group.dram_at_most_percent, group.limit_kind) {
+        (least, Some(most), _) => format!(
+            "and its limit is not known: it uses {:.0} to {most:.0} % of the peak DRAM bandwidth, \
+             depending on how much of its tensors it reads and writes",
+            least.unwrap_or(0.0)
+        ),
+        (_, None, LimitKind::LowerBound) => {
+            "and its limit is not known: only a part of its work is modelled".to_owned()
+        }
+        (_, None, _) => "and its limit is not modelled".to_owned(),
+    }
+}
+
 /// Returns a text about the percentages of the chip's peak rates that a group reaches, and about
 /// the group's minimum time `limit_ns`.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
-    let flops = group
-        .flops_percent
-        .map(|percent| format!("{percent:.0} % of the peak FLOPs of the cores that it uses"));
-    let dram =
-        group.dram_percent.map(|percent| format!("{percent:.0} % of the peak DRAM bandwidth"));
-    let noc = group.noc_percent.map(|percent| {
-        let least = if group.is_noc_lower_bound { "at least " } else { "" };
-        format!("{least}{percent:.0} % of the peak of the busiest NoC link")
-    });
-    let used: Vec<String> = flops.into_iter().chain(dram).chain(noc).collect();
+    let used = used_peaks(group);
     let bound = match group.bound {
         Some(GroupBound::Compute) => "bound by the FLOPs of these cores",
         Some(GroupBound::Dram) => "bound by DRAM",
@@ -127,6 +149,22 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
         used.join(" and "),
         duration(limit_ns)
     )
+}
+
+/// Returns texts about the shares of the chip's peak rates that a group reaches.
+fn used_peaks(group: &OpCodeGroup) -> Vec<String> {
+    let flops = group
+        .flops_percent
+        .map(|percent| format!("{percent:.0} % of the peak FLOPs of the cores that it uses"));
+    let dram = group.dram_percent.map(|percent| {
+        let least = if group.is_dram_lower_bound { "at least " } else { "" };
+        format!("{least}{percent:.0} % of the peak DRAM bandwidth")
+    });
+    let noc = group.noc_percent.map(|percent| {
+        let least = if group.is_noc_lower_bound { "at least " } else { "" };
+        format!("{least}{percent:.0} % of the peak of the busiest NoC link")
+    });
+    flops.into_iter().chain(dram).chain(noc).collect()
 }
 
 /// Maximum number of layout changes that one sentence names.
@@ -343,6 +381,7 @@ mod tests {
     fn limited(duration_ns: f64, percent: f64, limit_ns: f64) -> OpCodeGroup {
         OpCodeGroup {
             limit_ns: Some(limit_ns),
+            limit_kind: LimitKind::Exact,
             flops_percent: Some(3.0),
             dram_percent: Some(25.0),
             bound: Some(GroupBound::Neither),

@@ -17,7 +17,7 @@ use crate::{
     op::OpCauses,
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
-    timeline::DeviceTime,
+    timeline::{DeviceTime, firmware_around},
 };
 use analysis::SyncCounts;
 use reader::names::ZoneTable;
@@ -170,9 +170,9 @@ fn is_collective(op: &OpCauses) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
     let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
-    let parts = own.clone().filter_map(|op| {
+    let parts = gaps_before(own.clone()).filter_map(|(op, gap_ns)| {
         let ns = match class {
-            TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
+            TimeClass::HostLate | TimeClass::Dispatch => gap_ns?,
             TimeClass::Collective if is_collective(op) => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
@@ -215,19 +215,31 @@ fn class_ns(op: &OpCauses, class: TimeClass) -> Option<f64> {
 }
 
 /// Returns the firmware time of launches, and the number of their counter records.
-fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
-    let mut firmware = Firmware::default();
-    let [before, after] = &mut firmware.around_ns;
-    for op in ops {
-        firmware.counter_count = firmware.counter_count.saturating_add(op.counter_count);
-        let Some(kernel) = op.kernel else { continue };
-        let (start, end) = op.window;
-        *before += op.time.ns_of(kernel.start_cycle.saturating_sub(start)).unwrap_or(0.0);
-        *after += op.time.ns_of(end.saturating_sub(kernel.end_cycle)).unwrap_or(0.0);
-        // Counter records are written after the kernel, but their time is not a cost of the launch.
-        *after -= op.counters_ns.min(*after);
-    }
-    firmware
+fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Firmware {
+    let counts = ops.clone().map(|op| op.counter_count);
+    let counters_ns: f64 = ops.clone().map(|op| op.counters_ns).sum();
+    let clock = ops.clone().map(|op| &op.time).find(|time| time.total_cycles > 0);
+    let cycles = firmware_around(ops);
+    let [before, after] =
+        cycles.map(|cycles| clock.and_then(|time| time.ns_of(cycles)).unwrap_or(0.0));
+    // Counter records are written after the kernel, but their time is not a cost of the launch.
+    let around_ns = [before, (after - counters_ns).max(0.0)];
+    Firmware { around_ns, counter_count: counts.fold(0, u64::saturating_add) }
+}
+
+/// Returns the gap before each launch, in nanoseconds: the recorded one, or the time since all
+/// earlier launches ended.
+fn gaps_before<'a>(
+    ops: impl Iterator<Item = &'a OpCauses>,
+) -> impl Iterator<Item = (&'a OpCauses, Option<f64>)> {
+    let mut end = None;
+    ops.map(move |op| {
+        let cycles = end.and_then(|end: u64| op.window.0.checked_sub(end));
+        end = end.max(Some(op.window.1));
+        let between = || op.time.ns_of(cycles?);
+        let ns = op.gap_ns.map(|ns| ns as f64).or_else(between);
+        (op, ns.filter(|ns| *ns > 0.0))
+    })
 }
 
 /// Returns the location of the launch with the most time in a class, including the gap before it.

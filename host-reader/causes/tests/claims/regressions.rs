@@ -1,7 +1,8 @@
 //! Small files after public reports of users, each with the right answer worked out by hand.
 
 use super::{explain_log, explain_ops};
-use causes::SteadyRule;
+use causes::{Cause, SteadyRule, TimeClass};
+use reports::perf::LimitKind;
 
 /// Three ops in four iterations; the last iteration has no times of the chip.
 #[test]
@@ -42,4 +43,82 @@ fn a_log_that_is_cut_is_explained_up_to_the_cut() {
     // Kernels of 50,000 cycles at 1000 MHz in each of the three launches.
     assert_eq!(found.devices[0].kernel_sum_ns, Some(150_000));
     assert!(!found.time_sums.is_empty(), "{found:?}");
+}
+
+/// The cache of K and V is 71 MB; how much of it decode reads depends on the positions.
+#[test]
+fn a_part_of_an_ops_bytes_is_no_finding_about_its_limit() {
+    let found = explain_ops(include_str!("inputs/attention.csv"));
+    let group = |op: &str| found.groups.iter().find(|group| group.op == op).unwrap();
+    let decode = group("SdpaDecodeDeviceOperation");
+    // Two caches of 1024 x 8 x 32 x 128 elements in tiles of 1,088 bytes, the output of 131,072
+    // bytes, and 4,160 bytes of positions and pages, at 288 GB/s in 300 us.
+    let caches = f64::from(1024 * 8 * 32 * 128) * 1088.0 / 1024.0 * 2.0;
+    let most = (caches + 131_072.0 + 4_160.0) / 288e9 / 300e-6 * 100.0;
+    assert!((decode.dram_at_most_percent.unwrap() - most).abs() < 0.01, "{decode:?}");
+    assert!(most > 80.0, "{most}");
+    assert_eq!((decode.limit_kind, decode.exact_limit_ns()), (LimitKind::LowerBound, None));
+    // 4 tensors of 32 x 1024 x 128 elements of 2 bytes; the file's model gives 65.6 us for FLOPs.
+    let prefill = group("SDPAOperation");
+    let bytes = f64::from(32 * 1024 * 128 * 2 * 4);
+    let limit_ns = bytes / 288e9 * 1e9;
+    assert!((prefill.exact_limit_ns().unwrap() - limit_ns).abs() < 1.0, "{prefill:?}");
+    assert!((prefill.dram_percent.unwrap() - limit_ns / 2e5 * 100.0).abs() < 0.01);
+    // 16 x 8 x 128 elements of 2 bytes are written into the cache.
+    let update = group("PagedUpdateCacheDeviceOperation");
+    assert!(update.dram_percent.unwrap() < 2.0, "{update:?}");
+    assert_eq!((update.bound, update.dram_at_most_percent), (None, None));
+    let decode = found.findings.iter().find(|of| of.sentence.starts_with("SdpaDecode")).unwrap();
+    assert!(decode.sentence.contains("its limit is not known: it uses 0 to 83 %"), "{decode:?}");
+    assert!(!decode.sentence.contains("times less"), "{}", decode.sentence);
+    assert_eq!(decode.gain_at_most_ns, None);
+}
+
+/// Each id names a row of 2,048 elements in the table, which is read and written.
+#[test]
+fn the_limit_of_a_lookup_counts_the_rows_and_not_only_the_ids() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,AVAILABLE WORKER CORE COUNT,\
+        DEVICE KERNEL DURATION [ns],INPUT_0_W_PAD[LOGICAL],INPUT_0_Z_PAD[LOGICAL],\
+        INPUT_0_Y_PAD[LOGICAL],INPUT_0_X_PAD[LOGICAL],INPUT_0_DATATYPE,INPUT_0_MEMORY,\
+        INPUT_1_W_PAD[LOGICAL],INPUT_1_Z_PAD[LOGICAL],INPUT_1_Y_PAD[LOGICAL],\
+        INPUT_1_X_PAD[LOGICAL],INPUT_1_DATATYPE,INPUT_1_MEMORY,OUTPUT_0_W_PAD[LOGICAL],\
+        OUTPUT_0_Z_PAD[LOGICAL],OUTPUT_0_Y_PAD[LOGICAL],OUTPUT_0_X_PAD[LOGICAL],\
+        OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY";
+    let row = "EmbeddingsDeviceOperation,tt_dnn_device,0,wormhole_b0,64,64,3045,\
+        1,1,1,32,UINT32,DEV_0_DRAM,1,1,32000,2048,BFLOAT16,DEV_0_DRAM,1,1,32,2048,BFLOAT16,DEV_0_DRAM";
+    let found = explain_ops(&format!("{titles}\n{row}\n"));
+    let bytes = f64::from(32 * 4 + 2 * 32 * 2048 * 2);
+    let limit = found.groups[0].limit_ns.unwrap();
+    assert!((limit - bytes / 288.0).abs() < 1e-6, "{limit}");
+}
+
+/// Two sub-devices run an op each, at the same time.
+#[test]
+fn ops_side_by_side_take_the_time_from_the_first_start_to_the_last_end() {
+    let found = explain_ops(include_str!("inputs/side_by_side.csv"));
+    let [device] = found.devices.as_slice() else { panic!("{found:?}") };
+    // 135,810 cycles at 1350 MHz. Each op has kernels of 100 us within firmware of 100.6 us.
+    assert_eq!((device.time.total_ns, device.kernel_sum_ns), (Some(100_600), Some(200_000)));
+    let both = device.side_by_side.unwrap();
+    assert_eq!((both.op_count, both.duration_ns, both.is_lower_bound), (2, 99_400, true));
+    assert!((device.time.percent(TimeClass::Dispatch) - 0.6).abs() < 0.11, "{device:?}");
+    let sum = &found.time_sums[0];
+    assert!(sum.starts_with("101 us = 100 us of kernels + 600 ns of launches"), "{sum}");
+    assert!(sum.ends_with("2 of 2 ops ran side by side, for at least 99 us, which counts once"));
+    for finding in &found.findings {
+        assert!(finding.gain_at_most_ns.is_none_or(|ns| ns <= 100_600.0), "{finding:?}");
+    }
+}
+
+/// Kernels with own zones, without the zones of firmware and kernels.
+#[test]
+fn time_is_not_called_firmware_without_firmware_in_the_log() {
+    let found = explain_log(include_str!("inputs/zones_without_firmware.csv"));
+    let all = serde_json::to_string(&found).unwrap();
+    assert!(!all.contains("firmware around") && !all.contains("(firmware"), "{all}");
+    // From 1,005 to 9,005 at 1350 MHz, with 2,000 cycles between the two launches.
+    assert_eq!(found.devices[0].time.total_cycles, 8_000);
+    let launches = found.findings.iter().find(|of| of.cause == Cause::Dispatch).unwrap();
+    assert_eq!(launches.sentence, "Launches take 25.0 % of 5.9 us: 1 gap of 1.5 us");
+    assert!(!found.time_sums[0].contains("of kernels"), "{:?}", found.time_sums);
 }

@@ -6,7 +6,7 @@ use super::{
     page::{OPS, write_facts},
 };
 use causes::{Explanation, OpCodeGroup};
-use reports::perf::{Bound, OpReport, PerfReport, RowKind};
+use reports::perf::{Bound, LimitKind, OpReport, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
 use tables::Arrays;
@@ -69,6 +69,9 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
             ("flops_percent", |row| row.flops_percent.into()),
             // Minimum time for the op's shape.
             ("limit_ns", |row| row.limit.and_then(|limit| rounded_ns(limit.us())).into()),
+            ("is_limit_exact", |row| {
+                row.limit.is_some_and(|limit| limit.kind == LimitKind::Exact).into()
+            }),
             // True if FLOPs determine the minimum time, false if DRAM bytes do.
             ("is_flops_limit", |row| {
                 row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us).into()

@@ -61,7 +61,7 @@ pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
 pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
 pub use iterations::{Iterations, OpStatistics, RepetitionRule, prefix_matches};
 pub(crate) use iterations::{Repetitions, repeated_sequence};
-pub use model::{BoundAnalysis, ShapeLimit};
+pub use model::{BoundAnalysis, LimitKind, ShapeLimit};
 pub use op::{Bound, OpReport, ProgramBlocks, RowKind};
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
 pub use picture::{Palette, write_stacked_picture};

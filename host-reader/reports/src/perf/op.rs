@@ -108,6 +108,9 @@ pub struct OpReport {
     pub flops_percent: Option<f64>,
     /// Minimum time for the op's shape; `None` if unknown.
     pub limit: Option<ShapeLimit>,
+    /// True if the model of the op exceeds a peak rate of the chip by more than 5 %. The model is
+    /// then wrong, and its figures are left out.
+    pub is_model_refuted: bool,
     /// Fidelity and element types as text.
     pub math_fidelity: Arc<str>,
     /// Element type of the first output.
@@ -137,6 +140,12 @@ pub struct OpReport {
     /// First cycle of the op's firmware on the chip's clock. A device log contains the same cycle.
     #[serde(skip)]
     pub firmware_start_cycle: Option<u64>,
+    /// Last cycle of the op's firmware on the chip's clock.
+    #[serde(skip)]
+    pub firmware_end_cycle: Option<u64>,
+    /// Frequency of the chip's clock, from the row's cycles and nanoseconds.
+    #[serde(skip)]
+    pub clock_ghz: Option<f64>,
     /// Time that the host spent on the op.
     #[serde(skip)]
     pub host_duration_ns: Option<f64>,
@@ -188,12 +197,20 @@ pub(super) fn analyse(
     let kind = kind_of(&row);
     let is_duration_invalid = kind != RowKind::Signpost && is_duration_invalid(&row);
     let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
-    let modelled = match kind {
+    let mut modelled = match kind {
         RowKind::Device => model_of(&row, &ModelContext { duration_ns, ..context }),
         RowKind::Host | RowKind::Signpost => Modelled::default(),
     };
     let is_op = kind == RowKind::Device;
     let available_core_count = row.available_cores.or(available_core_count);
+    let limit = || ShapeLimit::from_row(&row, &modelled, available_core_count, &context);
+    let limit = is_op.then(limit).flatten();
+    let is_over_limit = limit.zip(duration_ns).is_some_and(|(of, ns)| of.is_refuted(ns / 1000.0));
+    // tt-perf-report shows such figures.
+    let is_model_refuted = !context.is_upstream_exact && (is_over_limit || modelled.is_refuted());
+    if is_model_refuted {
+        modelled.remove_figures();
+    }
     OpReport {
         id: row.id,
         file: row.file,
@@ -219,9 +236,8 @@ pub(super) fn analyse(
         dram_percent: modelled.dram_percent,
         tflops: modelled.tflops,
         flops_percent: modelled.flops_percent,
-        limit: is_op
-            .then(|| ShapeLimit::from_row(&row, &modelled, available_core_count, &context))
-            .flatten(),
+        limit: limit.filter(|_| !is_model_refuted),
+        is_model_refuted,
         math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
         blocks: blocks_of(&row),
@@ -232,6 +248,8 @@ pub(super) fn analyse(
         is_duration_invalid: is_duration_invalid && is_op,
         trace_session: row.trace_session,
         firmware_start_cycle: row.firmware_start_cycle,
+        firmware_end_cycle: row.firmware_end_cycle,
+        clock_ghz: row.clock_ghz,
         host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
         compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
         is_active_unknown: modelled.is_active_unknown,

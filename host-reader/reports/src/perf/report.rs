@@ -306,6 +306,9 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
     note(|row| row.is_duration_invalid, "", effect);
     let effect = "sparse matmuls it is not known how much was active; pass --active-experts";
     note(|row| row.is_active_unknown, "of ", effect);
+    let effect =
+        "ops the model exceeds a peak rate of the chip, so it is wrong: its figures are left out";
+    note(|row| row.is_model_refuted, "of ", effect);
     let effect = "ops have no shape; they are not modelled";
     note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "", effect);
 }

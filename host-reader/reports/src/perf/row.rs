@@ -79,10 +79,20 @@ pub struct OpRow {
     pub inputs: [Tensor; 2],
     /// The first output.
     pub output: Tensor,
+    /// The third and further inputs.
+    pub more_inputs: Vec<Tensor>,
+    /// The second and further outputs.
+    pub more_outputs: Vec<Tensor>,
+    /// Minimum time for the op's arithmetic, from TT-Metal's performance model.
+    pub model_compute_ns: Option<f64>,
+    /// Minimum time for the op's transfers, from TT-Metal's performance model.
+    pub model_bandwidth_ns: Option<f64>,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
     /// First cycle of the op's firmware on the chip's clock.
     pub firmware_start_cycle: Option<u64>,
+    /// Last cycle of the op's firmware on the chip's clock.
+    pub firmware_end_cycle: Option<u64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
 }
@@ -98,6 +108,13 @@ impl OpRow {
     #[must_use]
     pub fn is_device_op(&self) -> bool {
         &*self.op_type == DEVICE_OP && self.device.is_some()
+    }
+
+    /// Returns all inputs and outputs of the op.
+    pub(super) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let inputs = self.inputs.iter().chain(&self.more_inputs);
+        let outputs = std::iter::once(&self.output).chain(&self.more_outputs);
+        inputs.chain(outputs).filter(|tensor| tensor.datatype.is_some())
     }
 
     /// Returns the shapes, element types and memories of the op's tensors, which identify the
@@ -148,6 +165,17 @@ impl TensorColumns {
     }
 }
 
+/// Maximum number of inputs or outputs whose columns are read.
+const MOST_TENSORS: usize = 64;
+
+impl TensorColumns {
+    /// Returns the columns of the tensors from number `first` on, up to the first that has none.
+    fn all_from(first: usize, titles: &Titles, tensor: &str) -> Vec<Self> {
+        let tensors = (first..MOST_TENSORS).map(|at| Self::new(titles, &format!("{tensor}_{at}")));
+        tensors.take_while(|columns| columns.datatype.at.is_some()).collect()
+    }
+}
+
 macro_rules! row_columns {
     ($($column:ident: $title:expr,)*) => {
         /// The columns that are read for each row, with their indices. They are looked up once for
@@ -157,6 +185,8 @@ macro_rules! row_columns {
             $($column: Column,)*
             inputs: [TensorColumns; 2],
             output: TensorColumns,
+            more_inputs: Vec<TensorColumns>,
+            more_outputs: Vec<TensorColumns>,
         }
 
         impl RowColumns {
@@ -166,6 +196,8 @@ macro_rules! row_columns {
                     $($column: titles.column($title),)*
                     inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
                     output: TensorColumns::new(titles, "OUTPUT_0"),
+                    more_inputs: TensorColumns::all_from(2, titles, "INPUT"),
+                    more_outputs: TensorColumns::all_from(1, titles, "OUTPUT"),
                 }
             }
         }
@@ -192,6 +224,8 @@ row_columns! {
     firmware_start_cycle: "DEVICE FW START CYCLE",
     firmware_end_cycle: "DEVICE FW END CYCLE",
     firmware_duration_ns: "DEVICE FW DURATION [ns]",
+    model_compute_ns: "PM COMPUTE [ns]",
+    model_bandwidth_ns: "PM BANDWIDTH [ns]",
 }
 
 /// Reader of one row's cells. It logs invalid values as problems.
@@ -242,8 +276,13 @@ impl<'a> RowReader<'a> {
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
         row.output = self.tensor(&columns.output);
+        row.more_inputs = self.more_tensors(&columns.more_inputs);
+        row.more_outputs = self.more_tensors(&columns.more_outputs);
+        row.model_compute_ns = cell::number(self.cell(&columns.model_compute_ns));
+        row.model_bandwidth_ns = cell::number(self.cell(&columns.model_bandwidth_ns));
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
+        row.firmware_end_cycle = cell::whole(self.cell(&columns.firmware_end_cycle));
         row.clock_ghz = self.clock_ghz();
     }
 
@@ -251,6 +290,12 @@ impl<'a> RowReader<'a> {
         let is_there = !cell::is_blank(self.cell(&columns.datatype));
         let sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
         Tensor { sides, datatype: self.text(&columns.datatype), memory: self.text(&columns.memory) }
+    }
+
+    fn more_tensors(&mut self, columns: &[TensorColumns]) -> Vec<Tensor> {
+        let tensors = columns.iter().filter(|of| !cell::is_blank(self.cell(&of.datatype)));
+        let tensors: Vec<&TensorColumns> = tensors.collect();
+        tensors.into_iter().map(|columns| self.tensor(columns)).collect()
     }
 
     fn side(&mut self, column: &Column, is_there: bool) -> Option<u64> {

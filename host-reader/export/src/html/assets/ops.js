@@ -46,7 +46,7 @@ function opFacts(op) {
   const pair = (term, text) => text && h('div', {}, h('dt', {}, term), h('dd', {}, visible(text)));
   return h('div', {}, h('h3', {}, opLabel(op)),
     h('dl.figures', {}, pair('Tensors', ops.source[op]), pair('Math fidelity', ops.fidelity[op]), pair('Category', ops.category[op] ?? ''), pair('Call', ops.call[op]),
-      pair('Limit of its shape', ops.limit_ns[op] === null ? '' : `${timeText(ops.limit_ns[op])} by ${ops.is_flops_limit[op] ? 'FLOPs' : 'DRAM'}`)),
+      pair('Limit of its shape', ops.limit_ns[op] === null ? '' : `${ops.is_limit_exact[op] ? '' : '≥ '}${timeText(ops.limit_ns[op])} by ${ops.is_flops_limit[op] ? 'FLOPs' : 'DRAM'}`)),
     ops.advice[op].map((advice) => h('p', {}, visible(advice))), groupReasons(op));
 }
 

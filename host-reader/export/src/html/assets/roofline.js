@@ -21,7 +21,7 @@ function drawn(tag, attributes, ...children) {
 const roofline = { points: new Map(), picked: -1 };
 
 function buildRoofline() {
-  const known = steadyOps.filter((op) => ops.time_ns[op] > 0 && ops.limit_ns[op] > 0);
+  const known = steadyOps.filter((op) => ops.time_ns[op] > 0 && ops.limit_ns[op] > 0 && ops.is_limit_exact[op]);
   if (!known.length) { byId('roofline').hidden = true; return; }
   const shown = [...known].sort((one, other) => ops.time_ns[other] - ops.time_ns[one]).slice(0, MOST_POINTS);
   const legend = h('div.legend');
@@ -74,7 +74,7 @@ function rooflineLegend(shown, known) {
     return h('span', {}, swatch, `limit by ${name}`);
   });
   const without = steadyOps.filter((op) => !ops.is_host[op]).length - known.length;
-  const words = [shown.length < known.length && `the longest ${grouped(shown.length)} of ${counted(known.length, 'op')}`, without && `${counted(without, 'op')} without a limit`].filter(Boolean);
+  const words = [shown.length < known.length && `the longest ${grouped(shown.length)} of ${counted(known.length, 'op')}`, without && `${counted(without, 'op')} without a known limit`].filter(Boolean);
   return [...kinds, listed(words)];
 }
 

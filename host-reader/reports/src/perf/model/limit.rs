@@ -1,13 +1,36 @@
 //! Minimum time of an op, from its FLOPs and DRAM bytes at the chip's peak rates.
 
-use super::{MathFidelity, ModelContext, Modelled, dram_bytes};
-use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
+use super::{BoundAnalysis, MathFidelity, ModelContext, Modelled, dram_bytes};
+use crate::perf::{
+    category::OpCategory,
+    fidelity::sufficient_fidelity,
+    row::{OpRow, Tensor},
+};
+
+/// Percentage of a peak rate above which a model is wrong. Up to this percentage, the peak rate, the
+/// clock and the duration may be inexact.
+pub(in crate::perf) const MOST_PERCENT: f64 = 105.0;
+
+reader::labelled! {
+    /// What a limit says about the minimum time of an op.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LimitKind {
+        /// All FLOPs and all bytes of the op are counted.
+        Exact = "exact",
+        /// The op takes at least this time, and may need much more: only a part of its FLOPs or
+        /// bytes is counted.
+        LowerBound = "lower bound",
+        /// Nothing is known.
+        #[default]
+        Unknown = "unknown",
+    }
+}
 
 /// Minimum time of an op with a given shape on all cores of its chip.
 ///
 /// The limit is the longer of two times: the time for the op's FLOPs, and the time for its DRAM
-/// reads and writes. It is a lower bound, because it leaves out bytes that are read twice and
-/// operations of ops without a model.
+/// reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapeLimit {
     /// Time for the op's FLOPs if all available cores compute at their peak speed, with the lowest
@@ -16,6 +39,21 @@ pub struct ShapeLimit {
     /// Time for the op's DRAM reads and writes at the chip's bandwidth; `None` if no tensor is in
     /// DRAM or the bytes are not modelled.
     pub dram_us: Option<f64>,
+    /// Time for reading and writing all of the op's tensors in DRAM; `None` unless the op may move
+    /// more than the bytes of `dram_us`.
+    pub dram_at_most_us: Option<f64>,
+    /// Whether the limit counts all of the op's work.
+    pub kind: LimitKind,
+    /// True if a time comes from the file's column `PM COMPUTE [ns]` or `PM BANDWIDTH [ns]`.
+    pub is_from_file: bool,
+}
+
+/// DRAM bytes that an op moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct MovedBytes {
+    at_least: f64,
+    /// Bytes of all tensors; `None` if `at_least` counts all bytes.
+    at_most: Option<f64>,
 }
 
 impl ShapeLimit {
@@ -34,10 +72,28 @@ impl ShapeLimit {
                 sufficient_fidelity(row).or_else(|| MathFidelity::from_name(&row.math_fidelity))?;
             Some(flops / (arch.tflops_per_core(fidelity) * 1e6 * cores as f64))
         });
-        let bytes = modelled.dram_bytes.or_else(|| moved_bytes(row, modelled, context));
-        let dram_us = bytes.map(|bytes| bytes / (arch.dram_gb_per_s * 1e3));
-        let limit = Self { flops_us, dram_us };
-        limit.us().is_some().then_some(limit)
+        let bytes = match modelled.dram_bytes {
+            Some(bytes) => Some(MovedBytes { at_least: bytes, at_most: None }),
+            None => moved_bytes(row, modelled, context),
+        };
+        let us = |bytes: f64| bytes / (arch.dram_gb_per_s * 1e3);
+        let dram_us = bytes.map(|bytes| us(bytes.at_least));
+        let dram_at_most_us = bytes.and_then(|bytes| bytes.at_most).map(us);
+        let of_file = FileModel::from_row(row, modelled);
+        let has_flops = flops_us.or(of_file.compute_us).is_some();
+        let is_exact = modelled.has_all_flops(has_flops, row)
+            && bytes.is_none_or(|bytes| bytes.at_most.is_none())
+            && (has_flops || are_all_in_dram(row));
+        let own_dram_us = dram_us.or(of_file.bandwidth_us);
+        let limit = Self {
+            flops_us: flops_us.or(of_file.compute_us),
+            dram_us: own_dram_us,
+            dram_at_most_us,
+            kind: if is_exact { LimitKind::Exact } else { LimitKind::LowerBound },
+            is_from_file: flops_us.is_none() && of_file.compute_us.is_some()
+                || dram_us.is_none() && of_file.bandwidth_us.is_some(),
+        };
+        (limit.us().is_some() || dram_at_most_us.is_some()).then_some(limit)
     }
 
     /// Returns the longer of the two times, in microseconds.
@@ -48,26 +104,160 @@ impl ShapeLimit {
             (flops, dram) => flops.or(dram),
         }
     }
+
+    /// Returns true if the op took less than the minimum time, so that the model must be wrong.
+    pub(in crate::perf) fn is_refuted(&self, duration_us: f64) -> bool {
+        self.us().is_some_and(|us| us * 100.0 > duration_us * MOST_PERCENT)
+    }
 }
 
-/// Returns the minimum number of bytes that an op without a model moves.
+/// Times that the file gives for an op without a model.
 ///
-/// The op reads its first input and writes its output; tensors outside DRAM do not count. Both
-/// tensors are assumed to have as many elements as the smaller one, because slices read only a part
-/// of their input, and updates write only a part of their output.
-fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<f64> {
-    if modelled.analysis != super::BoundAnalysis::None {
+/// # Compatibility
+/// TT-Metal writes 1 ns if an op has no performance model. The columns of ops that move or rearrange
+/// tensors are estimates: in public files they are up to 18 times the measured time. So only the
+/// columns of ops that compute are used.
+#[derive(Clone, Copy, Debug, Default)]
+struct FileModel {
+    compute_us: Option<f64>,
+    bandwidth_us: Option<f64>,
+}
+
+impl FileModel {
+    fn from_row(row: &OpRow, modelled: &Modelled) -> Self {
+        let is_computing = OpCategory::from_op_code(&row.op_code) == OpCategory::Compute;
+        if !is_computing || modelled.analysis != BoundAnalysis::None {
+            return Self::default();
+        }
+        let known = |ns: Option<f64>| ns.filter(|ns| *ns > 1.0).map(|ns| ns / 1e3);
+        let has_dram = row.tensors().any(Tensor::is_in_dram);
+        Self {
+            compute_us: known(row.model_compute_ns),
+            bandwidth_us: known(row.model_bandwidth_ns).filter(|_| has_dram),
+        }
+    }
+}
+
+impl Modelled {
+    /// Returns true if the op's FLOPs are known, or take no time next to its transfers.
+    ///
+    /// A collective also waits for links between chips, which are not modelled.
+    fn has_all_flops(&self, has_flops: bool, row: &OpRow) -> bool {
+        let op_code = &row.op_code;
+        if ["Gather", "Scatter", "AllReduce"].iter().any(|name| op_code.contains(name)) {
+            return false;
+        }
+        let category = OpCategory::from_op_code(op_code);
+        let only_moves =
+            matches!(category, OpCategory::TensorManipulation | OpCategory::DataMovement);
+        let is_elementwise = op_code.starts_with("Binary") || op_code.starts_with("Unary");
+        has_flops || only_moves || is_elementwise
+    }
+}
+
+fn are_all_in_dram(row: &OpRow) -> bool {
+    row.tensors().all(Tensor::is_in_dram)
+}
+
+/// How an op without a model uses its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Reads all inputs and writes all outputs.
+    Whole,
+    /// Reads or writes a part of its tensors: as many elements as the smaller of the first input and
+    /// the output has.
+    Part,
+    /// Writes its second input into a part of the output, which is the first input.
+    Update,
+    /// Reads the ids of its first input, and the rows of a table that they name.
+    Lookup,
+    /// Reads its first input, and writes its output. How much it reads of its other inputs depends
+    /// on their contents.
+    ByContents,
+    /// Unknown.
+    Unknown,
+}
+
+/// Element types of tensors with ids, positions and page tables.
+const INTEGERS: [&str; 4] = ["INT32", "UINT32", "UINT16", "UINT8"];
+
+impl Access {
+    fn of(row: &OpRow) -> Self {
+        let op_code = &*row.op_code;
+        let has = |names: &[&str]| names.iter().any(|name| op_code.contains(name));
+        let begins = |names: &[&str]| names.iter().any(|name| op_code.starts_with(name));
+        if has(&["UpdateCache", "FillCache", "UpdateKVCache", "IndexedFill"]) {
+            return Self::Update;
+        }
+        if begins(&["Embedding"]) {
+            return Self::Lookup;
+        }
+        if has(&["Sdpa", "SDPA", "ScaledDotProductAttention"]) {
+            let mut others = row.inputs.iter().chain(&row.more_inputs).skip(1);
+            let is_int =
+                |of: &Tensor| of.datatype.as_deref().is_some_and(|of| INTEGERS.contains(&of));
+            let is_by_contents = has(&["Decode"]) || others.any(is_int);
+            return if is_by_contents { Self::ByContents } else { Self::Whole };
+        }
+        if begins(&["Slice", "PaddedSlice", "UntilizeWithUnpadding", "FillPad", "Halo"])
+            || has(&["Partial"])
+        {
+            return Self::Part;
+        }
+        if begins(&["Binary", "Unary", "OptimizedConvNew", "Conv2d"]) {
+            return Self::Whole;
+        }
+        match OpCategory::from_op_code(op_code) {
+            OpCategory::TensorManipulation | OpCategory::DataMovement => Self::Whole,
+            OpCategory::Compute | OpCategory::Ccl => Self::Part,
+            OpCategory::Host | OpCategory::Other => Self::Unknown,
+        }
+    }
+}
+
+/// Returns the number of bytes that an op without a model of its bytes moves; tensors outside DRAM
+/// do not count.
+fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<MovedBytes> {
+    if modelled.analysis == BoundAnalysis::Full {
         return None;
     }
-    let [input, _] = &row.inputs;
-    let count = input.element_count()?.min(row.output.element_count()?) as f64;
-    let bytes = dram_bytes(input, count, context) + dram_bytes(&row.output, count, context);
-    (bytes > 0.0).then_some(bytes)
+    let [input, second] = &row.inputs;
+    let whole = |tensor: &Tensor| Some(dram_bytes(tensor, tensor.element_count()? as f64, context));
+    let all: Option<f64> = row.tensors().map(whole).sum();
+    let of_both = |count: Option<u64>| {
+        let count = count? as f64;
+        Some(dram_bytes(input, count, context) + dram_bytes(&row.output, count, context))
+    };
+    let smaller = input.element_count().zip(row.output.element_count());
+    let access = Access::of(row);
+    let at_least = match access {
+        Access::Whole => all.filter(|_| input.datatype.is_some() && row.output.datatype.is_some()),
+        Access::Part => of_both(smaller.map(|(input, output)| input.min(output))),
+        Access::Update => {
+            let count = second.element_count()? as f64;
+            Some(dram_bytes(second, count, context) + dram_bytes(&row.output, count, context))
+        }
+        Access::Lookup => {
+            let count = row.output.element_count()? as f64;
+            let rows = dram_bytes(second, count, context);
+            Some(whole(input)? + rows + dram_bytes(&row.output, count, context))
+        }
+        Access::ByContents => Some(whole(input)? + whole(&row.output)?),
+        Access::Unknown => None,
+    }?;
+    let is_exact = match access {
+        Access::Whole | Access::Lookup => true,
+        // A slice reads the elements that it writes. Other ops may read all of their inputs.
+        Access::Part => modelled.has_all_flops(false, row),
+        Access::Update | Access::ByContents | Access::Unknown => false,
+    };
+    let at_most = all.filter(|all| !is_exact && *all > at_least);
+    (at_least > 0.0 || at_most.is_some()).then_some(MovedBytes { at_least, at_most })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::perf::{PerfOptions, PerfReport, read_ops_csv};
+    use crate::perf::{LimitKind, PerfOptions, PerfReport, read_ops_csv};
 
     const TITLES: &str = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,MATH FIDELITY,CORE COUNT,\
         AVAILABLE WORKER CORE COUNT,DEVICE KERNEL DURATION [ns],\
@@ -78,11 +268,14 @@ mod tests {
         OUTPUT_0_W_PAD[LOGICAL],OUTPUT_0_Z_PAD[LOGICAL],OUTPUT_0_Y_PAD[LOGICAL],\
         OUTPUT_0_X_PAD[LOGICAL],OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n";
 
-    fn limits(row: &str) -> Option<(Option<f64>, Option<f64>)> {
+    fn report(row: &str) -> PerfReport {
         let text = format!("{TITLES}{row}\n");
         let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
-        let report = PerfReport::new(vec![csv], &PerfOptions::default()).unwrap();
-        report.rows[0].limit.map(|limit| (limit.flops_us, limit.dram_us))
+        PerfReport::new(vec![csv], &PerfOptions::default()).unwrap()
+    }
+
+    fn limits(row: &str) -> Option<(Option<f64>, Option<f64>)> {
+        report(row).rows[0].limit.map(|limit| (limit.flops_us, limit.dram_us))
     }
 
     fn near(found: Option<f64>, expected: f64) {
@@ -93,12 +286,52 @@ mod tests {
     fn a_matmul_on_one_core_is_held_against_all_cores_and_the_fidelity_of_its_types() {
         // 1024^3 x 2 operations with BFP8 on one core at HiFi4. HiFi2 would be enough: 148 TFLOPs
         // on 72 cores.
-        let row = "Matmul,tt_dnn_device,0,wormhole_b0,HiFi4,1,64,1000,1,1,1024,1024,BFLOAT8_B,L1,\
+        let row = "Matmul,tt_dnn_device,0,wormhole_b0,HiFi4,1,64,10000000,1,1,1024,1024,BFLOAT8_B,L1,\
                    1,1,1024,1024,BFLOAT8_B,DRAM,1,1,1024,1024,BFLOAT16,L1";
         let (flops, dram) = limits(row).unwrap();
         near(flops, 2.0 * 1024.0_f64.powi(3) / (148e12 / 72.0 * 64.0) * 1e6);
         // 1,024 tiles of 1,088 bytes each, at 288 GB/s.
         near(dram, 1024.0 * 1088.0 / 288e9 * 1e6);
+    }
+
+    fn kind(row: &str) -> Option<LimitKind> {
+        report(row).rows[0].limit.map(|limit| limit.kind)
+    }
+
+    #[test]
+    fn a_limit_says_whether_it_counts_all_work() {
+        let op = |name: &str, memory: &str| {
+            let row = format!(
+                "{name},tt_dnn_device,0,wormhole_b0,,64,64,100000,1,1,64,64,BFLOAT16,DRAM,,,,,,,\
+                 1,1,64,64,BFLOAT16,{memory}"
+            );
+            kind(&row)
+        };
+        assert_eq!(op("Permute", "DRAM"), Some(LimitKind::Exact));
+        assert_eq!(op("UnaryDeviceOperation", "DRAM"), Some(LimitKind::Exact));
+        assert_eq!(op("Permute", "L1"), Some(LimitKind::LowerBound), "L1 is not modelled");
+        assert_eq!(op("Softmax", "DRAM"), Some(LimitKind::LowerBound), "nor is its arithmetic");
+        assert_eq!(op("AllGather", "DRAM"), Some(LimitKind::LowerBound), "nor are links");
+        assert_eq!(op("SomeOpOfTomorrow", "DRAM"), None, "it may write in place");
+    }
+
+    #[test]
+    fn a_model_that_exceeds_the_peak_is_wrong() {
+        // 2 x 1,048,576 bytes at 288 GB/s take 7.28 us.
+        let at = |ns: u32| {
+            let row = format!(
+                "Permute,tt_dnn_device,0,wormhole_b0,,64,64,{ns},1,1,512,1024,BFLOAT16,DRAM,,,,,,,\
+                 1,1,512,1024,BFLOAT16,DRAM"
+            );
+            let report = report(&row);
+            let note =
+                report.notes.iter().any(|note| note.contains("the model exceeds a peak rate"));
+            let row = &report.rows[0];
+            assert_eq!(row.is_model_refuted, note, "{:?}", report.notes);
+            (row.limit.is_some(), row.is_model_refuted)
+        };
+        assert_eq!(at(7_000), (true, false), "104 %");
+        assert_eq!(at(6_900), (false, true), "106 %");
     }
 
     #[test]

@@ -8,7 +8,8 @@ mod matmul;
 mod sparse;
 
 pub(super) use attribute::{first_number, has_program_config};
-pub use limit::ShapeLimit;
+pub(super) use limit::MOST_PERCENT;
+pub use limit::{LimitKind, ShapeLimit};
 
 use super::{
     arch::{ArchLimits, MathFidelity},
@@ -121,6 +122,20 @@ impl Modelled {
             self.dram_gb_per_s = Some(gb_per_s);
             self.dram_percent = context.arch.map(|arch| gb_per_s / arch.dram_gb_per_s * 100.0);
         }
+    }
+}
+
+impl Modelled {
+    /// Returns true if the op would have been faster than the chip's peak, so that the model must be
+    /// wrong.
+    pub(super) fn is_refuted(&self) -> bool {
+        [self.flops_percent, self.dram_percent].into_iter().flatten().any(|of| of > MOST_PERCENT)
+    }
+
+    /// Removes all figures, because the model does not fit the op.
+    pub(super) fn remove_figures(&mut self) {
+        (self.flops, self.tflops, self.flops_percent) = (None, None, None);
+        (self.dram_bytes, self.dram_gb_per_s, self.dram_percent) = (None, None, None);
     }
 }
 
