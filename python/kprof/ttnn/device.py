@@ -9,7 +9,9 @@ from typing import Any
 import numpy as _np
 import ttnn as _ttnn
 
-from . import kernels
+from . import kernels, memory
+from .memory import ALIGNMENT
+from .unnoticed import cached_programs_hidden, undecorated
 
 CONTROL_WORDS = 64
 RUN_BYTES = {False: 48, True: 64}
@@ -22,8 +24,6 @@ RINGS_WORDS = CONTROL_WORDS + LANES_PER_CORE * VECTOR_BYTES // 4
 """Words of a core's control vector and of the rings that follow it."""
 LONGEST_ROW = 32
 """Upper bound of Tensix cores in a row or a column of a chip."""
-ALIGNMENT = 64
-"""Alignment in bytes that every chip accepts for transfers between L1 and DRAM."""
 WINDOWS_PER_LANE = 4
 """A window is copied separately if it is at most a fourth of each lane."""
 SIGNATURE = 0x4B504000
@@ -59,12 +59,20 @@ class LanesDoNotFit(RuntimeError):
     """The chip's DRAM has no room for the lanes."""
 
 
+class LanesHaveMoved(RuntimeError):
+    """A submesh has no free memory at the addresses of the lanes."""
+
+
 class NotCompiledForProfiling(RuntimeError):
     """The firmware does not record, since it was compiled without kprof's header."""
 
 
 class DeviceProfiler:
-    """The profiler of one opened device, which may be a mesh of chips."""
+    """The profiler of one opened device, which may be a mesh of chips, or of a submesh.
+
+    Each mesh has an allocator of its own. The profiler of a submesh reserves the memory that the
+    profiler of its parent, ``parent``, has reserved on the same chips, and uses the same lanes.
+    """
 
     def __init__(
         self,
@@ -73,6 +81,7 @@ class DeviceProfiler:
         sums: bool,
         dispatch_cores: bool = False,
         streams: bool = False,
+        parent: DeviceProfiler | None = None,
     ) -> None:
         self.device = device
         self.sums = sums
@@ -83,10 +92,7 @@ class DeviceProfiler:
         grid = device.compute_with_storage_grid_size()
         self.grid = (grid.x, grid.y)
         self.bank_count = device.dram_grid_size().x
-        self.chip_ids = list(device.get_device_ids())
         self.logical = [(x, y) for y in range(grid.y) for x in range(grid.x)]
-        self.launch_count = 0
-        """Number of launches of the profiler itself."""
         virtual = [device.worker_core_from_logical_core(_ttnn.CoreCoord(*c)) for c in self.logical]
         self.virtual = [(core.x, core.y) for core in virtual]
         self.reader = 0
@@ -95,7 +101,35 @@ class DeviceProfiler:
         """True if launches of the profiler itself leave no runs."""
         self.others = self._cores_outside() if dispatch_cores else []
         """Logical and virtual coordinates of the cores on which only ttnn's own kernels run."""
+        self.flat_ids: list[int] = []
         self._allocate()
+        if parent is not None:
+            self._share(parent)
+
+    def submesh(self, device: Any) -> DeviceProfiler:
+        """Returns the profiler of a submesh of this mesh."""
+        is_streaming = self.signature == STREAM_SIGNATURE
+        count, others = self.program_support_count, self.leaves_nothing
+        return DeviceProfiler(device, count, self.sums, others, is_streaming, self)
+
+    def _share(self, parent: DeviceProfiler) -> None:
+        """Uses the lanes of another mesh with the same chips."""
+        of_parent = [tensor.buffer_address() for tensor in parent.tensors]
+        own = [tensor.buffer_address() for tensor in self.tensors]
+        if own != of_parent:
+            memory.free(self.tensors)
+            raise LanesHaveMoved(
+                f"expected free memory at {of_parent[0]:#x} of each DRAM bank, where the records of "
+                f"the parent mesh are, found it at {own[0]:#x}"
+            )
+        self.flat_ids = parent.flat_ids
+        self.reader = parent.reader
+        self.control_address = parent.control_address
+
+    @property
+    def chip_ids(self) -> list[int]:
+        """Ids of the chips, in the order in which the mesh has them now."""
+        return list(self.device.get_device_ids())
 
     def _cores_outside(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         """Returns the Tensix cores outside of the worker grid: the last columns or rows."""
@@ -134,27 +168,22 @@ class DeviceProfiler:
         self.cores_per_bank = -(-count // self.bank_count)
         self.lane_bytes = lane_bytes(self.program_support_count, self.sums)
         self.bank_words = self.lane_bytes // 4 * LANES_PER_CORE * self.cores_per_bank
-        try:
-            self.lanes = self._tensor(self.bank_words)
-        except RuntimeError as error:
-            raise LanesDoNotFit(self._advice()) from error
         rows = -(-(count + 1) // self.bank_count)
-        lanes_per_bank = LANES_PER_CORE * self.cores_per_bank
         longest = self.lane_bytes // WINDOWS_PER_LANE // ALIGNMENT * ALIGNMENT + 2 * ALIGNMENT
-        self.windows = self._tensor(lanes_per_bank * longest // 4)
         self.window_bytes = longest
         self.copies_windows = True
-        self.answers = self._tensor(rows * CONTROL_WORDS)
-        self.words = self._tensor(rows * CONTROL_WORDS)
-        self.tensors = [self.lanes, self.windows, self.answers, self.words]
-        if self.others:
-            self.ring_rows = -(-len(self.others) // self.bank_count)
-            self.rings = self._tensor(self.ring_rows * RINGS_WORDS)
-            self.tensors.append(self.rings)
+        window_words = LANES_PER_CORE * self.cores_per_bank * longest // 4
+        self.ring_rows = -(-len(self.others) // self.bank_count)
+        sizes = [self.bank_words, window_words, rows * CONTROL_WORDS, rows * CONTROL_WORDS]
+        sizes += [self.ring_rows * RINGS_WORDS] if self.others else []
+        try:
+            self.tensors = memory.reserve(_ttnn, self.device, sizes)
+        except memory.DoesNotFit as error:
+            raise LanesDoNotFit(self._advice(error.found)) from error
+        self.lanes, self.windows, self.answers, self.words, *rings = self.tensors
+        self.rings = rings[0] if rings else None
 
-    def _advice(self) -> str:
-        view = _ttnn.get_memory_view(self.device, _ttnn.BufferType.DRAM)
-        free = int(getattr(view, "largest_contiguous_bytes_free_per_bank", 0))
+    def _advice(self, free: int) -> str:
         per_program = RUN_BYTES[self.sums] * LANES_PER_CORE * self.cores_per_bank
         return (
             f"expected {self.bank_words * 4} free bytes in each DRAM bank for lanes of "
@@ -162,23 +191,21 @@ class DeviceProfiler:
             f"the largest count that fits is {free // per_program}: --op-support-count"
         )
 
-    def _tensor(self, bank_words: int) -> Any:
-        """Returns a tensor with one page in each DRAM bank, at the same address in all banks."""
-        return _ttnn.empty(
-            [self.bank_count, bank_words],
-            _ttnn.uint32,
-            _ttnn.ROW_MAJOR_LAYOUT,
-            self.device,
-            _ttnn.DRAM_MEMORY_CONFIG,
-        )
+    @property
+    def reserved_bytes(self) -> int:
+        """Bytes of each DRAM bank that the profiler has reserved."""
+        return sum(int(tensor.buffer_aligned_page_size()) for tensor in self.tensors)
 
-    def release(self) -> None:
-        """Clears the lane addresses of all cores, so no core writes to lanes; frees the tensors."""
+    def take_lanes(self) -> None:
+        """Clears the lane addresses of all cores, so that no core writes to lanes."""
         if self.signature == SIGNATURE:
             self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
-            _ttnn.synchronize_device(self.device)
-        for tensor in self.tensors:
-            tensor.deallocate(True)
+            undecorated(_ttnn.synchronize_device)(self.device)
+
+    def free(self) -> None:
+        """Frees the memory on the chips; nothing can be launched any more."""
+        tensors, self.tensors = self.tensors, []
+        memory.free(tensors)
 
     # Launches of the profiler itself.
 
@@ -207,13 +234,10 @@ class DeviceProfiler:
             ],
         )
         program = _ttnn.ProgramDescriptor(kernels=[kernel], semaphores=[], cbs=[scratch])
-        operation_id = _ttnn._ttnn.get_device_operation_id()
+        # The id stays 0 until the caller restores the program's own ids.
         _ttnn._ttnn.set_device_operation_id(0)
-        try:
+        with cached_programs_hidden(_ttnn, self.device):
             _ttnn.generic_op.function([*io, io[-1]], program)
-        finally:
-            _ttnn._ttnn.set_device_operation_id(operation_id)
-        self.launch_count += 1
 
     def _all_cores(self) -> Any:
         last = _ttnn.CoreCoord(self.grid[0] - 1, self.grid[1] - 1)
@@ -264,7 +288,7 @@ class DeviceProfiler:
 
     def _copies(self, tensor: Any, row_words: int = 1) -> list[Any]:
         """Returns the words of a tensor on each chip, bank by bank."""
-        shards = _ttnn.get_device_tensors(tensor.cpu()) if len(self.chip_ids) > 1 else [tensor.cpu()]
+        shards = undecorated(_ttnn.get_device_tensors)(tensor.cpu()) if len(self.chip_ids) > 1 else [tensor.cpu()]
         return [shard.to_numpy().reshape(self.bank_count, -1)[:, :] for shard in shards]
 
     def find_cores(self) -> list[list[Core]]:
@@ -442,6 +466,10 @@ class DeviceProfiler:
                     _ttnn.ROW_MAJOR_LAYOUT,
                 )
             )
-        host = shards[0] if len(shards) == 1 else _ttnn.from_host_shards(shards, self.device.shape)
-        _ttnn.copy_host_to_device_tensor(host, self.words)
+        host = (
+            shards[0]
+            if len(shards) == 1
+            else undecorated(_ttnn.from_host_shards)(shards, self.device.shape)
+        )
+        undecorated(_ttnn.copy_host_to_device_tensor)(host, self.words)
         self._launch_for(kernels.ACKNOWLEDGE, self.words, self._all_places, 4 * CONTROL_WORDS)

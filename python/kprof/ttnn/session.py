@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import json
@@ -11,31 +12,19 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as _np
-
 from .. import _native, tracing
-from . import rings
-from .device import CONTROL_WORDS, DeviceProfiler
 from .inspector import Inspector, Launch
+from .opened import OpenDevice
+from .unnoticed import counters_kept, hide_cached_programs
 
-VECTOR_WORDS = 512
-"""Maximum number of words that a launch writes to a lane."""
-RUN_WORDS = 12
-"""Minimum number of words that a launch writes to a lane."""
+OUT_OF_MEMORY = "Out of Memory"
+"""Text in the error of ttnn's allocator when a buffer does not fit."""
 LAUNCHES_BETWEEN_LOOKS = 4
 CALL_TIMEOUT_SECONDS = 1.0
 SECONDS_BETWEEN_NAMES = 1.0
-SOCKET_VARIABLE = "KPROF_CHIP_SOCKET"
-"""Variable with the path of the socket at which this process serves its simulated chip."""
-RISCS = 5
-END_MASK = 0x1FFFF
-"""Bits of words 0 to 4 of a control vector that hold the end of a lane."""
-ADDRESS_WORD = 50
-"""Index of the control word with the address of the lanes."""
-READ_WORDS = 59
-"""Index of the first control word with the read position of a lane."""
 
 
 @dataclasses.dataclass
@@ -79,163 +68,8 @@ class Call:
     duration_ns: int
     attributes: str
     outputs: str
-
-
-class OpenDevice:
-    """An opened device, with an estimate of how full its lanes are."""
-
-    def __init__(self, session: Session, device: Any) -> None:
-        options = session.options
-        self.session = session
-        self.profiler = DeviceProfiler(
-            device,
-            options.program_support_count,
-            options.sums,
-            options.dispatch_cores,
-            session.streams,
-        )
-        self.lane_words = self.profiler.lane_bytes // 4
-        # Reserve room for a launch that leaves a full vector, if the lanes are long enough.
-        self.reserved_words = min(VECTOR_WORDS, self.lane_words // 4)
-        self.pending_words = 0
-        """Estimate of unread words in the fullest lane."""
-        self.pending_launches = 0
-        self.run_words = VECTOR_WORDS
-        """Estimate of the words that a launch writes to a lane."""
-        self.chips: list[int] = []
-        self.cores = self.profiler.find_cores()
-        self.others = self.profiler.find_others()
-        self.is_last_read = False
-        """True after the lanes were taken from the dispatch kernels."""
-        self._join()
-
-    def _join(self) -> None:
-        profiler, native = self.profiler, self.session.native
-        arch = str(profiler.device.arch()).rpartition(".")[2].lower()
-        of_chips = zip(profiler.chip_ids, self.cores, self.others)
-        for number, (chip_id, cores, others) in enumerate(of_chips):
-            places = [(*core.noc0, *core.logical) for core in cores]
-            chip, flat_ids = native.add_chip(
-                chip_id,
-                arch,
-                self.session.aiclk_mhz(arch),
-                places,
-                profiler.bank_count,
-                profiler.lanes.buffer_address(),
-                profiler.bank_words * 4,
-                [(*core.noc0, *core.logical) for core in others],
-            )
-            self.chips.append(chip)
-            native.add_clocks(chip, profiler.clocks(number))
-            if not profiler.leaves_nothing:
-                native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
-        if self.session.streams:
-            self._stream()
-            return
-        profiler.give_lanes(flat_ids)
-        # The rest of that launch is not counted: the next launch starts the lanes of every core.
-        profiler.find_cores()
-        if profiler.others:
-            profiler.give_lanes_to_others()
-
-    def _stream(self) -> None:
-        """Begins to read the rings of all cores in a thread."""
-        options, socket = self.session.options, os.environ.get(SOCKET_VARIABLE)
-        if socket is None or options.stream_policy is None:
-            raise RuntimeError(f"expected the socket of the chip in {SOCKET_VARIABLE}, found none")
-        self.session.ttnn.synchronize_device(self.profiler.device)
-        path = socket.replace("{pid}", str(os.getpid()))
-        for chip in self.chips:
-            self.session.native.stream_chip(
-                chip, path, self.profiler.control_address, options.stream_policy, options.read_every_ns
-            )
-        if options.tracy is not None:
-            try:
-                self.session.native.serve_tracy(**options.tracy)
-            except ValueError as error:
-                self.session._complain(f"no Tracy viewers are served: {error}")
-
-    def has_room(self, launch_count: int) -> bool:
-        """Returns true if the lanes are sure to hold this number of further launches."""
-        if self.session.streams:
-            return True
-        more = launch_count * self.run_words + self.reserved_words
-        return self.pending_words + more <= self.lane_words
-
-    def add_launches(self, launch_count: int) -> None:
-        """Adds enqueued launches to the estimate."""
-        self.pending_launches += launch_count
-        self.pending_words += launch_count * self.run_words
-
-    def look(self) -> None:
-        """Measures how full the lanes are, which costs far less than reading them."""
-        self._learn(self.profiler.gather()[0])
-
-    def load(self) -> None:
-        """Copies the chips' profiler data for the next read."""
-        profiler, native = self.profiler, self.session.native
-        controls, clocks = profiler.gather()
-        waiting = profiler.copy_rings() if self.is_last_read else []
-        for words, (of_others, _) in zip(controls, waiting):
-            # Use the control words read with the rings: they count the losses of the rings.
-            words[-len(of_others) :] = of_others
-            # Restore the address of the lanes, which was cleared after these pushes.
-            words[-len(of_others) :, ADDRESS_WORD] = profiler.lanes.buffer_address()
-        lanes = profiler.copy_lanes(*self._window(controls))
-        if waiting:
-            lanes = [lane.copy() for lane in lanes]
-        for words, lane, (of_others, core_rings) in zip(controls, lanes, waiting):
-            of_cores = core_rings.reshape(len(of_others), RISCS, -1)
-            rings.push_waiting(words[-len(of_others) :], of_cores, lane, profiler.lane_of_other)
-        for chip, words, lane in zip(self.chips, controls, lanes):
-            native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
-        for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
-            native.add_clocks(chip, [(*cores[profiler.reader].noc0, before, cycles, after)])
-        self._learn(controls)
-
-    def end_dispatch(self) -> None:
-        """Prepares the last read: dispatch kernels continue to run, and data that they have not
-        pushed is then read from their rings."""
-        if self.profiler.others and not self.is_last_read:
-            self.profiler.take_lanes_of_others()
-            self.is_last_read = True
-
-    def _window(self, controls: list[Any]) -> tuple[int, int]:
-        """Returns the range of words that contains all unread data of all lanes."""
-        first, end = self.lane_words, 0
-        for ends, read in map(_ends_and_read, controls):
-            if (ends < read).any():
-                return 0, self.lane_words
-            is_new = ends > read
-            if is_new.any():
-                first = min(first, int(read[is_new].min()))
-                end = max(end, int(ends[is_new].max()))
-        return (first, end) if first < end <= self.lane_words else (0, 0)
-
-    def acknowledge(self) -> None:
-        """Writes the new read positions to the chips."""
-        native = self.session.native
-        answers = [
-            _np.frombuffer(native.acknowledgement(chip), "<u4").reshape(-1, CONTROL_WORDS)
-            for chip in self.chips
-        ]
-        self.profiler.acknowledge(answers)
-        # The profiler's own launches during a read leave runs on the core that executes them.
-        self.pending_words = 4 * RUN_WORDS
-        self.pending_launches = 0
-
-    def _learn(self, controls: list[Any]) -> None:
-        """Updates the estimates of unread words and of words per launch from control vectors."""
-        unread = 0
-        for ends, read in map(_ends_and_read, controls):
-            # After a wraparound, the new words go to the lane's end, and continue at its start.
-            turned = _np.where(ends < read, self.lane_words, 0)
-            unread = max(unread, int((ends - read + turned).max()))
-        if self.pending_launches:
-            mean = -(-unread // self.pending_launches)
-            # Add a margin: launches differ, and the sum includes launches of the profiler itself.
-            self.run_words = min(VECTOR_WORDS, max(RUN_WORDS, mean + mean // 4))
-        self.pending_words = unread
+    chips: list[int] | None
+    """Chips of the mesh that the operation ran on; None if its arguments name no mesh."""
 
 
 class Session:
@@ -280,61 +114,117 @@ class Session:
 
     def open(self, device: Any) -> None:
         """Prepares a device that was opened."""
-        with self._lock, tracing.paused():
-            if self.is_finished or device.id() in self.devices:
+        with self._own_work():
+            if self.is_finished or self._opened_with(device) is not None:
                 return
             try:
                 opened = OpenDevice(self, device)
                 self.devices[device.id()] = opened
                 self.chip_count += len(opened.chips)
             except Exception as error:
-                self._complain(f"the device is not profiled: {error}")
+                self.complain(f"the device is not profiled: {error}")
 
     def close(self, device: Any) -> None:
-        """Reads a device for the last time, before it is closed."""
-        with self._lock, tracing.paused():
-            if device.id() in self.devices and not self.is_finished:
-                self._end_dispatch([self.devices[device.id()]])
-                self.read_all()
-                opened = self.devices.pop(device.id())
-                self._end_streams()
-                opened.profiler.release()
+        """Reads a device or a submesh for the last time, before it is closed."""
+        with self._own_work():
+            opened = self._opened_with(device)
+            if opened is None or self.is_finished:
+                return
+            try:
+                if device.id() == opened.id:
+                    self._close(opened)
+                else:
+                    if opened.has_unread:
+                        self.read_all()
+                    opened.remove_submesh(device.id())
+            except Exception as error:
+                self.complain(f"a device was not read to its end: {error}")
+
+    def _close(self, opened: OpenDevice) -> None:
+        self._end_dispatch([opened])
+        self.read_all()
+        self.devices.pop(opened.id)
+        self._end_streams()
+        opened.release()
+
+    def create_submeshes(self, parent: Any, create: Any) -> Any:
+        """Creates submeshes of a mesh by calling `create`; their chips stay profiled."""
+        with self._own_work():
+            opened = self._opened_with(parent)
+            if opened is None or self.is_finished:
+                return create()
+            try:
+                opened.prepare_submeshes(parent)
+            except Exception as error:
+                self.complain(f"a mesh was not read before it was divided: {error}")
+        created = create()
+        with self._own_work():
+            try:
+                for submesh in created if isinstance(created, list) else [created]:
+                    opened.add_submesh(parent, submesh)
+            except Exception as error:
+                self._end_recording(opened, f"a submesh is not profiled: {error}")
+        return created
+
+    def _end_recording(self, opened: OpenDevice, reason: str) -> None:
+        """Ends the recording of an open device, whose memory the program needs."""
+        self.complain(f"{reason}; the recording of chips {sorted(opened.chips)} ends here")
+        try:
+            opened.end()
+        except Exception as error:
+            self.complain(f"the lanes were not taken from the cores: {error}")
+
+    def _opened_with(self, device: Any) -> OpenDevice | None:
+        """Returns the open device to which a mesh belongs."""
+        mesh_id = device.id()
+        return next((opened for opened in self.devices.values() if mesh_id in opened.meshes), None)
+
+    @contextlib.contextmanager
+    def _own_work(self) -> Iterator[None]:
+        """Context for work of the profiler, which the program does not notice."""
+        with self._lock, tracing.paused(), counters_kept(self.ttnn):
+            yield
 
     def _end_dispatch(self, devices: list[OpenDevice]) -> None:
         if self._is_capturing:
             return
         try:
             for device in devices:
+                device.return_chips()
                 device.end_dispatch()
         except Exception as error:
-            self._complain(f"kernels that dispatch were not read to their end: {error}")
+            self.complain(f"kernels that dispatch were not read to their end: {error}")
 
     def read_all(self) -> None:
         """Reads all devices, unless a trace is being captured: the reads would be captured too."""
-        with self._lock, tracing.paused():
-            if self._is_capturing or self.is_finished:
+        with self._own_work():
+            if self._is_capturing or self.is_finished or self._captures_a_graph():
                 return
             try:
                 self._read_all()
             except Exception as error:
-                self._complain(f"a read failed: {error}")
+                self.complain(f"a read failed: {error}")
+
+    def _captures_a_graph(self) -> bool:
+        """True while ttnn records calls as a graph: those of the profiler would be in it."""
+        is_active = getattr(self.ttnn.graph, "is_graph_capture_active", None)
+        return is_active is not None and bool(is_active())
 
     def _read_all(self) -> None:
         opened = list(self.devices.values())
         if not opened:
             return
         for device in opened:
-            self.ttnn.synchronize_device(device.profiler.device)
+            device.synchronize()
         self._name()
         if self.streams:
             self.native.read_at_rest()
             self.native.add_host(self.host)
             return
-        for device in opened:
-            device.load()
+        loaded = [(device, device.load()) for device in opened]
         self.native.read()
-        for device in opened:
-            device.acknowledge()
+        for device, readers in loaded:
+            device.acknowledge(readers)
         self.native.add_host(self.host)
 
     def _end_streams(self) -> None:
@@ -343,9 +233,9 @@ class Session:
             if self.streams:
                 self.native.end_streams()
         except Exception as error:
-            self._complain(f"the last read failed: {error}")
+            self.complain(f"the last read failed: {error}")
 
-    def _complain(self, problem: str) -> None:
+    def complain(self, problem: str) -> None:
         problem = " ".join(str(problem).split())
         if problem not in self.problems:
             self.problems.append(problem)
@@ -356,7 +246,7 @@ class Session:
     def _name(self) -> None:
         """Names ops and zones that are new since the last call."""
         self._named_at = time.monotonic()
-        self._name_ops([chip for device in self.devices.values() for chip in device.profiler.chip_ids])
+        self._name_ops([chip for device in self.devices.values() for chip in device.chips])
         self._name_zones()
 
     def _name_zones(self) -> None:
@@ -369,20 +259,26 @@ class Session:
                 self.native.add_zone_names(path)
                 self.native.use_zone_names()
         except (OSError, ValueError) as error:
-            self._complain(f"zones have no names: {error}")
+            self.complain(f"zones have no names: {error}")
 
-    def _name_ops(self, chip_ids: list[int]) -> None:
+    def _name_ops(self, all_chips: list[int]) -> None:
         launches = [launch for launch in self.inspector.new_launches() if launch.runtime_id]
         calls, self._calls = self._calls, []
         by_id = {op: call for call in calls for op in range(call.first_id, call.end_id)}
         named = {launch.runtime_id for launch in launches}
         ops = [
-            (launch.runtime_id, _fields(launch, by_id.get(launch.runtime_id)))
+            (launch.runtime_id, by_id.get(launch.runtime_id), launch)
             for launch in launches
         ]
         # If the Inspector's log has no entry of a launch, only the call is known.
-        ops += [(op, _fields_of_call(call)) for op, call in by_id.items() if op not in named]
-        self.native.add_ops([(chip, op, fields) for op, fields in ops for chip in chip_ids])
+        ops += [(op, call, None) for op, call in by_id.items() if op not in named]
+        self.native.add_ops(
+            [
+                (chip, op, _fields(launch, call))
+                for op, call, launch in ops
+                for chip in (all_chips if call is None or call.chips is None else call.chips)
+            ]
+        )
 
     # Calls.
 
@@ -394,25 +290,74 @@ class Session:
         # Ids count the launches of all threads, so calls run one at a time. The time-out is for
         # calls that wait for each other.
         is_locked = self._lock.acquire(timeout=CALL_TIMEOUT_SECONDS)
-        first = self.ttnn._ttnn.get_device_operation_id()
-        start = time.monotonic_ns()
         try:
-            result = original(op, *args, **kwargs)
+            mesh = self._mesh_of(args, kwargs)
+            self._prepare_launches(mesh)
+            first = self.ttnn._ttnn.get_device_operation_id()
+            start = time.monotonic_ns()
+            try:
+                result = original(op, *args, **kwargs)
+            except RuntimeError as error:
+                if not self._makes_memory(mesh, error, first):
+                    raise
+                start = time.monotonic_ns()
+                result = original(op, *args, **kwargs)
             duration = time.monotonic_ns() - start
             end = self.ttnn._ttnn.get_device_operation_id()
             if end > first:
                 with tracing.paused():
+                    mesh = mesh or self._mesh_of((result,), {})
+                    chips = None if mesh is None else list(mesh.get_device_ids())
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
-                    self._calls.append(Call(name, first, end, start, duration, *described))
-                    self._count_launches()
+                    self._calls.append(Call(name, first, end, start, duration, *described, chips))
+                    self._count_launches(mesh)
         finally:
             if is_locked:
                 self._lock.release()
             self._depth.value = 0
         return result
 
-    def _count_launches(self) -> None:
+    def _mesh_of(self, args: tuple, kwargs: dict) -> Any | None:
+        """Returns the mesh on which a call with these arguments runs, if they name an open one."""
+        for value in (*args, *kwargs.values()):
+            items = value if isinstance(value, (list, tuple)) else (value,)
+            for item in items:
+                mesh = item
+                if isinstance(item, self.ttnn.Tensor):
+                    mesh = item.device() if self.ttnn.is_tensor_storage_on_device(item) else None
+                if isinstance(mesh, self.ttnn.MeshDevice) and self._opened_with(mesh) is not None:
+                    return mesh
+        return None
+
+    def _prepare_launches(self, mesh: Any | None) -> None:
+        """Reads the chips of a mesh before its first launch after launches on other meshes."""
+        opened = None if mesh is None else self._opened_with(mesh)
+        if opened is None or len(opened.meshes) == 1 or self._is_capturing:
+            return
+        with self._own_work():
+            try:
+                opened.before_launches(mesh)
+            except Exception as error:
+                self.complain(f"chips were not read before another mesh used them: {error}")
+
+    def _makes_memory(self, mesh: Any | None, error: RuntimeError, first_id: int) -> bool:
+        """Gives the profiler's memory to the program after an operation did not get its memory.
+
+        Returns true if the operation can be called again: it has launched nothing so far.
+        """
+        opened = None if mesh is None else self._opened_with(mesh)
+        if OUT_OF_MEMORY not in str(error) or opened is None or opened.is_ended:
+            return False
+        with self._own_work():
+            reserved = opened.profiler.reserved_bytes
+            self.read_all()
+            self._end_recording(
+                opened, f"the program needs the {reserved} bytes of each DRAM bank that kprof has reserved"
+            )
+        return bool(self.ttnn._ttnn.get_device_operation_id() == first_id)
+
+    def _count_launches(self, mesh: Any | None) -> None:
         """Counts the launches since the last call; reads if lanes could fill."""
         with self._lock:
             end = self.ttnn._ttnn.get_device_operation_id()
@@ -422,55 +367,67 @@ class Session:
             if self.streams and time.monotonic() - self._named_at >= SECONDS_BETWEEN_NAMES:
                 # Name ops and zones now, so that records have names even if the program is killed.
                 self._name()
-            for opened in self.devices.values():
-                opened.add_launches(max(count, 0))
+            self._add_launches(mesh, max(count, 0))
             self._make_room(1)
+
+    def _add_launches(self, mesh: Any | None, count: int) -> None:
+        """Adds launches to the estimates of a mesh, or of all devices if the mesh is unknown."""
+        opened = None if mesh is None else self._opened_with(mesh)
+        for device in self.devices.values() if opened is None else [opened]:
+            device.add_launches(mesh if opened is not None else None, count)
 
     def _make_room(self, launch_count: int) -> None:
         """Reads unless the lanes are sure to hold this number of further launches."""
-        try:
-            full = [opened for opened in self.devices.values() if not opened.has_room(launch_count)]
-            for opened in full:
-                opened.look()
-            more = max(launch_count, LAUNCHES_BETWEEN_LOOKS)
-            if any(not opened.has_room(more) for opened in full):
-                self.read_all()
-        except Exception as error:
-            self._complain(f"a read failed: {error}")
+        full = [opened for opened in self.devices.values() if not opened.has_room(launch_count)]
+        if not full or self._captures_a_graph():
+            return
+        with self._own_work():
+            try:
+                for opened in full:
+                    opened.look()
+                more = max(launch_count, LAUNCHES_BETWEEN_LOOKS)
+                if any(not opened.has_room(more) for opened in full):
+                    self.read_all()
+            except Exception as error:
+                self.complain(f"a read failed: {error}")
 
     # Traces.
 
-    def trace_begins(self) -> None:
+    def trace_begins(self, mesh: Any | None) -> None:
         """Records that the capture of a trace begins; the following launches do not run yet."""
+        self._prepare_launches(mesh)
         self.read_all()
         with self._lock:
             self._is_capturing = True
             self._trace_begin = self.ttnn._ttnn.get_device_operation_id()
 
-    def trace_ends(self, trace: Any) -> None:
+    def trace_ends(self, mesh: Any | None, trace: Any) -> None:
         """Records the number of launches in a captured trace."""
         with self._lock, tracing.paused():
             self._is_capturing = False
             self._counted_id = end = self.ttnn._ttnn.get_device_operation_id()
             self._trace_sizes[int(trace)] = end - self._trace_begin
             for base_id in range(self._trace_begin, end):
-                self._trace_message(f"ENQUEUE_PROGRAM: {{chip}}, {int(trace)}, {base_id}")
-            self._trace_message(f"END: {{chip}}, {int(trace)}")
+                self._trace_message(mesh, f"ENQUEUE_PROGRAM: {{chip}}, {int(trace)}, {base_id}")
+            self._trace_message(mesh, f"END: {{chip}}, {int(trace)}")
 
-    def trace_replays(self, trace: Any) -> None:
+    def trace_replays(self, mesh: Any | None, trace: Any) -> None:
         """Records a replay before it is enqueued; reads first if the lanes could become full."""
+        self._prepare_launches(mesh)
         with self._lock, tracing.paused():
             count = self._trace_sizes.get(int(trace), 0)
             self._make_room(count)
-            for opened in self.devices.values():
-                opened.add_launches(count)
-            self._trace_message(f"REPLAY: {{chip}}, {int(trace)}")
+            self._add_launches(mesh, count)
+            self._trace_message(mesh, f"REPLAY: {{chip}}, {int(trace)}")
 
-    def _trace_message(self, text: str) -> None:
-        for opened in self.devices.values():
-            for chip in opened.profiler.chip_ids:
-                message = f"`TT_METAL_TRACE_{text.format(chip=chip)}`"
-                self.host.message(message, __file__, 1)
+    def _trace_message(self, mesh: Any | None, text: str) -> None:
+        opened = None if mesh is None else self._opened_with(mesh)
+        if opened is None:
+            chips = [chip for device in self.devices.values() for chip in device.chips]
+        else:
+            chips = list(mesh.get_device_ids())
+        for chip in chips:
+            self.host.message(f"`TT_METAL_TRACE_{text.format(chip=chip)}`", __file__, 1)
 
     # The end.
 
@@ -481,7 +438,7 @@ class Session:
 
     def finish(self) -> Any:
         """Reads for the last time and ends the capture; returns the recording."""
-        with self._lock, tracing.paused():
+        with self._own_work():
             if self.is_finished:
                 return self.recording
             # If an error has ended the capture of a trace, the trace is ignored.
@@ -490,19 +447,13 @@ class Session:
             self.read_all()
             self._end_streams()
             if not self.chip_count and not self.problems:
-                self._complain("the program has opened no device, so that nothing was profiled")
+                self.complain("the program has opened no device, so that nothing was profiled")
             if malformed := self.inspector.malformed_count:
-                self._complain(f"{malformed} launches in tt-metal's log are malformed")
+                self.complain(f"{malformed} launches in tt-metal's log are malformed")
             self.is_finished = True
             self.native.add_host(self.host)
             self.recording = self.native.finish()
             return self.recording
-
-
-def _ends_and_read(words: Any) -> tuple[Any, Any]:
-    """Returns the ends and the read positions of each core's lanes, from its control words."""
-    ends = words[:, :RISCS].astype(_np.int64) & END_MASK
-    return ends, words[:, READ_WORDS : READ_WORDS + RISCS].astype(_np.int64)
 
 
 def _shape(tensor: Any) -> dict[str, str]:
@@ -553,8 +504,10 @@ def _holds_tensors(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(hasattr(item, "padded_shape") for item in value)
 
 
-def _fields(launch: Launch, call: Call | None) -> list[tuple[str, str]]:
+def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
     """Returns the metadata of an op for a launch."""
+    if launch is None:
+        return [] if call is None else _fields_of_call(call)
     fields = [("name", launch.name), ("input_tensors", launch.inputs)]
     if launch.kernels:
         fields.append(("kernel_info", launch.kernels))
@@ -619,6 +572,9 @@ def _watch(ttnn: Any) -> None:
     tracing.signpost_hooks.append(_signpost)
     for kind in (ttnn.decorators.FastOperation, ttnn.decorators.Operation):
         _wrap_operation(kind)
+    for name in ("create_submesh", "create_submeshes"):
+        _wrap_creation(ttnn.MeshDevice, name)
+    hide_cached_programs(ttnn)
     for number in (signal.SIGTERM, signal.SIGHUP):
         _finish_at(number)
 
@@ -670,6 +626,19 @@ def _wrap_operation(kind: Any) -> None:
     kind.__call__ = call
 
 
+def _wrap_creation(kind: Any, name: str) -> None:
+    """Wraps a method of meshes that creates submeshes."""
+    original = getattr(kind, name)
+
+    @functools.wraps(original)
+    def create(parent: Any, *args: Any, **kwargs: Any) -> Any:
+        if not ACTIVE:
+            return original(parent, *args, **kwargs)
+        return ACTIVE[-1].create_submeshes(parent, lambda: original(parent, *args, **kwargs))
+
+    setattr(kind, name, create)
+
+
 def _opened(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
     result = original(*args, **kwargs)
     devices = result.values() if isinstance(result, dict) else [result]
@@ -692,19 +661,24 @@ def _read(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
     session.read_all()
 
 
+def _mesh_argument(args: tuple, kwargs: dict) -> Any:
+    """Returns the mesh that a function takes as its first argument."""
+    return args[0] if args else kwargs.get("mesh_device", kwargs.get("device"))
+
+
 def _begin_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
-    session.trace_begins()
+    session.trace_begins(_mesh_argument(args, kwargs))
     return original(*args, **kwargs)
 
 
 def _end_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
     result = original(*args, **kwargs)
-    session.trace_ends(args[1] if len(args) > 1 else kwargs.get("trace_id"))
+    session.trace_ends(_mesh_argument(args, kwargs), args[1] if len(args) > 1 else kwargs.get("trace_id"))
     return result
 
 
 def _replay(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
-    session.trace_replays(args[1] if len(args) > 1 else kwargs.get("trace_id"))
+    session.trace_replays(_mesh_argument(args, kwargs), args[1] if len(args) > 1 else kwargs.get("trace_id"))
     return original(*args, **kwargs)
 
 
