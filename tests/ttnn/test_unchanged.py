@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -71,3 +72,12 @@ def test_tensors_of_a_submesh_keep_their_bytes_and_addresses(plain, record, tmp_
 def test_random_programs_do_what_they_do_without_kprof(seed, plain, record, tmp_path):  # noqa: F811
     recorded = compare("random_meshes.py", [str(seed), str(COUNT)], plain, record, tmp_path)
     assert "Lost: nothing" in recorded.report or "Losses" not in recorded.report
+
+
+def test_a_program_that_needs_all_memory_gets_it(plain, record, tmp_path):  # noqa: F811
+    recorded = compare("whole_memory.py", [], plain, record, tmp_path)
+    found = re.search(r"the program needs the (\d+) bytes of each DRAM bank", recorded.said)
+    assert found and int(found[1]) > 1_000_000, recorded.said
+    assert "the recording of chips [0] ends here" in recorded.said
+    # What ran before is kept.
+    assert recorded.names[:1] == ["CloneOperation"]

@@ -67,9 +67,21 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def start(ttnn: Any) -> Any:
     """Begins the session that the environment describes; returns it."""
-    from .session import Options, begin
+    from .session import Options, begin, begin_again_after_fork
 
+    begin_again_after_fork(ttnn)
     return begin(ttnn, Options.from_environment(os.environ[SESSION_VARIABLE]))
+
+
+def use_own_logs(folder: str) -> str:
+    """Makes tt-metal keep its logs in a folder of this process below `folder`; returns its path.
+
+    The logs name the launches of a process by numbers that each process counts from 1.
+    """
+    own = os.path.join(folder, f"process-{os.getpid()}")
+    os.makedirs(own, exist_ok=True)
+    os.environ["TT_METAL_LOGS_PATH"] = own
+    return own
 
 
 def prepare(program_support_count: int = 1000, sums: bool = False) -> None:
@@ -83,6 +95,7 @@ def prepare(program_support_count: int = 1000, sums: bool = False) -> None:
     logs = os.environ.get("TT_METAL_LOGS_PATH") or os.getcwd()
     variables = _native.ttnn_environment(sys.executable, logs, program_support_count, sums)
     os.environ.update(variables)
+    use_own_logs(os.path.join(logs, "generated", "kprof"))
     os.environ[_PREPARED] = json.dumps({"program_support_count": program_support_count, "sums": sums})
 
 
@@ -102,7 +115,7 @@ class Profile:
         if ACTIVE:
             raise RuntimeError("expected one profile at a time, found another one in progress")
         options = Options(**json.loads(os.environ.get(_PREPARED, "{}")))
-        options.logs = os.environ.get("TT_METAL_LOGS_PATH") or os.getcwd()
+        options.logs = os.environ["TT_METAL_LOGS_PATH"]
         self._session = begin(ttnn, options)
         self._session.open(self._device)
         return self
@@ -136,6 +149,7 @@ def wait_for_ttnn() -> None:
         return
     sys.meta_path.insert(0, _Finder("ttnn", start))
     options = json.loads(os.environ[SESSION_VARIABLE])
+    use_own_logs(options["logs"])
     if options.get("partial"):
         tracing.LINES = bool(options.get("lines"))
         sys.meta_path.insert(0, _Finder("tracy", _trace_functions))

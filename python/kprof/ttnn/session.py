@@ -7,12 +7,14 @@ import contextlib
 import dataclasses
 import functools
 import json
+import multiprocessing.util
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.util import Finalize
 from typing import Any
 
 from .. import _native, tracing
@@ -20,6 +22,7 @@ from .inspector import Inspector, Launch
 from .opened import OpenDevice
 from .unnoticed import counters_kept, hide_cached_programs
 
+CAPTURE_SUFFIX = ".kprof"
 OUT_OF_MEMORY = "Out of Memory"
 """Text in the error of ttnn's allocator when a buffer does not fit."""
 LAUNCHES_BETWEEN_LOOKS = 4
@@ -34,7 +37,7 @@ class Options:
     capture: str | None = None
     """File of the capture; without a file, the recording is kept in memory."""
     logs: str = ""
-    """Folder in which tt-metal keeps its logs, `TT_METAL_LOGS_PATH`."""
+    """Folder in which tt-metal keeps the logs of this process, `TT_METAL_LOGS_PATH`."""
     program_support_count: int = 1000
     sums: bool = False
     dispatch_cores: bool = False
@@ -52,6 +55,7 @@ class Options:
         given = json.loads(text)
         known = {field.name for field in dataclasses.fields(cls)}
         options = cls(**{key: value for key, value in given.items() if key in known})
+        options.logs = os.environ["TT_METAL_LOGS_PATH"]
         if options.capture is not None:
             options.capture = options.capture.replace("{pid}", str(os.getpid()))
         return options
@@ -446,7 +450,7 @@ class Session:
             self._end_dispatch(list(self.devices.values()))
             self.read_all()
             self._end_streams()
-            if not self.chip_count and not self.problems:
+            if not self.chip_count and not self.problems and not self._has_siblings():
                 self.complain("the program has opened no device, so that nothing was profiled")
             if malformed := self.inspector.malformed_count:
                 self.complain(f"{malformed} launches in tt-metal's log are malformed")
@@ -454,6 +458,14 @@ class Session:
             self.native.add_host(self.host)
             self.recording = self.native.finish()
             return self.recording
+
+    def _has_siblings(self) -> bool:
+        """True if other processes of the program are recorded, too."""
+        folder = os.path.dirname(self.options.capture or "")
+        if not folder:
+            return False
+        captures = [name for name in os.listdir(folder) if name.endswith(CAPTURE_SUFFIX)]
+        return len(captures) > 1
 
 
 def _shape(tensor: Any) -> dict[str, str]:
@@ -553,6 +565,31 @@ def end(session: Session) -> Any:
     return session.finish()
 
 
+def begin_again_after_fork(ttnn: Any) -> None:
+    """Gives each process that the program forks a session of its own, with a capture and logs."""
+    from . import SESSION_VARIABLE, use_own_logs
+
+    def begin_in_child() -> None:
+        # The capture of these sessions belongs to the parent process.
+        while ACTIVE:
+            atexit.unregister(end)
+            FORKED.append(ACTIVE.pop())
+        text = os.environ[SESSION_VARIABLE]
+        use_own_logs(json.loads(text)["logs"])
+        begin(ttnn, Options.from_environment(text))
+
+    os.register_at_fork(after_in_child=begin_in_child)
+    # Processes of `multiprocessing` end without `atexit`.
+    multiprocessing.util.register_after_fork(_end_all, lambda finish: Finalize(None, finish, exitpriority=0))
+
+
+def _end_all() -> None:
+    for session in list(ACTIVE):
+        end(session)
+
+
+FORKED: list[Session] = []
+"""Sessions of the parent process, which must neither write nor end in this process."""
 _WATCHED: list[Any] = []
 
 
