@@ -253,6 +253,7 @@ fn write_finding(
     if !finding.location.is_empty() {
         writeln!(out, "   where: {}", printable(&finding.location, LONGEST_SENTENCE))?;
     }
+    writeln!(out, "   rests on: {}", finding.rests_on)?;
     writeln!(out, "   to gain: {gain}")?;
     writeln!(out, "   try: {}", finding.advice)
 }

@@ -1,10 +1,13 @@
 //! Evidence for causes, kept for each run of each lane and collected lane by lane.
 
-use crate::lost_runs::LostRuns;
+use crate::{
+    kernel_zone::{OpenZones, ZoneCycles},
+    lost_runs::LostRuns,
+};
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
 use reader::{
     from_lanes::{FromLanes, LanesContext},
-    lane::{Lane, LaneId, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     names::ZoneTable,
     packed_bytes::PackedMemory,
     readout::Readout,
@@ -117,6 +120,8 @@ pub(crate) struct RareEvidence {
     pub(crate) setup: ZoneSum,
     pub(crate) profiler: ZoneSum,
     pub(crate) counters: CounterRecords,
+    /// Longest zones and sums of zones of the kernel.
+    pub(crate) zones: Vec<ZoneCycles>,
 }
 
 /// Records of hardware counters in one run.
@@ -178,6 +183,11 @@ impl RunEvidence {
             *sync = sync.sums_alone();
         }
         sums
+    }
+
+    /// Returns the longest zones and sums of zones of the kernel.
+    pub(crate) fn zones(&self) -> &[ZoneCycles] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.zones)
     }
 
     pub(crate) fn setup(&self) -> ZoneSum {
@@ -284,6 +294,31 @@ impl Evidence {
     }
 }
 
+/// Position among a lane's values while its records are read in order.
+#[derive(Clone, Copy, Debug, Default)]
+struct DataPosition {
+    record: usize,
+    value: usize,
+}
+
+impl DataPosition {
+    /// Moves to a later record.
+    fn advance_to(&mut self, record: usize, lane: &Lane) {
+        while self.record < record {
+            let Some(head) = lane.heads.get(self.record) else { return };
+            self.next(*head, lane);
+        }
+    }
+
+    /// Returns the first value of the next record; `None` if it has none.
+    fn next(&mut self, head: RecordHead, lane: &Lane) -> Option<u64> {
+        let value = lane.data.get(self.value).copied().filter(|_| head.data_count() > 0);
+        self.record = self.record.saturating_add(1);
+        self.value = self.value.saturating_add(head.data_count());
+        value
+    }
+}
+
 /// State of one pass over a lane's records.
 struct LaneScan<'a, 'readout> {
     context: &'a EvidenceContext<'readout>,
@@ -302,8 +337,9 @@ impl LaneScan<'_, '_> {
             lost = self.context.lost.lane_flags(self.lane);
         }
         let mut syncs = syncs.into_iter();
+        let mut data = DataPosition::default();
         for run in 0..self.lane.runs.len() {
-            let mut evidence = self.evidence_of(self.lane.run_records(run));
+            let mut evidence = self.evidence_of(self.lane.run_records(run), &mut data);
             if has_sync {
                 let sync = syncs.next().flatten();
                 let has_lost = lost.get(run).is_some_and(|has_lost| *has_lost);
@@ -319,15 +355,22 @@ impl LaneScan<'_, '_> {
         runs
     }
 
-    fn evidence_of(&mut self, records: std::ops::Range<usize>) -> RunEvidence {
+    fn evidence_of(
+        &mut self,
+        records: std::ops::Range<usize>,
+        data: &mut DataPosition,
+    ) -> RunEvidence {
+        data.advance_to(records.start, self.lane);
         let mut evidence = RunEvidence::default();
         let (mut first_start, mut last_end) = (None::<u64>, None::<u64>);
         let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
         let times = self.lane.times.get(records).unwrap_or(&[]);
         let mut open: Vec<(ZoneIndex, u64)> = Vec::new();
+        let mut zones = OpenZones::default();
         let mut is_after_counter = false;
         for (head, &time) in heads.iter().zip(times) {
             let continues = std::mem::take(&mut is_after_counter);
+            let value = data.next(*head, self.lane);
             let is_start = match head.kind() {
                 PacketKind::ZoneStart => true,
                 PacketKind::ZoneEnd => false,
@@ -341,7 +384,13 @@ impl LaneScan<'_, '_> {
                     }
                     continue;
                 }
-                _ => continue,
+                PacketKind::ZoneTotal => {
+                    if let Some(cycles) = value.filter(|_| self.is_kernel_zone(head.zone())) {
+                        zones.sum(head.zone(), cycles);
+                    }
+                    continue;
+                }
+                PacketKind::TimestampedEvent => continue,
             };
             let zone = head.zone();
             let role = self.context.roles.role(zone);
@@ -356,10 +405,24 @@ impl LaneScan<'_, '_> {
                     .zone_count
                     .saturating_add(u32::from(is_start && !self.context.sync.contains(zone)));
                 self.add_special(&mut evidence, &mut open, (zone, is_start, time));
+                if self.is_kernel_zone(zone) {
+                    if is_start { zones.start(zone, time) } else { zones.end(zone, time) }
+                }
             }
+        }
+        let zones = zones.longest();
+        if !zones.is_empty() {
+            evidence.rare.get_or_insert_default().zones = zones;
         }
         evidence.kernel = first_start.zip(last_end).filter(|(start, end)| start <= end);
         evidence
+    }
+
+    /// Returns true for zones that authors put into their kernels, except setup zones.
+    fn is_kernel_zone(&self, zone: ZoneIndex) -> bool {
+        self.context.roles.role(zone).is_none()
+            && !self.context.sync.contains(zone)
+            && !self.context.special.contains_key(&zone)
     }
 
     /// Processes the start or end of a setup zone or of a profiler zone.

@@ -285,6 +285,11 @@ impl Explanation {
     /// Sorts findings by descending gain and limits their number. Findings with hardly any gain are
     /// removed.
     pub(crate) fn rank(&mut self) {
+        let (all_ns, all) = self.all_time();
+        // Ops that ran side by side may save more time together than passed.
+        for finding in self.findings.iter_mut().filter(|_| all_ns > 0.0) {
+            finding.limit_gain(all_ns);
+        }
         self.findings.retain(|finding| {
             // "The stages are balanced" is a useful answer even though its gain is 0.
             finding.cause == Cause::Balanced
@@ -300,12 +305,7 @@ impl Explanation {
         for finding in self.findings.iter_mut().filter(|of| of.is_in_layout) {
             finding.part_of = number;
         }
-        let (all_ns, all) = self.all_time();
         for finding in &mut self.findings {
-            // Ops that ran side by side may save more time together than passed.
-            if finding.gain_at_most_ns.is_some_and(|ns| ns > all_ns) && all_ns > 0.0 {
-                finding.gain_at_most_ns = Some(all_ns);
-            }
             finding.location = finding.place.text(&finding.rows);
             let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));

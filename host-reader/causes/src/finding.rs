@@ -44,6 +44,10 @@ reader::labelled! {
         Pack = "pack",
         /// The RISC that writes data limits the op's speed.
         Writer = "writer",
+        /// A zone that the kernel's author named takes most of a RISC's time.
+        KernelZone = "kernel zone",
+        /// Within a launch, cores start long after the first one.
+        StartSkew = "start skew",
         /// Reconfiguration and initialisation take time in each launch.
         Setup = "setup",
         /// The ops with one op code take much of the total time, and much longer than the minimum
@@ -124,6 +128,33 @@ pub struct Place {
     pub row: Option<u64>,
 }
 
+/// What a finding rests on: how many of which things were looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Basis {
+    /// Number of things that the finding's figure was computed from.
+    pub count: u64,
+    /// Number of things that there are.
+    pub of: u64,
+    /// What is counted, in the plural.
+    pub what: &'static str,
+}
+
+impl Basis {
+    pub(crate) fn launches(count: usize, of: usize) -> Self {
+        Self { count: count as u64, of: of as u64, what: "launches" }
+    }
+
+    pub(crate) fn ops(count: usize, of: usize) -> Self {
+        Self { count: count as u64, of: of as u64, what: "ops" }
+    }
+}
+
+impl std::fmt::Display for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} {}", self.count, self.of, self.what)
+    }
+}
+
 /// One cause as a sentence, with its evidence.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Finding {
@@ -135,6 +166,8 @@ pub struct Finding {
     pub figure: f64,
     /// Name of the threshold that the figure has reached.
     pub threshold: &'static str,
+    /// What the figure rests on.
+    pub rests_on: Basis,
     /// Location of the cause.
     pub place: Place,
     /// Facts that support the sentence, one per element.
@@ -184,12 +217,14 @@ impl Finding {
         sentence: String,
         place: Place,
         advice: impl Into<String>,
+        rests_on: Basis,
     ) -> Self {
         Self {
             cause,
             sentence,
             figure,
             threshold: threshold.name,
+            rests_on,
             place,
             why: Vec::new(),
             rows: Vec::new(),
@@ -238,6 +273,15 @@ impl Finding {
             duration(ns),
             self.gain_of.label()
         )
+    }
+
+    /// Lowers the upper bound of the gain.
+    pub(crate) fn limit_gain(&mut self, at_most_ns: f64) {
+        if let Some(ns) = self.gain_at_most_ns.filter(|ns| *ns > at_most_ns) {
+            self.gain_at_most_percent =
+                self.gain_at_most_percent.map(|percent| percent * at_most_ns / ns);
+            self.gain_at_most_ns = Some(at_most_ns);
+        }
     }
 
     /// Changes the time to which the gain is compared.

@@ -2,12 +2,12 @@
 //! range from the waits of the unpacker and the packer.
 
 use crate::{
-    last_block::LastBlock,
+    last_block::{LastBlock, kernel_window},
     middle::{median, middle_half},
     op::OpView,
     risc_wait::{cycle_percent, kernel_cycles},
     stage::{Stage, StageUse},
-    threshold::KNOWN_MARGIN,
+    threshold::{KNOWN_MARGIN, PACING},
 };
 use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
@@ -16,6 +16,8 @@ use wire::{Risc, wait::WaitKind};
 pub(crate) struct MathUse {
     pub(crate) used: StageUse,
     pub(crate) is_known: bool,
+    /// True if the use is not measured: it follows from the low use of reader and writer.
+    pub(crate) is_assumed: bool,
     pub(crate) last_blocks: Option<LastBlocks>,
 }
 
@@ -39,7 +41,8 @@ pub(crate) struct LastBlocks {
 ///
 /// Otherwise, the upper bound is 100 %, and the lower bound is the higher of two values: 100 %
 /// minus the percentages of time that the unpacker and the packer wait, and the use that the
-/// engine's hardware counter measured. If only the math can set the pace, both bounds are 100 %.
+/// engine's hardware counter measured. If only the engines can set the pace, both bounds are 100 %. This is an
+/// assumption, which needs engines that may have been in use all the time.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,
@@ -55,9 +58,10 @@ pub(crate) fn math_use(
     let last = view.cores().filter_map(|core| LastBlock::from_core(core, records_percent));
     let last: Vec<LastBlock> = last.collect();
     let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());
+    let is_assumed = measured.is_none() && is_only_pacer && may_be_busy(view, unpack);
     let (least, most) = match measured {
         Some(range) => range.map(|percent| percent.clamp(floor, 100.0)).into(),
-        None if is_only_pacer => (100.0, 100.0),
+        None if is_assumed => (100.0, 100.0),
         None => (floor, 100.0),
     };
     let [steady, held_up, starved] = [
@@ -87,8 +91,29 @@ pub(crate) fn math_use(
     // If neither the unpacker nor the packer waits, the math works all the time, even if its last
     // block was not measured.
     let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
-    Some(MathUse { used, is_known, last_blocks })
+    Some(MathUse { used, is_known, is_assumed, last_blocks })
 }
+
+/// Returns false if the engines cannot have been in use all the time: the RISC that issues the
+/// arithmetic ended early, or the unpacker waited for tiles most of the time.
+///
+/// An engine is in use at most while its kernel runs and does not wait.
+fn may_be_busy(view: &OpView<'_>, unpack_wait_percent: Option<f64>) -> bool {
+    let (mut math, mut whole) = (0_u64, 0_u64);
+    for core in view.cores() {
+        let window = kernel_window(core).map_or(0, |(start, end)| end.saturating_sub(start));
+        for run in core.iter().filter(|run| run.lane.risc == Risc::Trisc1) {
+            math = math.saturating_add(kernel_cycles(run.evidence));
+            whole = whole.saturating_add(window);
+        }
+    }
+    let is_long = whole == 0 || cycle_percent(math, whole) >= PACING.value;
+    let is_fed = unpack_wait_percent.is_none_or(|percent| percent <= MOST_STARVED);
+    is_long && is_fed
+}
+
+/// Percentage of the unpacker's time from which it mostly waits for tiles.
+const MOST_STARVED: f64 = 50.0;
 
 /// Returns the percentage of a RISC's kernel time that the RISC spent in waits of one kind.
 pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {

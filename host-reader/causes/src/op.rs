@@ -3,6 +3,7 @@
 use crate::{
     balance::{Balance, balance_of},
     evidence::{Evidence, RunEvidence},
+    kernel_zone::{KernelZone, kernel_zone},
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
@@ -243,6 +244,11 @@ pub struct OpCauses {
     /// Number of setup zones and their share of the op, on the RISC with the largest share.
     pub setup: Option<SetupShare>,
     /// Time within the kernels by class.
+    /// Zone in the kernels that takes most of a RISC's time; `None` if no zone does.
+    pub kernel_zone: Option<KernelZone>,
+    /// Time from the first core's kernel start to the last core's, in nanoseconds; `None` if unknown.
+    #[serde(skip)]
+    pub(crate) start_skew_ns: Option<f64>,
     #[serde(skip)]
     pub(crate) times: ClassTimes,
     /// Time of firmware before and after the kernels by class.
@@ -304,7 +310,7 @@ impl OpCauses {
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
         let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
         let pace = pace.flatten();
-        let math = pace.as_ref().filter(|pace| pace.is_math_known);
+        let math = pace.as_ref().filter(|pace| pace.is_math_known && !pace.is_math_assumed);
         let math = math.and_then(|pace| {
             let math = pace.stage(Stage::Math)?;
             Some(f64::midpoint(math.at_least_percent, math.at_most_percent))
@@ -347,6 +353,8 @@ impl OpCauses {
             semaphores: semaphore_waits(known, &signals),
             pace,
             critical_path: path.filter(|_| has_all_runs),
+            kernel_zone: kernel_zone(view),
+            start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
             times_around,
@@ -374,6 +382,23 @@ fn op_window(launch: &Launch) -> (u64, u64) {
         Some(window) => window,
         None => (launch.first_cycle, launch.last_cycle),
     }
+}
+
+/// Returns the time from the first core's kernel start to the last core's; `None` for a single core,
+/// or if starts are in doubt.
+///
+/// A core starts with its first RISC: the RISCs of a core may start apart on purpose.
+fn start_skew_ns(view: &OpView<'_>) -> Option<f64> {
+    if view.launch.op.duration_doubt.is_some() || view.aiclk_mhz == 0 {
+        return None;
+    }
+    let starts = view.cores().map(|core| {
+        core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min()
+    });
+    let starts: Vec<u64> = starts.flatten().collect();
+    let (first, last) = starts.iter().min().zip(starts.iter().max())?;
+    let cycles = last.saturating_sub(*first) as f64;
+    (starts.len() > 1).then(|| cycles * 1000.0 / f64::from(view.aiclk_mhz))
 }
 
 fn setup_share(view: &OpView<'_>, kernel: Span) -> Option<SetupShare> {

@@ -47,6 +47,9 @@ pub struct Pace {
     /// True if the use of the math was measured by its last block or a counter, instead of derived
     /// from waits alone.
     pub is_math_known: bool,
+    /// True if the use of the math is not measured. It is then assumed to be 100 %, because neither
+    /// reader nor writer is busy enough to set the pace.
+    pub is_math_assumed: bool,
     /// True if individual waits were recorded but the cost of a record is unknown. The time for
     /// writing records then counts as use.
     pub has_unmeasured_records: bool,
@@ -187,6 +190,7 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
         unpack_wait_percent: kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT),
         pack_wait_percent: kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE),
         is_math_known,
+        is_math_assumed: math.is_some_and(|math| math.is_assumed),
         has_unmeasured_records: has_unmeasured_records(view),
         last_blocks,
         stages,

@@ -64,6 +64,8 @@ thresholds! {
     SIGNAL_DELAY: "signal-delay", 128.0, "cycles",
         "simulator: other traffic delays a signal by up to 40 cycles, and a wait ends within one poll of 12 cycles";
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: as `barrier-share`, most of the bottleneck stage's time";
+    KERNEL_ZONE: "kernel-zone", 50.0, "%", "proposal: most of a RISC's kernels";
+    START_SKEW: "start-skew", 20.0, "%", "proposal: as `waiting-share`; tt-metal issue 20681 has 47 % in a traced kernel";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
     NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, for the busiest link";

@@ -2,7 +2,7 @@
 
 use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Basis, Cause, Finding, GainOf, Place},
     op::OpCauses,
     threshold::{CHIP, CHIP_LAUNCHES},
 };
@@ -43,7 +43,14 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     let launch = Some(longest.op.launch);
     let place = Place { chip_id: Some(chip_id), core, launch, ..group.place() };
     let figure = (CHIP, more / 100.0 + 1.0);
-    let finding = Finding::new(Cause::SlowChip, figure, sentence, place, COMPARE_CHIPS);
+    let finding = Finding::new(
+        Cause::SlowChip,
+        figure,
+        sentence,
+        place,
+        COMPARE_CHIPS,
+        Basis::launches(launches.len(), slow.len()),
+    );
     Some(finding.with_gain(gain, (whole, GainOf::Ops)))
 }
 

@@ -3,7 +3,7 @@
 use super::OpGroup;
 use crate::{
     balance::Balance,
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Basis, Cause, Finding, GainOf, Place},
     op::OpCauses,
     threshold::{STRAGGLER, STRAGGLER_LAUNCHES, WORK, WORK_FIT, WORK_STEPS},
 };
@@ -37,7 +37,14 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     let advice = "compare its work with the others' on the grid; look for a harvested row, a far \
                   DRAM bank or a link that it shares";
     let figure = (STRAGGLER, late / 100.0 + 1.0);
-    let finding = Finding::new(Cause::Straggler, figure, sentence, place, advice);
+    let finding = Finding::new(
+        Cause::Straggler,
+        figure,
+        sentence,
+        place,
+        advice,
+        Basis::launches(launches.len(), on_chip),
+    );
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
@@ -68,7 +75,14 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     };
     let gain: f64 = uneven.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
     let advice = "split the work so that every core has the same number of steps";
-    let finding = Finding::new(Cause::UnevenWork, (WORK, more), sentence, place, advice);
+    let finding = Finding::new(
+        Cause::UnevenWork,
+        (WORK, more),
+        sentence,
+        place,
+        advice,
+        Basis::launches(uneven.len(), group.ops.len()),
+    );
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 

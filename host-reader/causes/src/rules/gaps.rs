@@ -2,7 +2,7 @@
 
 use super::{duration, late_host::Compilation};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, percent},
+    finding::{Basis, Cause, Finding, GainOf, Place, percent},
     middle::median,
     threshold::{
         HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
@@ -43,6 +43,8 @@ pub(crate) struct Waiting {
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) iterations: IterationScope,
+    /// Number of ops of the chip.
+    pub(crate) op_count: usize,
 }
 
 /// Firmware time of a chip's launches, and the number of counter records in the launches.
@@ -90,6 +92,7 @@ impl Waiting {
             place: None,
             chip_id: most.chip_id.filter(|_| devices.len() > 1),
             iterations,
+            op_count: usize::try_from(most.op_count).unwrap_or(usize::MAX),
         };
         Some((most, waiting))
     }
@@ -229,7 +232,14 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     let gain_ns = (of.class != TimeClass::Profiler).then_some(of.class_ns);
     let place = of.place();
     let (why, rows) = (of.why(), of.rows(&place));
-    let finding = Finding::new(cause, (WAITING, of.percent), sentence, place, advice);
+    let finding = Finding::new(
+        cause,
+        (WAITING, of.percent),
+        sentence,
+        place,
+        advice,
+        Basis::ops(of.op_count, of.op_count),
+    );
     Some(Finding { why, rows, ..finding.with_gain(gain_ns, (of.total_ns, gain_of)) })
 }
 
@@ -257,7 +267,7 @@ pub(crate) fn small_ops(
         );
         let advice = "fuse neighbouring ops; ops with few tiles cannot use the whole grid";
         let figure = (SMALL_TIME, time_percent);
-        Finding::new(Cause::SmallOps, figure, sentence, Place::default(), advice)
+        Finding::new(Cause::SmallOps, figure, sentence, Place::default(), advice, Basis::ops(small.len(), all.len()))
             .with_gain(gain_ns, whole)
     })
 }
@@ -290,7 +300,14 @@ pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
         Finding {
             why: named_host_ops(names).into_iter().collect(),
             gain_of: GainOf::Recording,
-            ..Finding::new(Cause::HostOps, figure, sentence, Place::default(), advice)
+            ..Finding::new(
+                Cause::HostOps,
+                figure,
+                sentence,
+                Place::default(),
+                advice,
+                Basis::ops(count, count),
+            )
         }
     })
 }
@@ -321,6 +338,7 @@ pub(super) mod tests {
             place: None,
             chip_id: None,
             iterations,
+            op_count: 4,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::duration;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, percent},
+    finding::{Basis, Cause, Finding, GainOf, Place, percent},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     reason::Reason,
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
@@ -100,7 +100,14 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         group.ops()
     );
     let figure = (GROUP_TIME, group.percent);
-    let finding = Finding::new(Cause::OpGroup, figure, sentence, group.place(), "");
+    let finding = Finding::new(
+        Cause::OpGroup,
+        figure,
+        sentence,
+        group.place(),
+        "",
+        Basis::ops(group.op_count, group.op_count),
+    );
     let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
     group.explain(&mut finding);
     Some(finding)
@@ -194,7 +201,14 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     );
     let advice = layout_advice(&changes);
     let figure = (LAYOUT_TIME, time_percent);
-    let finding = Finding::new(Cause::Layout, figure, sentence, first.place(), advice);
+    let finding = Finding::new(
+        Cause::Layout,
+        figure,
+        sentence,
+        first.place(),
+        advice,
+        Basis::ops(count, groups.iter().map(|group| group.op_count).sum()),
+    );
     let mut finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
     first.explain(&mut finding);
     let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
@@ -243,7 +257,8 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
     let layout = layout(groups);
     let trips = trips(rows);
-    let mut undone = round_trips(&trips, kernels_ns);
+    let mut undone =
+        round_trips(&trips, (kernels_ns, groups.iter().map(|group| group.op_count).sum()));
     if let Some(undone) = undone.as_mut().filter(|_| layout.is_some()) {
         match shared_with_layout(&trips, |row| {
             groups.iter().any(|group| group.is_layout && group.op == *row.raw_op_code)
@@ -271,7 +286,7 @@ pub(super) fn row_ns(row: &OpReport) -> f64 {
 }
 
 /// Reports conversions that the next op undoes.
-fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
+fn round_trips(trips: &[Trip<'_>], (kernels_ns, op_count): (f64, usize)) -> Option<Finding> {
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
     let time_percent = percent(ns, kernels_ns);
     let longest = trips.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
@@ -299,7 +314,9 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     };
     let place = Place::from_row(longest.ops[0]);
     let figure = (ROUND_TRIP_TIME, time_percent);
-    let finding = Finding::new(Cause::RoundTrip, figure, sentence, place, advice);
+    let pairs = trips.len().saturating_mul(2);
+    let basis = Basis::ops(pairs, op_count);
+    let finding = Finding::new(Cause::RoundTrip, figure, sentence, place, advice, basis);
     Some(Finding {
         rows: longest.ops.map(|row| row.id).to_vec(),
         why: longest.ops.iter().filter_map(|row| call_of(&row.raw_op_code)).collect(),

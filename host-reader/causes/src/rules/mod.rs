@@ -9,6 +9,7 @@ mod model;
 mod pipeline;
 mod setup;
 mod skew;
+mod zones;
 
 pub(crate) use crate::duration::duration;
 use crate::{
@@ -100,7 +101,7 @@ pub(crate) struct OpFacts<'a> {
 }
 
 /// Returns the findings about launches, and the unanswered questions.
-pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
+pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
     let is_steady = of.iterations == IterationScope::Last;
     let gain_of = if is_steady { GainOf::Steady } else { GainOf::Recording };
@@ -113,9 +114,12 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
         ..small
     }));
     let groups = groups(of.ops);
+    let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
     for group in &groups {
-        findings.extend(setup::setup(group, zones));
+        findings.extend(setup::setup(group, zone_names));
         findings.extend(pipeline::pipeline(group));
+        findings.extend(zones::kernel_zone(group, kernels_ns, zone_names));
+        findings.extend(zones::start_skew(group, kernels_ns));
     }
     findings.extend(late_ones(of.all, &groups));
     let noc_findings = noc(&groups, of.noc);
@@ -323,7 +327,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     if let Some(Untold { question, reason, record_with }) = untold_behind_losses(of.ops) {
         add(question, reason, record_with);
     }
-    if of.ops.len() < 2 {
+    if of.ops.len() == 1 {
         add(
             "whether the host keeps up",
             "a single launch has no gaps between ops".to_owned(),

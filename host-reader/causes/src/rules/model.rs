@@ -3,7 +3,7 @@
 use super::{OpGroup, capital, duration, kernel_ns, rounded};
 use crate::{
     barriers::BarrierUse,
-    finding::{Cause, Finding, GainOf, Place, percent},
+    finding::{Basis, Cause, Finding, GainOf, Place, percent},
     noc_use::{NocUse, NocUses},
     op::OpCauses,
     threshold::{BARRIERS, DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
@@ -60,13 +60,18 @@ fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Findin
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
         noc_use.is_at_peak().then_some((*noc_use, kernel_ns(op)))
     });
-    noc_bound(group.place(), &group.label, &bound.collect::<Vec<_>>(), kernels_ns)
+    noc_bound(
+        (group.place(), group.ops.len()),
+        &group.label,
+        &bound.collect::<Vec<_>>(),
+        kernels_ns,
+    )
 }
 
 /// Returns the finding about launches that use a link at its peak. Each use is paired with the time
 /// of its launch.
 fn noc_bound(
-    place: Place,
+    (place, count): (Place, usize),
     label: &str,
     bound: &[(NocUse, f64)],
     kernels_ns: f64,
@@ -96,7 +101,14 @@ fn noc_bound(
     );
     let advice = "spread transfers over both NoCs and more links, multicast what several cores read, or \
                   keep data nearer to the cores that use it";
-    let finding = Finding::new(Cause::Noc, (NOC, used), sentence, place, advice);
+    let finding = Finding::new(
+        Cause::Noc,
+        (NOC, used),
+        sentence,
+        place,
+        advice,
+        Basis::launches(bound.len(), count),
+    );
     Some(finding.with_gain(free_ns, (ns, GainOf::Ops)))
 }
 
@@ -124,7 +136,7 @@ fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<F
         core: Some(longest_barriers.core),
         ..group.place()
     };
-    barrier_bound(place, &group.label, &times, kernels_ns)
+    barrier_bound((place, group.ops.len()), &group.label, &times, kernels_ns)
 }
 
 /// Returns true if the op ran no compute kernel and has no records of waits, which would give more
@@ -136,7 +148,7 @@ fn only_moves_data(op: &OpCauses) -> bool {
 /// Returns the finding about launches that wait at NoC barriers. For each launch, `launches` holds
 /// its use of barriers, the use of its busiest link in percent, and its time in nanoseconds.
 fn barrier_bound(
-    place: Place,
+    (place, count): (Place, usize),
     label: &str,
     launches: &[(BarrierUse, f64, f64)],
     kernels_ns: f64,
@@ -167,7 +179,14 @@ fn barrier_bound(
     } else {
         several.to_owned()
     };
-    let finding = Finding::new(Cause::Latency, (BARRIERS, waited), sentence, place, advice);
+    let finding = Finding::new(
+        Cause::Latency,
+        (BARRIERS, waited),
+        sentence,
+        place,
+        advice,
+        Basis::launches(launches.len(), count),
+    );
     Some(finding.with_gain(waited_ns.min(free_ns), (ns, GainOf::Ops)))
 }
 
@@ -209,6 +228,7 @@ fn at_limit(
     let percent = weighed / ns;
     // Ops at a limit can gain at most the part of the peak that they do not use.
     let gain_ns = ns * (1.0 - percent.min(100.0) / 100.0);
+    let ops_count = ops.len();
     let (ops, uses, takes) = match bound.len() {
         1 => ("op", "uses", "takes"),
         _ => ("ops", "use", "take"),
@@ -218,7 +238,14 @@ fn at_limit(
         bound.len(),
         duration(ns)
     );
-    let finding = Finding::new(cause, (limit, percent), sentence, longest.place.clone(), advice);
+    let finding = Finding::new(
+        cause,
+        (limit, percent),
+        sentence,
+        longest.place.clone(),
+        advice,
+        Basis::ops(bound.len(), ops_count),
+    );
     Some(finding.with_gain(gain_ns, (device_ns, GainOf::Ops)))
 }
 
@@ -260,7 +287,8 @@ mod tests {
         let link = Link { chip_id: 0, noc: Noc::Noc0, tile, direction: Direction::East };
         let noc_use = |percent| NocUse { link, percent, is_lower_bound: false, barriers: None };
         let place = || Place { op: Some("Matmul".into()), ..Place::default() };
-        let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
+        let told =
+            |uses: &[(NocUse, f64)]| noc_bound((place(), uses.len()), "Matmul", uses, 1000.0);
         // The link is used for 90 % of 200 ns and 70 % of 100 ns, so it is free for 50 ns.
         let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
         assert_eq!(
@@ -294,7 +322,7 @@ mod tests {
             byte_count: 16 * 4096,
         };
         let told = |launches: &[(BarrierUse, f64, f64)]| {
-            barrier_bound(Place::default(), "program 7", launches, 10_000.0)
+            barrier_bound((Place::default(), launches.len()), "program 7", launches, 10_000.0)
         };
         let finding = told(&[(at(80.0), 20.0, 3_000.0), (at(40.0), 10.0, 1_000.0)]).unwrap();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::OpGroup;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Basis, Cause, Finding, GainOf, Place},
     op::OpCauses,
     pace::Pace,
     stage::{Engine, Stage},
@@ -149,10 +149,7 @@ fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
         None => (
             Cause::Compute,
             None,
-            format!(
-                "The engines set the pace of {label}, in use {used:.0} % of the time: unpacker, math or \
-                 packer, which this recording cannot distinguish"
-            ),
+            engines(label, used, pace),
             "record hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) first; then smaller element \
              types for the inputs if it is the unpacker, a lower math fidelity if it is the math, a \
              smaller element type for the output if it is the packer; or use more cores",
@@ -161,6 +158,24 @@ fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let mut finding = finding(cause, group, (op, pace), sentence, advice);
     finding.place.risc = risc.map(Risc::label);
     finding
+}
+
+/// Returns the sentence about engines that the recording cannot distinguish. Their use is a figure
+/// only if it was measured.
+fn engines(label: &str, used: f64, pace: &Pace) -> String {
+    let known = if pace.is_math_assumed {
+        let movers = pace.stages.iter().filter(|of| of.stage != Stage::Math);
+        let most = movers.map(|of| of.at_most_percent).fold(0.0, f64::max);
+        format!(
+            "since reader and writer are in use at most {most:.0} % of the time; their own use was not measured"
+        )
+    } else {
+        format!("in use {used:.0} % of the time")
+    };
+    format!(
+        "The engines set the pace of {label}, {known}: unpacker, math or packer, which this recording \
+         cannot distinguish"
+    )
 }
 
 fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
@@ -230,6 +245,8 @@ fn finding(
         risc: pace.stage(pace.pacer).map(|stage| stage.risc.label()),
         ..group.place()
     };
-    Finding::new(cause, (threshold, pace.margin_at_most), sentence, place, advice)
+    // The figures are those of one launch, and the gain is that of all launches with waits.
+    let basis = Basis::launches(1, group.ops.len());
+    Finding::new(cause, (threshold, pace.margin_at_most), sentence, place, advice, basis)
         .with_gain(paced_ns * gain_percent / 100.0, (paced_ns, GainOf::Ops))
 }

@@ -2,7 +2,7 @@
 
 use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Basis, Cause, Finding, GainOf, Place},
     threshold::SETUP,
 };
 use reader::names::ZoneTable;
@@ -28,6 +28,13 @@ pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
     let risc = Some(setup.risc.label());
     let place = Place { core: Some(setup.core), risc, zone, ..group.place() };
     let advice = "reconfigure once per change of format, not once per block";
-    let finding = Finding::new(Cause::Setup, (SETUP, setup.percent), sentence, place, advice);
+    let finding = Finding::new(
+        Cause::Setup,
+        (SETUP, setup.percent),
+        sentence,
+        place,
+        advice,
+        Basis::launches(1, group.ops.len()),
+    );
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }

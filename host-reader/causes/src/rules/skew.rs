@@ -2,7 +2,7 @@
 
 use super::{chips::COMPARE_CHIPS, duration, groups::row_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, percent},
+    finding::{Basis, Cause, Finding, GainOf, Place, percent},
     threshold::{CHIP, CHIP_LAUNCHES, SKEW},
 };
 use recording::problem::counted;
@@ -15,6 +15,10 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
+    fn is_collective(&self) -> bool {
+        self.rows.first().is_some_and(|row| row.category == Some(OpCategory::Ccl))
+    }
+
     /// Returns the row that took longest, with its length divided by the mean length of the other
     /// rows.
     fn slowest(&self) -> Option<(&'a OpReport, f64)> {
@@ -95,7 +99,14 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     let place = Place { chip_id, ..Place::from_row(longest) };
     let rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
     let figure = (CHIP, more + 1.0);
-    let finding = Finding::new(Cause::SlowChip, figure, sentence, place, COMPARE_CHIPS);
+    let finding = Finding::new(
+        Cause::SlowChip,
+        figure,
+        sentence,
+        place,
+        COMPARE_CHIPS,
+        Basis::ops(slow.len(), launches.len()),
+    );
     Some(Finding { rows, ..finding.with_gain(gain_ns, (whole_ns, GainOf::Ops)) })
 }
 
@@ -139,8 +150,15 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let advice = "give each chip the same work before its collectives, and send ops to all chips from \
                   one trace";
     let rows = longest.iter().take(3).map(|row| row.id).collect();
-    let finding =
-        Finding::new(Cause::CollectiveSkew, (SKEW, time_percent), sentence, place, advice);
+    let collective_count = rounds.iter().filter(|round| round.is_collective()).count();
+    let finding = Finding::new(
+        Cause::CollectiveSkew,
+        (SKEW, time_percent),
+        sentence,
+        place,
+        advice,
+        Basis { count: arrivals.len() as u64, of: collective_count as u64, what: "collectives" },
+    );
     Some(Finding { rows, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
 }
 
@@ -160,10 +178,9 @@ impl<'a> Arrivals<'a> {
     /// Computes the arrivals of the chips from a round's rows; `None` if the op is not a
     /// collective, or if its length is unknown on any chip.
     fn from_round(round: &Round<'a>) -> Option<Self> {
-        let is_collective = round.rows.first()?.category == Some(OpCategory::Ccl);
         let timed: Option<Vec<(&OpReport, f64)>> =
             round.rows.iter().map(|row| Some((*row, row.device_time_us? * 1000.0))).collect();
-        let timed = timed.filter(|_| is_collective)?;
+        let timed = timed.filter(|_| round.is_collective())?;
         let by_time =
             |one: &&(&OpReport, f64), other: &&(&OpReport, f64)| one.1.total_cmp(&other.1);
         let (first, _) = timed.iter().max_by(by_time)?;

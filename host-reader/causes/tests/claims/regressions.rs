@@ -1,8 +1,10 @@
 //! Small files after public reports of users, each with the right answer worked out by hand.
 
 use super::{explain_log, explain_ops};
-use causes::{Cause, SteadyRule, TimeClass};
+use crate::model::{Blocked, CoreRun, Form, READER, Recorder, WRITER};
+use causes::{Cause, Explanation, Stage, SteadyRule, TimeClass};
 use reports::perf::LimitKind;
+use wire::{Risc, wait::WaitKind};
 
 /// Three ops in four iterations; the last iteration has no times of the chip.
 #[test]
@@ -121,4 +123,108 @@ fn time_is_not_called_firmware_without_firmware_in_the_log() {
     let launches = found.findings.iter().find(|of| of.cause == Cause::Dispatch).unwrap();
     assert_eq!(launches.sentence, "Launches take 25.0 % of 5.9 us: 1 gap of 1.5 us");
     assert!(!found.time_sums[0].contains("of kernels"), "{:?}", found.time_sums);
+}
+
+/// A reader that fetches one tile at a time: 70 % of its time it waits for its own reads. The RISC that
+/// issues the arithmetic ends early, and the unpacker waits 78 % of its time for tiles.
+#[test]
+fn engines_that_cannot_have_been_in_use_do_not_set_the_pace() {
+    let length = 4_646;
+    let ends = [
+        (READER, 4_500),
+        (WRITER, length),
+        (Risc::Trisc0, 4_600),
+        (Risc::Trisc1, 349),
+        (Risc::Trisc2, 4_630),
+    ];
+    let wait = |risc, kind: WaitKind, start: u64, cycles: u64| Blocked {
+        risc,
+        kind: kind.0.into(),
+        key: 0,
+        start: 1_000 + start,
+        end: 1_000 + start + cycles,
+        by: None,
+    };
+    let run = CoreRun {
+        waits: vec![
+            wait(READER, WaitKind::CB_RESERVE, 0, 900),
+            wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_150),
+            wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 3_588),
+            wait(WRITER, WaitKind::CB_WAIT, 0, 3_200),
+        ],
+        starts: ends.iter().map(|(risc, _)| (*risc, 1_000)).collect(),
+        ends: ends.iter().map(|(risc, cycles)| (*risc, 1_000 + cycles)).collect(),
+        end: 1_000 + length,
+        ..CoreRun::default()
+    };
+    let mut recorder = Recorder::new();
+    recorder.core((1, 1), 1, &run, Form::Sums);
+    let found = Explanation::from_recording(&recorder.finish());
+    let pace = found.ops[0].pace.as_ref().unwrap();
+    assert_eq!(pace.pacer, Stage::Reader, "{pace:#?}");
+    assert!(!pace.is_math_assumed, "{pace:#?}");
+    for finding in &found.findings {
+        assert!(!finding.sentence.contains("engines set the pace"), "{}", finding.sentence);
+    }
+    assert!(found.findings[0].sentence.contains("reader"), "{:#?}", found.findings);
+    assert!(found.devices[0].time.percent(TimeClass::Compute) < 50.0, "{:#?}", found.devices);
+}
+
+const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+";
+
+fn log_of(rows: &[(u32, &str, u32, u64, u64, &str)]) -> String {
+    let rows = rows.iter().map(|(core, risc, id, time, data, zone)| {
+        format!("0,{core},2,{risc},{id},{time},{data},1024,{zone}\n")
+    });
+    LOG.to_owned() + &rows.collect::<String>()
+}
+
+/// 860 of 1,000 cycles of the kernel are in one zone, within a zone around all of it.
+#[test]
+fn a_zone_that_is_most_of_a_kernel_is_named() {
+    let log = log_of(&[
+        (1, "NCRISC", 1, 1_000, 0, "NCRISC-KERNEL,ZONE_START"),
+        (1, "NCRISC", 2, 1_000, 0, "MAIN,ZONE_START"),
+        (1, "NCRISC", 3, 1_100, 0, "DRAM-READ,ZONE_START"),
+        (1, "NCRISC", 3, 1_960, 0, "DRAM-READ,ZONE_END"),
+        (1, "NCRISC", 2, 2_000, 0, "MAIN,ZONE_END"),
+        (1, "NCRISC", 1, 2_000, 0, "NCRISC-KERNEL,ZONE_END"),
+    ]);
+    let found = explain_log(&log);
+    let [finding] = found.findings.as_slice() else { panic!("{:#?}", found.findings) };
+    assert_eq!(finding.cause, Cause::KernelZone);
+    assert_eq!(
+        finding.sentence,
+        "DRAM-READ is 86 % of the time of NCRISC in program 1, on 1 of 1 cores"
+    );
+    assert_eq!(finding.rests_on.to_string(), "1 of 1 launches");
+    // A sum says the same, and is one record.
+    let log = log_of(&[
+        (1, "NCRISC", 1, 1_000, 0, "NCRISC-KERNEL,ZONE_START"),
+        (1, "NCRISC", 4, 1_990, 700, "WAIT_IN,ZONE_TOTAL"),
+        (1, "NCRISC", 1, 2_000, 0, "NCRISC-KERNEL,ZONE_END"),
+    ]);
+    let found = explain_log(&log);
+    assert!(found.findings[0].sentence.starts_with("WAIT_IN is 70 %"), "{:#?}", found.findings);
+}
+
+/// The second core starts 470 cycles after the first; the op takes 1,000.
+#[test]
+fn cores_that_start_late_are_a_cause() {
+    let rows: Vec<_> = [(1, 1_000), (2, 1_470)]
+        .into_iter()
+        .flat_map(|(core, start)| {
+            [
+                (core, "BRISC", 1, start, 0, "BRISC-KERNEL,ZONE_START"),
+                (core, "BRISC", 1, 2_000, 0, "BRISC-KERNEL,ZONE_END"),
+            ]
+        })
+        .collect();
+    let found = explain_log(&log_of(&rows));
+    let skew = found.findings.iter().find(|of| of.cause == Cause::StartSkew).unwrap();
+    assert!((skew.figure - 47.0).abs() < 1e-9, "{skew:?}");
+    assert!((skew.gain_at_most_ns.unwrap() - 470.0).abs() < 1e-9, "{skew:?}");
+    assert!(skew.sentence.contains("47 % of the kernels' time"), "{}", skew.sentence);
 }

@@ -232,8 +232,10 @@ const AVAILABLE_CORES: &str = "Available Cores";
 
 const OP_COLUMNS: [OpColumn; 15] = [
     OpColumn::new("ID", |row| row.id.to_string()),
-    OpColumn::new("Total %", |row| with_unit(row.total_percent, 1, "%"))
-        .with_total(|_| "100.0 %".to_owned()),
+    OpColumn::new("Total %", |row| with_unit(row.total_percent, 1, "%")).with_total(|report| {
+        let has_time = report.rows.iter().any(|row| row.total_percent.is_some());
+        if has_time { "100.0 %".to_owned() } else { String::new() }
+    }),
     OpColumn::new("Bound", |row| row.bound.map_or("", super::Bound::label).to_owned())
         .painted(bound_colour),
     OpColumn::new("OP Code", shown_op_code)

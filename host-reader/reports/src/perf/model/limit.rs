@@ -150,8 +150,9 @@ impl Modelled {
         let category = OpCategory::from_op_code(op_code);
         let only_moves =
             matches!(category, OpCategory::TensorManipulation | OpCategory::DataMovement);
-        let is_elementwise = op_code.starts_with("Binary") || op_code.starts_with("Unary");
-        has_flops || only_moves || is_elementwise
+        let is_simple =
+            ["Binary", "Unary", "Embedding"].iter().any(|name| op_code.starts_with(name));
+        has_flops || only_moves || is_simple
     }
 }
 

@@ -1,0 +1,157 @@
+//! Zones and sums of zones that authors put into their kernels: those that take most of a RISC's time.
+
+use crate::{op::OpView, risc_wait::kernel_cycles, roles::Roles, threshold::KERNEL_ZONE};
+use reader::lane::ZoneIndex;
+use std::collections::BTreeMap;
+use wire::Risc;
+
+/// Maximum number of zones that are kept of one run.
+const KEPT: usize = 4;
+
+/// Cycles of the zones with one name in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ZoneCycles {
+    pub(crate) zone: ZoneIndex,
+    /// Number of zones; 0 for a sum of zones.
+    pub(crate) count: u32,
+    /// Cycles in the zones, without the zones within them.
+    pub(crate) cycles: u64,
+}
+
+/// Zones of one run while its records are read.
+#[derive(Debug, Default)]
+pub(crate) struct OpenZones {
+    /// Open zones, outermost first: name, start, and cycles of the zones within.
+    open: Vec<(ZoneIndex, u64, u64)>,
+    sums: BTreeMap<ZoneIndex, (u32, u64)>,
+}
+
+impl OpenZones {
+    pub(crate) fn start(&mut self, zone: ZoneIndex, time: u64) {
+        self.open.push((zone, time, 0));
+    }
+
+    /// Ends the innermost zone of this name. Zones within it that have no end are left out.
+    pub(crate) fn end(&mut self, zone: ZoneIndex, time: u64) {
+        let Some(at) = self.open.iter().rposition(|(of, ..)| *of == zone) else { return };
+        self.open.truncate(at.saturating_add(1));
+        let Some((_, start, within)) = self.open.pop() else { return };
+        let cycles = time.saturating_sub(start);
+        if let Some((.., within)) = self.open.last_mut() {
+            *within = within.saturating_add(cycles);
+        }
+        self.add(zone, 1, cycles.saturating_sub(within));
+    }
+
+    /// Adds a sum of zones.
+    pub(crate) fn sum(&mut self, zone: ZoneIndex, cycles: u64) {
+        self.add(zone, 0, cycles);
+    }
+
+    fn add(&mut self, zone: ZoneIndex, count: u32, cycles: u64) {
+        let (counts, sum) = self.sums.entry(zone).or_default();
+        (*counts, *sum) = (counts.saturating_add(count), sum.saturating_add(cycles));
+    }
+
+    /// Returns the zones with the most cycles.
+    pub(crate) fn longest(self) -> Vec<ZoneCycles> {
+        let zones = self.sums.into_iter();
+        let mut zones: Vec<ZoneCycles> = zones
+            .map(|(zone, (count, cycles))| ZoneCycles { zone, count, cycles })
+            .filter(|of| of.cycles > 0)
+            .collect();
+        zones.sort_by_key(|of| std::cmp::Reverse(of.cycles));
+        zones.truncate(KEPT);
+        zones
+    }
+}
+
+/// Zone in kernels that takes most of the time of a RISC's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct KernelZone {
+    /// Index of the zone's name.
+    #[serde(skip)]
+    pub(crate) zone: ZoneIndex,
+    /// RISC.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// What the RISC does: \"reader\" or \"writer\"; `None` if unknown.
+    pub role: Option<&'static str>,
+    /// Number of cores on which the RISC has the zone.
+    pub core_count: u64,
+    /// Number of cores on which the RISC ran a kernel.
+    pub kernel_core_count: u64,
+    /// Number of zones; 0 for a sum of zones.
+    pub count: u64,
+    /// Cycles in the zone, without the zones within it, summed over the cores.
+    pub cycles: u64,
+    /// `cycles` in percent of the time of the RISC's kernels, summed over the cores.
+    pub percent: f64,
+}
+
+/// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
+/// them.
+///
+/// A zone that is the only one of its RISC and takes all of the kernel shows nothing.
+pub(crate) fn kernel_zone(view: &OpView<'_>) -> Option<KernelZone> {
+    let roles = Roles::from_view(view);
+    let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
+    let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64, u64)> = BTreeMap::new();
+    for run in &view.runs {
+        let cycles = kernel_cycles(run.evidence);
+        if cycles == 0 {
+            continue;
+        }
+        let (cores, sum) = kernels.entry(run.lane.risc).or_default();
+        (*cores, *sum) = (cores.saturating_add(1), sum.saturating_add(cycles));
+        for of in run.evidence.zones() {
+            let (cores, count, sum) = zones.entry((run.lane.risc, of.zone)).or_default();
+            *cores = cores.saturating_add(1);
+            *count = count.saturating_add(of.count.into());
+            // A sum of zones of several RISCs may be longer than the kernel of one.
+            *sum = sum.saturating_add(of.cycles.min(cycles));
+        }
+    }
+    let names = |risc: Risc| zones.keys().filter(|(of, _)| *of == risc).count();
+    let shares = zones.iter().filter_map(|(&(risc, zone), &(core_count, count, cycles))| {
+        let &(kernel_core_count, kernel) = kernels.get(&risc)?;
+        let percent = crate::risc_wait::cycle_percent(cycles, kernel);
+        let role = match risc {
+            _ if roles.reader == Some(risc) => Some("reader"),
+            _ if roles.writer == Some(risc) => Some("writer"),
+            _ => None,
+        };
+        let zone =
+            KernelZone { zone, risc, role, core_count, kernel_core_count, count, cycles, percent };
+        (percent >= KERNEL_ZONE.value && (names(risc) > 1 || percent <= WHOLE)).then_some(zone)
+    });
+    // A sum is of a part of the kernel that its author chose to measure.
+    shares.max_by(|one, other| {
+        let sums = (one.count == 0).cmp(&(other.count == 0));
+        sums.then(one.percent.total_cmp(&other.percent))
+    })
+}
+
+/// Percentage of a kernel from which a zone is around all of it.
+const WHOLE: f64 = 98.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_has_the_time_of_no_zone_within_it() {
+        let [outer, inner, lost] = [1, 2, 3].map(ZoneIndex);
+        let mut open = OpenZones::default();
+        open.start(outer, 100);
+        open.start(inner, 110);
+        open.start(lost, 120);
+        open.end(inner, 150);
+        open.end(outer, 200);
+        open.end(outer, 300);
+        open.sum(lost, 7);
+        let found: Vec<_> =
+            open.longest().iter().map(|of| (of.zone, of.count, of.cycles)).collect();
+        assert_eq!(found, [(outer, 1, 60), (inner, 1, 40), (lost, 0, 7)]);
+    }
+}

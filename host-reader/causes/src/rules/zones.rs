@@ -1,0 +1,81 @@
+//! Rules about zones in kernels, and about cores that start late.
+
+use super::{OpGroup, duration, kernel_ns};
+use crate::{
+    finding::{Basis, Cause, Finding, GainOf, Place, percent},
+    threshold::{GROUP_TIME, KERNEL_ZONE, START_SKEW},
+};
+use reader::names::ZoneTable;
+
+/// Returns true if a group takes enough of the kernels' time for a sentence.
+fn is_large(group: &OpGroup<'_>, kernels_ns: f64) -> bool {
+    percent(group.kernel_ns(), kernels_ns) >= GROUP_TIME.value
+}
+
+/// Reports the zone that takes most of a RISC's kernels.
+pub(super) fn kernel_zone(
+    group: &OpGroup<'_>,
+    kernels_ns: f64,
+    zones: &ZoneTable,
+) -> Option<Finding> {
+    let (op, zone) =
+        group.longest(|op| op.kernel_zone.as_ref()).filter(|_| is_large(group, kernels_ns))?;
+    let name = zones.label(zone.zone).into_owned();
+    let whose = match zone.role {
+        Some(role) => format!("the {role}'s time ({})", zone.risc),
+        None => format!("the time of {}", zone.risc),
+    };
+    let sentence = format!(
+        "{name} is {:.0} % of {whose} in {}, on {} of {} cores",
+        zone.percent, group.label, zone.core_count, zone.kernel_core_count
+    );
+    let place = Place {
+        chip_id: Some(op.chip_id),
+        launch: Some(op.launch),
+        risc: Some(zone.risc.label()),
+        zone: Some(name),
+        ..group.place()
+    };
+    let advice =
+        "shorten what the zone contains, or put zones into it to see which part takes the time";
+    let basis = Basis::launches(1, group.ops.len());
+    Some(Finding::new(
+        Cause::KernelZone,
+        (KERNEL_ZONE, zone.percent),
+        sentence,
+        place,
+        advice,
+        basis,
+    ))
+}
+
+/// Reports cores that start late within each launch.
+pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
+    let known: Vec<_> = group
+        .ops
+        .iter()
+        .filter_map(|op| Some((*op, op.start_skew_ns?)))
+        .filter(|(op, _)| kernel_ns(op) > 0.0)
+        .collect();
+    let skew_ns: f64 = known.iter().map(|(_, skew)| skew).sum();
+    let time_ns: f64 = known.iter().map(|(op, _)| kernel_ns(op)).sum();
+    let share = percent(skew_ns, time_ns);
+    if share < START_SKEW.value || !is_large(group, kernels_ns) {
+        return None;
+    }
+    let (longest, most) = known.iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let sentence = format!(
+        "Cores of {} start up to {} apart: from the first start to the last are {share:.0} % of the \
+         kernels' time",
+        group.label,
+        duration(*most),
+    );
+    let place =
+        Place { chip_id: Some(longest.chip_id), launch: Some(longest.launch), ..group.place() };
+    let advice = "send fewer runtime arguments and smaller kernels to each core, or multicast what is the \
+                  same for all cores (common runtime arguments), so that the last core starts earlier";
+    let basis = Basis::launches(known.len(), group.ops.len());
+    let finding =
+        Finding::new(Cause::StartSkew, (START_SKEW, share), sentence, place, advice, basis);
+    Some(finding.with_gain(skew_ns, (time_ns, GainOf::Ops)))
+}
