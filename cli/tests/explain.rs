@@ -254,7 +254,7 @@ fn waits_in_windows_give_the_cause_of_sums() {
 fn assert_only_classes(explained: &Value, what: &str) {
     for finding in explained["findings"].as_array().unwrap() {
         // Zones of the workload and starts of its cores are named, too: they are facts, not faults.
-        let classes = ["dispatch", "wait", "profiler", "kernel zone", "start skew"];
+        let classes = ["dispatch", "wait", "profiler", "kernel_zone", "start_skew"];
         let is_class = classes.iter().any(|of| finding["cause"] == *of);
         let share = finding["figure"].as_f64().unwrap();
         assert!(is_class && share >= 20.0, "{what}: {finding}");

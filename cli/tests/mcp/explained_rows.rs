@@ -54,6 +54,9 @@ pub(super) fn findings_of(explained: &Value) -> Vec<Value> {
             "launch": at["launch"],
         });
         row["why"] = json!(joined_texts(&finding["why"], "; "));
+        let basis = &finding["rests_on"];
+        let what = basis["what"].as_str().unwrap();
+        row["rests_on"] = json!(format!("{} of {} {what}", basis["count"], basis["of"]));
         let rows = joined_texts(&finding["rows"], ", ");
         row["rows"] = json!(Some(rows).filter(|rows| !rows.is_empty()));
         for key in ["cause", "sentence", "figure", "threshold", "gain_of", "advice"] {

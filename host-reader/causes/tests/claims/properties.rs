@@ -134,6 +134,23 @@ const NAMES: [&str; 10] = [
     "OpOfTomorrow",
 ];
 
+/// Returns the titles of the generated ops CSVs.
+fn titles() -> String {
+    let mut text =
+        "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,MATH FIDELITY,CORE COUNT,\
+        AVAILABLE WORKER CORE COUNT,HOST START TS,DEVICE FW START CYCLE,DEVICE FW END CYCLE,\
+        OP TO OP LATENCY [ns],DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],PM COMPUTE [ns]"
+            .to_owned();
+    for tensor in ["INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0"] {
+        for side in ["W", "Z", "Y", "X"] {
+            write!(text, ",{tensor}_{side}_PAD[LOGICAL]").unwrap();
+        }
+        write!(text, ",{tensor}_DATATYPE,{tensor}_MEMORY").unwrap();
+    }
+    text.push('\n');
+    text
+}
+
 /// Returns an ops CSV: iterations of the same ops, with ops that overlap, lengths that are missing,
 /// and times that the shapes contradict.
 fn ops_csv(seed: u64) -> (String, Truth) {
@@ -142,7 +159,8 @@ fn ops_csv(seed: u64) -> (String, Truth) {
     let has_cycles = numbers.below(4) > 0;
     let missing = numbers.below(3);
     let overlap = numbers.below(2) * numbers.below(40_000);
-    let ghz = 1.0 + numbers.below(2) as f64 * 0.35;
+    let mhz = 1_000 + 350 * numbers.below(2);
+    let ghz = mhz as f64 / 1e3;
     let ops: Vec<_> = (0..op_count)
         .map(|_| {
             let mut tensor = || {
@@ -162,26 +180,15 @@ fn ops_csv(seed: u64) -> (String, Truth) {
             (name, tensors, 2_000 + numbers.below(100_000), compute)
         })
         .collect();
-    let mut text =
-        "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,MATH FIDELITY,CORE COUNT,\
-        AVAILABLE WORKER CORE COUNT,HOST START TS,DEVICE FW START CYCLE,DEVICE FW END CYCLE,\
-        OP TO OP LATENCY [ns],DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],PM COMPUTE [ns]"
-            .to_owned();
-    for tensor in ["INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0"] {
-        for side in ["W", "Z", "Y", "X"] {
-            write!(text, ",{tensor}_{side}_PAD[LOGICAL]").unwrap();
-        }
-        write!(text, ",{tensor}_DATATYPE,{tensor}_MEMORY").unwrap();
-    }
-    text.push('\n');
+    let mut text = titles();
     let mut truth = Truth { op_count: op_count * iterations, ..Truth::default() };
     let (mut start, mut last_end, mut are_known) = (1_000_000_u64, 0, has_cycles);
     for number in 0..op_count * iterations {
         let (name, tensors, kernel_ns, compute) = &ops[usize::try_from(number % op_count).unwrap()];
         let kernel_ns = kernel_ns + numbers.below(500);
         let is_missing = missing > 0 && numbers.below(4) < missing;
-        let cycles = ((kernel_ns + 600) as f64 * ghz).round();
-        let end = start + cycles as u64;
+        let cycles = (kernel_ns + 600) * mhz / 1_000;
+        let end = start + cycles;
         let shown = |value: String| if is_missing { String::new() } else { value };
         let cycle = |value: u64| if has_cycles { shown(value.to_string()) } else { String::new() };
         writeln!(
@@ -192,7 +199,7 @@ fn ops_csv(seed: u64) -> (String, Truth) {
             cycle(start),
             cycle(end),
             shown(if number == 0 { "0".into() } else { "1400".into() }),
-            shown(format!("{}", cycles / ghz)),
+            shown(format!("{}", cycles as f64 / ghz)),
             shown(kernel_ns.to_string()),
         )
         .unwrap();
