@@ -41,6 +41,11 @@ impl Durations {
         self.totals.count == 0
     }
 
+    /// Calls `visit` with each duration of several collections, in any order.
+    pub(super) fn for_each(parts: &[&Self], visit: impl FnMut(u64)) {
+        parts.for_each(visit);
+    }
+
     /// Computes the statistics of several collections together.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
         let mut totals = Totals::default();

@@ -5,6 +5,7 @@
 //! | how long did each launch of each program take? | [`ops_of`] |
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`Report::sums`] |
+//! | what does a zone add to a sum of zones? | [`ZoneTime`], [`ZoneSum`] |
 //! | how many records were kept, lost and repaired, and which anomalies were found? | [`Summary`] |
 //! | which values were recorded, and how many? | [`Report::data`] |
 //! | for what did RISCs wait, how often and how long? | [`Report::waits`] |
@@ -56,6 +57,7 @@ mod sums;
 mod sync;
 mod tally;
 mod waits;
+mod zone_time;
 mod zones;
 
 pub use data::{DataKind, DataStatistics};
@@ -76,6 +78,9 @@ pub use sync::{
     WindowsAt,
 };
 pub use waits::WaitStatistics;
+pub use zone_time::{
+    PairedZone, ZoneDurations, ZoneSum, ZoneTime, ZoneWalk, paired_zones, zone_times,
+};
 pub use zones::{ZoneStatistics, paired_zone_statistics, zone_statistics};
 
 use probe_cost::subtract_probe_costs;

@@ -6,7 +6,11 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
-use super::{ZoneStatistics, dispatch_names::without_programs, durations::Durations};
+use super::{
+    ZoneStatistics,
+    dispatch_names::without_programs,
+    zone_time::{ZoneDurations, ZoneTime, ZoneWalk, paired_zones},
+};
 use rayon::prelude::*;
 use reader::{
     lane::ZoneIndex,
@@ -32,9 +36,7 @@ pub(super) struct Tally {
     zones: ZoneNumbers,
     /// Durations of the zones of each group, indexed by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// Stack with the zone that was added last on top. Below it are the zones that contain it, the
-    /// outermost zone at the bottom.
-    around: Vec<Frame>,
+    walk: ZoneWalk<usize>,
 }
 
 /// Numbers for the zones in a tally, from 0 in the order in which the zones first occur.
@@ -50,26 +52,8 @@ struct ZoneNumbers {
 pub(super) struct Group<'tally> {
     zones: &'tally mut ZoneNumbers,
     durations: &'tally mut Vec<ZoneDurations>,
-    around: &'tally mut Vec<Frame>,
+    walk: &'tally mut ZoneWalk<usize>,
     memory: &'tally Arc<PackedMemory>,
-}
-
-/// Zone whose inner zones are being processed.
-#[derive(Debug)]
-struct Frame {
-    number: usize,
-    duration_cycles: u64,
-    /// Cycles covered by the direct children of the zone.
-    covered_cycles: u64,
-    is_open: bool,
-}
-
-/// Durations of all zones with the same group and name.
-#[derive(Debug, Default)]
-struct ZoneDurations {
-    durations: Durations,
-    self_total_cycles: u64,
-    open_zone_count: u64,
 }
 
 impl Tally {
@@ -79,46 +63,31 @@ impl Tally {
         key: GroupKey,
         memory: &'tally Arc<PackedMemory>,
     ) -> Group<'tally> {
-        let Self { zones, groups, around } = self;
-        Group { zones, durations: groups.entry(key).or_default(), around, memory }
+        let Self { zones, groups, walk } = self;
+        Group { zones, durations: groups.entry(key).or_default(), walk, memory }
     }
 }
 
 impl Group<'_> {
     /// Adds the zones of whole runs, in the order of the timeline.
     pub(super) fn add(&mut self, zones: &Zones) {
-        let spans = zones.starts.iter().zip(&zones.ends);
-        let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
-        for ((start, end), ((&zone, &depth), flags)) in spans.zip(places) {
-            self.leave(usize::from(depth));
-            let duration_cycles = end.saturating_sub(*start);
-            if let Some(parent) = self.around.last_mut() {
-                parent.covered_cycles = parent.covered_cycles.saturating_add(duration_cycles);
-            }
-            let (number, is_open) = (self.number(zone), flags.is_open());
-            self.around.push(Frame { number, duration_cycles, covered_cycles: 0, is_open });
+        for (&zone, paired) in zones.zones.iter().zip(paired_zones(zones)) {
+            let number = self.number(zone);
+            self.walk.begin(number, paired, |number, time| {
+                self.durations[number].add(time, self.memory);
+            });
         }
-        self.leave(0);
+        self.walk.finish(|number, time| self.durations[number].add(time, self.memory));
     }
 
     /// Adds zones with known durations and self times, in any order.
     pub(super) fn add_whole(&mut self, zones: &[WholeZone]) {
         for zone in zones {
             let number = self.number(zone.zone);
-            let entry = &mut self.durations[number];
-            entry.durations.push(zone.duration_cycles.into(), self.memory);
-            entry.add_self(zone.self_cycles.into());
-        }
-    }
-
-    /// Removes zones from `around` until `depth` zones are left, and adds the durations of the
-    /// removed zones.
-    #[inline]
-    fn leave(&mut self, depth: usize) {
-        while self.around.len() > depth
-            && let Some(frame) = self.around.pop()
-        {
-            self.durations[frame.number].add(&frame, self.memory);
+            let (duration_cycles, self_cycles) =
+                (zone.duration_cycles.into(), zone.self_cycles.into());
+            let time = ZoneTime::Whole { duration_cycles, self_cycles };
+            self.durations[number].add(time, self.memory);
         }
     }
 
@@ -146,27 +115,6 @@ impl ZoneNumbers {
         self.numbers[index] = u32::try_from(number).unwrap_or(NO_NUMBER);
         self.zones.push(zone);
         number
-    }
-}
-
-impl ZoneDurations {
-    #[inline]
-    fn add(&mut self, zone: &Frame, memory: &Arc<PackedMemory>) {
-        if zone.is_open {
-            self.open_zone_count += 1;
-            return;
-        }
-        self.durations.push(zone.duration_cycles, memory);
-        self.add_self(zone.duration_cycles.saturating_sub(zone.covered_cycles));
-    }
-
-    #[inline]
-    const fn add_self(&mut self, cycles: u64) {
-        self.self_total_cycles = self.self_total_cycles.saturating_add(cycles);
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.durations.is_empty() && self.open_zone_count == 0
     }
 }
 
@@ -247,7 +195,6 @@ fn statistics_of_zone(
     parts: &[&ZoneDurations],
 ) -> ZoneStatistics {
     let source = names.sources(zone).first();
-    let durations: Vec<_> = parts.iter().map(|part| &part.durations).collect();
     ZoneStatistics {
         chip_id: chip.chip_id,
         risc,
@@ -255,10 +202,10 @@ fn statistics_of_zone(
         name: without_programs(names.name(zone)).unwrap_or_else(|| names.label(zone).into_owned()),
         source_file: source.map_or_else(String::new, |source| source.file.clone()),
         source_line: source.map_or(0, |source| source.line),
-        cycles: Durations::statistics(&durations, chip.aiclk_mhz),
+        cycles: ZoneDurations::statistics(parts, chip.aiclk_mhz),
         self_total_cycles: parts
             .iter()
-            .fold(0, |total: u64, part| total.saturating_add(part.self_total_cycles)),
-        open_zone_count: parts.iter().map(|part| part.open_zone_count).sum(),
+            .fold(0, |total: u64, part| total.saturating_add(part.self_total_cycles())),
+        open_zone_count: parts.iter().map(|part| part.open_count()).sum(),
     }
 }
