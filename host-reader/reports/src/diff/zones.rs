@@ -4,6 +4,7 @@ use super::{
     measured::{Measured, MeasuredKind, Measurements},
     ops::clock_mhz,
 };
+use analysis::{ZoneSum, paired_zones, zone_times};
 use reader::{
     lane::{Lane, TraceReplay, ZoneIndex},
     readout::{DeviceReadout, Readout},
@@ -15,9 +16,6 @@ use wire::Risc;
 /// One launch: the program, its trace replay, and a number that distinguishes launches with the
 /// same program and replay.
 type Launch = (u32, Option<TraceReplay>, u64);
-
-/// Sum of durations in cycles, and the number of durations.
-type Sum = (f64, f64);
 
 impl Measurements {
     /// Adds the zones of a readout. Each launch is a repetition.
@@ -31,22 +29,17 @@ impl Measurements {
     }
 
     fn add_device(&mut self, readout: &Readout, device: &DeviceReadout, zones: &DeviceTimeline) {
-        let mut sums: BTreeMap<(Risc, ZoneIndex), BTreeMap<Launch, Sum>> = BTreeMap::new();
-        let mut open_count = 0_u64;
+        let mut sums: BTreeMap<(Risc, ZoneIndex), BTreeMap<Launch, ZoneSum<()>>> = BTreeMap::new();
         for (lane, zones) in device.lanes.iter().zip(&zones.lanes) {
             let launches = launches_of(lane);
-            for zone in zones.zones.iter() {
-                if zone.flags.is_open() {
-                    open_count = open_count.saturating_add(1);
-                    continue;
-                }
+            let times = zone_times(paired_zones(&zones.zones));
+            for (zone, time) in zones.zones.iter().zip(times) {
                 let launch = launch_of(&launches, zone.run);
-                let sum: &mut Sum =
-                    sums.entry((lane.id.risc, zone.zone)).or_default().entry(launch).or_default();
-                sum.0 += zone.duration_cycles() as f64;
-                sum.1 += 1.0;
+                let launches = sums.entry((lane.id.risc, zone.zone)).or_default();
+                launches.entry(launch).or_default().add(time, ());
             }
         }
+        let open_count = sums.values().flat_map(BTreeMap::values).map(|sum| sum.open_count).sum();
         self.skip("zones without an end", open_count);
         let chip_id = device.chip.chip_id;
         let clock = clock_mhz(readout, chip_id);
@@ -60,7 +53,8 @@ impl Measurements {
                     .map_or_else(String::new, |source| format!("{}:{}", source.file, source.line)),
                 durations_ns: launches
                     .values()
-                    .map(|(cycles, count)| cycles / count * 1000.0 / clock)
+                    .filter(|sum| sum.count > 0)
+                    .map(|sum| sum.total_cycles as f64 / sum.count as f64 * 1000.0 / clock)
                     .collect(),
             });
         }
