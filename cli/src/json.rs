@@ -94,6 +94,10 @@ impl FilteredOut {
 /// Numbers of missing records, by cause, summed over all kinds of records.
 #[derive(Serialize)]
 pub(crate) struct Lost {
+    /// Number of lost records: all causes except omissions on purpose.
+    records: u64,
+    /// Number of records that were omitted on purpose.
+    omitted_records: u64,
     l1_full: u64,
     dram_full: u64,
     validate_off: u64,
@@ -240,6 +244,17 @@ impl Lost {
         let other = total.record_count().saturating_sub(named);
         let uncounted = losses.uncounted().map(UncountedSource::label).collect();
         let is_lower_bound = total.is_lower_bound;
-        Self { l1_full, dram_full, validate_off, other, is_lower_bound, uncounted }
+        let records = losses.unintended_total().record_count();
+        let omitted_records = losses.intended_total().record_count();
+        Self {
+            records,
+            omitted_records,
+            l1_full,
+            dram_full,
+            validate_off,
+            other,
+            is_lower_bound,
+            uncounted,
+        }
     }
 }

@@ -38,10 +38,16 @@ pub(crate) fn write_losses(
     Ok(())
 }
 
+/// Causes whose records are omitted on purpose, and how a sentence calls them.
+const OMITTED: [(LossCause, &str); 2] = [
+    (LossCause::ValidateOff, "omitted, because no kernel ran"),
+    (LossCause::Skipped, "omitted, as the policy of the stream allows"),
+];
+
 /// Returns one line about all losses. If some record sources do not count their losses, the line
 /// also says why more records may be missing.
 ///
-/// Launches without a kernel, which the configuration excludes, are mentioned but are not losses.
+/// Records that are omitted on purpose are mentioned but are not losses.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
     let mut line = match losses.is_intended() {
         true => "Lost: nothing".to_owned(),
@@ -55,9 +61,11 @@ pub(crate) fn lost_line(losses: &LossLedger) -> String {
             false => format!("{line}; more may be lost: {reasons}"),
         };
     }
-    let idle = losses.by_cause(LossCause::ValidateOff);
-    if idle != LossTotals::default() {
-        line.push_str(&format!("; omitted, because no kernel ran: {}", describe(&idle)));
+    for (cause, why) in OMITTED {
+        let omitted = losses.by_cause(cause);
+        if omitted != LossTotals::default() {
+            line.push_str(&format!("; {why}: {}", describe(&omitted)));
+        }
     }
     line
 }
@@ -97,6 +105,17 @@ mod tests {
         assert_eq!(lost_line(&losses), format!("Lost: nothing; {left_out}"));
         losses.record(key(LossCause::L1Full), lost_zones(2));
         assert_eq!(lost_line(&losses), format!("Lost: 2 zones; {left_out}"));
+        losses.record(key(LossCause::Skipped), lost_zones(7));
+        let skipped = "omitted, as the policy of the stream allows: 7 zones";
+        assert_eq!(lost_line(&losses), format!("Lost: 2 zones; {left_out}; {skipped}"));
+    }
+
+    #[test]
+    fn every_cause_that_is_intended_is_called_omitted() {
+        for cause in LossCause::ALL {
+            let is_named = OMITTED.iter().any(|&(named, _)| named == cause);
+            assert_eq!(is_named, cause.is_intended(), "{cause:?}");
+        }
     }
 
     fn lost_zones(zones: u64) -> LossTotals {

@@ -1,9 +1,16 @@
 //! Tests of captures through the command line: writing, reading and checking them.
 
 use crate::program::kprof;
+use host_reader::{
+    capture::CaptureWriter,
+    lane::LaneId,
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    mesh::Noc0Coord,
+};
 use serde_json::Value;
 use std::{path::Path, process::Output};
 use tests::gate::gate_or;
+use wire::Risc;
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -256,7 +263,7 @@ fn every_output_of_a_capture_that_was_never_finished_says_so() {
     );
 
     let key = "losses_unknown_the_capture_was_never_finished";
-    for file in ["a.html", "a.perfetto-trace", "a.json", "a.speedscope.json"] {
+    for file in ["a.html", "a.perfetto-trace", "a.json", "a.folded"] {
         let exported = run(&["export", "a.kprof", "-o", file, "--json"]);
         assert_eq!(json(&exported)["doubts"][key], 1, "{file}: {}", stderr(&exported));
         let written = std::fs::read(folder.path().join(file)).unwrap();
@@ -341,4 +348,63 @@ fn a_run_that_is_refused_leaves_no_capture() {
         assert_eq!(kprof(folder.path(), &args).status.code(), Some(2));
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Returns the numbers in a text, summed.
+fn numbers_in(text: &str) -> u64 {
+    let words = text.split_whitespace().map(|word| word.replace(',', ""));
+    words.filter_map(|word| word.parse::<u64>().ok()).sum()
+}
+
+/// Lost, omitted and unknown are three classes, and every output puts the same records into each.
+#[test]
+fn lost_and_omitted_records_have_the_same_numbers_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let path = folder.path().join("a.kprof");
+    let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    let idle = (LossCause::ValidateOff, LossTotals { zones: 2469, ..LossTotals::default() });
+    let skipped = (LossCause::Skipped, LossTotals { data: 7, ..LossTotals::default() });
+    let full = (LossCause::L1Full, LossTotals { zones: 20, events: 5, ..LossTotals::default() });
+    for (losses, [lost, omitted]) in
+        [(vec![], [0, 0]), (vec![idle], [0, 2469]), (vec![idle, skipped, full], [25, 2476])]
+    {
+        let mut ledger = LossLedger::default();
+        for (cause, totals) in losses {
+            ledger.record(LossKey { lane, cause, program: None }, totals);
+        }
+        let copy = folder.path().join("b.kprof");
+        std::fs::copy(&path, &copy).unwrap();
+        let mut writer = CaptureWriter::append_to(&copy).unwrap();
+        writer.append(&ledger).unwrap();
+        writer.finish().unwrap();
+        let run = |args: &[&str]| kprof(folder.path(), args);
+        let report = json(&run(&["report", "b.kprof", "--json"]));
+        let told = &report["lost"];
+        assert_eq!([&told["records"], &told["omitted_records"]], [lost, omitted], "JSON");
+        assert_eq!(report["summary"]["lost_record_count"].as_u64().unwrap_or(lost), lost);
+        let text = stdout(&run(&["report", "b.kprof"]));
+        let line = text.lines().find(|line| line.starts_with("Lost: ")).unwrap();
+        let (line, rest) = line.split_once("; omitted").unwrap_or((line, ""));
+        assert_eq!([numbers_in(line), numbers_in(rest)], [lost, omitted], "terminal: {text}");
+        assert_eq!(line == "Lost: nothing", lost == 0, "terminal: {line}");
+        let exported = json(&run(&["export", "b.kprof", "-o", "b.html", "--json"]));
+        let doubts = exported["doubts"].as_object().unwrap().iter();
+        let of = |prefix: &str| -> u64 {
+            let counts = doubts.clone().filter(|(key, _)| key.starts_with(prefix));
+            counts.map(|(_, count)| count.as_u64().unwrap()).sum()
+        };
+        assert_eq!([of("lost_"), of("left_out_")], [lost, omitted], "warnings of the export");
+        let page = std::fs::read_to_string(folder.path().join("b.html")).unwrap();
+        let facts = page.split_once("<script type=\"application/json\" id=\"facts\">").unwrap().1;
+        let facts: Value = serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+        let in_page = [&facts["lost_record_count"], &facts["omitted_record_count"]];
+        assert_eq!(in_page, [lost, omitted], "page");
+        let cores = facts["cores"][0]["lost_records"].as_array().unwrap().iter();
+        assert_eq!(cores.map(|count| count.as_u64().unwrap()).sum::<u64>(), lost, "page, by core");
+        let reasons: Vec<_> =
+            facts["uncounted"].as_array().unwrap().iter().map(|reason| &reason[0]).collect();
+        let unknown: Vec<_> = told["uncounted"].as_array().unwrap().iter().collect();
+        assert_eq!(reasons, unknown, "page, unknown");
+    }
 }

@@ -70,7 +70,7 @@ def assert_same_ops_and_zones(classic: Recorded, streamed: Recorded) -> None:
     assert zone_counts(found) == zone_counts(expected)
     assert sum(zone_counts(found).values()) > 5_000
     # A core without a kernel records no firmware zone in a launch.
-    assert [cause for cause, count in found["lost"].items() if count and cause != "validate_off"] == []
+    assert [cause for cause, count in found["lost"].items() if count and cause not in ("validate_off", "omitted_records")] == []
     assert found["anomalies"] == 0
     said = [line for line in streamed.said.splitlines() if line.startswith("kprof: ")]
     assert all(line.startswith(("kprof: ttnn 0.81.1", "kprof: recorded")) for line in said), said

@@ -473,6 +473,12 @@ impl LossLedger {
         self.sum_of(|key| !key.cause.is_intended())
     }
 
+    /// Returns the sum of all records that were omitted on purpose.
+    #[must_use]
+    pub fn intended_total(&self) -> LossTotals {
+        self.sum_of(|key| key.cause.is_intended())
+    }
+
     /// Returns the sum of all losses with one cause.
     #[must_use]
     pub fn by_cause(&self, cause: LossCause) -> LossTotals {

@@ -56,8 +56,11 @@ pub(super) struct RunFigures {
 /// Summary of losses. Every answer with figures contains it.
 #[derive(Debug, Serialize)]
 pub(super) struct Lost {
-    /// Number of lost records; `None` if they were not counted.
+    /// Number of lost records; `None` if they were not counted. Records that were omitted on
+    /// purpose are not lost.
     pub(super) records: Option<u64>,
+    /// Number of records that were omitted on purpose.
+    pub(super) omitted_records: u64,
     pub(super) is_lower_bound: bool,
     pub(super) text: String,
 }
@@ -153,6 +156,7 @@ impl Part {
         match &self.figures {
             Figures::OpsCsv(_) => Lost {
                 records: None,
+                omitted_records: 0,
                 is_lower_bound: true,
                 text: "Lost: unknown; an ops CSV does not contain losses".to_owned(),
             },
@@ -163,12 +167,13 @@ impl Part {
 
 impl Lost {
     fn from_ledger(losses: &LossLedger) -> Self {
-        let total = losses.total();
+        let total = losses.unintended_total();
         let is_uncounted = losses.uncounted().next().is_some();
         let is_lower_bound = total.is_lower_bound || is_uncounted;
         let records = total.record_count();
         Self {
             records: (records > 0 || !is_lower_bound).then_some(records),
+            omitted_records: losses.intended_total().record_count(),
             is_lower_bound,
             text: lost_line(losses),
         }
