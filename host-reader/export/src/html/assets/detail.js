@@ -31,18 +31,18 @@ function zoneDetail(lane, zone) {
   const { device } = lane;
   const name = lane.names[zone], cycles = lane.cycles(zone);
   const row = facts.zones.name.indexOf(name);
-  const median = row < 0 ? 0 : facts.zones.median_cycles[row];
+  const median = row < 0 ? 0 : facts.zones.median_cycles[row] ?? 0;
   const op = lane.opOf(zone);
   const parent = lane.parent(zone);
   const place = lane.placeOf(zone), { zones } = lane.levels[lane.depths[zone]];
   const before = zones[place - 1];
   const isSibling = before !== undefined && lane.parent(before) === parent;
   const oddities = [
-    lane.synthetic.has(zone) && 'its end is made up: the record of it is missing',
+    lane.open.has(zone) && 'drawn to the end of what is around it: the record of its own end is missing',
     lane.recorded.has(zone) && `drawn shorter, since it reaches out of the zone around it: ${cyclesWords(lane.durations[zone], device)}`,
   ].filter(Boolean);
   return [
-    h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, bothText(cycles, device)),
+    h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, cycles === null ? h('span.bad', {}, 'open, end not recorded') : bothText(cycles, device)),
       h('span.tools', {}, action('Zoom to it', 'Enter', showSelected),
         action('‹ same name', 'The one before of the same name on this lane: [', () => nextOfName(-1), lane.sameName(zone, -1) < 0),
         action('same name ›', 'The next of the same name on this lane: ]', () => nextOfName(1), lane.sameName(zone, 1) < 0),
@@ -52,10 +52,10 @@ function zoneDetail(lane, zone) {
       pair('Text', lane.zoneTexts?.get(zone)),
       device.isHost ? pair('Ops meanwhile', opsWithin(lane.starts[zone], lane.end(zone))) : pair('Op', op >= 0 ? opLink(op) : 'none'),
       pair('Source', h('code', {}, sourceText(name))),
-      pair('Starts', whenText(device, lane.starts[zone])),
-      pair('vs. median', median ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
-      pair('Share', parent >= 0 ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
-      pair('After the one before', isSibling ? bothText(Math.max(0, lane.starts[zone] - lane.end(before)), device) : ''),
+      pair(cycles === null ? 'Open since' : 'Starts', whenText(device, lane.starts[zone])),
+      pair('vs. median', median && cycles !== null ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
+      pair('Share', parent >= 0 && cycles !== null && lane.cycles(parent) ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
+      pair('After the one before', isSibling && lane.cycles(before) !== null ? bothText(Math.max(0, lane.starts[zone] - lane.end(before)), device) : ''),
       pair('Note', oddities.join('; '))),
   ];
 }

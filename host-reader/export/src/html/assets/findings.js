@@ -79,8 +79,9 @@ function classBar(percents) {
   return h('div', {}, h('span.track.classes', { role: 'img', 'aria-label': words }, parts), h('span.muted', {}, words));
 }
 
-const CLASS_HUES = { compute: 150, movement: 250, collective: 292, wait: 65, dispatch: 200, 'host late': 22, profiler: 335 };
-const classColour = (name) => name in CLASS_HUES ? markOf(CLASS_HUES[name]) : colour('quiet');
+// No hue of a RISC is near, and RISCs are lighter: the same colour would look like the same thing.
+const CLASS_HUES = { compute: 125, movement: 175, collective: 300, wait: 30, dispatch: 225, 'host late': 0, profiler: 335 };
+const classColour = (name) => name in CLASS_HUES ? `oklch(${isDark.matches ? 0.64 : 0.5} 0.1 ${CLASS_HUES[name]})` : colour('quiet');
 
 /** Where an op's time went. */
 const opClasses = (op) => facts.causes?.op_times[op] ? pair('Time', classBar(facts.causes.op_times[op])) : null;

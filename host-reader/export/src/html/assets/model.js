@@ -109,7 +109,7 @@ function readOpCells(columns) {
   }
   const fields = Array.from({ length: columns.number() }, () => [visible(columns.text()), visible(columns.text())]);
   const zones = Array.from({ length: columns.number() }, () => ({
-    name: columns.number(), risc: columns.number(), count: columns.number(), total: columns.number(), self: columns.number(),
+    name: columns.number(), risc: columns.number(), count: columns.number(), open: columns.number(), total: columns.number(), self: columns.number(),
     most: columns.number(), lane: columns.number(), zone: columns.number(),
   }));
   return { cores, fields, zones };
@@ -127,7 +127,8 @@ class Lane {
     this.depths = columns.fill(new Uint16Array(zones));
     this.runs = new Int32Array(zones);
     for (let i = 0, run = 0; i < zones; i++) this.runs[i] = (run += columns.signed()) - 1;
-    this.synthetic = new Set(columns.rising(new Float64Array(columns.number())));
+    /** Zones whose end is not recorded; they are drawn to the end of the zone or run around them. */
+    this.open = new Set(columns.rising(new Float64Array(columns.number())));
     const clipped = columns.rising(new Float64Array(columns.number()));
     this.recorded = new Map();
     clipped.forEach((zone) => this.recorded.set(zone, columns.number()));
@@ -164,7 +165,8 @@ class Lane {
     }
   }
   end(zone) { return this.starts[zone] + this.durations[zone]; }
-  cycles(zone) { return this.recorded.get(zone) ?? this.durations[zone]; }
+  /** The duration as recorded; null if the end is not recorded. */
+  cycles(zone) { return this.open.has(zone) ? null : this.recorded.get(zone) ?? this.durations[zone]; }
   opOf(zone) {
     const op = this.runOps[this.runs[zone]] ?? -1;
     return op < 0 ? -1 : this.device.opIndices[op];
@@ -262,7 +264,7 @@ const hueOfName = new Map();
 facts.zones.name
   .map((name, row) => [name, facts.zones.self_cycles[row]])
   .filter(([name]) => !names.is_frame[name])
-  .sort((one, other) => other[1] - one[1])
+  .sort((one, other) => (other[1] ?? 0) - (one[1] ?? 0))
   .forEach(([name], rank) => hueOfName.set(name, HUES[rank % HUES.length]));
 
 /** A colour for a surface with text on it. */

@@ -57,7 +57,7 @@ function riscRows(op, cells) {
   const whole = ops.kernel_cycles[op] || 1, device = opDevice(op);
   return ops.risc_kernel_cycles[op].map((cycles, risc) => {
     if (cycles === null) return null;
-    const most = cells?.zones.filter((row) => row.risc === risc && !names.is_frame[row.name]).sort((a, b) => b.self - a.self)[0];
+    const most = cells?.zones.filter((row) => row.risc === risc && row.count && !names.is_frame[row.name]).sort((a, b) => b.self - a.self)[0];
     const all = cells?.zones.filter((row) => row.risc === risc).reduce((sum, row) => sum + row.self, 0) || 1;
     const wait = waitOf(op, risc), waited = wait ? Math.min(1, (wait.blocked_percent + wait.barrier_percent) / 100) : 0;
     const fill = h('i'), blocked = h('i.waited');
@@ -123,8 +123,8 @@ function opZoneTable(op, zones) {
   if (!shown.length) return h('p.empty-note', {}, 'No zones.');
   const whole = new Map();
   for (const row of zones) whole.set(row.risc, (whole.get(row.risc) ?? 0) + row.self);
-  const rows = shown.map((row) => h('tr', {}, h('td', {}, swatch(row.name), zoneButton(device, row)), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count)),
-    h('td.number', {}, cyclesText(row.self, device)), h('td.number', {}, percentText(row.self / (whole.get(row.risc) || 1))), h('td.number', {}, cyclesText(row.most, device))));
+  const rows = shown.map((row) => h('tr', {}, h('td', {}, swatch(row.name), zoneButton(device, row)), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count), row.open ? h('span.bad', { title: 'The end is not recorded; not in the figures beside it' }, ` +${grouped(row.open)} open`) : ''),
+    h('td.number', {}, cyclesText(row.self, device)), h('td.number', {}, percentText(row.self / (whole.get(row.risc) || 1))), h('td.number', {}, row.count ? cyclesText(row.most, device) : '–')));
   const heads = [['Zone'], ['RISC'], ['Count', 'Over all cores'], ['Self', 'In the zone itself, outside of nested ones, over all cores'], ['Of RISC', 'Share of the time that this RISC recorded in the op'], ['Max']];
   return h('div.scroller.op-zones', {}, h('table.plain', {}, h('caption.unseen', {}, 'Zones of the op'),
     h('thead', {}, h('tr', {}, heads.map(([text, title], index) => h(index > 1 ? 'th.number' : 'th', { scope: 'col', title: title ?? '' }, text)))), h('tbody', {}, rows)));

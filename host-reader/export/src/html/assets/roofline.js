@@ -3,7 +3,7 @@
 
 /** Points that are drawn: those of the longest ops. */
 const MOST_POINTS = 3000;
-const LIMIT_HUES = { FLOPs: 150, DRAM: 250 };
+const LIMIT_HUES = { FLOPs: 125, DRAM: 175 };
 
 const picture = document.querySelector('svg.roofline');
 

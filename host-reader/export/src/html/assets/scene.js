@@ -23,7 +23,7 @@ function lossText(index) {
   const kinds = [['zones', 'zone'], ['data', 'value'], ['events', 'event'], ['sums', 'sum'], ['unknown_markers', 'unknown marker']];
   const parts = kinds.filter(([key]) => losses[key][index]).map(([key, word]) => counted(losses[key][index], word));
   const words = parts.length ? listed(parts) : 'an unknown number of records';
-  return `${losses.is_lower_bound[index] ? 'at least ' : ''}${words} lost: ${losses.cause[index]}`;
+  return `${losses.is_lower_bound[index] ? 'at least ' : ''}${words} ${losses.is_intended[index] ? 'omitted' : 'lost'}: ${losses.cause[index]}`;
 }
 
 /** Puts every row in its place. */
@@ -289,6 +289,9 @@ function drawLevel(surface, lane, depth, scale, top, height, width, fill, palett
     let next = place + 1;
     if (next < zones.length && lane.starts[zones[next]] < limit) {
       next = partitionPoint(zones.length, (i) => lane.starts[zones[i]] >= limit);
+      // Only the last zone that begins in this pixel can reach out of it.
+      const last = zones[next - 1];
+      if (next - 1 > place && scale.x(lane.end(last)) - scale.x(lane.starts[last]) >= 1.5) next--;
     }
     const filled = Math.min(1, (before[next] - before[place]) * scale.perCycle);
     const shown = speaker(lane, zones, place, next);
@@ -311,15 +314,23 @@ function speaker(lane, zones, place, next) {
   return zones[(place + next) >> 1] ?? zones[place];
 }
 
+/** The colour of a zone that is open: nobody knows where it ends, so it fades away. */
+function fading(surface, x0, x1, colour) {
+  const gradient = surface.createLinearGradient(x0, 0, x1, 0);
+  gradient.addColorStop(0, colour);
+  gradient.addColorStop(1, 'transparent');
+  return gradient;
+}
+
 function drawZone(surface, lane, zone, x0, x1, top, height, fill, palette) {
   const room = Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 1 : 0));
   surface.globalAlpha = dimming(lane, zone);
-  surface.fillStyle = fill(zone);
+  surface.fillStyle = lane.open.has(zone) ? fading(surface, x0, x1, fill(zone)) : fill(zone);
   surface.fillRect(x0, top, room, height);
   if (palette) {
-    if (lane.synthetic.has(zone)) {
+    if (lane.open.has(zone)) {
       surface.fillStyle = palette.bad;
-      surface.fillRect(x1 - 3, top, 2, height);
+      surface.fillRect(x0, top, Math.min(2, room), height);
     }
     const own = lane.zoneColors?.get(zone);
     if (own) {
@@ -362,7 +373,7 @@ function drawPoints(surface, lane, scale, top, palette) {
 function drawLosses(surface, lane, scale, top, height, palette) {
   for (const index of lossesOfLane.get(`${lane.device.index},${lane.index}`) ?? []) {
     const x = scale.x(lane.device.cycleAt(facts.losses.time_ns[index]));
-    surface.fillStyle = palette.bad;
+    surface.fillStyle = facts.losses.is_intended[index] ? palette.muted : palette.bad;
     surface.fillRect(x - 1.5, top, 3, height);
   }
 }

@@ -28,15 +28,15 @@ const gapCell = (longestGap) => (op) => ops.op_to_op_latency_cycles[op] !== null
 function buildOps() {
   const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.op_to_op_latency_cycles);
   const columns = [
-    { label: 'Op', isText: true, width: '30%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
+    { label: 'Op', isText: true, width: '40%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
     devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
-    { label: 'Start', width: '14%', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
-    { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
-    { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op, in the order of their names on the op\'s page', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
+    { label: 'Start', width: '92px', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
+    { label: 'Kernel', width: '20%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
+    { label: 'RISCs', width: '74px', isSpare: true, title: 'Kernel of each RISC as a share of the op, in the order of their names on the op\'s page', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
     { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.op_to_op_latency_cycles[op], show: gapCell(longestGap) },
     ops.sub_device_id.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device_id[op], show: (op) => ops.sub_device_id[op] === null ? '–' : String(ops.sub_device_id[op]) },
     { label: 'Cores', width: '58px', value: (op) => ops.recorded_core_count[op], show: (op) => grouped(ops.recorded_core_count[op]) },
-    { label: 'Imbalance', width: '82px', title: 'The slowest core against the mean of all cores', value: (op) => ops.imbalance[op], show: (op) => ops.imbalance[op] === null ? '–' : `${ops.imbalance[op].toFixed(2)} ×` },
+    { label: 'Imbalance', width: '82px', isSpare: true, title: 'The slowest core against the mean of all cores', value: (op) => ops.imbalance[op], show: (op) => ops.imbalance[op] === null ? '–' : `${ops.imbalance[op].toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', minWidth: 540, sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
@@ -76,7 +76,8 @@ function buildZones() {
   const { zones } = facts;
   const mostSelf = maximum(zones.self_cycles);
   const nameOf = (row) => zones.name[row];
-  const cycles = (key, width, label, title) => ({ label, title, width, value: (row) => zones[key][row], show: (row) => cyclesText(zones[key][row]) });
+  const cycles = (key, width, label, title) => ({ label, title, width, value: (row) => zones[key][row], show: (row) => zones[key][row] === null ? '–' : cyclesText(zones[key][row]) });
+  const openText = (row) => zones.open_count[row] ? h('span.bad', { title: 'Zones whose end is not recorded; they are in no other figure' }, ` +${grouped(zones.open_count[row])} open`) : '';
   const riscs = (row) => RISC_SHORT.filter((_, risc) => zones.risc_bits[row] & (1 << risc)).join(' ');
   const table = new Table({
     label: 'Zones by name', minWidth: 980, noun: ['name'], placeholder: 'Filter zones by name, file or RISC', rows: upTo(zones.name.length), sort: { column: 4, isDown: true },
@@ -85,12 +86,12 @@ function buildZones() {
       { label: 'Zone', isText: true, width: '20%', value: (row) => names.label[nameOf(row)], show: (row) => [swatch(nameOf(row)), openButton(names.label[nameOf(row)], 'Show the longest in the timeline')] },
       { label: 'Source', isText: true, width: '17%', value: (row) => `${names.file[nameOf(row)]}:${names.line[nameOf(row)]}`, show: (row) => h('span.place', { title: sourceText(nameOf(row)) }, names.file[nameOf(row)] ? `${shortPath(names.file[nameOf(row)])}:${names.line[nameOf(row)]}` : '–') },
       { label: 'RISCs', isText: true, width: '9%', value: riscs, show: riscs },
-      { label: 'Count', width: '7.5%', value: (row) => zones.count[row], show: (row) => grouped(zones.count[row]) },
-      { label: 'Self', width: '14%', title: 'Cycles that no zone inside covers, added up over all lanes', value: (row) => zones.self_cycles[row], show: (row) => withBar(cyclesText(zones.self_cycles[row]), zones.self_cycles[row] / mostSelf, names.is_frame[nameOf(row)] ? 'quiet' : '') },
+      { label: 'Count', width: '7.5%', value: (row) => zones.count[row], title: 'Zones with a start and an end', show: (row) => [grouped(zones.count[row]), openText(row)] },
+      { label: 'Self', width: '14%', title: 'Cycles that no zone inside covers, added up over all lanes', value: (row) => zones.self_cycles[row], show: (row) => zones.self_cycles[row] === null ? '–' : withBar(cyclesText(zones.self_cycles[row]), zones.self_cycles[row] / mostSelf, names.is_frame[nameOf(row)] ? 'quiet' : '') },
       cycles('total_cycles', '10%', 'Total', 'Cycles with those of zones inside, added up over all lanes'),
       cycles('min_cycles', '6.5%', 'Min', 'The shortest'), cycles('median_cycles', '6.5%', 'Median', 'Half of them are longer'),
       cycles('p99_cycles', '6.5%', '99 %', '99 of 100 are no longer'), cycles('max_cycles', '6.5%', 'Max', 'The longest'),
-      { label: 'Spread', isText: true, width: '104px', title: 'How durations are spread from the shortest to the 99th percentile', value: (row) => zones.median_cycles[row] ? zones.p99_cycles[row] / zones.median_cycles[row] : 0, show: (row) => distribution(zones.bars[row], `from ${cyclesText(zones.min_cycles[row])} to ${cyclesText(zones.p99_cycles[row])}, most often in bar ${zones.bars[row].indexOf(Math.max(...zones.bars[row])) + 1} of ${zones.bars[row].length}`) },
+      { label: 'Spread', isText: true, width: '104px', title: 'How durations are spread from the shortest to the 99th percentile', value: (row) => zones.median_cycles[row] ? zones.p99_cycles[row] / zones.median_cycles[row] : 0, show: (row) => zones.count[row] === 0 ? '–' : distribution(zones.bars[row], `from ${cyclesText(zones.min_cycles[row])} to ${cyclesText(zones.p99_cycles[row])}, most often in bar ${zones.bars[row].indexOf(Math.max(...zones.bars[row])) + 1} of ${zones.bars[row].length}`) },
     ],
     onOpen: (row) => showZone(zones.longest[row]),
     onPick: (row) => {

@@ -1,6 +1,8 @@
 // What to know first: how much there is, where the time went, and whether it can be trusted.
 
-const lostCount = facts.losses.zones.reduce((sum, _, i) => sum + lostRecords(facts.losses, i), 0);
+const lostCount = facts.lost_record_count, omittedCount = facts.omitted_record_count;
+/** Losses that are no omissions on purpose, by their index. */
+const trueLosses = upTo(facts.losses.cause.length).filter((i) => !facts.losses.is_intended[i]);
 const anomalyCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? 0 : count), 0);
 const repairCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? count : 0), 0);
 const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
@@ -20,6 +22,13 @@ function sumTimes() {
   return times;
 }
 
+/** How long chips recorded, and how long the host, which may have begun long before. */
+function recordedText() {
+  const onChips = Math.max(...devices.map((device) => device.nsAt(device.knots.at(-1)[0]))) - originNs;
+  const text = laneCount ? `${timeText(onChips)} on ${devices.length > 1 ? 'chips' : 'the chip'}` : '';
+  return host && host.is_on_clock_of_chips && text ? `${text}, ${timeText(facts.span_ns)} with the host` : text || `${timeText(facts.span_ns)} recorded`;
+}
+
 function buildHeader() {
   byId('title').textContent = facts.title || 'Profile';
   const archs = [...new Set(devices.map((device) => device.arch))];
@@ -28,7 +37,7 @@ function buildHeader() {
     devices.length > 1 ? `${devices.length} × ${listed(archs)}` : archs[0],
     clocks.length > 2 ? `${clocks.length} clocks` : listed(clocks),
     counted(coreCount, 'core'), counted(laneCount, 'lane'), counted(opCount, 'op'),
-    counted(facts.zone_count, 'zone'), host && `${counted(host.zone_count, 'zone')} of ${counted(host.cores.length, 'thread')} of the host`, `${timeText(facts.span_ns)} recorded`,
+    counted(facts.zone_count, 'zone'), host && `${counted(host.zone_count, 'zone')} of ${counted(host.cores.length, 'thread')} of the host`, recordedText(),
   ].filter(Boolean).join(' · ');
   byId('unit-cycles').addEventListener('click', () => chooseUnit(false));
   byId('unit-time').addEventListener('click', () => chooseUnit(true));
@@ -46,19 +55,28 @@ function chooseUnit(isTime) {
 /** Causes of losses with the records that each took, the largest first. */
 function lossCauses() {
   const sums = new Map();
-  for (const group of facts.losses.groups) sums.set(group.cause, LOST_KINDS.reduce((sum, key) => sum + group[key], sums.get(group.cause) ?? 0));
+  const causes = new Set(trueLosses.map((i) => facts.losses.cause[i]));
+  for (const group of facts.losses.groups) if (causes.has(group.cause)) sums.set(group.cause, LOST_KINDS.reduce((sum, key) => sum + group[key], sums.get(group.cause) ?? 0));
   return [...sums].sort((one, other) => other[1] - one[1]).map(([cause, count]) => `${cause}${count ? ` ${grouped(count)}` : ''}`);
+}
+
+/** Causes of omissions on purpose, as the terminal calls them. */
+function omissions() {
+  const known = { 'validate off': 'no kernel ran', skipped: 'the policy of the stream allows it' };
+  const causes = new Set(facts.losses.cause.filter((_, i) => facts.losses.is_intended[i]));
+  return [...causes].map((cause) => known[cause] ?? cause);
 }
 
 /** Whether the figures can be trusted, in sentences. */
 function verdict(hasLink = true) {
   const link = (text) => h('a', { href: '#losses' }, text);
   const words = [];
-  if (facts.losses.cause.length) {
+  if (trueLosses.length) {
     const affected = ops.lost_records.filter((lost) => lost > 0).length;
-    const bound = facts.losses.is_lower_bound.some(Boolean) ? 'At least ' : '';
+    const bound = trueLosses.some((i) => facts.losses.is_lower_bound[i]) ? 'At least ' : '';
     const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
-    const cores = maximum(facts.losses.groups.map((group) => group.core_count));
+    const causes = new Set(trueLosses.map((i) => facts.losses.cause[i]));
+    const cores = maximum(facts.losses.groups.filter((group) => causes.has(group.cause)).map((group) => group.core_count));
     words.push(h('strong', {}, missing), ` (${listed(lossCauses())}; on ${counted(cores, 'core')})`,
       affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
   }
@@ -87,8 +105,9 @@ function verdict(hasLink = true) {
   if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
   else if (!isDoubtful && reasons) words.push(h('strong', {}, 'Losses are unknown'), `: ${reasons}. `);
   else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost, and there are no anomalies. ');
+  if (omittedCount) words.push(`${counted(omittedCount, 'record')} ${omittedCount === 1 ? 'was' : 'were'} omitted on purpose (${listed(omissions())}). `);
   if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
-  if (hasLink && (isDoubtful || repairCount)) words.push(link('What exactly'));
+  if (hasLink && (isDoubtful || repairCount || omittedCount)) words.push(link('What exactly'));
   return h(isDoubtful ? 'p.verdict.doubtful' : reasons || isEmpty ? 'p.verdict.unknown' : 'p.verdict', {}, words);
 }
 

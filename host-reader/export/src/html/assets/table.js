@@ -3,10 +3,13 @@
 const ROW_HEIGHT = 26;
 const ROWS_AROUND = 12;
 
+/** Classes of a column's cells. Spare ones are left out where the table is narrow. */
+const kindOf = (column) => `${column.isText ? '' : '.number'}${column.isSpare ? '.spare' : ''}`;
+
 class Table {
   /**
    * `columns`: label, title, width, value (to sort by; numbers sort downwards first), show
-   * (text or an element), isText. `rows` are indices, `noun` says of what, one and many.
+   * (text or an element), isText, isSpare. `rows` are indices, `noun` says of what, one and many.
    * `search` gives the text to filter by.
    */
   constructor({ label, columns, rows, search, sort, onOpen, onPick, height = 420, minWidth = 640, placeholder, noun }) {
@@ -16,7 +19,7 @@ class Table {
     this.focused = 0;
     this.body = h('tbody');
     this.headings = columns.map((column, index) => this.heading(column, index));
-    const widths = h('colgroup', {}, columns.map((column) => h('col', { style: { width: column.width } })));
+    const widths = h('colgroup', {}, columns.map((column) => h(column.isSpare ? 'col.spare' : 'col', { style: { width: column.width } })));
     this.scroller = h('div.scroller', { onscroll: () => this.draw(), role: 'region', 'aria-label': label, tabIndex: -1 },
       h('table', {}, h('caption.unseen', {}, label), widths, h('thead', {}, h('tr', {}, this.headings)), this.body));
     this.scroller.querySelector('table').style.minWidth = `${minWidth}px`;
@@ -35,7 +38,7 @@ class Table {
   }
   heading(column, index) {
     const button = h('button', { type: 'button', title: column.title ?? '', onclick: () => this.sortBy(index) }, column.label);
-    return h(column.isText ? 'th' : 'th.number', { scope: 'col' }, button);
+    return h(`th${kindOf(column)}`, { scope: 'col' }, button);
   }
   sortBy(index) {
     const isSame = this.sort.column === index;
@@ -88,7 +91,7 @@ class Table {
   }
   row(place) {
     const row = this.rows[place];
-    const cells = this.columns.map((column) => h(column.isText ? 'td' : 'td.number', {}, column.show(row)));
+    const cells = this.columns.map((column) => h(`td${kindOf(column)}`, {}, column.show(row)));
     const element = h('tr', { tabIndex: place === this.focused ? 0 : -1 }, cells);
     element.dataset.place = place;
     if (row === this.picked) element.setAttribute('aria-selected', 'true');

@@ -194,7 +194,7 @@ function tipLines(hit) {
   if (hit.lostBefore !== undefined) return [title(`Before ${opLabel(hit.lostBefore)}`), h('div.bad', {}, gapDoubt(hit.lostBefore))];
   if (hit.plot !== undefined) return [title(host.plots[hit.plot].name), h('div', {}, String(hit.value)), h('div.muted', {}, `${sinceText(hit.time)} from the start`)];
   if (hit.op !== undefined) return [title(opLabel(hit.op)), h('div', {}, durationOf(hit.op) === null ? `No duration: ${durationDoubt(hit.op)}` : bothText(durationOf(hit.op), opDevice(hit.op))), h('div.muted', {}, counted(ops.recorded_core_count[hit.op], 'core'))];
-  if (hit.zone !== undefined) return [title(names.label[hit.lane.names[hit.zone]]), h('div', {}, bothText(hit.lane.cycles(hit.zone), hit.lane.device)), h('div.muted', {}, hit.lane.device.laneLabel(hit.lane.index))];
+  if (hit.zone !== undefined) return [title(names.label[hit.lane.names[hit.zone]]), h('div', {}, hit.lane.open.has(hit.zone) ? 'open, end not recorded' : bothText(hit.lane.cycles(hit.zone), hit.lane.device)), h('div.muted', {}, hit.lane.device.laneLabel(hit.lane.index))];
   if (hit.point !== undefined) return [title(names.label[hit.lane.pointNames[hit.point]]), h('div', {}, pointText(hit.lane, hit.point))];
   if (hit.loss !== undefined) return [title(lossText(hit.loss)), h('div.muted', {}, hit.lane.device.laneLabel(hit.lane.index))];
   return null;
