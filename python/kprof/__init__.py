@@ -177,10 +177,7 @@ class Recording:
         ``output`` is one of :meth:`outputs`. Default: inferred from the ending of the path.
         ``filter`` takes the terms of ``kprof export --filter``.
         """
-        path = _os.fsdecode(path)
-        if output is None:
-            output = _output_of(path)
-        self._native.write(output, path, filter)
+        self._native.write(output, _os.fsdecode(path), filter)
 
     @staticmethod
     def outputs() -> list[str]:
@@ -224,34 +221,6 @@ class OpsTable:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
-
-
-_ENDINGS = {
-    ".pftrace": "perfetto",
-    ".perfetto-trace": "perfetto",
-    ".speedscope.json": "speedscope",
-    ".trace.json": "chrome",
-    ".json": "chrome",
-    ".chip.folded": "folded-chip",
-    ".folded": "folded",
-    ".tracy": "tracy",
-    ".html": "html",
-    "profile_log_device.csv": "device-log",
-    "ops_perf_results.csv": "ops",
-    "cpp_device_perf_report.csv": "device-perf",
-    "zone_src_locations.log": "zone-log",
-    "sync_device_info.csv": "sync-info",
-}
-
-
-def _output_of(path: str) -> str:
-    name = _os.path.basename(path)
-    fitting = [ending for ending in _ENDINGS if name.endswith(ending)]
-    if not fitting:
-        raise ValueError(
-            f"expected an output, or a path that ends in one of {', '.join(_ENDINGS)}; found {name}"
-        )
-    return _ENDINGS[max(fitting, key=len)]
 
 
 def _existing(path: _Path) -> str:

@@ -276,24 +276,28 @@ impl PyRecording {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());
             self.title.clone_into(&mut trace.title);
-            ExportFormat::Html.add_causes(&mut trace, &self.recording);
+            ExportFormat::HTML.add_causes(&mut trace, &self.recording);
             let mut page = Vec::new();
-            ExportFormat::Html.write(&trace, &mut page, &mut |_| {}).map(|()| page)
+            ExportFormat::HTML.write(&trace, &mut page, &mut |_| {}).map(|()| page)
         });
         let page = page.map_err(|error| value_error(&error))?;
         String::from_utf8(page).map_err(|error| value_error(&error))
     }
 
-    /// Writes an output, such as `perfetto`, `html`, `ops` or `device-log`.
+    /// Writes an output, such as `perfetto`, `html`, `ops` or `device-log`; `None` infers it from
+    /// the ending of the path.
     #[pyo3(signature = (output, path, filter=None))]
     fn write(
         &self,
         py: Python<'_>,
-        output: &str,
+        output: Option<&str>,
         path: PathBuf,
         filter: Option<&str>,
     ) -> PyResult<()> {
-        let output: Output = output.parse().map_err(|error| value_error(&error))?;
+        let output = match output {
+            Some(label) => label.parse().map_err(|error| value_error(&error))?,
+            None => Output::from_path(&path).map_err(|error| value_error(&error))?,
+        };
         let filter = match filter {
             None => TraceFilter::default(),
             Some(terms) => terms.parse().map_err(|error| value_error(&error))?,

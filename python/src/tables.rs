@@ -273,18 +273,20 @@ fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> 
     let zones = lanes.iter().map(|(_, paired)| &paired.zones);
     let starts: Vec<u64> = zones.clone().flat_map(|zones| zones.starts.iter().copied()).collect();
     let ends: Vec<u64> = zones.clone().flat_map(|zones| zones.ends.iter().copied()).collect();
-    let durations = starts.iter().zip(&ends).map(|(start, end)| end.saturating_sub(*start));
-    let durations: Vec<u64> = durations.collect();
     let depths: Vec<u16> = zones.clone().flat_map(|zones| zones.depths.iter().copied()).collect();
     let open: Vec<bool> =
         zones.clone().flat_map(|zones| zones.flags.iter().map(|flags| flags.is_open())).collect();
+    let ends: Vec<Option<u64>> =
+        ends.into_iter().zip(&open).map(|(end, is_open)| (!is_open).then_some(end)).collect();
+    let durations: Vec<Option<u64>> =
+        ends.iter().zip(&starts).map(|(end, start)| end.map(|end| end - start)).collect();
     let mut columns = lane_columns(&rows, names);
     columns.extend([
         optional("run_host_id", programs.collect::<UInt32Array>()),
         column("name", names.zone(zones.flat_map(|zones| zones.zones.iter().copied()))),
         column("start_cycle", UInt64Array::from(starts)),
-        column("end_cycle", UInt64Array::from(ends)),
-        column("duration_cycles", UInt64Array::from(durations)),
+        optional("end_cycle", UInt64Array::from(ends)),
+        optional("duration_cycles", UInt64Array::from(durations)),
         column("depth", UInt16Array::from(depths)),
         column("has_synthetic_end", BooleanArray::from(open)),
     ]);

@@ -19,7 +19,7 @@ fn folded(log: &str) -> Result<String, Box<dyn Error>> {
     let recording = Recording::from_readout(read_device_log(log.as_bytes(), "the example's log")?);
     let trace = Trace::new(&recording, &TraceFilter::default());
     let mut out = Vec::new();
-    ExportFormat::Folded.write(&trace, &mut out, &mut |_| {})?;
+    ExportFormat::FOLDED.write(&trace, &mut out, &mut |_| {})?;
     Ok(String::from_utf8(out)?)
 }
 

@@ -1,21 +1,36 @@
-//! Chrome's JSON trace. Each zone is an event of the type "complete". Each lane is a thread, and
-//! each row of ops is a thread.
+//! Chrome's JSON trace. Each zone is an event of the type "complete"; a zone without a recorded end
+//! is an instant event with the argument `open`. Each lane is a thread, and each row of ops is a
+//! thread.
 //!
 //! Times are in microseconds with three decimals, so they are exact to the nanosecond. As
 //! `tracy-import-chrome` requires, thread numbers are integers and source locations are in the
 //! field `loc`.
 
 use super::{
-    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceLane, TraceOp,
-    TracePlotPoint, TracePoint, TraceZone, ZoneEdge,
+    ExportFormat, OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceLane,
+    TraceOp, TracePlotPoint, TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
+    format::Sink,
     json_event::JsonEvent,
     lane_writer::{LanePosition, PlacedLane, write_lanes},
     point_words::{Meaning, PointWords},
     words,
 };
+use analysis::ZoneTime;
 use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
+
+impl ExportFormat {
+    /// Chrome's JSON format, for `chrome://tracing`, speedscope and other viewers.
+    pub const CHROME: Self = Self(&Sink {
+        name: "chrome",
+        endings: &[".trace.json", ".chrome.json", ".json"],
+        help: "Chrome's JSON, for chrome://tracing, speedscope and other viewers",
+        is_binary: false,
+        shows_causes: false,
+        write,
+    });
+}
 
 /// Process number of the host. It is larger than any chip number.
 const HOST_PID: u64 = 1_000_000;
@@ -24,11 +39,7 @@ const HOST_PID: u64 = 1_000_000;
 const FIRST_LANE_THREAD: u64 = 1000;
 
 /// Writes all ops, then all lanes.
-pub(super) fn write(
-    trace: &Trace<'_>,
-    out: &mut dyn Write,
-    on_lanes: OnLanes<'_>,
-) -> io::Result<()> {
+fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
     serde_json::to_writer(&mut *out, &other_data(trace))?;
     out.write_all(b",\"traceEvents\":[\n")?;
@@ -223,15 +234,21 @@ fn zone_event(
     zone: &TraceZone,
     encoded_name: &str,
 ) {
-    let mut event = JsonEvent::complete(text, pid, tid, zone.start_ns, zone.end_ns);
+    // A zone without an end has no duration: viewers would add up an invented one.
+    let mut event = match zone.time() {
+        ZoneTime::Whole { .. } => JsonEvent::complete(text, pid, tid, zone.start_ns, zone.end_ns),
+        ZoneTime::Open { .. } => JsonEvent::instant(text, pid, tid, zone.start_ns),
+    };
     event.push(encoded_name);
     event.number("start_cycle", zone.start_cycle);
-    event.number("duration_cycles", zone.duration_cycles);
+    if let ZoneTime::Whole { duration_cycles, .. } = zone.time() {
+        event.number("duration_cycles", duration_cycles);
+    }
     if let Some(program) = lane.program(zone.run) {
         event.number("run_host_id", program.0.into());
     }
     if zone.has_synthetic_end {
-        event.flag("synthetic_end");
+        event.flag("open");
     }
     if zone.is_clipped {
         event.flag("clipped");

@@ -6,15 +6,22 @@
 //! host (ns);main 4711.1;EnqueueProgram 800
 //! ```
 //!
-//! All runs of a lane are summed. A zone that had to be clipped for proper nesting counts with its
-//! clipped length, so the sum of a lane's lines is the total of its outermost zones. Events, values
-//! and sums have no cycles and are left out. The losses of a lane appear as a stack of 0 cycles.
-//! Losses and possible losses of the whole trace also appear as stacks of 0 cycles.
+//! All runs of a lane are summed. Zones count as recorded, also those that other formats draw
+//! shorter, and a filter that hides a zone does not add its cycles to the zone around it. Events,
+//! values and sums have no cycles and are left out.
+//!
+//! A zone without a recorded end has no cycles: the stack of 0 cycles `Load;[open 2]` counts such
+//! zones. The frame `[unknown]` holds the cycles from their start to the end of the zone around
+//! them, since nobody knows which of both was running.
+//!
+//! The losses of a lane, and losses and possible losses of the whole trace, also appear as stacks
+//! of 0 cycles.
 //!
 //! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
-    OnLanes, Trace, TraceHostThread,
+    ExportFormat, OnLanes, Trace, TraceHostThread,
+    format::Sink,
     host_names::HostNames,
     lane_writer::{PlacedLane, write_lanes},
     stacks::{Stacks, chip_stacks},
@@ -22,12 +29,30 @@ use super::{
 use crate::words;
 use std::io::{self, Write};
 
+impl ExportFormat {
+    /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
+    pub const FOLDED: Self = Self(&Sink {
+        name: "folded",
+        endings: &[".folded", ".collapsed", ".folded.txt"],
+        help: "folded stacks, for flame graphs",
+        is_binary: false,
+        shows_causes: false,
+        write,
+    });
+
+    /// Folded stacks of each RISC, summed over all cores of a chip.
+    pub const FOLDED_CHIP: Self = Self(&Sink {
+        name: "folded-chip",
+        endings: &[".chip.folded"],
+        help: "folded stacks summed over the cores of each chip",
+        is_binary: false,
+        shows_causes: false,
+        write: write_chips,
+    });
+}
+
 /// Writes the stacks of every lane, then of every host thread.
-pub(super) fn write(
-    trace: &Trace<'_>,
-    out: &mut dyn Write,
-    on_lanes: OnLanes<'_>,
-) -> io::Result<()> {
+fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     let device_frames = trace.names.as_slice().iter().map(|name| frame(&name.label));
     let host_names = HostNames::new(trace);
     let host_frames = host_names.sources.iter().map(|source| frame(&source.name));
@@ -41,11 +66,7 @@ pub(super) fn write(
 }
 
 /// Writes the stacks of each RISC type of each chip, summed over all cores.
-pub(super) fn write_chips(
-    trace: &Trace<'_>,
-    out: &mut dyn Write,
-    on_lanes: OnLanes<'_>,
-) -> io::Result<()> {
+fn write_chips(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     let frames: Vec<String> =
         trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
     for device in &trace.devices {
@@ -89,16 +110,24 @@ fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[
     text_of(&stacks, &base, frames)
 }
 
-/// Returns one line for each stack with self cycles.
+/// Returns one line for each stack with self cycles, with open zones, or with unknown cycles.
 fn text_of(stacks: &Stacks, base: &str, frames: &[String]) -> String {
     let mut text = String::new();
-    for (stack, cycles) in stacks.with_cycles() {
-        text.push_str(base);
-        for name in stack {
-            text.push(';');
-            text.push_str(frames.get(name.index()).map_or("", String::as_str));
+    for stack in stacks.stacks() {
+        let mut place = base.to_owned();
+        for name in stack.names {
+            place.push(';');
+            place.push_str(frames.get(name.index()).map_or("", String::as_str));
         }
-        text.push_str(&format!(" {cycles}\n"));
+        if stack.self_cycles > 0 {
+            text.push_str(&format!("{place} {}\n", stack.self_cycles));
+        }
+        if stack.unknown_cycles > 0 {
+            text.push_str(&format!("{place};[unknown] {}\n", stack.unknown_cycles));
+        }
+        if stack.open_count > 0 {
+            text.push_str(&format!("{place};[open {}] 0\n", stack.open_count));
+        }
     }
     text
 }

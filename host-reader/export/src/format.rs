@@ -1,45 +1,55 @@
-//! Export formats that write a single file, and their selection by label or file name.
+//! Export formats that write a single file, and their selection by name or file name.
 
-use super::{OnLanes, Trace, chrome, folded, html, perfetto, speedscope, tracy};
+use super::{OnLanes, Trace};
 use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
-reader::labelled! {
-    /// Export format with one file per trace.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    #[non_exhaustive]
-    pub enum ExportFormat {
-        /// Perfetto's protobuf format, for <https://ui.perfetto.dev> and its trace processor.
-        Perfetto = "perfetto",
-        /// Chrome's JSON format, for `chrome://tracing` and many other viewers.
-        Chrome = "chrome",
-        /// speedscope's JSON format, for <https://www.speedscope.app>.
-        Speedscope = "speedscope",
-        /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
-        Folded = "folded",
-        /// Folded stacks of each RISC, summed over all cores of a chip.
-        FoldedChip = "folded-chip",
-        /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
-        Tracy = "tracy",
-        /// HTML page for any browser, without network access: tables, core grid, timeline.
-        Html = "html",
-    }
+/// What a format is called, and how it is written. Each format's module defines its own.
+pub(super) struct Sink {
+    pub(super) name: &'static str,
+    /// File name extensions, the default first.
+    pub(super) endings: &'static [&'static str],
+    /// What the format is for, in a few words.
+    pub(super) help: &'static str,
+    /// True if the file is not text.
+    pub(super) is_binary: bool,
+    /// True if the format shows the causes of slowness.
+    pub(super) shows_causes: bool,
+    pub(super) write: fn(&Trace<'_>, &mut dyn Write, OnLanes<'_>) -> io::Result<()>,
 }
 
+/// Export format with one file per trace.
+#[derive(Clone, Copy)]
+pub struct ExportFormat(pub(super) &'static Sink);
+
 impl ExportFormat {
+    /// All formats, in the order in which they are offered.
+    pub const ALL: &'static [Self] =
+        &[Self::PERFETTO, Self::CHROME, Self::FOLDED, Self::FOLDED_CHIP, Self::TRACY, Self::HTML];
+
+    /// Returns the name of the format.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        self.0.name
+    }
+
     /// Returns the file name extensions, the default first.
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {
-        match self {
-            Self::Perfetto => &[".pftrace", ".perfetto-trace", ".perfetto"],
-            Self::Chrome => &[".trace.json", ".chrome.json", ".json"],
-            Self::Speedscope => &[".speedscope.json", ".speedscope"],
-            Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
-            Self::FoldedChip => &[".chip.folded"],
-            Self::Tracy => &[".tracy"],
-            Self::Html => &[".html", ".htm"],
-        }
+        self.0.endings
+    }
+
+    /// Returns what the format is for, in a few words that follow its name.
+    #[must_use]
+    pub const fn help(self) -> &'static str {
+        self.0.help
+    }
+
+    /// Returns true if a terminal cannot show the format.
+    #[must_use]
+    pub const fn is_binary(self) -> bool {
+        self.0.is_binary
     }
 
     /// Returns the format that matches a file name's extension.
@@ -48,24 +58,24 @@ impl ExportFormat {
     /// use export::ExportFormat;
     /// use std::path::Path;
     /// let format = |name| ExportFormat::from_path(Path::new(name));
-    /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::Perfetto));
-    /// assert_eq!(format("matmul.speedscope.json"), Some(ExportFormat::Speedscope));
-    /// assert_eq!(format("matmul.json"), Some(ExportFormat::Chrome));
+    /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::PERFETTO));
+    /// assert_eq!(format("matmul.chip.folded"), Some(ExportFormat::FOLDED_CHIP));
+    /// assert_eq!(format("matmul.json"), Some(ExportFormat::CHROME));
     /// assert_eq!(format("matmul.csv"), None);
     /// ```
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let with_endings = Self::ALL
-            .into_iter()
-            .flat_map(|format| format.endings().iter().map(move |end| (end, format)));
+            .iter()
+            .flat_map(|&format| format.endings().iter().map(move |end| (end, format)));
         let fitting = with_endings.filter(|(end, _)| name.ends_with(**end));
         fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
     }
 
     /// Adds the causes of slowness to a recording's trace, if this format shows them.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
-        if matches!(self, Self::Html | Self::Perfetto) {
+        if self.0.shows_causes {
             trace.explanation = Some(Explanation::from_recording(recording));
         }
     }
@@ -83,19 +93,21 @@ impl ExportFormat {
         out: &mut dyn Write,
         on_lanes: OnLanes<'_>,
     ) -> io::Result<()> {
-        match self {
-            Self::Perfetto => perfetto::write(trace, out, on_lanes),
-            Self::Chrome => chrome::write(trace, out, on_lanes),
-            Self::Speedscope => speedscope::write(trace, out, on_lanes),
-            Self::Folded => folded::write(trace, out, on_lanes),
-            Self::FoldedChip => folded::write_chips(trace, out, on_lanes),
-            Self::Tracy => {
-                tracy::write_tracy_file(trace, &tracy::TracyOptions::default(), out)?;
-                on_lanes(trace.lane_count());
-                Ok(())
-            }
-            Self::Html => html::write(trace, out, on_lanes),
-        }
+        (self.0.write)(trace, out, on_lanes)
+    }
+}
+
+impl PartialEq for ExportFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.label() == other.label()
+    }
+}
+
+impl Eq for ExportFormat {}
+
+impl fmt::Debug for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ExportFormat").field(&self.label()).finish()
     }
 }
 
@@ -105,21 +117,46 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// Error for an unknown format label.
+/// Error for an unknown format name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, folded-chip, \
-     tracy, html"
-)]
+#[error("there is no format `{found}`; choose from {}", labels())]
 pub struct UnknownFormat {
     found: String,
+}
+
+/// Returns the names of all formats in one line.
+fn labels() -> String {
+    ExportFormat::ALL.iter().map(|format| format.label()).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for ExportFormat {
     type Err = UnknownFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        let named = Self::ALL.into_iter().find(|format| format.label() == text);
-        named.ok_or_else(|| UnknownFormat { found: text.to_owned() })
+        let named = Self::ALL.iter().find(|format| format.label() == text);
+        named.copied().ok_or_else(|| UnknownFormat { found: text.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_formats_share_a_name_or_an_ending() {
+        let names: Vec<_> = ExportFormat::ALL.iter().map(|format| format.label()).collect();
+        let endings: Vec<_> =
+            ExportFormat::ALL.iter().flat_map(|format| format.endings()).copied().collect();
+        for all in [names, endings] {
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+        }
+        for format in ExportFormat::ALL {
+            assert_eq!(format.label().parse(), Ok(*format));
+            for ending in format.endings() {
+                let path = format!("folder/Name{ending}");
+                assert_eq!(ExportFormat::from_path(Path::new(&path)), Some(*format), "{path}");
+            }
+        }
     }
 }

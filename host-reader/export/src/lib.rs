@@ -34,7 +34,6 @@ mod op_causes;
 mod parquet;
 mod perfetto;
 mod point_words;
-mod speedscope;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -42,6 +41,8 @@ mod time_order;
 mod trace;
 pub mod tracy;
 mod words;
+#[cfg(test)]
+mod zone_agreement;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{

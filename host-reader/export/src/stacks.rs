@@ -1,6 +1,7 @@
 //! Stacks of zones, with the self cycles of the innermost zone.
 
 use super::{NameId, TraceDevice, TraceZone, TraceZones};
+use analysis::{ZoneSum, ZoneTime};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
@@ -14,7 +15,20 @@ pub(super) struct Stacks {
 struct Node {
     parent: Option<usize>,
     name: NameId,
-    cycles: u64,
+    sum: ZoneSum<()>,
+    /// Cycles inside of which it is unknown which zone was running.
+    unknown_cycles: u64,
+}
+
+/// A stack of zones, outermost first, with the figures of the innermost zone.
+pub(super) struct Stack {
+    pub(super) names: Vec<NameId>,
+    /// Cycles that no zone inside covers.
+    pub(super) self_cycles: u64,
+    /// Number of zones without a recorded end.
+    pub(super) open_count: u64,
+    /// Cycles after the start of open zones inside: it is unknown which zone they belong to.
+    pub(super) unknown_cycles: u64,
 }
 
 /// Returns the stacks of each RISC type of a chip, summed over all cores.
@@ -36,32 +50,47 @@ impl Stacks {
 
     /// Adds the zones of another lane.
     fn add_zones(&mut self, zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) {
-        let mut around: Vec<usize> = Vec::new();
-        for (zone, own) in zones.iter().zip(zones.self_cycles()) {
+        // For each zone around: its node, and whether its end is recorded.
+        let mut around: Vec<(usize, bool)> = Vec::new();
+        for zone in zones.iter() {
             around.truncate(zone.depth.into());
-            let node = self.node(around.last().copied(), name(zone));
-            self.nodes[node].cycles = self.nodes[node].cycles.saturating_add(own);
-            around.push(node);
+            let node = self.node(around.last().map(|&(node, _)| node), name(zone));
+            self.nodes[node].sum.add(zone.time(), ());
+            if let ZoneTime::Open { unknown_cycles } = zone.time()
+                && let Some(&(whole, _)) = around.iter().rfind(|(_, is_whole)| *is_whole)
+            {
+                let unknown = &mut self.nodes[whole].unknown_cycles;
+                *unknown = unknown.saturating_add(unknown_cycles);
+            }
+            around.push((node, !zone.has_synthetic_end));
         }
     }
 
     fn node(&mut self, parent: Option<usize>, name: NameId) -> usize {
         *self.positions.entry((parent, name)).or_insert_with(|| {
-            self.nodes.push(Node { parent, name, cycles: 0 });
+            self.nodes.push(Node { parent, name, sum: ZoneSum::default(), unknown_cycles: 0 });
             self.nodes.len() - 1
         })
     }
 
-    /// Returns each stack that has self cycles, with the outermost zone first.
-    pub(super) fn with_cycles(&self) -> impl Iterator<Item = (Vec<NameId>, u64)> {
-        let own = (0..self.nodes.len()).filter(|&node| self.nodes[node].cycles > 0);
-        own.map(|node| (self.stack(node), self.nodes[node].cycles))
+    /// Returns each stack that has cycles or open zones.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = Stack> {
+        let stacks = self.nodes.iter().map(|node| Stack {
+            names: self.names(node),
+            self_cycles: node.sum.self_cycles,
+            open_count: node.sum.open_count,
+            unknown_cycles: node.unknown_cycles,
+        });
+        stacks.filter(|stack| {
+            (stack.self_cycles, stack.open_count, stack.unknown_cycles) != (0, 0, 0)
+        })
     }
 
-    fn stack(&self, node: usize) -> Vec<NameId> {
-        let around = std::iter::successors(Some(node), |&node| self.nodes[node].parent);
-        let mut stack: Vec<_> = around.map(|node| self.nodes[node].name).collect();
-        stack.reverse();
-        stack
+    fn names(&self, node: &Node) -> Vec<NameId> {
+        let around =
+            std::iter::successors(Some(node), |node| node.parent.map(|parent| &self.nodes[parent]));
+        let mut names: Vec<_> = around.map(|node| node.name).collect();
+        names.reverse();
+        names
     }
 }

@@ -85,7 +85,13 @@ pub(super) fn clock_json(device: &TraceDevice<'_>, id_key: &str) -> serde_json::
 
 /// Returns the label of a loss, such as `lost 25 zones, 3 events: L1 full`.
 pub(super) fn loss_label(loss: &TraceLoss) -> String {
-    format!("lost {}: {}", totals_label(&loss.totals), loss.cause.label())
+    missing_label(loss.cause, &loss.totals)
+}
+
+/// Returns the label of missing records. Records that were omitted on purpose are not lost.
+fn missing_label(cause: LossCause, totals: &LossTotals) -> String {
+    let verb = if cause.is_intended() { "omitted" } else { "lost" };
+    format!("{verb} {}: {}", totals_label(totals), cause.label())
 }
 
 /// Returns all losses of a lane in one line; `None` if no loss is known.
@@ -96,10 +102,8 @@ pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
     for loss in &lane.losses {
         causes.entry(loss.cause).or_default().add(loss.totals);
     }
-    let labels: Vec<_> = causes
-        .into_iter()
-        .map(|(cause, totals)| format!("lost {}: {}", totals_label(&totals), cause.label()))
-        .collect();
+    let labels: Vec<_> =
+        causes.into_iter().map(|(cause, totals)| missing_label(cause, &totals)).collect();
     (!labels.is_empty()).then(|| labels.join("; "))
 }
 

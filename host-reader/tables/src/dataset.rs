@@ -128,6 +128,7 @@ const COLOR: &str = "color given by the program, as #rrggbb";
 const MEMORY: &str = "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY";
 const OBJECT: &str = "circular buffer, semaphore or NoC";
 const NONE_GIVEN: &str = "none given";
+const NO_END: &str = "the end was not recorded";
 const NOT_RECORDED: &str = "not recorded";
 const PLOT: &str = "a plot point";
 
@@ -141,10 +142,10 @@ table! {
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
     small depth: "number of enclosing zones";
     number start_cycle: FIRST_CYCLE;
-    number duration_cycles: "duration as recorded";
-    number self_cycles: "duration without nested zones";
+    optional_number duration_cycles: "duration as recorded", null NO_END;
+    optional_number self_cycles: "duration without nested zones", null NO_END;
     signed start_ns: START_NS;
-    signed duration_ns: DURATION_NS;
+    optional_signed duration_ns: DURATION_NS, null NO_END;
     optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
     flag has_synthetic_end: "whether the end was not recorded";
     flag is_clipped: CLIPPED;

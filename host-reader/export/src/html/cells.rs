@@ -13,6 +13,8 @@
 //! | | duration of the kernel, in cycles |
 //! | metadata | number of fields, then key and value of each field |
 //! | zones | number of pairs of name and RISC, then the figures of each pair |
+//!
+//! A kernel without a recorded end has no duration, so its RISC is not in the mask.
 
 use super::{op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp, TraceZone};
@@ -72,10 +74,13 @@ fn add_zones(columns: &mut PackedColumns, zones: &OpZones) {
     for (&(risc, name), sum) in zones {
         columns.count(name);
         columns.count(risc);
-        let figures = [sum.count, sum.total_cycles, sum.self_cycles, sum.longest_cycles];
+        let longest_cycles = sum.longest.map_or(0, |(cycles, _)| cycles);
+        let figures =
+            [sum.count, sum.open_count, sum.total_cycles, sum.self_cycles, longest_cycles];
         figures.into_iter().for_each(|figure| columns.number(figure));
-        columns.count(sum.longest_place.0);
-        columns.count(sum.longest_place.1);
+        let (lane, zone) = sum.place().unwrap_or_default();
+        columns.count(lane);
+        columns.count(zone);
     }
 }
 
@@ -96,7 +101,8 @@ pub(super) fn cores_of<'t>(
         else {
             continue;
         };
-        if let Some(kernel) = lane.kernel(run.run) {
+        // The duration of a kernel that did not end is not known.
+        if let Some(kernel) = lane.kernel(run.run).filter(|kernel| !kernel.has_synthetic_end) {
             cores.entry(core).or_default().insert(lane.id.risc as usize, kernel);
         }
     }

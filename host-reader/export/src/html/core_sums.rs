@@ -19,6 +19,7 @@ pub(super) struct DeviceSums {
     /// For each core, the delay of its first kernel, in cycles, summed over the ops. The delay is
     /// measured from the op's first kernel start on any core.
     late_cycles: Vec<u64>,
+    /// Number of lost records on each core, except those omitted on purpose.
     lost_records: Vec<u64>,
 }
 
@@ -39,7 +40,8 @@ impl DeviceSums {
         );
         let mut sums = op_sums.reduce(|| Self::zeros(core_count), Self::plus);
         for (lane, &core) in device.lanes.iter().zip(&core_of_lane) {
-            let lost = lane.losses.iter().map(|loss| loss.totals.record_count());
+            let lost = lane.losses.iter().filter(|loss| !loss.cause.is_intended());
+            let lost = lost.map(|loss| loss.totals.record_count());
             sums.lost_records[core] = lost.fold(sums.lost_records[core], u64::saturating_add);
         }
         sums

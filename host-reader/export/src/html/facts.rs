@@ -48,6 +48,10 @@ struct Facts<'a> {
     counters: CounterFacts,
     noc: NocFacts,
     buffers: BufferFacts<'a>,
+    /// Number of records that are missing, except those omitted on purpose.
+    lost_record_count: u64,
+    /// Number of records that were omitted on purpose.
+    omitted_record_count: u64,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
     comparison: Option<ComparisonFacts<'a>>,
@@ -84,6 +88,8 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         counters: CounterFacts::new(trace),
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),
+        lost_record_count: trace.lost().record_count(),
+        omitted_record_count: trace.left_out().record_count(),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
         comparison: trace.comparison.as_ref().map(ComparisonFacts::new),

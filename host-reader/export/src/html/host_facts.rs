@@ -1,6 +1,7 @@
 //! Page data of the host: its threads, its plots, and the time spent in each zone.
 
 use crate::{Trace, TraceHostPlot, TraceHostThread, host_names::HostNames, words::thread_label};
+use analysis::ZoneSum;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tables::{Arrays, Objects};
@@ -15,7 +16,7 @@ pub(super) struct HostFacts<'a> {
     zone_count: usize,
     threads: Arrays<&'a TraceHostThread<'a>>,
     plots: Objects<&'a TraceHostPlot<'a>>,
-    zones: Arrays<(u32, [u64; 3])>,
+    zones: Arrays<(u32, ZoneSum<()>)>,
 }
 
 impl<'a> HostFacts<'a> {
@@ -66,25 +67,25 @@ fn finite_values(plot: &TraceHostPlot<'_>) -> impl Iterator<Item = f64> {
 
 /// Returns sums over the zones with the same name, column by column, sorted by the number of the
 /// name.
-fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Arrays<(u32, [u64; 3])> {
-    let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
+fn zone_columns(
+    threads: &[TraceHostThread<'_>],
+    names: &HostNames<'_>,
+) -> Arrays<(u32, ZoneSum<()>)> {
+    let mut sums: BTreeMap<u32, ZoneSum<()>> = BTreeMap::new();
     for thread in threads {
-        let own = thread.zones.self_cycles();
-        for (zone, self_ns) in thread.zones.iter().zip(own) {
-            let entry = sums.entry(names.zone_name(thread, zone).0).or_default();
+        for zone in thread.zones.iter() {
             // On the host, one cycle is one nanosecond.
-            let figures = [1, zone.duration_cycles, self_ns];
-            entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+            sums.entry(names.zone_name(thread, zone).0).or_default().add(zone.time(), ());
         }
     }
     Arrays::new(
         sums,
         [
             ("name", |(name, _)| (*name).into()),
-            ("count", |(_, [count, ..])| (*count).into()),
-            ("total_ns", |(_, [_, total_ns, _])| (*total_ns).into()),
+            ("count", |(_, sum)| sum.count.into()),
+            ("total_ns", |(_, sum)| sum.total_cycles.into()),
             // Time in the zone itself, outside nested zones.
-            ("self_ns", |(_, [.., self_ns])| (*self_ns).into()),
+            ("self_ns", |(_, sum)| sum.self_cycles.into()),
         ],
     )
 }

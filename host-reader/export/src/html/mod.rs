@@ -35,16 +35,26 @@ mod tests;
 mod zone_facts;
 
 pub use ops_csv::write_ops_page;
+#[cfg(test)]
+pub(super) use packed::reading::Reading;
 
-use super::{OnLanes, Trace};
+use super::{ExportFormat, OnLanes, Trace, format::Sink};
 use std::io::{self, Write};
 
+impl ExportFormat {
+    /// HTML page for any browser, without network access: tables, core grid, timeline.
+    pub const HTML: Self = Self(&Sink {
+        name: "html",
+        endings: &[".html", ".htm"],
+        help: "a page for any browser",
+        is_binary: false,
+        shows_causes: true,
+        write,
+    });
+}
+
 /// Writes the page.
-pub(super) fn write(
-    trace: &Trace<'_>,
-    out: &mut dyn Write,
-    on_lanes: OnLanes<'_>,
-) -> io::Result<()> {
+fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     page::RECORDING.write(&trace.title, out, |hole, out| match hole {
         "facts" => facts::write(trace, out),
         _ => page::write_blocks(trace, out, on_lanes),

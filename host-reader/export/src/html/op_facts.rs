@@ -116,7 +116,9 @@ fn quasar_kernels(
         let together =
             if lane.id.risc.moves_data() { figures.quasar_dm } else { figures.quasar_trisc };
         let zone = lane.kernel(run.run);
-        let zone = zone.filter(|zone| names.get(zone.name).is_some_and(|name| name.is_kernel));
+        let zone = zone.filter(|zone| {
+            !zone.has_synthetic_end && names.get(zone.name).is_some_and(|name| name.is_kernel)
+        });
         if let (Some(zone), Some(_)) = (zone, together) {
             let span = spans.entry(lane.id.risc).or_insert((zone.start_cycle, zone.end_cycle));
             *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));
@@ -125,14 +127,16 @@ fn quasar_kernels(
     spans
 }
 
-/// Returns the number of lost records for each op of a chip.
+/// Returns the number of lost records for each op of a chip. Records that were omitted on purpose
+/// are not lost.
 ///
 /// A loss belongs to a program, so it is counted for the last launch of that program.
 fn lost_by_op(device: &TraceDevice<'_>) -> Vec<u64> {
     let mut lost = vec![0_u64; device.ops.len()];
     let programs = device.ops.iter().map(|op| op.figures.run_host_id);
     let last_launch: BTreeMap<u32, usize> = programs.zip(0..).collect();
-    for loss in device.lanes.iter().flat_map(|lane| &lane.losses) {
+    let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
+    for loss in losses.filter(|loss| !loss.cause.is_intended()) {
         let op = loss.program.and_then(|program| last_launch.get(&program.0));
         if let Some(&op) = op {
             lost[op] = lost[op].saturating_add(loss.totals.record_count());

@@ -1,11 +1,12 @@
 //! Statistics of zones, events, values and sums by name, for the page.
 
 use crate::{PointCategory, Trace, TraceLane, TraceName, host_names::HostNames};
-use analysis::CycleStatistics;
+use analysis::{CycleStatistics, ZoneDurations, ZoneSum};
 use rayon::prelude::*;
+use reader::packed_bytes::PackedMemory;
 use serde::Serialize;
-use serde_json::json;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
 use tables::Arrays;
 use wire::ZoneId;
 
@@ -62,14 +63,15 @@ fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     }
 }
 
+/// Indices of a zone's chip, of its lane, and of the zone.
+type ZonePlace = (usize, usize, usize);
+
 /// Zones with the same name.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct ZoneSet {
-    durations: Vec<u64>,
-    self_cycles: u64,
+    durations: ZoneDurations,
+    sum: ZoneSum<ZonePlace>,
     risc_bits: u32,
-    /// Duration of the longest zone in cycles, and the indices of its chip, its lane, and the zone.
-    longest: (u64, (usize, usize, usize)),
 }
 
 /// Zones of each name, by the name's number.
@@ -83,91 +85,99 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
         .enumerate()
         .flat_map(|(d, device)| device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane)))
         .collect();
+    let memory = PackedMemory::unlimited();
     let sets = lanes.par_iter().fold(ZoneSets::new, |mut sets, &(device, lane, records)| {
-        add_zones(&mut sets, (device, lane), records);
+        add_zones(&mut sets, (device, lane), records, &memory);
         sets
     });
-    let sets = sets.reduce(ZoneSets::new, joined);
-    let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
+    let mut by_name: BTreeMap<usize, Vec<ZoneSet>> = BTreeMap::new();
+    for (name, set) in sets.collect::<Vec<_>>().into_iter().flatten() {
+        by_name.entry(name).or_default().push(set);
+    }
+    let rows: Vec<_> =
+        by_name.into_par_iter().map(|(name, sets)| (name, Row::new(&sets))).collect();
     Arrays::new(
         rows,
         [
             ("name", |(name, _)| (*name).into()),
             // One bit for each RISC that recorded the zone.
-            ("risc_bits", |(_, row)| row.set.risc_bits.into()),
-            ("count", |(_, row)| row.statistics.count.into()),
-            ("total_cycles", |(_, row)| row.statistics.total_cycles.into()),
-            // Cycles in the zone itself, outside nested zones. Clipped zones count with their
-            // clipped length.
-            ("self_cycles", |(_, row)| row.set.self_cycles.into()),
-            ("min_cycles", |(_, row)| row.statistics.min_cycles.into()),
-            ("median_cycles", |(_, row)| row.statistics.median_cycles.into()),
-            ("p99_cycles", |(_, row)| row.statistics.p99_cycles.into()),
-            ("max_cycles", |(_, row)| row.statistics.max_cycles.into()),
+            ("risc_bits", |(_, row)| row.risc_bits.into()),
+            // Zones with a recorded start and end. All further figures are of these zones, and null
+            // if there are none.
+            ("count", |(_, row)| row.sum.count.into()),
+            // Zones without a recorded end.
+            ("open_count", |(_, row)| row.sum.open_count.into()),
+            ("total_cycles", |(_, row)| row.figure(row.sum.total_cycles)),
+            // Cycles in the zone itself, outside nested zones, as recorded.
+            ("self_cycles", |(_, row)| row.figure(row.sum.self_cycles)),
+            ("min_cycles", |(_, row)| row.figure(row.statistics.min_cycles)),
+            ("median_cycles", |(_, row)| row.figure(row.statistics.median_cycles)),
+            ("p99_cycles", |(_, row)| row.figure(row.statistics.p99_cycles)),
+            ("max_cycles", |(_, row)| row.figure(row.statistics.max_cycles)),
             // Number of zones in each bar. The bars divide the range from the shortest duration to
             // the 99th percentile into equal intervals. The last bar also counts all longer zones.
             ("bars", |(_, row)| row.bars.to_vec().into()),
-            // Indices of the longest zone's chip, lane and zone.
-            ("longest", |(_, row)| json!(row.set.longest.1)),
+            // Indices of the chip, lane and zone of the longest zone, or of the first open zone if
+            // all are open.
+            ("longest", |(_, row)| json!(row.sum.place())),
         ],
     )
 }
 
 /// The zones with one name, and their statistics.
 pub(super) struct Row {
-    set: ZoneSet,
+    sum: ZoneSum<ZonePlace>,
+    risc_bits: u32,
     statistics: CycleStatistics,
     bars: [u32; BAR_COUNT],
 }
 
 impl Row {
-    fn new(mut set: ZoneSet) -> Self {
+    fn new(sets: &[ZoneSet]) -> Self {
+        let (mut sum, mut risc_bits) = (ZoneSum::default(), 0);
+        for set in sets {
+            sum.merge(set.sum);
+            risc_bits |= set.risc_bits;
+        }
+        let durations: Vec<_> = sets.iter().map(|set| &set.durations).collect();
         // The frequency 0 means unknown: zones of several chips are counted, and frequencies differ
         // between chips. All statistics are therefore in cycles.
-        let statistics = CycleStatistics::from_durations(&set.durations, 0);
-        let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
-        set.durations = Vec::new();
-        Self { set, statistics, bars }
+        let statistics = ZoneDurations::statistics(&durations, 0);
+        let bars = bars(&durations, statistics.min_cycles, statistics.p99_cycles);
+        Self { sum, risc_bits, statistics, bars }
+    }
+
+    /// Returns a figure of whole zones; null if there are none.
+    fn figure(&self, cycles: u64) -> Value {
+        (self.sum.count > 0).then_some(cycles).into()
     }
 }
 
-fn bars(durations: &[u64], first: u64, last: u64) -> [u32; BAR_COUNT] {
+fn bars(durations: &[&ZoneDurations], first: u64, last: u64) -> [u32; BAR_COUNT] {
     let mut bars = [0_u32; BAR_COUNT];
     let span = u128::from(last - first) + 1;
-    for &duration in durations {
+    ZoneDurations::for_each(durations, |duration| {
         let bar = u128::from(duration - first) * BAR_COUNT as u128 / span;
         let bar = usize::try_from(bar).unwrap_or(BAR_COUNT).min(BAR_COUNT - 1);
         bars[bar] = bars[bar].saturating_add(1);
-    }
+    });
     bars
 }
 
 /// Adds the zones of a lane, given the indices of its chip and of the lane.
-fn add_zones(sets: &mut ZoneSets, (device, lane): (usize, usize), records: &TraceLane<'_>) {
+fn add_zones(
+    sets: &mut ZoneSets,
+    (device, lane): (usize, usize),
+    records: &TraceLane<'_>,
+    memory: &Arc<PackedMemory>,
+) {
     let risc_bit = 1_u32 << records.id.risc as usize;
-    let own = records.zones.self_cycles();
-    for (index, (zone, own)) in records.zones.iter().zip(own).enumerate() {
+    for (index, zone) in records.zones.iter().enumerate() {
         let set = sets.entry(zone.name.index()).or_default();
-        if set.durations.is_empty() || zone.duration_cycles > set.longest.0 {
-            set.longest = (zone.duration_cycles, (device, lane, index));
-        }
-        set.durations.push(zone.duration_cycles);
-        set.self_cycles = set.self_cycles.saturating_add(own);
+        set.sum.add(zone.time(), (device, lane, index));
+        set.durations.add(zone.time(), memory);
         set.risc_bits |= risc_bit;
     }
-}
-
-fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
-    for (name, theirs) in other {
-        let ours = one.entry(name).or_default();
-        if ours.durations.is_empty() || theirs.longest.0 > ours.longest.0 {
-            ours.longest = theirs.longest;
-        }
-        ours.durations.extend(theirs.durations);
-        ours.self_cycles = ours.self_cycles.saturating_add(theirs.self_cycles);
-        ours.risc_bits |= theirs.risc_bits;
-    }
-    one
 }
 
 /// Key of a group of points: the number of their name, and the label of their kind.

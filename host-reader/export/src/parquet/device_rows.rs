@@ -5,6 +5,7 @@ use crate::{
     hardware_counters::counter_names,
 };
 use analysis::{
+    ZoneTime,
     counters::{CounterGroup, Sample},
     noc_events::{ProgramTrace, TraceObject},
 };
@@ -46,10 +47,7 @@ impl DeviceTable for Zones {
         mut visit: impl FnMut(&ZoneRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for lane in &rows.device.lanes {
-            let own = lane.zones.self_cycles();
-            for (zone, self_cycles) in lane.zones.iter().zip(own) {
-                visit(&rows.zone(lane, zone, self_cycles))?;
-            }
+            lane.zones.iter().try_for_each(|zone| visit(&rows.zone(lane, zone)))?;
         }
         Ok(())
     }
@@ -124,12 +122,19 @@ impl DeviceTable for Losses {
 }
 
 impl<'t> DeviceRows<'t, '_> {
-    fn zone<'r>(self, lane: &'r TraceLane<'_>, zone: &TraceZone, self_cycles: u64) -> ZoneRow<'r>
+    fn zone<'r>(self, lane: &'r TraceLane<'_>, zone: &TraceZone) -> ZoneRow<'r>
     where
         't: 'r,
     {
         let (file, line) = self.source(zone.name);
         let (op, run_host_id) = run_of(lane, zone.run);
+        let (duration_cycles, self_cycles) = match zone.time() {
+            ZoneTime::Whole { duration_cycles, self_cycles } => {
+                (Some(duration_cycles), Some(self_cycles))
+            }
+            ZoneTime::Open { .. } => (None, None),
+        };
+        let duration_ns = signed(zone.end_ns.saturating_sub(zone.start_ns));
         ZoneRow {
             place: self.place(lane.id),
             name: self.name(zone.name).into(),
@@ -139,10 +144,10 @@ impl<'t> DeviceRows<'t, '_> {
             run_host_id,
             depth: zone.depth.into(),
             start_cycle: zone.start_cycle,
-            duration_cycles: zone.duration_cycles,
+            duration_cycles,
             self_cycles,
             start_ns: signed(zone.start_ns),
-            duration_ns: signed(zone.end_ns.saturating_sub(zone.start_ns)),
+            duration_ns: duration_cycles.map(|_| duration_ns),
             start_host_ns: self.host_ns(zone.start_ns),
             has_synthetic_end: zone.has_synthetic_end,
             is_clipped: zone.is_clipped,

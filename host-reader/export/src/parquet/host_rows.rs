@@ -41,10 +41,7 @@ impl HostTable for HostZones {
         mut visit: impl FnMut(&HostZoneRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for thread in &rows.host.threads {
-            let own = thread.zones.self_cycles();
-            for (zone, self_ns) in thread.zones.iter().zip(own) {
-                visit(&rows.zone(thread, zone, self_ns))?;
-            }
+            thread.zones.iter().try_for_each(|zone| visit(&rows.zone(thread, zone)))?;
         }
         Ok(())
     }
@@ -117,12 +114,7 @@ impl HostTable for OpBuffers {
 }
 
 impl<'t> HostRows<'t, '_> {
-    fn zone(
-        self,
-        thread: &'t TraceHostThread<'_>,
-        zone: &TraceZone,
-        self_ns: u64,
-    ) -> HostZoneRow<'t> {
+    fn zone(self, thread: &'t TraceHostThread<'_>, zone: &TraceZone) -> HostZoneRow<'t> {
         let event = thread.zone_event(zone);
         let source = event.map(|(_, source)| source);
         let (function, file, line) = place_of(source);
@@ -139,7 +131,7 @@ impl<'t> HostRows<'t, '_> {
             // On the host, cycles are nanoseconds of the host's clock.
             start_ns: signed(zone.start_ns),
             duration_ns: signed(zone.duration_cycles),
-            self_ns: signed(self_ns),
+            self_ns: signed(zone.own_cycles),
             start_host_ns: signed(zone.start_cycle),
             text: event.and_then(|(event, _)| known(event.text.as_deref()?)),
             is_clipped: zone.is_clipped,

@@ -15,7 +15,7 @@ use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge,
     lane_writer::PlacedLane, point_words::Meaning, words,
 };
-use analysis::counters::Sample;
+use analysis::{ZoneTime, counters::Sample};
 
 /// Upper bound for the bytes of a zone's begin and end packets.
 const ZONE_BYTES: usize = 72;
@@ -26,7 +26,7 @@ const ARGUMENTS: [&str; 8] = [
     "start_cycle",
     "duration_cycles",
     "run_host_id",
-    "synthetic_end",
+    "open",
     "clipped",
     "cycle",
     "value",
@@ -35,7 +35,7 @@ const ARGUMENTS: [&str; 8] = [
 const START_CYCLE: u64 = 1;
 const DURATION_CYCLES: u64 = 2;
 const RUN_HOST_ID: u64 = 3;
-const SYNTHETIC_END: u64 = 4;
+const OPEN: u64 = 4;
 const CLIPPED: u64 = 5;
 const CYCLE: u64 = 6;
 const VALUE: u64 = 7;
@@ -71,11 +71,14 @@ pub(super) fn packets(
             ZoneEdge::Begin(index) => {
                 let zone = &lane.zones[index];
                 let flow = next_flow.next_if(|&(kernel, _)| kernel == index).map(|(_, id)| id);
-                sequence.zone(base_ns + zone.start_ns, SLICE_BEGIN, |event| {
+                // A zone without an end has no duration: queries would add up an invented one.
+                let kind = if zone.has_synthetic_end { INSTANT } else { SLICE_BEGIN };
+                sequence.zone(base_ns + zone.start_ns, kind, |event| {
                     fill_zone(event, zone, placed);
                     event.terminating_flow_id = flow;
                 });
             }
+            ZoneEdge::End(index) if lane.zones[index].has_synthetic_end => {}
             ZoneEdge::End(index) => {
                 sequence.zone(base_ns + lane.zones[index].end_ns, SLICE_END, |_| {});
             }
@@ -208,10 +211,12 @@ fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_
     event.category_iid = Some(ZONE);
     let arguments = &mut event.debug_annotations;
     arguments.push(zone_number(START_CYCLE, zone.start_cycle));
-    arguments.push(zone_number(DURATION_CYCLES, zone.duration_cycles));
+    if let ZoneTime::Whole { duration_cycles, .. } = zone.time() {
+        arguments.push(zone_number(DURATION_CYCLES, duration_cycles));
+    }
     arguments.extend(run_host_id(placed, zone.run).map(|id| zone_number(RUN_HOST_ID, id)));
     if zone.has_synthetic_end {
-        arguments.push(zone_flag(SYNTHETIC_END));
+        arguments.push(zone_flag(OPEN));
     }
     if zone.is_clipped {
         arguments.push(zone_flag(CLIPPED));

@@ -19,8 +19,9 @@ mod sequence;
 mod summary;
 
 use super::{
-    OnLanes, Trace, TraceItems,
+    ExportFormat, OnLanes, Trace, TraceItems,
     flow::Arrows,
+    format::Sink,
     lane_writer::{LanePosition, PlacedLane, write_lanes},
     point_words::PointWords,
 };
@@ -28,12 +29,20 @@ pub use merged::{CommonTime, MergedTrace};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
+impl ExportFormat {
+    /// Perfetto's protobuf format, for <https://ui.perfetto.dev> and its trace processor.
+    pub const PERFETTO: Self = Self(&Sink {
+        name: "perfetto",
+        endings: &[".pftrace", ".perfetto-trace", ".perfetto"],
+        help: "for ui.perfetto.dev and its trace processor",
+        is_binary: true,
+        shows_causes: true,
+        write,
+    });
+}
+
 /// Writes a single trace.
-pub(super) fn write(
-    trace: &Trace<'_>,
-    out: &mut dyn Write,
-    on_lanes: OnLanes<'_>,
-) -> io::Result<()> {
+fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
     write_placed(trace.into(), &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
@@ -269,7 +278,7 @@ mod tests {
         let recording = Recording::from_readout(readout);
         let trace = Trace::new(&recording, &TraceFilter::default());
         let mut bytes = Vec::new();
-        ExportFormat::Perfetto.write(&trace, &mut bytes, &mut |_| {}).unwrap();
+        ExportFormat::PERFETTO.write(&trace, &mut bytes, &mut |_| {}).unwrap();
         let packets = Packets::decode(bytes.as_slice()).unwrap().packet;
         let on_track = packets.iter().filter_map(|packet| {
             let event = packet.track_event.as_ref()?;

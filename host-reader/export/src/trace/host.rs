@@ -259,6 +259,7 @@ impl<'a> TraceHostThread<'a> {
                 start_ns: 0,
                 end_ns: 0,
                 duration_cycles: end_cycle - event.time_ns,
+                own_cycles: 0,
                 depth: zone_depth(event),
                 run: None,
                 has_synthetic_end: false,
@@ -266,7 +267,9 @@ impl<'a> TraceHostThread<'a> {
             }
         });
         let mut zones = TraceZones(zones.collect());
+        // The depths of events are not reliable where events were dropped.
         nesting::nest(&mut zones.0);
+        zones.set_own_cycles();
         zones.set_times(|host_ns| host_ns.saturating_sub(start_ns));
         self.zones = zones;
         self

@@ -80,11 +80,13 @@ pub(super) fn build<'a>(
         start_ns: 0,
         end_ns: 0,
         duration_cycles: zone.end_cycle.saturating_sub(zone.start_cycle),
+        own_cycles: 0,
         depth: zone.depth,
         run: Some(zone.run).filter(|&run| run != NO_RUN),
         has_synthetic_end: zone.flags.is_open(),
         is_clipped: false,
     }));
+    zones.set_own_cycles();
     nesting::nest(&mut zones.0);
     zones.set_times(|cycle| context.clock.time_ns(cycle));
     let lane = TraceLane {

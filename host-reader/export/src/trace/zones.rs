@@ -1,6 +1,7 @@
 //! The zones of one lane, ready to be drawn: in time order and properly nested.
 
 use super::NameId;
+use analysis::{PairedZone, ZoneTime, zone_times};
 use std::{iter::Peekable, ops::Deref};
 
 /// One zone.
@@ -17,8 +18,12 @@ pub struct TraceZone {
     pub start_ns: u64,
     /// End in nanoseconds since the trace's origin.
     pub end_ns: u64,
-    /// Recorded duration in cycles; longer than drawn if the zone is clipped.
+    /// Duration in cycles as recorded, longer than drawn if the zone is clipped. Only the drawn
+    /// duration if the end is not recorded.
     pub duration_cycles: u64,
+    /// Cycles of the recorded duration that no zone inside covers, whether or not a filter hides
+    /// the zone inside. For a zone without an end, see [`ZoneTime::Open`].
+    pub own_cycles: u64,
     /// Number of enclosing zones; 0 for an outermost zone.
     pub depth: u16,
     /// Index of the zone's run in [`super::TraceLane::runs`]; `None` before the first run.
@@ -27,6 +32,17 @@ pub struct TraceZone {
     pub has_synthetic_end: bool,
     /// True if the zone is drawn shorter than recorded, because it would extend beyond its parent.
     pub is_clipped: bool,
+}
+
+impl TraceZone {
+    /// Returns what the zone adds to sums of zones.
+    #[must_use]
+    pub const fn time(&self) -> ZoneTime {
+        if self.has_synthetic_end {
+            return ZoneTime::Open { unknown_cycles: self.own_cycles };
+        }
+        ZoneTime::Whole { duration_cycles: self.duration_cycles, self_cycles: self.own_cycles }
+    }
 }
 
 /// The zones of one lane.
@@ -65,6 +81,22 @@ impl TraceZones {
         self.iter().filter(|zone| zone.is_clipped).count()
     }
 
+    /// Sets the cycles that no zone inside covers, from the current depths and ends. Zones that a
+    /// filter removes later, or that are clipped later, still count as recorded.
+    pub(super) fn set_own_cycles(&mut self) {
+        let times = zone_times(self.iter().map(|zone| PairedZone {
+            depth: zone.depth,
+            cycles: zone.end_cycle.saturating_sub(zone.start_cycle),
+            is_open: zone.has_synthetic_end,
+        }));
+        for (zone, time) in self.0.iter_mut().zip(times) {
+            zone.own_cycles = match time {
+                ZoneTime::Whole { self_cycles, .. } => self_cycles,
+                ZoneTime::Open { unknown_cycles } => unknown_cycles,
+            };
+        }
+    }
+
     /// Sets the times in nanoseconds from the cycles.
     pub(super) fn set_times(&mut self, time_ns: impl Fn(u64) -> u64) {
         for zone in &mut self.0 {
@@ -101,24 +133,6 @@ impl TraceZones {
             ZoneEdge::Begin(index) => (self[index].start_ns, edge),
             ZoneEdge::End(index) => (self[index].end_ns, edge),
         })
-    }
-
-    /// Returns, for each zone, the number of its drawn cycles in which no nested zone is open.
-    ///
-    /// The sum over all zones of a lane is the total cycles of the outermost zones.
-    #[must_use]
-    pub fn self_cycles(&self) -> Vec<u64> {
-        let drawn = |zone: &TraceZone| zone.end_cycle.saturating_sub(zone.start_cycle);
-        let mut own: Vec<u64> = self.iter().map(drawn).collect();
-        let mut around: Vec<usize> = Vec::new();
-        for (index, zone) in self.iter().enumerate() {
-            around.truncate(zone.depth.into());
-            if let Some(&parent) = around.last() {
-                own[parent] = own[parent].saturating_sub(drawn(zone));
-            }
-            around.push(index);
-        }
-        own
     }
 }
 
