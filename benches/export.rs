@@ -74,7 +74,7 @@ fn exports(criterion: &mut Criterion) {
     group.bench_function("model", |bencher| {
         bencher.iter(|| with_trace(black_box(&recording), |trace| trace.zone_count()));
     });
-    for format in ExportFormat::ALL {
+    for format in ExportFormat::ALL.iter().copied() {
         group.bench_function(format!("log to {format}"), |bencher| {
             bencher.iter(|| {
                 let recording = read_recording(&text);

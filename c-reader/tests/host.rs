@@ -299,7 +299,6 @@ fn check_outputs(of_host: &Path, of_kprof: &Path) {
     let written = [
         "perfetto",
         "chrome",
-        "speedscope",
         "folded",
         "folded-chip",
         "tracy",

@@ -45,7 +45,6 @@ fn the_name_of_the_output_tells_the_format() {
     for (name, format) in [
         ("a.pftrace", "perfetto"),
         ("a.json", "chrome"),
-        ("a.speedscope.json", "speedscope"),
         ("a.folded", "folded"),
         ("a.html", "html"),
     ] {
@@ -57,7 +56,7 @@ fn the_name_of_the_output_tells_the_format() {
     }
     let default = stdout(&kprof(folder.path(), &["export", log]));
     assert!(default.starts_with("profile_log_device.pftrace: 4 zones"), "{default}");
-    assert_eq!(entries(folder.path()).len(), 6);
+    assert_eq!(entries(folder.path()).len(), 5);
 }
 
 #[test]
@@ -265,7 +264,7 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
     let op = shown.lines().find(|line| line.contains(" 800 ")).unwrap();
     assert!(shown.contains("DMs") && shown.contains("TRISCs") && !shown.contains("NCRISC"));
     assert!(op.contains(" 550 ") && op.contains(" 460 "), "{op}");
-    for name in ["a.pftrace", "a.json", "a.speedscope.json", "a.html", "profile_log_device.csv"] {
+    for name in ["a.pftrace", "a.json", "a.folded", "a.html", "profile_log_device.csv"] {
         stdout(&kprof(folder.path(), &["export", "quasar.csv", "-o", name]));
         let bytes = std::fs::read(folder.path().join(name)).unwrap();
         let text = String::from_utf8_lossy(&bytes);

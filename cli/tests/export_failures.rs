@@ -12,8 +12,7 @@ use std::{
 use tempfile::TempDir;
 
 /// A file name for each format; the format is inferred from the name.
-const OUTPUTS: [&str; 6] =
-    ["t.pftrace", "t.json", "t.tracy", "t.speedscope.json", "t.folded", "t.html"];
+const OUTPUTS: [&str; 5] = ["t.pftrace", "t.json", "t.tracy", "t.folded", "t.html"];
 
 fn kprof(folder: &Path, args: &[&str]) -> Command {
     let mut command = program::program();

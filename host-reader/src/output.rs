@@ -2,8 +2,7 @@
 
 use crate::{
     export::{
-        CancelFlag, Destination, ExportFormat, Trace, TraceFilter, WriteError, tracy,
-        write_atomically,
+        CancelFlag, Destination, ExportFormat, Trace, TraceFilter, WriteError, write_atomically,
     },
     log::write_device_log,
     noc_events::{NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions},
@@ -67,6 +66,20 @@ pub struct UnknownOutput {
     found: String,
 }
 
+/// Error for a path whose ending belongs to no output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected an output, or a path that ends in one of {}; found {found}", endings().join(", ")
+)]
+pub struct UnknownEnding {
+    found: String,
+}
+
+/// Returns the endings of all outputs that are files.
+fn endings() -> Vec<&'static str> {
+    Output::all().flat_map(|output| output.endings().iter().copied()).collect()
+}
+
 /// Returns the names of all outputs in one line.
 fn labels() -> String {
     Output::all().map(Output::label).collect::<Vec<_>>().join(", ")
@@ -87,7 +100,7 @@ impl Output {
 
     /// Returns every output, traces first.
     pub fn all() -> impl Iterator<Item = Self> {
-        ExportFormat::ALL.into_iter().map(Self::Trace).chain(Self::OTHERS.iter().copied())
+        ExportFormat::ALL.iter().copied().map(Self::Trace).chain(Self::OTHERS.iter().copied())
     }
 
     /// Returns the name of the output.
@@ -111,6 +124,47 @@ impl Output {
             #[cfg(feature = "parquet")]
             Self::Parquet => "parquet",
         }
+    }
+
+    /// Returns the endings of file names by which the output is recognised, the default first;
+    /// empty for folders.
+    #[must_use]
+    pub const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Trace(format) => format.endings(),
+            Self::DeviceLog => &["profile_log_device.csv"],
+            Self::Ops => &["ops_perf_results.csv"],
+            Self::DevicePerf => &["cpp_device_perf_report.csv"],
+            Self::ZoneLog => &["zone_src_locations.log"],
+            Self::SyncInfo => &["sync_device_info.csv"],
+            Self::NocTraces => &[],
+            #[cfg(feature = "parquet")]
+            Self::Parquet => &[],
+        }
+    }
+
+    /// Returns the output whose ending a path has.
+    ///
+    /// ```
+    /// use host_reader::output::Output;
+    /// use std::path::Path;
+    /// let output = |path| Output::from_path(Path::new(path));
+    /// assert_eq!(output("logs/profile_log_device.csv"), Ok(Output::DeviceLog));
+    /// assert_eq!(output("run.folded.txt").map(Output::label), Ok("folded"));
+    /// let error = output("run.csv").unwrap_err().to_string();
+    /// assert!(error.starts_with("expected an output, or a path that ends in one of .pftrace, "));
+    /// ```
+    ///
+    /// # Errors
+    /// If no output has the ending.
+    pub fn from_path(path: &Path) -> Result<Self, UnknownEnding> {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let lower = name.to_ascii_lowercase();
+        let with_endings =
+            Self::all().flat_map(|output| output.endings().iter().map(move |end| (end, output)));
+        let fitting = with_endings.filter(|(end, _)| lower.ends_with(**end));
+        let longest = fitting.max_by_key(|(end, _)| end.len());
+        longest.map(|(_, output)| output).ok_or_else(|| UnknownEnding { found: name.into_owned() })
     }
 
     /// Writes a recording to a path.
@@ -194,14 +248,7 @@ fn write_trace(
     let mut trace = Trace::new(recording, filter);
     title.clone_into(&mut trace.title);
     format.add_causes(&mut trace, recording);
-    whole(path, |out| match format {
-        ExportFormat::Tracy => {
-            let options =
-                tracy::TracyOptions { title: title.to_owned(), ..tracy::TracyOptions::default() };
-            tracy::write_tracy_file(&trace, &options, out).map(drop)
-        }
-        _ => format.write(&trace, out, &mut |_| {}),
-    })
+    whole(path, |out| format.write(&trace, out, &mut |_| {}))
 }
 
 fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {

@@ -295,7 +295,7 @@ impl PyRecording {
         filter: Option<&str>,
     ) -> PyResult<()> {
         let output = match output {
-            Some(label) => label.parse().map_err(|error| value_error(&error))?,
+            Some(label) => label.parse::<Output>().map_err(|error| value_error(&error))?,
             None => Output::from_path(&path).map_err(|error| value_error(&error))?,
         };
         let filter = match filter {

@@ -42,7 +42,7 @@ Examples:
   kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
   kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
-  kprof export twice.kprof --run 2 -o second.speedscope.json
+  kprof export twice.kprof --run 2 -o second.folded
   kprof export matmul.kprof --format parquet -o dataset --host node-3 --fleet-run train-17
   kprof export matmul.kprof -o profile_log_device.csv
 
@@ -52,10 +52,7 @@ pub(crate) struct ExportArgs {
     /// input. For html, also an ops CSV.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, folded-chip (folded stacks summed over the
-    /// cores of each chip), html, parquet, device-log or noc-traces. Default: inferred from the
-    /// output name, else perfetto.
-    #[arg(short, long, value_name = "FORMAT")]
+    #[arg(short, long, value_name = "FORMAT", help = formats_help())]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension, in
     /// the current folder. For parquet: the dataset's folder, by default `dataset`, or a URL such
@@ -231,21 +228,34 @@ pub(crate) enum ExportTarget {
     NocTraces,
 }
 
+impl ExportTarget {
+    /// Outputs that the command has besides the formats of a trace.
+    const OTHERS: [(&'static str, Self, &'static str); 3] = [
+        ("parquet", Self::Parquet, "a dataset for SQL engines"),
+        ("device-log", Self::DeviceLog, "tt-metal's profile_log_device.csv"),
+        ("noc-traces", Self::NocTraces, "tt-metal's noc_trace_*.json"),
+    ];
+}
+
+/// Returns the help of `--format`: what each format is for.
+fn formats_help() -> String {
+    let formats = ExportFormat::ALL.iter().map(|format| (format.label(), format.help()));
+    let others = ExportTarget::OTHERS.iter().map(|&(name, _, help)| (name, help));
+    let told: Vec<_> =
+        formats.chain(others).map(|(name, help)| format!("{name} ({help})")).collect();
+    format!("{}. Default: inferred from the output name, else perfetto", told.join(", "))
+}
+
 impl FromStr for ExportTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "parquet" {
-            return Ok(Self::Parquet);
+        if let Some(&(_, target, _)) = Self::OTHERS.iter().find(|(name, ..)| *name == text) {
+            return Ok(target);
         }
-        if text == "device-log" {
-            return Ok(Self::DeviceLog);
-        }
-        if text == "noc-traces" {
-            return Ok(Self::NocTraces);
-        }
+        let others = Self::OTHERS.map(|(name, ..)| name).join(", ");
         let format = text.parse().map(Self::File);
-        format.map_err(|error: UnknownFormat| format!("{error}, parquet, device-log, noc-traces"))
+        format.map_err(|error: UnknownFormat| format!("{error}, {others}"))
     }
 }
 

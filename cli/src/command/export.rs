@@ -51,8 +51,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             output,
         )?;
     }
-    if let (Some(csv), Target::File(ExportFormat::Html, destination)) =
-        (explain::ops_csv(&args.file), &target)
+    if let Target::File(format, destination) = &target
+        && *format == ExportFormat::HTML
+        && let Some(csv) = explain::ops_csv(&args.file)
     {
         return ops_page::write(args, &csv, destination);
     }
@@ -109,7 +110,7 @@ fn comparison(
     target: &Target,
 ) -> Result<Option<TraceComparison>, Failure> {
     let Some(other) = &args.compare else { return Ok(None) };
-    if !matches!(target, Target::File(ExportFormat::Html, _)) {
+    if !matches!(target, Target::File(format, _) if *format == ExportFormat::HTML) {
         return Err(compare_is_of_html());
     }
     let other_run = open_run(other, None)?;
@@ -132,11 +133,12 @@ fn write_file(
     cancel: &CancelFlag,
 ) -> Result<(), Failure> {
     let progress = Progress::new("lanes", trace.lane_count() as u64);
-    let changes = write_atomically(destination, cancel, |out| match format {
-        ExportFormat::Tracy => {
-            write_tracy_file(trace, &tracy_options(&args.file), out).map(|notes| notes.doubts())
+    let changes = write_atomically(destination, cancel, |out| {
+        if format == ExportFormat::TRACY {
+            let options = tracy_options(&args.file);
+            return write_tracy_file(trace, &options, out).map(|notes| notes.doubts());
         }
-        _ => format.write(trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new()),
+        format.write(trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new())
     })
     .map_err(|error| refusal(&error))?;
     drop(progress);
@@ -159,7 +161,7 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
         Some(ExportTarget::DeviceLog | ExportTarget::NocTraces) | None => None,
     };
     let Some(output) = &args.output else {
-        let format = format.unwrap_or(ExportFormat::Perfetto);
+        let format = format.unwrap_or(ExportFormat::PERFETTO);
         let is_file = !args.file.is_dir() && args.file != Path::new("-");
         let file_stem = args.file.file_stem().filter(|_| is_file);
         let mut name = file_stem.unwrap_or("profile_log_device".as_ref()).to_owned();
@@ -170,7 +172,7 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = format.or_else(|| ExportFormat::from_path(output));
     let format = format.ok_or_else(|| unknown_format(&destination))?;
     let is_terminal = destination == Destination::Stdout && std::io::stdout().is_terminal();
-    if is_terminal && matches!(format, ExportFormat::Perfetto | ExportFormat::Tracy) {
+    if is_terminal && format.is_binary() {
         return Err(failure!(
             "a {format} trace is binary; expected a file or a pipe, found a terminal"
         ));

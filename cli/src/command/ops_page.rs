@@ -52,7 +52,7 @@ pub(super) fn write(
     let problems = (report.problems.len() as u64).saturating_add(report.skipped_line_count);
     let written = Written {
         output: destination.to_string(),
-        format: ExportFormat::Html.label(),
+        format: ExportFormat::HTML.label(),
         counts: OpCounts { ops, host_ops, problems },
         doubts: None,
     };

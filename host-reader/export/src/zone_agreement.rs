@@ -429,7 +429,7 @@ fn parquet(trace: &Trace<'_>) -> Sums {
         let rows = DeviceRows { trace, device, first_op: 0, recording };
         let visited = tables::Zones::for_each_row::<()>(rows, |zone| {
             let sum = sums
-                .entry((zone.place.risc.label().to_owned(), zone.name.to_string()))
+                .entry((zone.place.lane.risc.label().to_owned(), zone.name.to_string()))
                 .or_default();
             let is_whole = !zone.has_synthetic_end;
             sum.whole += u64::from(is_whole);

@@ -36,7 +36,7 @@ pub fn exports(data: &[u8]) {
         write_json::<WaitStatisticsTable>(report.waits.iter().collect());
         write_json::<Losses>(LossRow::from_ledger(&recording.readout.losses));
         let trace = Trace::new(&recording, &TraceFilter::default());
-        for format in ExportFormat::ALL {
+        for format in ExportFormat::ALL.iter().copied() {
             let written = format.write(&trace, &mut Vec::new(), &mut |_| {});
             assert!(written.is_ok(), "{format}: {written:?}");
         }

@@ -94,7 +94,7 @@ fn write_one(
     write_capture(recording, &capture).or_fail_at(&capture)?;
     let run = open_run(&capture, None)?;
     let trace = Trace::new(&run, &TraceFilter::default());
-    write(TRACY_FILE, &|out| ExportFormat::Tracy.write(&trace, out, &mut |_| {}))?;
+    write(TRACY_FILE, &|out| ExportFormat::TRACY.write(&trace, out, &mut |_| {}))?;
     written.push(capture);
     Ok(())
 }
