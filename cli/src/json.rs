@@ -243,7 +243,7 @@ impl Lost {
         let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
         let other = total.record_count().saturating_sub(named);
         let uncounted = losses.uncounted().map(UncountedSource::label).collect();
-        let is_lower_bound = total.is_lower_bound;
+        let is_lower_bound = losses.unintended_total().is_lower_bound;
         let records = losses.unintended_total().record_count();
         let omitted_records = losses.intended_total().record_count();
         Self {

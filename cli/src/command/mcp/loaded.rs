@@ -59,8 +59,8 @@ pub(super) struct Lost {
     /// Number of lost records; `None` if they were not counted. Records that were omitted on
     /// purpose are not lost.
     pub(super) records: Option<u64>,
-    /// Number of records that were omitted on purpose.
-    pub(super) omitted_records: u64,
+    /// Number of records that were omitted on purpose; `None` if unknown.
+    pub(super) omitted_records: Option<u64>,
     pub(super) is_lower_bound: bool,
     pub(super) text: String,
 }
@@ -156,7 +156,7 @@ impl Part {
         match &self.figures {
             Figures::OpsCsv(_) => Lost {
                 records: None,
-                omitted_records: 0,
+                omitted_records: None,
                 is_lower_bound: true,
                 text: "Lost: unknown; an ops CSV does not contain losses".to_owned(),
             },
@@ -173,7 +173,7 @@ impl Lost {
         let records = total.record_count();
         Self {
             records: (records > 0 || !is_lower_bound).then_some(records),
-            omitted_records: losses.intended_total().record_count(),
+            omitted_records: Some(losses.intended_total().record_count()),
             is_lower_bound,
             text: lost_line(losses),
         }

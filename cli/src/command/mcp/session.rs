@@ -264,8 +264,8 @@ impl Lost {
         }
         let known = runs.iter().filter_map(|lost| lost.records);
         let records = known.fold(0, u64::saturating_add);
-        let omitted = runs.iter().map(|lost| lost.omitted_records);
-        let omitted_records = omitted.fold(0, u64::saturating_add);
+        let omitted: Option<Vec<u64>> = runs.iter().map(|lost| lost.omitted_records).collect();
+        let omitted_records = omitted.map(|counts| counts.into_iter().sum());
         let is_lower_bound = runs.iter().any(|lost| lost.is_lower_bound);
         let records = (records > 0 || !is_lower_bound).then_some(records);
         let text = "all runs together; recordings shows those of each run".to_owned();
