@@ -77,6 +77,7 @@ fn lane(number: usize, runs: &[Vec<Step>]) -> Lane {
             program: RunHostId(program),
             trace_counter: 0,
             origin: 0,
+            is_unfinished: false,
             trace: None,
         });
         for &(kind, zone, gap) in run {

@@ -112,6 +112,7 @@ mod tests {
                 trace: None,
                 first_record: lane.record_count(),
                 origin: 0,
+                is_unfinished: false,
             });
             let start = u64::from(number) * 1000;
             lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(7)), start, &[]);

@@ -119,6 +119,9 @@ pub struct Run {
     pub first_record: usize,
     /// Position of the run in the input: index of a word in the DRAM lane, or line of a log.
     pub origin: u64,
+    /// True if the launch had not ended when its last records were read. The run then lacks the
+    /// records that the RISC made later, and its open zones were open at that time.
+    pub is_unfinished: bool,
 }
 
 /// The records of one RISC, in the order in which they were written.
@@ -264,7 +267,14 @@ impl Lane {
     /// ```
     pub fn begin_run(&mut self, program: RunHostId) {
         let first_record = self.record_count();
-        self.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin: 0 });
+        self.runs.push(Run {
+            program,
+            trace_counter: 0,
+            trace: None,
+            first_record,
+            origin: 0,
+            is_unfinished: false,
+        });
     }
 
     /// Appends a record to the last run.
@@ -287,6 +297,7 @@ impl Lane {
             // The device may set the program id after the launch has begun, so the id of the later
             // read is correct.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
+            last.is_unfinished = rest.is_unfinished;
         }
         self.runs.extend(
             runs.map(|run| Run { first_record: run.first_record.saturating_add(by), ..run }),
@@ -359,7 +370,14 @@ mod tests {
     fn part(goes_on: bool, times: &[u64]) -> Lane {
         let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let program = RunHostId::encode(3, 0);
-        let run = Run { program, trace_counter: 0, trace: None, first_record: 0, origin: 0 };
+        let run = Run {
+            program,
+            trace_counter: 0,
+            trace: None,
+            first_record: 0,
+            origin: 0,
+            is_unfinished: false,
+        };
         let mut lane = Lane { goes_on, runs: vec![run], ..Lane::new(id) };
         for (kind, &time) in [PacketKind::ZoneStart, PacketKind::ZoneEnd].iter().cycle().zip(times)
         {

@@ -26,6 +26,7 @@ fn lane_of(risc: Risc, runs: &[&[(PacketKind, u32, u64)]]) -> Lane {
             trace: None,
             first_record: lane.record_count(),
             origin,
+            is_unfinished: false,
         });
         for &(kind, zone, time) in *records {
             let head = RecordHead::new(kind, ZoneIndex(zone));

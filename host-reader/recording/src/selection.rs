@@ -197,7 +197,14 @@ mod tests {
         for run in 0..3_u32 {
             let first_record = lane.record_count();
             let program = RunHostId(run);
-            lane.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin: 0 });
+            lane.runs.push(Run {
+                program,
+                trace_counter: 0,
+                trace: None,
+                first_record,
+                origin: 0,
+                is_unfinished: false,
+            });
             let (time, value) = (u64::from(run) * 100, u64::from(run));
             let head = |kind| RecordHead::new(kind, ZoneIndex(7));
             lane.push(head(PacketKind::TimestampedEvent), time, &[]);

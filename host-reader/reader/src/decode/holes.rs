@@ -93,7 +93,14 @@ mod tests {
         for run in 0..3_u32 {
             let (first_record, origin) = (lane.record_count(), u64::from(run) * 20);
             let program = RunHostId(run);
-            lane.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin });
+            lane.runs.push(Run {
+                program,
+                trace_counter: 0,
+                trace: None,
+                first_record,
+                origin,
+                is_unfinished: false,
+            });
             let start = 100 + 200 * u64::from(run);
             lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(7)), start, &[]);
             lane.push(RecordHead::new(PacketKind::ZoneEnd, ZoneIndex(7)), start + 90, &[]);

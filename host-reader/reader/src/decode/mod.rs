@@ -14,6 +14,7 @@
 //! | how do stamps become times? | `time` |
 //! | what makes decoding fast? | `block` |
 //! | which lanes are still to be decoded? | `undecoded` |
+//! | which words of an L1 vector has a launch written that has not ended? | `unpushed` |
 //! | how does decoding work, in one page? | `oracle` (tests) |
 //!
 //! # Order of records
@@ -54,11 +55,13 @@ mod run;
 mod tests;
 mod time;
 mod undecoded;
+mod unpushed;
 mod words;
 
 pub use context::{CaptureMode, HostIdForm, LaneContext};
 pub use lane_loss::{LaneLoss, MissingRuns};
 pub use undecoded::UndecodedLane;
+pub use unpushed::Unpushed;
 
 use crate::{
     anomaly::{AnomalyKind, AnomalyLog},
@@ -68,7 +71,7 @@ use crate::{
 use lane_loss::RunTally;
 use run::LaunchState;
 use time::{StampOrder, TimeState};
-use wire::{Header, PacketKind, RunHostId, vector};
+use wire::{Header, PacketKind, RunHostId};
 use words::{LaneWords, RunWords, after};
 
 /// State of a lane that the decoder carries from one read to the next.
@@ -86,6 +89,10 @@ pub struct LaneState {
     program: Option<RunHostId>,
     /// The last launch, which the next push may continue.
     launch: LaunchState,
+    /// Number of words after the guaranteed slots that were decoded from the L1 vector of the last
+    /// launch before they were pushed; `None` if the launch was not read from L1 since its last
+    /// push. The next push of the launch repeats these words.
+    taken_words: Option<usize>,
 }
 
 impl LaneState {
@@ -153,6 +160,8 @@ pub struct LaneDecoder<'context> {
     has_kernel_end: bool,
     /// The oldest stamp in the guaranteed slots of the current run.
     oldest_slot: Option<u64>,
+    /// True while words are decoded that are in L1 and not pushed.
+    is_unpushed: bool,
     runs: RunTally,
     holes: holes::Holes,
     lane: Lane,
@@ -185,6 +194,7 @@ impl<'context> LaneDecoder<'context> {
             is_anchored: false,
             has_kernel_end: false,
             oldest_slot: None,
+            is_unpushed: false,
             runs: RunTally::default(),
             lane: memory,
             losses: LossLedger::default(),
@@ -228,10 +238,16 @@ impl<'context> LaneDecoder<'context> {
         (DecodedLane { lane, losses, anomalies }, state)
     }
 
-    /// Decodes the optional records of the run at `run_index`; returns the index after them.
-    fn records(&mut self, words: LaneWords<'_>, run: &RunWords, run_index: usize) -> usize {
+    /// Decodes the optional records of the run at `run_index` from `first` on; returns the index
+    /// after them.
+    fn records(
+        &mut self,
+        words: LaneWords<'_>,
+        (run, run_index): (&RunWords, usize),
+        first: usize,
+    ) -> usize {
         let layout = self.context.generation.header;
-        let mut index = after(run_index, vector::FIRST_OPTIONAL);
+        let mut index = first;
         loop {
             let rest = words.from(index);
             let (lane, time) = (&mut self.lane, &mut self.state.time);

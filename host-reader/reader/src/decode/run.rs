@@ -41,7 +41,7 @@ impl LaunchState {
 
     /// Returns true if the run is a later push of this launch: the first zone start in the run's
     /// guaranteed slots equals the first zone start in the launch's guaranteed slots.
-    fn is_continued_by(&self, run: &RunWords) -> bool {
+    pub(super) fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
         let none_before = used != Some(vector::CHILD_START) || self.slots[0] == [0, 0];
@@ -49,6 +49,14 @@ impl LaunchState {
             && used.is_some_and(|slot| {
                 self.slots.get(slot_index(slot)) == Some(&slot_words(run, slot))
             })
+    }
+
+    /// Returns true if all of this launch was decoded, and the run is a part of it.
+    pub(super) fn has_ended_with(&self, run: &RunWords) -> bool {
+        let end = slot_words(run, vector::MAIN_END);
+        self.is_continued_by(run)
+            && !Header(end[0]).is_empty()
+            && self.slots.get(slot_index(vector::MAIN_END)) == Some(&end)
     }
 
     /// Returns the time of the first zone of this launch.
@@ -88,7 +96,18 @@ impl LaneDecoder<'_> {
             return self.skip_run(words, index, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
         let first = FirstStamps::from_run(words, index, run, self.context.generation.header);
-        if !words.is_current(header) || self.is_stale(&first) {
+        let is_repeated = self.is_repeated(&first);
+        if !words.is_current(header) || self.is_stale(&first, is_repeated, run) {
+            if self.is_unpushed {
+                // Whatever was pushed of the launch to which these words belong was read before.
+                return words.len();
+            }
+            if is_repeated && self.state.taken_words.is_some() && !first.has_starts() {
+                // The core was started again after its launch had hung, and pushes what a RISC that
+                // takes no part in the new launch had published in the old one. The last read has
+                // taken these words from L1.
+                return words.next_own_run(after(index, vector::FIRST_OPTIONAL));
+            }
             return self.skip_run(words, index, AnomalyKind::StaleRun, LossCause::NeverArrived);
         }
         self.anchor(&first, index);
@@ -104,13 +123,23 @@ impl LaneDecoder<'_> {
             self.end_slots(run, index);
         }
         let program = self.state.program;
-        let next = self.records(words, run, index);
+        let first_word = after(index, vector::FIRST_OPTIONAL);
+        // The push repeats the words that an earlier read has taken from L1.
+        let taken_words = self.state.taken_words.take().filter(|_| is_continued && is_repeated);
+        let first = after(first_word, taken_words.unwrap_or(0)).min(words.len());
+        let next = self.records(words, (run, index), first);
+        if self.is_unpushed {
+            self.state.taken_words = Some(next.saturating_sub(first_word));
+        }
         if !ends_first {
             let wait = self.wait_behind_ends(run);
             self.end_slots(run, index);
             self.put_back(wait);
         }
-        self.count_run(program, is_continued, next.saturating_sub(index));
+        // A launch that has not ended may have lost records before its vector is full, because room
+        // is reserved for the ends of open zones.
+        let may_have_lost = is_continued || self.is_unpushed;
+        self.count_run(program, may_have_lost, next.saturating_sub(index));
         next
     }
 
@@ -121,14 +150,20 @@ impl LaneDecoder<'_> {
     /// guaranteed slots. In the second case, the run begins with the same records as the previous
     /// run. Such repeated records come from an earlier read, or from a RISC that did not take part
     /// in the launch and sent its last records again. A later push of the same launch begins with
-    /// different optional records, so it is not taken for a leftover.
-    fn is_stale(&self, first: &FirstStamps) -> bool {
+    /// different optional records, so it is not taken for a leftover. If the previous words of the
+    /// launch were read from L1, its next push begins with the same records.
+    fn is_stale(&self, first: &FirstStamps, is_repeated: bool, run: &RunWords) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
-        let has_same_starts = !first.has_starts() || first.starts == self.state.starts;
-        let is_repeated = has_same_starts && first.first_optional == self.state.first_optional;
+        let goes_on = self.state.taken_words.is_some() && self.state.launch.is_continued_by(run);
         self.state.leading_stamp.is_some_and(|leading| self.order.is_before(newer, leading))
-            || is_repeated
+            || is_repeated && !goes_on
+    }
+
+    /// Returns true if the run begins with the same records as the previous run.
+    fn is_repeated(&self, first: &FirstStamps) -> bool {
+        let has_same_starts = !first.has_starts() || first.starts == self.state.starts;
+        has_same_starts && first.first_optional == self.state.first_optional
     }
 
     fn remember(&mut self, first: &FirstStamps) {
@@ -152,6 +187,7 @@ impl LaneDecoder<'_> {
         if is_continued && let Some(last) = self.lane.runs.last_mut() {
             // The program id may be set after the launch has begun, so the later id is correct.
             (last.program, last.trace_counter) = (program, trace_counter);
+            last.is_unfinished = self.is_unpushed;
             return true;
         }
         let first_record = self.lane.record_count();
@@ -161,7 +197,16 @@ impl LaneDecoder<'_> {
         } else {
             self.state.launch = LaunchState::at(first_record);
         }
-        self.lane.runs.push(Run { program, trace_counter, trace: None, first_record, origin });
+        let is_unfinished = self.is_unpushed;
+        let trace = None;
+        self.lane.runs.push(Run {
+            program,
+            trace_counter,
+            trace,
+            first_record,
+            origin,
+            is_unfinished,
+        });
         is_continued
     }
 

@@ -270,6 +270,7 @@ fn lost_by(words: &[u32], loss: LaneLoss) -> Vec<(LossCause, Option<u32>, LossTo
         context: ours(),
         state: LaneState::default(),
         pieces: vec![(0, words)],
+        unpushed: None,
         loss,
     };
     entries(&lane.decode(Lane::new(context().lane)).0)

@@ -106,6 +106,19 @@ impl StampOrder {
         Some(latest.checked_sub(self.age(now, stamp)).map_or(0, |time| time.saturating_sub(stamp)))
     }
 
+    /// Returns the correct value of `time` if it comes from a torn clock reading with the low word
+    /// `low`; otherwise returns `time`. All times are modulo the range with this mask.
+    pub(super) const fn mended(self, time: u64, low: u32, range_mask: u64) -> u64 {
+        let low = low as u64;
+        match self.low_first {
+            true if low >= TEAR_CYCLES.saturating_sub(TEAR_WINDOW_CYCLES) => {
+                time.wrapping_sub(TEAR_CYCLES) & range_mask
+            }
+            false if low < TEAR_WINDOW_CYCLES => time.wrapping_add(TEAR_CYCLES) & range_mask,
+            _ => time,
+        }
+    }
+
     /// Returns the latest valid time of a stamp; the maximum of `u64` if the clock was not read.
     pub(super) const fn latest(self) -> u64 {
         match self.read_at {

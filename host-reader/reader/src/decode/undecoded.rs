@@ -1,6 +1,6 @@
 //! Lanes whose words are read but not yet decoded.
 
-use super::{DecodedLane, LaneContext, LaneDecoder, LaneLoss, LaneState};
+use super::{DecodedLane, LaneContext, LaneDecoder, LaneLoss, LaneState, Unpushed};
 use crate::lane::Lane;
 
 /// The words of one lane, not yet decoded.
@@ -13,6 +13,8 @@ pub struct UndecodedLane<'words> {
     /// Pieces of the lane's words, as (index, words). The index is the position of the piece's
     /// first word in the lane.
     pub pieces: Vec<(u64, &'words [u32])>,
+    /// The words in L1 of a launch that has not ended, if they were read.
+    pub unpushed: Option<Unpushed<'words>>,
     /// The lane's losses, from the device's counters.
     pub loss: LaneLoss,
 }
@@ -26,6 +28,9 @@ impl UndecodedLane<'_> {
         let mut decoder = LaneDecoder::with_memory(&self.context, self.state.clone(), memory);
         for &(first_word, words) in &self.pieces {
             decoder.feed(words, first_word);
+        }
+        if let Some(unpushed) = &self.unpushed {
+            decoder.feed_unpushed(unpushed);
         }
         decoder.lose_counted(&self.loss);
         decoder.finish()

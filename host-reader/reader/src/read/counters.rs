@@ -70,7 +70,8 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let is_of_one_launch = launches == 1 && !core.control.is_under_way() && !is_accumulated;
     // The lost records may belong to launches that still wait in L1.
     let are_others_in_l1 = is_accumulated && !session.options.last_read;
-    let is_under_way = core.control.is_under_way();
+    // The last read also reads the launch in progress; see `unpushed`.
+    let has_unread_launch = core.control.is_under_way() && !session.options.last_read;
     let mut lanes = std::mem::take(&mut core.lanes);
     for lane in &mut lanes {
         let counted = RiscCounts::new(lane.risc_index, count);
@@ -79,7 +80,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
         lane.loss = LaneLoss {
             counts: counted.lost,
             is_of_one_launch,
-            has_other_launches: counted.has_lost_runs() || is_under_way || are_others_in_l1,
+            has_other_launches: counted.has_lost_runs() || has_unread_launch || are_others_in_l1,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
             missing: missing_runs(core, lane, &counted, timed_out_pushes),

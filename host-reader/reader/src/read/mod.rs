@@ -10,6 +10,7 @@
 //! | which losses do a core's counters show? | `counters` |
 //! | which words of a core did earlier reads return? | `memory` |
 //! | which runs still wait in L1? | `pending` |
+//! | which records in L1 belong to a launch that has not ended? | `unpushed` |
 //! | how does the device learn what was read? | `acknowledge` |
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
@@ -24,6 +25,7 @@
 //! 1. Streaming cores that are known from earlier reads are read. Then the control vectors of all
 //!    other selected cores are read.
 //! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
+//!    The last read also reads the L1 vectors of cores on which a launch has not ended.
 //! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. The host writes the number
 //!    of launches that were read to cores that run this project's runtime. At the next launch, such
 //!    a core resets its lanes to empty, unless another launch has finished in the meantime. A push
@@ -54,6 +56,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod two_buffers;
+mod unpushed;
 mod watermark;
 
 pub use crate::watermark::{LaneWatermark, Watermarks};
@@ -87,6 +90,11 @@ use wire::{Generation, dram::DramGeometry};
 /// If there is no core to read, no core answers, or the control vectors have no known format.
 /// Smaller problems are [anomalies](Readout::anomalies), and missing data is in the
 /// [ledger](Readout::losses).
+///
+/// # Launches that have not ended
+/// The records of a running launch stay in L1, and a later read finds them. If a kernel hangs, no
+/// later read does: read with [`ReadOptions::last_read`], which also reads the L1 vectors of these
+/// cores. Their runs are [unfinished](crate::lane::Run::is_unfinished).
 ///
 /// # Cost
 /// Each core's control vector is read once. Apart from that, only pushed words are read.
@@ -339,7 +347,9 @@ impl Reader {
             self.finish_core(session, core, &generation, &pieces);
         }
         let waits = |core: &CoreRead, lane: &LaneRead| {
-            lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
+            lane.pending.is_none()
+                && lane.unpushed.is_none()
+                && pending::is_pending(core, lane.risc_index, mode)
         };
         let waiting = |core: &CoreRead| core.lanes.iter().filter(|lane| waits(core, lane)).count();
         let chip = ChipSummary {
@@ -396,6 +406,9 @@ impl Reader {
             if mode == CaptureMode::Accumulate && !session.options.read_only {
                 pending::take_accumulated(session, core);
             }
+        }
+        if session.options.last_read {
+            unpushed::read_launch(session, core, generation);
         }
         if core.control.is_ours() {
             let tells = !session.options.read_only;
@@ -466,7 +479,14 @@ impl Reader {
                 let mut words = vec![(lane.begin.into(), lane.words(pieces))];
                 let run = lane.pending.as_deref().filter(|run| !run.is_empty());
                 words.extend(run.map(|run| (lane.end.end.into(), run)));
-                undecoded.push(UndecodedLane { context, state, pieces: words, loss: lane.loss });
+                let unpushed = lane.unpushed.as_ref().map(|unpushed| unpushed.behind(lane));
+                undecoded.push(UndecodedLane {
+                    context,
+                    state,
+                    pieces: words,
+                    unpushed,
+                    loss: lane.loss,
+                });
             }
         }
         undecoded
@@ -541,5 +561,7 @@ fn context_of(
 }
 
 fn has_words(lane: &LaneRead, pieces: &[Vec<u32>]) -> bool {
-    !lane.words(pieces).is_empty() || lane.pending.as_ref().is_some_and(|run| !run.is_empty())
+    !lane.words(pieces).is_empty()
+        || lane.pending.as_ref().is_some_and(|run| !run.is_empty())
+        || lane.unpushed.is_some()
 }

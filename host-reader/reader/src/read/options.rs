@@ -58,7 +58,10 @@ pub struct ReadOptions {
     /// generation. The high part of the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
     /// True if there will be no further launch. Runs that wait in L1 to be pushed at the next
-    /// launch are then read from L1 and acknowledged.
+    /// launch are then read from L1 and acknowledged. The records of launches that have not ended,
+    /// because a kernel hangs or is still running, are read from L1, too; if such a launch ends
+    /// after all, a later read of the same [`Reader`](super::Reader) returns only its other
+    /// records.
     pub last_read: bool,
     /// True if nothing may be written to the chips. Reads are then not acknowledged: the lanes fill
     /// up, and another reader reads the same words again.

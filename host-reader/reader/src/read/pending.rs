@@ -110,7 +110,12 @@ fn read_run(
 }
 
 /// Overwrites the first words of `words` with the run header that a push would have written.
-fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
+pub(super) fn stamp(
+    words: &mut [u32],
+    core: &CoreRead,
+    risc_index: usize,
+    generation: &Generation,
+) {
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };
     let trace_counter = packing.trace_counter(*id);

@@ -5,6 +5,7 @@ use super::{
     memory::CoreMemory,
     session::Session,
     two_buffers::{self, TwoBuffers},
+    unpushed::UnpushedWords,
 };
 use crate::{
     anomaly::AnomalyKind,
@@ -56,6 +57,8 @@ pub(super) struct LaneRead {
     pub(super) pending: Option<Vec<u32>>,
     /// Error of reading a run that waits in L1; `None` if there was no error.
     pub(super) pending_error: Option<AccessError>,
+    /// The words in L1 of a launch that has not ended; `None` if they were not read.
+    pub(super) unpushed: Option<UnpushedWords>,
     /// Losses counted by the device. They are added to the ledger after the lane's runs are
     /// decoded.
     pub(super) loss: LaneLoss,
@@ -212,6 +215,7 @@ impl CoreRead {
                 words: None,
                 pending: None,
                 pending_error: None,
+                unpushed: None,
                 loss: LaneLoss::default(),
             });
         }

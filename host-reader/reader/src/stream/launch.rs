@@ -151,6 +151,7 @@ impl LaneAssembly {
             trace: None,
             first_record: lane.record_count(),
             origin: self.origin,
+            is_unfinished: false,
         };
         if lane.runs.is_empty() {
             lane.goes_on = self.goes_on;

@@ -51,6 +51,7 @@ fn run(keys: &[LaunchKey], begin: &Begin) -> Run {
         trace: key.and_then(|key| key.trace),
         first_record,
         origin,
+        is_unfinished: false,
     }
 }
 

@@ -15,13 +15,17 @@ fn runs_that_wait_in_l1_are_counted_and_at_the_end_taken() {
 }
 
 #[test]
-fn a_run_of_ours_that_waits_is_left_to_its_launch() {
-    let mut bench = Bench::ours();
-    wait_in_l1(&mut bench.0.image, 2, &run(0, 2, 8, 5000));
-    let last = ReadOptions { last_read: true, ..ReadOptions::default() };
-    let readout = read_device_profiler_with(&mut bench, &last).unwrap();
-    assert_eq!((readout.devices[0].pending_runs, readout.record_count()), (1, 0));
-    assert_eq!(bench.control(0)[DEVICE_END + 2], 12, "the device alone writes it");
+fn a_run_of_ours_that_waits_is_left_to_its_launch_unless_there_is_no_later_read() {
+    let read = |last_read| {
+        let mut bench = Bench::ours();
+        wait_in_l1(&mut bench.0.image, 2, &run(0, 2, 8, 5000));
+        let options = ReadOptions { last_read, ..ReadOptions::default() };
+        let readout = read_device_profiler_with(&mut bench, &options).unwrap();
+        assert_eq!(bench.control(0)[DEVICE_END + 2], 12, "the device alone writes it");
+        (readout.devices[0].pending_runs, readout.record_count())
+    };
+    assert_eq!(read(false), (1, 0));
+    assert_eq!(read(true), (0, 4));
 }
 
 #[test]
@@ -158,6 +162,8 @@ fn what_stands_beside_the_number_of_words_changes_nothing() {
         let mut bench = Bench::ours();
         wait_in_l1(&mut bench.0.image, 0, &words);
         set(&mut bench.0.image, 0, DEVICE_END, &[end]);
+        // No launch runs, so nothing behind this number of words is of a launch.
+        set(&mut bench.0.image, 0, DONE, &[1]);
         let mode = CaptureMode::Accumulate;
         let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };
         let readout = read_device_profiler_with(&mut bench, &options).unwrap();

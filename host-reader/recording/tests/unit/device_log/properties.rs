@@ -45,6 +45,7 @@ fn any_lane() -> impl Strategy<Value = Lane> {
                 trace: is_replay.then_some(TraceReplay { trace_id: 9, counter: 1 }),
                 first_record: lane.record_count(),
                 origin: 0,
+                is_unfinished: false,
             });
             lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(1)), time, &[]);
             for (kind, zone, pause, value) in records {
