@@ -551,6 +551,17 @@ impl MeshConfig {
         self
     }
 
+    /// Counts in the ground truth the records that each RISC stores to its record buffer or counts
+    /// as lost, as observed on the bus, instead of the records that its kernel declares.
+    ///
+    /// The ground truth then also includes launches that failed, which make fewer records than
+    /// their kernels declare, and kernels from files.
+    #[must_use]
+    pub const fn with_record_truth(mut self) -> Self {
+        self.modes.has_record_truth = true;
+        self
+    }
+
     /// Simulates the RISCs of a core one instruction at a time: always the RISC with the earliest
     /// cycle executes next.
     ///
@@ -586,6 +597,16 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_cycle_limit(mut self, cycle_limit: u64) -> Self {
         self.modes.cycle_limit = cycle_limit;
+        self
+    }
+
+    /// Makes a chip begin no further launch once object code has failed on it.
+    ///
+    /// By default, a core on which a launch has failed boots again for its next launch, which
+    /// overwrites the records of the failed launch that were not read.
+    #[must_use]
+    pub const fn with_halt_at_failure(mut self) -> Self {
+        self.modes.halts_at_failure = true;
         self
     }
 

@@ -31,6 +31,9 @@ pub struct KernelModes {
     /// True if the ground truth contains the cells (64-bit units of records) that every RISC has
     /// streamed.
     pub has_cell_truth: bool,
+    /// True if the ground truth counts the records that each RISC stores, instead of those that its
+    /// kernel declares. Launches that failed are then included.
+    pub has_record_truth: bool,
     /// True if the RISCs of a core are simulated one instruction at a time: always the RISC with
     /// the earliest cycle executes next.
     pub has_exact_turns: bool,
@@ -38,6 +41,8 @@ pub struct KernelModes {
     pub wait_records: WaitRecords,
     /// True if individual waits are recorded only during [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
+    /// True if a chip begins no further launch once object code has failed on it.
+    pub halts_at_failure: bool,
     /// Maximum number of cycles of a launch on one core; a longer launch is stopped.
     pub cycle_limit: u64,
 }
@@ -61,9 +66,11 @@ impl KernelModes {
         firmware: None,
         has_noc_truth: false,
         has_cell_truth: false,
+        has_record_truth: false,
         has_exact_turns: false,
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
+        halts_at_failure: false,
         cycle_limit: DEFAULT_CYCLE_LIMIT,
     };
 }

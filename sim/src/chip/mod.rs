@@ -234,9 +234,12 @@ impl Chip {
 
     /// Returns the cycle at which the next launch in the queue begins.
     ///
-    /// Returns `None` if the queue is empty, if a launch in progress blocks it, or if the chip
-    /// stops answering before that cycle.
+    /// Returns `None` if the queue is empty, if a launch in progress blocks it, if the chip stops
+    /// answering before that cycle, or if it halts because object code has failed.
     fn next_go_cycle(&self) -> Option<u64> {
+        if self.facts.modes.halts_at_failure && !self.failures.is_empty() {
+            return None;
+        }
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
         let free_at = self.schedule.begins_at(launch.sub_device)?;

@@ -6,6 +6,7 @@
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
 //! | a subordinate RISC is done | [`Rule::subordinate_delay_cycles`] | close its main zone late |
+//! | a launch arrives at a core | [`Rule::risc_stop_cycles`] | stop a RISC permanently |
 //! | the host reads L1 | [`Rule::on_host_read`] | change the words that the host gets |
 //! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
 //! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
@@ -186,6 +187,12 @@ pub trait Rule: Send + Sync {
         0
     }
 
+    /// Returns the number of cycles after the arrival of a launch at which a RISC stops permanently;
+    /// `None` if it does not.
+    fn risc_stop_cycles(&self, _site: &Site, _random: &mut Stream) -> Option<u64> {
+        None
+    }
+
     /// Changes the words that the host reads; returns true if any word has changed.
     fn on_host_read(
         &self,
@@ -259,6 +266,8 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
+    /// A RISC stopped permanently in the middle of a launch.
+    RiscStopped,
     /// A rule changed the words that the host had read from memory.
     HostReadChanged {
         /// Address of the first byte that is read.
@@ -372,6 +381,16 @@ impl RuleSet {
             .map(|named| (named.rule.subordinate_delay_cycles(site, random), &named.name));
         let (cycles, name) = delays.into_iter().find(|&(cycles, _)| cycles > 0)?;
         Some((cycles, Arc::clone(name)))
+    }
+
+    /// Asks every rule when a RISC stops permanently in a launch; returns the earliest time, in
+    /// cycles after the launch's arrival, and the name of its rule.
+    #[must_use]
+    pub fn risc_stop(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {
+        let stops = self.rules.iter().filter_map(|NamedRule { name, rule }| {
+            Some((rule.risc_stop_cycles(site, random)?, Arc::clone(name)))
+        });
+        stops.min_by_key(|&(cycles, _)| cycles)
     }
 
     /// Calls the rules for a host read, one after another, until a rule changes the words; returns

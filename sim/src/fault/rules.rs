@@ -261,6 +261,30 @@ impl Rule for LateSubordinate {
     }
 }
 
+/// Stops RISCs permanently in the middle of a launch, as a hang does. The core must boot again
+/// before its next launch.
+///
+/// With [`MeshConfig::with_record_truth`](crate::config::MeshConfig::with_record_truth), a RISC
+/// that is storing the words of a record stops after the last of them: code that hangs or traps is
+/// never between these stores.
+#[derive(Clone, Debug)]
+pub struct StopRisc {
+    /// The RISCs and launches that are stopped.
+    pub selection: Selection,
+    /// Time of the stop, in cycles after the launch has arrived at the core.
+    pub after_cycles: u64,
+}
+
+impl Rule for StopRisc {
+    fn name(&self) -> &'static str {
+        "stop-risc"
+    }
+
+    fn risc_stop_cycles(&self, site: &Site, random: &mut Stream) -> Option<u64> {
+        self.selection.takes(site, random).then_some(self.after_cycles)
+    }
+}
+
 /// Makes the host read each control vector (the words that host and profiler share) as it was
 /// before the core's latest launch.
 #[derive(Clone, Debug)]

@@ -56,8 +56,9 @@ impl Station for Stage {
         Self::issue(self, devices, risc_index, cycle, request);
     }
 
-    fn note_store(&mut self, _: usize, address: u64, value: u32, cycle: u64) {
+    fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64) {
         self.note_cells(address, value);
+        self.note_record(risc_index, address, value);
         let before = self.tile.l1.word(address);
         self.tile.journal.record(address, before, cycle);
     }

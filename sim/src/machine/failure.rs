@@ -52,6 +52,9 @@ pub enum FailureReason {
         /// Maximum number of cycles of a launch.
         limit_cycles: u64,
     },
+    /// A fault rule stopped the processor.
+    #[error("stopped by a fault that was injected")]
+    Halted,
     /// The RISCs of the core wait, and no event is left that can wake them.
     #[error("waits for a RISC that will never answer")]
     Deadlock,

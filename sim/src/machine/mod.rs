@@ -82,6 +82,7 @@ mod rest;
 mod riscs;
 mod run;
 mod stage;
+mod stored_records;
 #[cfg(test)]
 mod tests;
 mod tile_watch;

@@ -218,6 +218,7 @@ impl Run<'_> {
         for (address, words) in writes {
             self.write_words(address, &words, cycle);
         }
+        self.stage.place_stops(cycle);
         self.machine.riscs.devices.signals = Signals::default();
         let (address, value) = self.machine.code.go();
         self.write_byte(address, value, cycle);
@@ -305,7 +306,9 @@ impl Run<'_> {
             // A store of this hart may wake another hart, which then continues at the store's time.
             (None, None) => first + 1,
         };
-        Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
+        let stop = self.stage.stops_at[index].as_ref().map_or(u64::MAX, |(cycle, _)| *cycle);
+        let stop = stop.max(first + 1);
+        Some((index, until.min(first + LONE_TURN_CYCLES).min(limit).min(stop)))
     }
 
     /// Returns the number of cycles by which a hart may be ahead of the others after a turn; `None`
@@ -324,6 +327,7 @@ impl Run<'_> {
         if let Some(reason) = turn.failure {
             self.fail(index, reason);
         }
+        self.check_stop(index);
         if self.is_running(index) {
             self.check_limit(index);
             self.park(index);
@@ -346,6 +350,17 @@ impl Run<'_> {
     /// Returns the cycle at which the launch exceeds its cycle limit.
     pub(super) const fn limit_end(&self) -> u64 {
         self.progress.limit_end
+    }
+
+    /// Stops a hart if a fault rule says so.
+    fn check_stop(&mut self, index: usize) {
+        let cycle = self.machine.riscs.harts[index].hart.cycle();
+        let is_due = self.stage.stops_at[index].as_ref().is_some_and(|(at, _)| cycle >= *at)
+            && !self.stage.stored[index].is_in_record();
+        if is_due && self.is_running(index) {
+            self.stage.log_stop(index, cycle);
+            self.fail(index, FailureReason::Halted);
+        }
     }
 
     fn check_limit(&mut self, index: usize) {
@@ -513,6 +528,16 @@ impl Run<'_> {
         let mut launches = Vec::new();
         for (index, risc) in self.riscs() {
             let kernel = program.kernel(risc);
+            if self.stage.chip.modes.has_record_truth {
+                let emitted = self.stage.stored[index].emitted();
+                let KernelContext { launch_index, program_id, .. } = context;
+                let kernel = kernel.and_then(|_| self.kernel_times(index));
+                if emitted != Emission::NONE {
+                    launches
+                        .push((risc, LaunchTruth { launch_index, program_id, emitted, kernel }));
+                }
+                continue;
+            }
             let is_foreign = kernel.is_some_and(|kernel| kernel.object_file().is_some());
             if is_foreign || has_failed(risc) || (index > 0 && kernel.is_none()) {
                 continue;

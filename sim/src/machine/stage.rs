@@ -1,6 +1,6 @@
 //! A tile during a launch, and its RISCs' writes to DRAM.
 
-use super::{message::Message, tile_watch::WatchedRisc};
+use super::{message::Message, stored_records::StoredRecords, tile_watch::WatchedRisc};
 use crate::{
     arch::TileCoord,
     chip::facts::ChipFacts,
@@ -36,6 +36,10 @@ pub(crate) struct Stage {
     /// Cells (the 64-bit units of streamed records) of each RISC; collected only if the
     /// configuration enables this.
     pub(crate) cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
+    /// Records that each RISC has stored; counted only if the configuration enables this.
+    pub(crate) stored: [StoredRecords; RISCS_PER_CORE],
+    /// For each RISC, the cycle at which a fault stops it permanently, and the name of the rule.
+    pub(crate) stops_at: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     /// Waits of each RISC; set when the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
     /// Requests to other tiles, including reads of DRAM, that have not been delivered yet.
@@ -82,6 +86,8 @@ impl Stage {
             faults: Vec::new(),
             noc_requests: Vec::new(),
             cells: Default::default(),
+            stored: Default::default(),
+            stops_at: Default::default(),
             watched: Default::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
@@ -140,6 +146,33 @@ impl Stage {
                 let word = |word| self.tile.load(self.tile.vector_word_address(risc_index, word));
                 [word(CELL_WORDS * slot), word(CELL_WORDS * slot + 1)]
             }));
+        }
+    }
+
+    /// Counts the record that a RISC completes with a store, if the configuration enables this.
+    pub(crate) fn note_record(&mut self, risc_index: usize, address: u64, value: u32) {
+        if self.chip.modes.has_record_truth && self.launch.core_use == CoreUse::Programs {
+            self.stored[risc_index].note(&self.tile, risc_index, (address, value));
+        }
+    }
+
+    /// Asks the fault rules when each RISC stops permanently in this launch, which arrives at
+    /// `cycle`.
+    pub(crate) fn place_stops(&mut self, cycle: u64) {
+        if self.rules.is_empty() {
+            return;
+        }
+        for risc_index in 0..self.context.place.kind.risc_count() {
+            let site = self.site(risc_index);
+            let stop = self.rules.risc_stop(&site, &mut self.tile.fault_random);
+            self.stops_at[risc_index] = stop.map(|(after, rule)| (cycle + after, rule));
+        }
+    }
+
+    /// Logs that a fault has stopped a RISC.
+    pub(crate) fn log_stop(&mut self, risc_index: usize, chip_cycle: u64) {
+        if let Some((_, rule)) = self.stops_at[risc_index].take() {
+            self.log(rule, risc_index, chip_cycle, FaultEffect::RiscStopped);
         }
     }
 

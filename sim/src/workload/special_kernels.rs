@@ -1,7 +1,7 @@
 //! Workloads with unusual kernels: some measure the cost of probes, some issue instructions of the
 //! coprocessor so that hardware counters count them, others fail.
 
-use super::{Plan, WorkloadOptions};
+use super::{Phase, Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
     chip::Chip,
@@ -33,7 +33,7 @@ pub(super) fn instructions(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
 }
 
 /// Returns one launch per broken kernel, each on TRISC 1 of a different worker core. A launch of
-/// correct kernels on the other worker cores follows, then one on all worker cores.
+/// correct kernels on the other worker cores follows, then, after a read, one on all worker cores.
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);
@@ -43,11 +43,14 @@ pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan 
         let program = program.with_kernel(Risc::Trisc1, Arc::new(kernel));
         (program, CoreSelection::At(vec![core]))
     });
-    let sound_ones =
-        [(sound.clone(), CoreSelection::At(others)), (sound.clone(), CoreSelection::AllTensix)];
-    let programs = broken.chain(sound_ones);
+    let programs = broken.chain([(sound.clone(), CoreSelection::At(others))]);
     let launches = (1..).zip(programs);
-    Plan::new(launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)))
+    let mut plan =
+        Plan::new(launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)));
+    let last_id = u32::try_from(plan.launch_count()).unwrap_or(u32::MAX).saturating_add(1);
+    let last = Launch::new(&Arc::new(sound), last_id).on(CoreSelection::AllTensix);
+    plan.phases.push(Phase { launches: vec![last] });
+    plan
 }
 
 fn on_every_risc(name: &str, kernel: &str) -> Program {
