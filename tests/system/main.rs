@@ -16,6 +16,7 @@ mod draining;
 mod failures;
 mod figures;
 mod fuzz;
+mod hangs;
 mod kprof_format;
 mod modes;
 mod module_circles;
