@@ -6,6 +6,7 @@ use crate::{
     counter_tables::OpCounters,
     numbers::{counted, grouped},
     output::Findings,
+    unfinished::Unfinished,
     watermark::fullest_lane,
 };
 use host_reader::{
@@ -37,6 +38,9 @@ pub(crate) struct Document<'a> {
     anomaly_kinds: &'a [KindCount],
     repair_kinds: &'a [KindCount],
     pending_runs: u64,
+    /// Launches that had not ended when they were read, if there are any.
+    #[serde(skip_serializing_if = "Unfinished::is_empty")]
+    unfinished: Unfinished,
     discarded_launches: u64,
     words_read: u64,
     fullest_lane: Option<Object<LaneWatermark>>,
@@ -215,6 +219,7 @@ impl<'a> Document<'a> {
             anomaly_kinds: &summary.anomalies,
             repair_kinds: &summary.repairs,
             pending_runs: summary.pending_run_count,
+            unfinished: Unfinished::from_readout(readout),
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: fullest_lane(&readout.watermarks),

@@ -32,6 +32,7 @@ mod recording;
 mod tables;
 mod terminal;
 mod tracy_view;
+mod unfinished;
 mod watermark;
 mod wrong_file;
 

@@ -8,6 +8,7 @@ use crate::{
     numbers::{bounded, counted, grouped, optional},
     output::Findings,
     terminal::{LONGEST_NAME, Style, printable, styled},
+    unfinished::Unfinished,
     watermark::write_fullest,
 };
 use host_reader::{
@@ -39,13 +40,13 @@ impl Findings {
         write_section::<WaitStatisticsTable>("Waits, times in ns", &self.report.waits, rows, out)?;
         write_data(&self.report.data, rows, out)?;
         self.counters.write(&self.names, rows, out)?;
-        self.write_records(out)?;
+        self.write_records(rows, out)?;
         write_losses(&self.readout.losses, rows, out)?;
         write_fullest(&self.readout.watermarks, out)?;
         self.write_anomalies(rows, out)
     }
 
-    fn write_records(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn write_records(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let summary = &self.report.summary;
         let kept = summary.kept;
         let zones = kept.zones + kept.open_zones;
@@ -59,6 +60,7 @@ impl Findings {
             counted(summary.lane_count, "RISC", "RISCs"),
             counted(summary.core_count, "core", "cores"),
         )?;
+        Unfinished::from_readout(&self.readout).write(rows, out)?;
         for kind in OwnZone::ALL {
             let Some(time) = own_time(&self.report.zones, kind) else { continue };
             let what = match kind {

@@ -131,6 +131,64 @@ fn a_kernel_in_cpp_runs_on_every_processor_of_both_chips() {
     }
 }
 
+/// A kernel with a finished zone, then one in which `stop` stops it.
+fn stopping(stop: &str) -> String {
+    format!(
+        "#include \"kernel_profiler.hpp\"\n\
+         extern \"C\" void kernel_main(const volatile uint32_t*, uint32_t) {{\n\
+             {{ DeviceZoneScopedN(\"BEFORE\"); }}\n\
+             {{ DeviceZoneScopedN(\"STUCK\"); {stop} }}\n\
+             {{ DeviceZoneScopedN(\"AFTER\"); }}\n\
+         }}\n"
+    )
+}
+
+/// A kernel that hangs or crashes leaves its records in L1: they are kept, the report and the
+/// capture name the open zone, and no further launch runs.
+#[test]
+fn what_a_kernel_had_recorded_when_it_hung_or_crashed_is_kept() {
+    let folder = sdk("stopping");
+    for (name, stop) in [
+        ("hang", "volatile int x = 0; while (x == 0) {}"),
+        ("trap", "__asm__ volatile(\"ebreak\");"),
+    ] {
+        let source = folder.join(format!("{name}.cpp"));
+        fs::write(&source, stopping(stop)).unwrap();
+        let elf = compile(&folder, "wormhole_b0", "brisc", &source, &format!("{name}.elf"));
+        let Some(elf) = elf else { return };
+        let kernel = elf.to_str().unwrap();
+        let args = ["--kernel", kernel, "--ops", "3", "--cycle-limit", "200000", "--grid", "2x1"];
+        let output = kprof(&folder, &[&["run", "--json"], &args[..]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(zone_count(&report, "BEFORE"), 2);
+        assert_eq!((zone_count(&report, "STUCK"), zone_count(&report, "AFTER")), (0, 0));
+        // The firmware's zone, the kernel's zone and STUCK are open on both cores.
+        assert_eq!(
+            (&report["kept"]["zones"], &report["kept"]["open_zones"]),
+            (&8.into(), &6.into())
+        );
+        assert_eq!(report["losses"].as_array().map(Vec::len), Some(0));
+        let unfinished = &report["unfinished"];
+        assert_eq!(unfinished["run_count"], 2);
+        assert_eq!(unfinished["open_zones"][0]["name"], "STUCK");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains("2 launches did not run"), "{errors}");
+        assert!(errors.contains("core (1,1), BRISC, launch 0"), "{errors}");
+        assert!(errors.contains("; its zone STUCK is open since cycle "), "{errors}");
+
+        let capture = folder.join(format!("{name}.kprof"));
+        let path = capture.to_str().unwrap();
+        let output = kprof(&folder, &[&["capture", "--output", path], &args[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = kprof(&folder, &["report", path, "--json"]);
+        let again: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for key in ["kept", "unfinished", "losses"] {
+            assert_eq!(again[key], report[key], "{key} of the capture");
+        }
+    }
+}
+
 /// Compiler target of kernels in Rust.
 const RISCV: &str = "riscv32im-unknown-none-elf";
 

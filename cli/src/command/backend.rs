@@ -4,12 +4,23 @@ use crate::{
     args::{Backend, WorkloadArgs},
     failure::{Failure, OrFail, failure},
 };
-use host_reader::mesh::Mesh;
+use host_reader::{
+    lane::LaneId,
+    mesh::{Mesh, Noc0Coord},
+};
 use sim::{
     config::MeshConfig,
     mesh::SimulatedMesh,
     workload::{Phase, Plan},
 };
+
+/// A kernel that hung or crashed.
+pub(super) struct KernelFailure {
+    /// The RISC that ran the kernel.
+    pub(super) lane: LaneId,
+    /// Cause and place, as a sentence without a full stop.
+    pub(super) text: String,
+}
 
 /// A mesh of chips on which programs can be run.
 pub(super) trait Chips: Mesh {
@@ -31,9 +42,14 @@ pub(super) trait Chips: Mesh {
     /// Returns the texts (name and source location) of all zones in the programs.
     fn zone_texts(&self) -> Vec<String>;
 
-    /// Returns the failures of kernels, one sentence each.
-    fn kernel_failures(&self) -> Vec<String> {
+    /// Returns the failures of kernels.
+    fn kernel_failures(&self) -> Vec<KernelFailure> {
         Vec::new()
+    }
+
+    /// Returns the number of launches that have not begun, summed over chips.
+    fn launches_left(&self) -> u64 {
+        0
     }
 
     /// Returns an error if the chips can no longer be read.
@@ -94,8 +110,19 @@ impl Chips for SimulatedMesh {
         Self::zone_texts(self)
     }
 
-    fn kernel_failures(&self) -> Vec<String> {
-        self.execution_failures().map(ToString::to_string).collect()
+    fn kernel_failures(&self) -> Vec<KernelFailure> {
+        let failures = self.execution_failures();
+        failures
+            .map(|failure| {
+                let core = Noc0Coord { x: failure.core.x, y: failure.core.y };
+                let lane = LaneId { chip_id: failure.chip_id, core, risc: failure.risc };
+                KernelFailure { lane, text: failure.to_string() }
+            })
+            .collect()
+    }
+
+    fn launches_left(&self) -> u64 {
+        self.chips().map(|chip| chip.queued_count() as u64).sum()
     }
 }
 

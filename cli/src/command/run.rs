@@ -1,7 +1,8 @@
 //! `kprof run`: runs a workload on the simulator, and reads the simulated chips like real ones.
 
 use super::{
-    backend, run_counters, run_mesh,
+    backend::{self, KernelFailure},
+    run_counters, run_mesh,
     run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::Request,
@@ -16,8 +17,9 @@ use crate::{
     output::Findings,
     recording::CaptureTarget,
     tracy_view::wait_for_viewers,
+    unfinished::{OpenZone, open_zone},
 };
-use host_reader::{counters::describe_counters, noc_events::describe_addresses};
+use host_reader::{counters::describe_counters, noc_events::describe_addresses, readout::Readout};
 use sim::{config::MeshConfig, mesh::SimulatedMesh, workload::WorkloadOptions};
 use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
 
@@ -85,7 +87,7 @@ pub(super) fn carry_out(
     describe_counters(&mut recording.readout);
     describe_addresses(&mut recording.readout);
     files.write(&recording)?;
-    let failures = mesh.kernel_failures();
+    let failures = failure_texts(&mesh.kernel_failures(), &recording.readout);
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
@@ -103,7 +105,8 @@ pub(super) fn carry_out(
     view.iter().for_each(wait_for_viewers);
     // A faulty kernel file fails in the same way on every core, so one failure suffices.
     let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
-    Ok(if print_failures(&failures, rows) { ExitCode::from(2) } else { code })
+    let left = mesh.launches_left();
+    Ok(if print_failures(&failures, left, rows) { ExitCode::from(2) } else { code })
 }
 
 /// Returns true if the back end simulates time. For ttsim, which has no timing, refuses options that
@@ -153,14 +156,30 @@ fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
         .map_err(|error| failure!("cannot start {count} threads: {error}; choose fewer"))
 }
 
-/// Prints at most `rows` failures of kernels; returns true if there is at least one failure.
-fn print_failures(failures: &[String], rows: usize) -> bool {
+/// Returns one sentence for each failure: cause and place, and the zone in which the RISC was.
+fn failure_texts(failures: &[KernelFailure], readout: &Readout) -> Vec<String> {
+    let text = |KernelFailure { lane, text }: &KernelFailure| match open_zone(readout, *lane) {
+        Some(OpenZone { name, start_cycle }) => {
+            format!("{text}; its zone {name} is open since cycle {start_cycle} of the recording")
+        }
+        None => text.clone(),
+    };
+    failures.iter().map(text).collect()
+}
+
+/// Prints at most `rows` failures of kernels, and how many launches did not run because of them;
+/// returns true if there is at least one failure.
+fn print_failures(failures: &[String], launches_left: u64, rows: usize) -> bool {
     for failure in failures.iter().take(rows) {
         note!("kprof: {failure}");
     }
     if failures.len() > rows {
         let hidden = counted((failures.len() - rows) as u64, "more failure", "more failures");
         note!("kprof: {hidden} of kernels, --rows 0 shows all");
+    }
+    if launches_left > 0 && !failures.is_empty() {
+        let left = counted(launches_left, "launch", "launches");
+        note!("kprof: after a failed launch, a chip begins no other; {left} did not run");
     }
     !failures.is_empty()
 }

@@ -68,6 +68,9 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
+    if args.own.has_files() {
+        config = config.with_halt_at_failure();
+    }
     if let Some(cycle_limit) = args.own.cycle_limit {
         config = config.with_cycle_limit(cycle_limit);
     }
