@@ -336,7 +336,18 @@ fn row_slots(rows: &[&OpReport]) -> Option<(Vec<Slot>, Option<SideBySide>)> {
         slots.push(group_slot(group, end, &mut side_by_side));
         rest = others;
     }
-    Some((slots, Some(side_by_side).filter(|of| of.op_count > 0)))
+    are_all_there(&slots, rows).then_some((slots, Some(side_by_side).filter(|of| of.op_count > 0)))
+}
+
+/// Returns false if the gaps between the ops' cycles are much longer than the rows say: then rows
+/// between them were removed, and their time is not a gap.
+fn are_all_there(slots: &[Slot], rows: &[&OpReport]) -> bool {
+    let ends = slots.iter().zip(slots.iter().skip(1));
+    let by_cycles: f64 = ends.map(|(one, next)| next.start.saturating_sub(one.end) as f64).sum();
+    let later = rows.iter().skip(1);
+    let told: Option<f64> = later.map(|row| Some(row.op_to_op_gap_us? * 1000.0)).sum();
+    let launches = LAUNCH_GAP.value * 1000.0 * rows.len() as f64;
+    told.is_none_or(|told| by_cycles <= told * 1.5 + launches)
 }
 
 /// Returns the slot of ops whose firmware overlaps. If their kernels take longer than the slot, they
