@@ -508,3 +508,47 @@ fn harvested_lines_place_a_transfer_that_else_keeps_the_kernels_coordinates() {
         assert!(output.status.code() == Some(2) && error.contains(told), "{error}");
     }
 }
+
+/// Two writes of 512 bytes and a wait of 400 cycles, in the payload of 2025 whose kind is in byte 6.
+#[test]
+fn events_in_the_layout_of_2025_are_those_that_the_kernel_made() {
+    let log = captures().join("written/f1_noc_layout_2025.csv").display().to_string();
+    let output = noc(&[&log, "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["notes"], serde_json::json!([]));
+    let sums = document["events"].as_array().unwrap().iter().map(|one| {
+        let number = |name: &str| one[name].as_u64().unwrap_or(0);
+        (
+            one["kind"].as_str().unwrap(),
+            number("event_count"),
+            number("byte_count"),
+            number("wait_cycles"),
+        )
+    });
+    let expected = [
+        ("WRITE_", 2, 1_024, 0),
+        ("WRITE_BARRIER_START", 1, 0, 400),
+        ("WRITE_BARRIER_END", 1, 0, 0),
+    ];
+    assert_eq!(sums.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn events_in_an_unknown_layout_are_unknown_and_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    let known = std::fs::read_to_string(captures().join("written/f1_noc_layout_2025.csv")).unwrap();
+    // No version has a kind with the number 0x63 in any byte.
+    let word = u64::from_le_bytes([0x63; 8]).to_string();
+    let unknown = ["3113894239272969", "5349063939653631", "5630538916364287"]
+        .iter()
+        .fold(known, |log, of| log.replace(of, &word));
+    std::fs::write(&path, unknown).unwrap();
+    let output = noc(&[&path.display().to_string()]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{told}");
+    assert!(told.contains("4 x NoC event in a layout of no known version"), "{told}");
+    assert!(told.contains("their kinds and bytes are unknown"), "{told}");
+    assert!(!told.contains("found none"), "{told}");
+}

@@ -3,7 +3,7 @@
 use crate::support::Session;
 use host_reader::{
     lane::LaneId,
-    noc_events::{Noc, NocEventKind, Numbering, Payload, SizeEvidence, SizeField},
+    noc_events::{Noc, NocEventKind, Payload, PayloadVersion, SizeEvidence, SizeField},
     readout::Readout,
 };
 use sim::{
@@ -44,7 +44,8 @@ fn words(readout: &Readout) -> BTreeMap<LaneId, Vec<u64>> {
 }
 
 fn event(word: u64, field: SizeField) -> Option<Transfer> {
-    let Payload::Local(event) = Payload::decode(word, Numbering::Newer, field).unwrap() else {
+    let Payload::Local(event) = Payload::decode(word, PayloadVersion::Byte0Remote, field).unwrap()
+    else {
         panic!("{word:#x} is of the fabric");
     };
     let noc = match event.noc {
@@ -52,7 +53,7 @@ fn event(word: u64, field: SizeField) -> Option<Transfer> {
         Noc::Noc1 => 1,
         Noc::Undefined => return None,
     };
-    Some((operation(event.kind)?, noc, u32::from(event.chunk_count), event.is_posted))
+    Some((operation(event.kind)?, noc, event.byte_count / 32, event.is_posted))
 }
 
 fn request(request: &NocRequest) -> Transfer {
@@ -83,7 +84,7 @@ fn compare(seed: u64) -> (usize, usize) {
     let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
     let words = words(&outcome.readout);
     let mut evidence = SizeEvidence::default();
-    words.values().flatten().for_each(|&bits| evidence.add(bits, Numbering::Newer));
+    words.values().flatten().for_each(|&bits| evidence.add(bits, PayloadVersion::Byte0Remote));
     let (field, undecided_count) = evidence.found();
     // If all sizes are 8 to 16 KiB, the width is ambiguous, which the reader must report.
     let is_decided = undecided_count == 0;

@@ -2,7 +2,7 @@
 //! whole traces.
 
 use analysis::noc_events::{
-    NocLanes, NocPrograms, NocTraces, Numbering, TileMap, TraceNotes, TraceOptions, Traffic,
+    NocLanes, NocPrograms, NocTraces, PayloadVersion, TileMap, TraceNotes, TraceOptions, Traffic,
 };
 use captures::read_capture;
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
@@ -29,7 +29,16 @@ fn traffic_from_traces(readout: &Readout) -> (Traffic, Vec<String>) {
 }
 
 fn traffic_from_programs(lanes: &NocLanes, readout: &Readout) -> (Traffic, Vec<String>) {
-    let programs = NocPrograms::new(lanes, readout, &TraceOptions::default());
+    traffic_of_version(lanes, readout, None)
+}
+
+fn traffic_of_version(
+    lanes: &NocLanes,
+    readout: &Readout,
+    version: Option<PayloadVersion>,
+) -> (Traffic, Vec<String>) {
+    let options = TraceOptions { version, ..TraceOptions::default() };
+    let programs = NocPrograms::new(lanes, readout, &options);
     let (traffic, notes) = programs.traffic(name);
     let mut of_traces = TraceNotes::default();
     let count = programs.traces(name, &mut of_traces).count();
@@ -101,13 +110,16 @@ proptest! {
         };
         let lines: Vec<Line> = lines.iter().map(word).collect();
         for &(x, is_brisc, program, _, _, word) in &lines {
-            let kind = Numbering::Newer.kind(word.to_le_bytes()[0]).unwrap();
+            let kind = PayloadVersion::Byte0Remote.kind(word.to_le_bytes()[0]).unwrap();
             let risc = if is_brisc { "BRISC" } else { "NCRISC" };
             *expected.entry((program, x, risc.to_owned(), kind)).or_default() += 1;
         }
         let log = log_of(&lines, "wormhole_b0");
         let readout = read_device_log(log.as_bytes(), "log").unwrap();
-        let (traffic, _) = traffic_from_programs(&NocLanes::from_readout(&readout), &readout);
+        // The fields are arbitrary, so the events themselves do not show their version.
+        let version = Some(PayloadVersion::Byte0Remote);
+        let (traffic, _) =
+            traffic_of_version(&NocLanes::from_readout(&readout), &readout, version);
         let mut found: BTreeMap<_, u64> = BTreeMap::new();
         for one in &traffic.activities {
             let key = (one.program.0, one.core.x, one.risc.to_string(), one.kind);

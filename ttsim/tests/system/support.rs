@@ -5,7 +5,7 @@ use host_reader::{
     lane::{Lane, LaneId, ZoneIndex},
     mesh::Mesh,
     names::ZoneTable,
-    noc_events::{NocEventKind, Numbering, Payload},
+    noc_events::{NocEventKind, Payload, PayloadVersion},
     read::Reader,
     readout::Readout,
 };
@@ -145,7 +145,7 @@ const ADDRESSES: u64 = (1 << 52) - 1;
 pub(crate) fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
     let mut data = data.to_vec();
     if let (true, [event, addresses]) = (id == NOC_TRACING, &mut data[..]) {
-        let kind = Numbering::Newer.kind(Payload::number(*event));
+        let kind = PayloadVersion::Byte0Remote.kind(PayloadVersion::Byte0Remote.number(*event));
         if kind.is_some_and(NocEventKind::is_read) {
             *addresses &= ADDRESSES;
         }

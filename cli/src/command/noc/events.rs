@@ -25,16 +25,6 @@ use std::{
     sync::Arc,
 };
 
-/// Returns the error message for an input without NoC events. The message describes how to record
-/// NoC events.
-pub(super) fn no_events(file: &Path) -> String {
-    format!(
-        "{}: expected NoC events, found none; tt-metal records them with \
-         TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
-        file.display()
-    )
-}
-
 /// NoC events of the input, and notes about unusable data.
 pub(super) struct Events {
     source: Source,
@@ -165,6 +155,23 @@ impl Events {
         match &self.source {
             Source::Files(traces, _) => traces.is_empty(),
             Source::Recorded(recorded) => recorded.programs().is_empty(),
+        }
+    }
+
+    /// Returns the message for an input from which no event can be shown. The message says how to
+    /// record NoC events, unless there are events that cannot be read.
+    pub(super) fn why_empty(&self, file: &Path) -> String {
+        let file = file.display();
+        match &self.source {
+            Source::Recorded(recorded) if recorded.programs().is_unknown() => format!(
+                "{file}: expected NoC events in a layout of TT-Metal, found another layout, so their \
+                 kinds and bytes are unknown; use a kprof that is newer than the TT-Metal that \
+                 recorded them"
+            ),
+            _ => format!(
+                "{file}: expected NoC events, found none; tt-metal records them with \
+                 TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1"
+            ),
         }
     }
 

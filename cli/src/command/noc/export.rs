@@ -1,6 +1,6 @@
 //! `kprof export` to TT-Metal's noc_trace files.
 
-use super::events::{Events, no_events};
+use super::events::Events;
 use crate::{
     args::ExportArgs,
     command::{device_log::RowCount, written::Written},
@@ -45,7 +45,7 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
         note!("kprof: {}: {sentence}", args.file.display());
     }
     if events.is_empty() {
-        return Err(failure!("{}", no_events(&args.file)));
+        return Err(failure!("{}", events.why_empty(&args.file)));
     }
     let (files, objects) = if is_trace_file(&path) {
         let trace = trace_named(&path, &events)?;

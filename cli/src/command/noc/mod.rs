@@ -13,7 +13,7 @@ use crate::{
     output::print,
 };
 use document::Document;
-use events::{Events, no_events};
+use events::Events;
 use host_reader::{noc_events::ProgramTrace, packed_bytes::PackedMemory};
 use program_use::{ProgramUse, write_use};
 use std::{path::Path, process::ExitCode};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         note!("kprof: {}: {note}", args.file.display());
     }
     if events.is_empty() && locks.is_none_or(<[_]>::is_empty) {
-        note!("kprof: {}", no_events(&args.file));
+        note!("kprof: {}", events.why_empty(&args.file));
         return Ok(ExitCode::from(1));
     }
     if let Some(folder) = &args.output {

@@ -3,10 +3,10 @@
 
 use crate::noc_events::{
     locks::{Locks, is_lock},
-    numbering::{Numbering, NumberingEvidence},
-    payload::{Payload, trailer_from_text},
+    payload::trailer_from_text,
     size_field::{SizeEvidence, SizeField},
     trace::{TraceNotes, is_event, is_traced},
+    version::{PayloadVersion, VersionEvidence},
 };
 use reader::{
     from_lanes::FromLanes,
@@ -119,17 +119,29 @@ pub(super) struct NocLane {
 pub(super) struct Evidence {
     /// Lane and time of the first event.
     first: Option<(LaneId, u64)>,
-    numbering: NumberingEvidence,
-    /// Findings about the events, once for each of the two [`Numbering`]s of event types.
-    findings: [Findings; 2],
+    /// Number of events whose record has no value.
+    without_value_count: u64,
+    version: VersionEvidence,
+    sizes: SizesByVersion,
 }
 
-/// Findings about events, if the events are decoded with one of the two [`Numbering`]s.
+/// Evidence about the width of the size field, for the two versions with a variable width.
 #[derive(Debug, Default)]
-struct Findings {
-    sizes: SizeEvidence,
-    /// Notes about undecodable events.
-    notes: TraceNotes,
+struct SizesByVersion([SizeEvidence; 2]);
+
+impl SizesByVersion {
+    const VERSIONS: [PayloadVersion; 2] = [PayloadVersion::Byte0, PayloadVersion::Byte0Remote];
+
+    fn add(&mut self, bits: u64) {
+        for (version, sizes) in Self::VERSIONS.into_iter().zip(&mut self.0) {
+            sizes.add(bits, version);
+        }
+    }
+
+    fn of(&self, version: PayloadVersion) -> Option<SizeEvidence> {
+        let at = Self::VERSIONS.into_iter().position(|one| one == version)?;
+        self.0.get(at).copied()
+    }
 }
 
 /// Tags of the packed markers.
@@ -186,6 +198,11 @@ impl NocLane {
         Self { id: lane.id, bytes: packed(programs), program_count, evidence, locks }
     }
 
+    /// Returns true if the lane has NoC events.
+    pub(super) const fn has_events(&self) -> bool {
+        self.evidence.is_some()
+    }
+
     pub(super) fn programs(&self) -> LanePrograms<'_> {
         let (bytes, left) = (self.bytes.iter(), self.program_count);
         let mut programs = LanePrograms { bytes, left, program: 0, time: 0, next: None };
@@ -207,45 +224,50 @@ impl Evidence {
     /// Adds an event; `bits` is `None` for a record without a value, which is undecodable.
     fn add(&mut self, lane: LaneId, time: u64, bits: Option<u64>) {
         self.first.get_or_insert((lane, time));
-        if let Some(bits) = bits {
-            self.numbering.add(Payload::number(bits));
-        }
-        let bits = bits.unwrap_or(0);
-        for (numbering, found) in Numbering::ALL.into_iter().zip(&mut self.findings) {
-            found.sizes.add(bits, numbering);
-            // The width of the size field never makes an event undecodable.
-            if let Err(error) = Payload::decode(bits, numbering, SizeField::default()) {
-                found.notes.add(error.to_string(), lane, time);
-            }
-        }
+        let Some(bits) = bits else {
+            self.without_value_count = self.without_value_count.saturating_add(1);
+            return;
+        };
+        self.version.add(bits);
+        self.sizes.add(bits);
     }
 
     /// Merges the evidence of several lanes.
-    pub(super) fn from_lanes(lanes: &[NocLane]) -> Self {
+    pub(super) fn from_lanes<'l>(lanes: impl IntoIterator<Item = &'l NocLane>) -> Self {
         let mut all = Self::default();
-        for Self { first, numbering, findings } in
-            lanes.iter().flat_map(|lane| lane.evidence.as_deref())
+        for Self { first, without_value_count, version, sizes } in
+            lanes.into_iter().flat_map(|lane| lane.evidence.as_deref())
         {
             all.first = all.first.or(*first);
-            all.numbering.append(numbering);
-            for (own, found) in all.findings.iter_mut().zip(findings) {
-                own.sizes.append(found.sizes);
-                own.notes.merge(&found.notes);
+            all.without_value_count = all.without_value_count.saturating_add(*without_value_count);
+            all.version.merge(version);
+            for (own, found) in all.sizes.0.iter_mut().zip(sizes.0) {
+                own.append(found);
             }
         }
         all
     }
 
-    /// Returns the numbering that fits the events; `None` if there are no events.
-    pub(super) fn numbering(&self) -> Option<Numbering> {
-        self.numbering.numbering()
+    /// Returns true if there are no events.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Returns the version that the events have. If it is unknown, adds a note, because then no
+    /// field of the events is known.
+    pub(super) fn version(&self, notes: &mut TraceNotes) -> Option<PayloadVersion> {
+        let found = self.version.version();
+        let is_unknown = found.is_none() && self.version.total() > 0;
+        if let Some((lane, time)) = self.first.filter(|_| is_unknown) {
+            notes.add_events(self.version.total(), UNKNOWN_VERSION, lane, time);
+        }
+        found
     }
 
     /// Returns the width of the size field that fits the events. If both widths fit, adds a note
     /// with the number of events whose meaning depends on the width.
-    pub(super) fn size_field(&self, numbering: Numbering, notes: &mut TraceNotes) -> SizeField {
-        let found = self.findings.get(numbering as usize);
-        let (field, count) = found.map(|found| found.sizes).unwrap_or_default().found();
+    pub(super) fn size_field(&self, version: PayloadVersion, notes: &mut TraceNotes) -> SizeField {
+        let (field, count) = self.sizes.of(version).unwrap_or_default().found();
         if let Some((lane, time)) = self.first.filter(|_| count > 0) {
             let what = format!(
                 "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
@@ -256,12 +278,23 @@ impl Evidence {
         field
     }
 
-    /// Adds the notes about undecodable events.
-    pub(super) fn add_unreadable(&self, numbering: Numbering, notes: &mut TraceNotes) {
-        let found = self.findings.get(numbering as usize);
-        found.into_iter().for_each(|found| notes.merge(&found.notes));
+    /// Adds a note about records without a value.
+    pub(super) fn add_without_value(&self, notes: &mut TraceNotes) {
+        let count = self.without_value_count;
+        if let Some((lane, time)) = self.first.filter(|_| count > 0) {
+            notes.add_events(count, "NoC event without its value", lane, time);
+        }
+    }
+
+    /// Returns true if every field of every event agrees with the version.
+    pub(super) fn agrees_with(&self, version: PayloadVersion) -> bool {
+        self.version.explained(version) == self.version.total()
     }
 }
+
+/// Note about events of a version that is unknown.
+const UNKNOWN_VERSION: &str = "NoC event in a layout of no known version of TT-Metal, or of several; \
+                               its kind and its bytes are unknown";
 
 fn packed(programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>>) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -6,7 +6,7 @@
 //! | question | item |
 //! |---|---|
 //! | what do the 64 bits of an event mean? | [`Payload::decode`] |
-//! | which number stands for which kind of event? | [`NocEventKind`], [`Numbering`] |
+//! | which number stands for which kind of event? | [`NocEventKind`], [`PayloadVersion`] |
 //! | to which tile do the coordinates of an event refer? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::from_readout`] |
@@ -39,7 +39,6 @@ mod kernel_starts;
 mod lanes;
 mod locks;
 mod model;
-mod numbering;
 mod object;
 mod payload;
 mod programs;
@@ -51,6 +50,7 @@ mod trace_files;
 mod traffic;
 mod traffic_sums;
 mod transfer;
+mod version;
 
 pub use describe::describe_addresses;
 pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
@@ -59,7 +59,6 @@ pub use kernel_starts::KernelStarts;
 pub use lanes::NocLanes;
 pub use locks::{Locks, MemoryLock};
 pub use model::{NocChip, NocFigures, NocGap};
-pub use numbering::Numbering;
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
 pub use payload::{
     FabricEvent, FabricPart, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
@@ -71,6 +70,7 @@ pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use trace_files::{ProgramLanes, TraceFileCounts, TraceFiles};
 pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
+pub use version::PayloadVersion;
 pub use wire::{noc_event::NocEventKind, scoped_lock::LockEventKind};
 
 /// Returns a count with the noun that it counts, in the singular or the plural.

@@ -1,6 +1,6 @@
 //! Decoder of the 64 bits of a NoC event.
 
-use crate::noc_events::{numbering::Numbering, size_field::SizeField};
+use crate::noc_events::{size_field::SizeField, version::PayloadVersion};
 use wire::noc_event::{FabricRoute, NocEventKind, NocTrailer};
 
 reader::labelled! {
@@ -46,11 +46,10 @@ pub struct LocalEvent {
     pub noc: Noc,
     /// Virtual channel, as a signed 4-bit number; -1 if the event has no virtual channel.
     pub virtual_channel: i8,
-    /// Payload in units of 32 bytes, rounded up.
-    pub chunk_count: u16,
-    /// Width of the size field. A size with the field's maximum value may stand for a larger
-    /// payload.
-    pub size_field: SizeField,
+    /// Payload in bytes. Versions that record units of 32 bytes round it up.
+    pub byte_count: u32,
+    /// True if the payload may be larger, because the size has the maximum value of its field.
+    pub is_saturated: bool,
     /// True if the writer does not wait for an acknowledgement.
     pub is_posted: bool,
 }
@@ -58,19 +57,6 @@ pub struct LocalEvent {
 impl LocalEvent {
     /// Bytes of one unit of the payload.
     pub(super) const CHUNK_BYTES: u32 = 32;
-
-    /// Returns the payload in bytes, rounded up to 32. The maximum is 8,160 or 131,040, depending
-    /// on the width of the size field.
-    #[must_use]
-    pub const fn byte_count(&self) -> u32 {
-        (self.chunk_count as u32).saturating_mul(Self::CHUNK_BYTES)
-    }
-
-    /// Returns true if the payload may be larger than [`LocalEvent::byte_count`].
-    #[must_use]
-    pub const fn is_saturated(&self) -> bool {
-        self.chunk_count == self.size_field.most_chunks()
-    }
 
     /// Returns the target; `None` if the event has no target or uses the target of an earlier
     /// event.
@@ -80,6 +66,56 @@ impl LocalEvent {
         let is_set_elsewhere =
             matches!(self.kind, NocEventKind::ReadWithState | NocEventKind::WriteWithState);
         if x == -1 || y == -1 || is_set_elsewhere { None } else { Some(self.target) }
+    }
+}
+
+impl LocalEvent {
+    /// Decodes an event of [`PayloadVersion::Byte2`], which records no last corner of a rectangle.
+    fn of_byte_2(kind: NocEventKind, bits: u64) -> Result<Self, PayloadError> {
+        let [x, y, _, network, channel, sizes @ ..] = bits.to_le_bytes();
+        let [low, middle, high] = sizes;
+        let byte_count = u32::from_le_bytes([low, middle, high, 0]);
+        Ok(Self {
+            kind,
+            target: raw_coord(x, y),
+            multicast_end: RawCoord { x: -1, y: -1 },
+            noc: noc_numbered(network)?,
+            virtual_channel: channel.cast_signed(),
+            byte_count,
+            is_saturated: false,
+            is_posted: false,
+        })
+    }
+
+    /// Decodes an event of [`PayloadVersion::Byte4`] or [`PayloadVersion::Byte4FullBarrier`].
+    fn of_byte_4(kind: NocEventKind, bits: u64) -> Result<Self, PayloadError> {
+        let [x, y, end_x, end_y, _, carrier, low, high] = bits.to_le_bytes();
+        let byte_count = u16::from_le_bytes([low, high]);
+        Ok(Self {
+            kind,
+            target: raw_coord(x, y),
+            multicast_end: raw_coord(end_x, end_y),
+            noc: noc_of(carrier)?,
+            virtual_channel: channel_of(carrier),
+            byte_count: byte_count.into(),
+            is_saturated: byte_count == u16::MAX,
+            is_posted: false,
+        })
+    }
+
+    /// Decodes an event of [`PayloadVersion::Byte6`].
+    fn of_byte_6(kind: NocEventKind, bits: u64) -> Result<Self, PayloadError> {
+        let [x, y, end_x, end_y, carrier, chunk_count, ..] = bits.to_le_bytes();
+        Ok(Self {
+            kind,
+            target: raw_coord(x, y),
+            multicast_end: raw_coord(end_x, end_y),
+            noc: noc_of(carrier)?,
+            virtual_channel: channel_of(carrier),
+            byte_count: u32::from(chunk_count).saturating_mul(Self::CHUNK_BYTES),
+            is_saturated: chunk_count == u8::MAX,
+            is_posted: false,
+        })
     }
 }
 
@@ -158,6 +194,13 @@ pub enum PayloadError {
         /// Number of the network.
         number: u8,
     },
+    /// The event is a fabric packet or a route of [`PayloadVersion::Byte6`], which does not record
+    /// the network of the receiving chip.
+    #[error("fabric packet of a version that does not record its network: kind {number}")]
+    FabricWithoutNetwork {
+        /// Number of the kind.
+        number: u8,
+    },
     /// The number of the route's encoding is unknown.
     #[error("unknown form of fabric packet: {number}")]
     UnknownPacket {
@@ -173,24 +216,42 @@ impl Payload {
     /// Returns an error if a field contains an unknown number.
     ///
     /// ```
-    /// use analysis::noc_events::{NocEventKind, Noc, Numbering, Payload, SizeField};
+    /// use analysis::noc_events::{NocEventKind, Noc, Payload, PayloadVersion, SizeField};
     /// // A line of a log of a Wormhole: 256 bytes to the tile (0,11) over NoC 0.
-    /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, Numbering::Newer, SizeField::Bits8)?
+    /// let version = PayloadVersion::Byte0Remote;
+    /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, version, SizeField::Bits8)?
     /// else {
     ///     panic!("a write is no packet of the fabric");
     /// };
     /// assert_eq!((write.kind, write.noc), (NocEventKind::Write, Noc::Noc0));
-    /// assert_eq!((write.target.x, write.target.y, write.byte_count()), (0, 11, 256));
+    /// assert_eq!((write.target.x, write.target.y, write.byte_count), (0, 11, 256));
     /// # Ok::<(), analysis::noc_events::PayloadError>(())
     /// ```
     pub fn decode(
         bits: u64,
-        numbering: Numbering,
+        version: PayloadVersion,
         size_field: SizeField,
     ) -> Result<Self, PayloadError> {
-        let bytes = bits.to_le_bytes();
-        let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
-        let kind = numbering.kind(number).ok_or(PayloadError::UnknownKind { number })?;
+        let kind = version.kind_of(bits)?;
+        match version {
+            PayloadVersion::Byte0 | PayloadVersion::Byte0Remote => {
+                Self::with_leading_kind(kind, bits, size_field)
+            }
+            PayloadVersion::Byte2 => Ok(Self::Local(LocalEvent::of_byte_2(kind, bits)?)),
+            PayloadVersion::Byte4 | PayloadVersion::Byte4FullBarrier => {
+                Ok(Self::Local(LocalEvent::of_byte_4(kind, bits)?))
+            }
+            PayloadVersion::Byte6 => Ok(Self::Local(LocalEvent::of_byte_6(kind, bits)?)),
+        }
+    }
+
+    /// Decodes an event of a version whose first byte is the number of the kind.
+    fn with_leading_kind(
+        kind: NocEventKind,
+        bits: u64,
+        size_field: SizeField,
+    ) -> Result<Self, PayloadError> {
+        let [_, x, y, end_x, end_y, carrier, size, flags] = bits.to_le_bytes();
         let target = raw_coord(x, y);
         Ok(match kind {
             NocEventKind::FabricRoutingFields1d => {
@@ -223,20 +284,13 @@ impl Payload {
                     target,
                     multicast_end: raw_coord(end_x, end_y),
                     noc: noc_of(carrier)?,
-                    // The virtual channel is in the upper four bits, as a signed number.
-                    virtual_channel: carrier.cast_signed() >> 4,
-                    chunk_count,
-                    size_field,
+                    virtual_channel: channel_of(carrier),
+                    byte_count: u32::from(chunk_count).saturating_mul(LocalEvent::CHUNK_BYTES),
+                    is_saturated: chunk_count == size_field.most_chunks(),
                     is_posted,
                 })
             }
         })
-    }
-
-    /// Returns the number of the event's kind.
-    #[must_use]
-    pub const fn number(bits: u64) -> u8 {
-        bits.to_le_bytes()[0]
     }
 }
 
@@ -244,8 +298,16 @@ const fn raw_coord(x: u8, y: u8) -> RawCoord {
     RawCoord { x: x.cast_signed(), y: y.cast_signed() }
 }
 
+/// Returns the virtual channel in the upper four bits, as a signed number.
+const fn channel_of(carrier: u8) -> i8 {
+    carrier.cast_signed() >> 4
+}
+
 fn noc_of(carrier: u8) -> Result<Noc, PayloadError> {
-    let number = carrier & 0xF;
+    noc_numbered(carrier & 0xF)
+}
+
+fn noc_numbered(number: u8) -> Result<Noc, PayloadError> {
     let noc = Noc::ALL.get(usize::from(number)).copied();
     noc.ok_or(PayloadError::UnknownNoc { number })
 }
@@ -295,7 +357,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn local(bits: u64) -> LocalEvent {
-        match Payload::decode(bits, Numbering::Newer, SizeField::Bits8) {
+        match Payload::decode(bits, PayloadVersion::Byte0Remote, SizeField::Bits8) {
             Ok(Payload::Local(event)) => event,
             other => panic!("{other:?}"),
         }
@@ -306,20 +368,17 @@ mod tests {
         // Data of the first two rows of blackhole-noc-256, and TT-Metal's JSON for them.
         let wait = local(264_982_319_071_004);
         assert_eq!((wait.kind.label(), wait.noc.label()), ("SEMAPHORE_WAIT", "NOC_0"));
-        assert_eq!((wait.virtual_channel, wait.byte_count(), wait.own_target()), (-1, 0, None));
+        assert_eq!((wait.virtual_channel, wait.byte_count, wait.own_target()), (-1, 0, None));
         let write = local(2_270_491_512_279_307);
         assert_eq!((write.kind.label(), write.virtual_channel), ("WRITE_", 1));
-        assert_eq!(
-            (write.byte_count(), write.own_target()),
-            (256, Some(RawCoord { x: 17, y: 14 }))
-        );
+        assert_eq!((write.byte_count, write.own_target()), (256, Some(RawCoord { x: 17, y: 14 })));
     }
 
     #[test]
     fn a_payload_of_255_chunks_may_be_larger() {
         let event = local(0x00FF_1100_0000_0001);
-        assert_eq!((event.byte_count(), event.is_saturated()), (8_160, true));
-        assert!(!local(0x00FE_1100_0000_0001).is_saturated());
+        assert_eq!((event.byte_count, event.is_saturated), (8_160, true));
+        assert!(!local(0x00FE_1100_0000_0001).is_saturated);
     }
 
     #[test]
@@ -332,7 +391,7 @@ mod tests {
             packet: FabricRoute::LowLatency,
             part: Some(FabricPart { chunk_bytes: 1_024, chunk_count: 3 }),
         };
-        let decoded = Payload::decode(bits, Numbering::Newer, SizeField::default());
+        let decoded = Payload::decode(bits, PayloadVersion::Byte0Remote, SizeField::default());
         assert_eq!(decoded, Ok(Payload::Fabric(scatter)));
     }
 
@@ -341,10 +400,10 @@ mod tests {
         // Packed by hand from the bit fields of `event_metadata.hpp` of 0.81.1.
         for (chunks, posted) in [(0, 0), (8, 1), (255, 0), (256, 0), (300, 1), (4095, 1)] {
             let bits = write_bits(chunks, posted);
-            let decoded = Payload::decode(bits, Numbering::Newer, SizeField::Bits12);
+            let decoded = Payload::decode(bits, PayloadVersion::Byte0Remote, SizeField::Bits12);
             let Ok(Payload::Local(event)) = decoded else { panic!("{decoded:?}") };
-            assert_eq!(u64::from(event.byte_count()), chunks * 32);
-            assert_eq!((event.is_posted, event.is_saturated()), (posted == 1, chunks == 4095));
+            assert_eq!(u64::from(event.byte_count), chunks * 32);
+            assert_eq!((event.is_posted, event.is_saturated), (posted == 1, chunks == 4095));
         }
     }
 
@@ -354,7 +413,8 @@ mod tests {
 
     #[test]
     fn a_route_of_nothing_was_not_recorded() {
-        let decode = |bits| Payload::decode(bits, Numbering::Newer, SizeField::default());
+        let decode =
+            |bits| Payload::decode(bits, PayloadVersion::Byte0Remote, SizeField::default());
         assert_eq!(decode(41), Ok(Payload::Routing(Routing::Unrecorded)));
         assert!(matches!(decode(41 | 1 << 8), Ok(Payload::Routing(Routing::Mesh { .. }))));
     }
@@ -362,7 +422,11 @@ mod tests {
     #[test]
     fn numbers_without_a_meaning_are_named() {
         let decode = |bytes| {
-            Payload::decode(u64::from_le_bytes(bytes), Numbering::Newer, SizeField::default())
+            Payload::decode(
+                u64::from_le_bytes(bytes),
+                PayloadVersion::Byte0Remote,
+                SizeField::default(),
+            )
         };
         assert_eq!(decode([0; 8]), Err(PayloadError::UnknownKind { number: 0 }));
         let noc = decode([11, 0, 0, 0, 0, 0x13, 0, 0]);
@@ -374,12 +438,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bits_are_an_event_or_refused(bits: u64) {
-            for numbering in [Numbering::Older, Numbering::Newer] {
+            for version in [PayloadVersion::Byte0, PayloadVersion::Byte0Remote] {
                 for (field, most_bytes) in [(SizeField::Bits8, 8_160), (SizeField::Bits12, 131_040)] {
-                    let decoded = Payload::decode(bits, numbering, field);
+                    let decoded = Payload::decode(bits, version, field);
                     if let Ok(Payload::Local(event)) = decoded {
                         prop_assert!((-8..8).contains(&event.virtual_channel));
-                        prop_assert!(event.byte_count() <= most_bytes);
+                        prop_assert!(event.byte_count <= most_bytes);
                     }
                 }
             }

@@ -3,7 +3,6 @@
 use crate::noc_events::{
     fabric::{self, Joined},
     lanes::{Evidence, LanePrograms, Marker, NocLane, NocLanes, ProgramKey},
-    numbering::Numbering,
     object::TraceObject,
     payload::Payload,
     size_field::SizeField,
@@ -12,6 +11,7 @@ use crate::noc_events::{
     traffic::Traffic,
     traffic_sums::Sums,
     transfer::TrafficEvent,
+    version::PayloadVersion,
 };
 use reader::{
     lane::LaneId,
@@ -27,6 +27,8 @@ pub struct NocPrograms<'a> {
     chips: Vec<Chip<'a>>,
     /// Notes about events that cannot be decoded.
     unreadable: TraceNotes,
+    /// True if there are events, of an unknown version.
+    is_unknown: bool,
 }
 
 impl<'a> NocPrograms<'a> {
@@ -34,21 +36,38 @@ impl<'a> NocPrograms<'a> {
     /// are not used.
     #[must_use]
     pub fn new(lanes: &'a NocLanes, readout: &'a Readout, options: &TraceOptions) -> Self {
-        let (mut chips, mut unreadable) = (Vec::new(), TraceNotes::default());
+        let mut unreadable = TraceNotes::default();
+        let chip_ids = readout.devices.iter().map(|device| device.chip.chip_id);
+        let evidence = Evidence::from_lanes(chip_ids.flat_map(|chip_id| lanes.chip_lanes(chip_id)));
+        evidence.add_without_value(&mut unreadable);
+        // One run of one program records all chips, so all have the same version.
+        let version = options.version.or_else(|| evidence.version(&mut unreadable));
+        let Some(version) = version else {
+            return Self { chips: Vec::new(), unreadable, is_unknown: !evidence.is_empty() };
+        };
+        let size_field =
+            options.size_field.unwrap_or_else(|| evidence.size_field(version, &mut unreadable));
+        let mut chips = Vec::new();
         for DeviceReadout { chip, .. } in &readout.devices {
             let chip_lanes = lanes.chip_lanes(chip.chip_id);
-            let evidence = Evidence::from_lanes(chip_lanes);
-            let numbering = options.numbering.or_else(|| evidence.numbering());
-            let Some(numbering) = numbering else { continue };
-            let size_field = options
-                .size_field
-                .unwrap_or_else(|| evidence.size_field(numbering, &mut unreadable));
-            evidence.add_unreadable(numbering, &mut unreadable);
+            if chip_lanes.iter().all(|lane| !lane.has_events()) {
+                continue;
+            }
             let tiles = Tiles(TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
             let (chip_id, zones) = (chip.chip_id, &readout.zones);
-            chips.push(Chip { chip_id, lanes: chip_lanes, zones, numbering, size_field, tiles });
+            let chip = Chip { chip_id, lanes: chip_lanes, zones, version, size_field, tiles };
+            if !evidence.agrees_with(version) {
+                chip.add_unreadable(&mut unreadable);
+            }
+            chips.push(chip);
         }
-        Self { chips, unreadable }
+        Self { chips, unreadable, is_unknown: false }
+    }
+
+    /// Returns true if there are events of an unknown version. No program has a trace then.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        self.is_unknown
     }
 
     /// Returns true if no program would have a trace.
@@ -124,7 +143,7 @@ struct Chip<'a> {
     chip_id: u32,
     lanes: &'a [NocLane],
     zones: &'a ZoneTable,
-    numbering: Numbering,
+    version: PayloadVersion,
     size_field: SizeField,
     tiles: Tiles,
 }
@@ -148,7 +167,7 @@ impl<'c, 'a> ChipPrograms<'c, 'a> {
     /// Adds the markers of the next program of the lane with index `at`. Undecodable events are
     /// skipped, because [`NocPrograms`] already has notes about them.
     fn take(&mut self, at: usize, markers: &mut Markers<'a>) {
-        let Chip { zones, numbering, size_field, .. } = *self.chip;
+        let Chip { zones, version, size_field, .. } = *self.chip;
         let found = self.chip.lanes.get(at).zip(self.lanes.get_mut(at));
         let Some((NocLane { id: lane, .. }, programs)) = found else { return };
         let lane = *lane;
@@ -158,7 +177,7 @@ impl<'c, 'a> ChipPrograms<'c, 'a> {
                 markers.zones.push(ZoneEnd { lane, time, id, name, is_start });
             }
             Marker::Event { bits, trailer } => {
-                if let Ok(payload) = Payload::decode(bits, numbering, size_field) {
+                if let Ok(payload) = Payload::decode(bits, version, size_field) {
                     markers.events.push(Event { lane, time, payload, trailer });
                 }
             }
@@ -188,6 +207,21 @@ impl<'a> Iterator for ChipPrograms<'_, 'a> {
 }
 
 impl Chip<'_> {
+    /// Adds notes about events that cannot be decoded.
+    fn add_unreadable(&self, notes: &mut TraceNotes) {
+        for lane in self.lanes {
+            let mut programs = lane.programs();
+            while programs.peek().is_some() {
+                programs.take_markers(|time, marker| {
+                    let Marker::Event { bits, .. } = marker else { return };
+                    if let Err(error) = Payload::decode(bits, self.version, self.size_field) {
+                        notes.add(error.to_string(), lane.id, time);
+                    }
+                });
+            }
+        }
+    }
+
     /// Adds the events of a program to the sums of the traffic.
     fn add_traffic(
         &self,

@@ -1,6 +1,6 @@
 //! Width of an event's size field, which differs between versions of TT-Metal.
 
-use crate::noc_events::{numbering::Numbering, payload::LocalEvent};
+use crate::noc_events::{payload::LocalEvent, version::PayloadVersion};
 use wire::noc_event::NocEventKind;
 
 /// Width of the size field of a local event. The size is in units of 32 bytes. The bit above the
@@ -43,7 +43,8 @@ impl SizeField {
     }
 }
 
-/// Properties of events that show the width of their size field.
+/// Properties of events that show the width of their size field, in the versions
+/// [`PayloadVersion::Byte0`] and [`PayloadVersion::Byte0Remote`].
 ///
 /// Before TT-Metal 0.81.1, only the lowest bit of the upper byte was used, as the flag for posted
 /// writes. If any higher bit is set, the event is from version 0.81.1 or later. If only the lowest
@@ -59,12 +60,12 @@ pub struct SizeEvidence {
 
 impl SizeEvidence {
     /// Adds the evidence of one event.
-    pub fn add(&mut self, bits: u64, numbering: Numbering) {
+    pub fn add(&mut self, bits: u64, version: PayloadVersion) {
         let [number, .., size, upper] = bits.to_le_bytes();
         if upper == 0 {
             return;
         }
-        let kind = numbering.kind(number).filter(|kind| kind.is_local());
+        let kind = version.kind(number).filter(|kind| kind.is_local());
         let Some(kind) = kind else { return };
         let is_wide = upper > 1 || is_never_posted(kind, size);
         self.append(Self { is_wide, undecided_count: u64::from(!is_wide) });
@@ -104,14 +105,15 @@ mod tests {
     use super::*;
 
     fn word(kind: NocEventKind, chunk_count: u16, is_posted_by_8_bits: bool) -> u64 {
-        let number = (1..=u8::MAX).find(|&number| Numbering::Newer.kind(number) == Some(kind));
+        let number =
+            (1..=u8::MAX).find(|&number| PayloadVersion::Byte0Remote.kind(number) == Some(kind));
         let upper = chunk_count | u16::from(is_posted_by_8_bits) << 8;
         u64::from(upper) << 48 | u64::from(number.unwrap())
     }
 
     fn found(words: &[u64]) -> (SizeField, u64) {
         let mut evidence = SizeEvidence::default();
-        words.iter().for_each(|&bits| evidence.add(bits, Numbering::Newer));
+        words.iter().for_each(|&bits| evidence.add(bits, PayloadVersion::Byte0Remote));
         evidence.found()
     }
 

@@ -5,13 +5,13 @@ use crate::{
     noc_events::{
         fabric::Packet,
         lanes::NocLanes,
-        numbering::Numbering,
         object::{Destination, FabricMux, FabricSend, TraceObject},
         payload::{FabricEvent, LocalEvent, Noc, Payload, RawCoord, Routing},
         programs::NocPrograms,
         size_field::SizeField,
         tile::TileMap,
         transfer::{Target, TrafficEvent},
+        version::PayloadVersion,
     },
 };
 use reader::{
@@ -29,8 +29,8 @@ use wire::{
 /// Options for building traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Numbering of the events; `None` to detect it from fabric packets.
-    pub numbering: Option<Numbering>,
+    /// Version of the events; `None` to detect it from their fields.
+    pub version: Option<PayloadVersion>,
     /// Width of the size field of events; `None` to detect it from sizes and posted writes.
     pub size_field: Option<SizeField>,
 }
@@ -165,8 +165,19 @@ pub struct TraceNotes {
 
 impl TraceNotes {
     pub(crate) fn add(&mut self, what: impl Into<String>, lane: LaneId, time: u64) {
+        self.add_events(1, what, lane, time);
+    }
+
+    /// Adds a problem of several events.
+    pub(super) fn add_events(
+        &mut self,
+        more: u64,
+        what: impl Into<String>,
+        lane: LaneId,
+        time: u64,
+    ) {
         let (count, ..) = self.notes.entry(what.into()).or_insert((0, lane, time));
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(more);
     }
 
     /// Adds the notes of `other`. If both have a note on the same problem, the lane and time of the
@@ -355,7 +366,7 @@ impl Tiles {
                 first.map_or(Target::Unplaced(target), Target::Tile)
             }
         };
-        let byte_count = local.byte_count().into();
+        let byte_count = local.byte_count.into();
         Some(TrafficEvent {
             kind,
             noc,
@@ -441,7 +452,7 @@ impl Tiles {
         local: &LocalEvent,
         notes: &mut TraceNotes,
     ) -> Option<Vec<Destination>> {
-        let whole = i64::from(local.byte_count());
+        let whole = i64::from(local.byte_count);
         let mut rest = whole;
         let mut targets = Vec::new();
         for event in &packet.writes {
@@ -471,7 +482,7 @@ fn with_transfer(base: TraceObject, local: &LocalEvent, kind: NocEventKind) -> T
     TraceObject {
         event_type: Some(kind.label().to_owned()),
         noc: Some(local.noc.label().to_owned()),
-        num_bytes: Some(local.byte_count().into()),
+        num_bytes: Some(local.byte_count.into()),
         vc: Some(local.virtual_channel),
         ..base
     }

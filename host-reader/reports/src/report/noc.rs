@@ -31,6 +31,8 @@ pub(super) struct NocInput {
     traces: BTreeMap<Key, Vec<ProgramTrace>>,
     /// Text that names the board. The board determines the number of DRAM controllers.
     topology: Vec<u8>,
+    /// True if there are events in a layout of no known version of TT-Metal.
+    is_unknown: bool,
     /// Number of noc_trace files that contain events; 0 if the events come from the device log.
     file_count: usize,
 }
@@ -74,7 +76,8 @@ impl NocInput {
         for sentence in notes.sentences() {
             problems.add_to_file(file, sentence);
         }
-        if input.is_empty() {
+        input.is_unknown = programs.is_unknown();
+        if input.is_empty() && !input.is_unknown {
             problems.add_to_file(file, HOW_TO_RECORD);
         }
         input
@@ -103,7 +106,7 @@ impl NocInput {
     /// Returns a sentence that names the source of the NoC figures; `None` if there are no NoC
     /// events.
     pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) -> Option<String> {
-        if self.is_empty() {
+        if self.is_empty() && !self.is_unknown {
             return None;
         }
         let mut launch_counts: BTreeMap<Key, usize> = BTreeMap::new();
@@ -148,6 +151,9 @@ impl NocInput {
         }
         let traces = self.traces.get(&key_of(op)).map_or(&[][..], Vec::as_slice);
         let trace = match (traces, launch_count) {
+            ([], _) if self.is_unknown => {
+                return Err("the layout of the NoC events is unknown".to_owned());
+            }
             ([], _) => return Err("no NoC events".to_owned()),
             ([trace], 1) => trace,
             ([_], _) => return Err("several launches have the same id".to_owned()),
@@ -309,6 +315,14 @@ mod tests {
         doubted.set(EMPTY_BECAUSE, "durations: lost");
         let reason = format!("durations: lost; NoC figures: {}", Doubt::LostRecords.label());
         assert_eq!(of(vec![doubted]), [reason]);
+    }
+
+    #[test]
+    fn an_unknown_layout_of_the_events_is_the_reason_for_empty_figures() {
+        let unknown = NocInput { is_unknown: true, ..NocInput::default() };
+        let reason = "NoC figures: the layout of the NoC events is unknown";
+        assert_eq!(cells(&unknown, vec![op(1024)], EMPTY_BECAUSE), [reason]);
+        assert_eq!(cells(&unknown, vec![op(1024)], "NOC UTIL (%)"), [""]);
     }
 
     #[test]
