@@ -33,6 +33,11 @@ impl LaunchKey {
         let program = trace.map_or(0, |trace| trace.trace_id);
         Some(Self { program: u32::try_from(program).ok()?, trace: None, run_id: process })
     }
+
+    /// Returns true if the line of a streaming log names no program.
+    pub(super) const fn is_unlabelled(&self) -> bool {
+        self.program == 0 && self.trace.is_none() && self.run_id != 0
+    }
 }
 
 /// Name and source location of a marker, as given in a line of the log.
@@ -248,9 +253,43 @@ impl<'text> Cells<'_, 'text> {
         let line = self.optional_number(Column::SourceLine)?.unwrap_or(0);
         let line = u32::try_from(line).map_err(|_| self.fault(Column::SourceLine, "a line"))?;
         let [name, file] = [Column::ZoneName, Column::SourceFile].map(|column| self.text(column));
+        let name = if name.is_empty() { self.sync_name() } else { name };
         Ok(MarkerSource { name, line, file })
     }
+
+    /// Returns the name of data about waits and signals, which a streaming log writes without its
+    /// name; empty for other lines.
+    fn sync_name(&self) -> &'text [u8] {
+        let has_sync_ids =
+            self.layout.is_streaming() && matches!(self.kind(), Ok(PacketKind::TimestampedData));
+        if !has_sync_ids {
+            return &[];
+        }
+        let id = self.number(Column::MarkerId).unwrap_or(0);
+        let found = SYNC_NAMES.iter().find(|&&(known, _)| known == id);
+        found.map_or(&[], |(_, name)| name.as_bytes())
+    }
 }
+
+/// Ids of data about waits and signals in a streaming log, with the names by which kernels recorded
+/// the data.
+///
+/// # Compatibility
+/// `zone_csv.cpp` of TT-Metal's streaming profiler. It no longer writes the ids of the two ends of a
+/// wait, because a wait is a zone.
+const SYNC_NAMES: [(u64, &str); 11] = [
+    (1000, "SYNC-CB-PUSH"),
+    (1001, "SYNC-CB-WAIT-START"),
+    (1002, "SYNC-CB-WAIT-END"),
+    (1003, "SYNC-SEM-SET"),
+    (1004, "SYNC-SEM-SET-REMOTE"),
+    (1005, "SYNC-SEM-WAIT-START"),
+    (1006, "SYNC-SEM-WAIT-END"),
+    (1007, "SYNC-SEM-WAIT-KEY"),
+    (1008, "SYNC-CB-WAIT-KEY"),
+    (1009, "SYNC-CB-RESERVE-KEY"),
+    (1010, "SYNC-CB-POP"),
+];
 
 #[cfg(test)]
 mod tests {
