@@ -180,6 +180,9 @@ pub(super) struct LaneRun {
     /// Times of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
     pub(super) extents: LaneExtents,
+    /// True if the run has the start or the end of a zone. Other runs are data that were recorded
+    /// for a launch, such as hardware counters that were read in a repetition of the workload.
+    pub(super) has_zones: bool,
     /// True for a dispatch kernel. Dispatch kernels belong to no op.
     pub(super) is_dispatch: bool,
     /// Sub-device named in the run's records.
@@ -208,13 +211,14 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
         return None; // A push of the runtime, not a launch.
     }
     let mut extents = LaneExtents::default();
-    let (mut is_dispatch, mut stalled_since) = (false, None);
+    let (mut is_dispatch, mut has_zones, mut stalled_since) = (false, false, None);
     for (head, &time) in heads.iter().zip(times) {
         let is_start = match head.kind() {
             PacketKind::ZoneStart => true,
             PacketKind::ZoneEnd => false,
             _ => continue,
         };
+        has_zones = true;
         let role = roles.role(head.zone());
         is_dispatch |= role.is_dispatch();
         if role.is_stall() {
@@ -233,5 +237,6 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let bounds = (*times.iter().min()?, *times.iter().max()?);
     let key = OpKey { program: run.program.0, trace: run.trace };
     let sub_device_id = sub_device_of(lane, records);
-    Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch, sub_device_id })
+    let lane = lane.id;
+    Some(LaneRun { key, lane, index, bounds, extents, has_zones, is_dispatch, sub_device_id })
 }

@@ -4,6 +4,11 @@
 //! its n-th launch on every other core. A lane or core may have fewer runs than the others, because
 //! a RISC has no kernel in some launches or because records were lost. Each run of such a lane or
 //! core is assigned to the launch that is nearest in time.
+//!
+//! A run without a zone is no launch, if its core has runs with zones: it is data that belongs to a
+//! launch. Data inside the time of a launch belongs to it. Other data was recorded while the
+//! workload was repeated, as TT-Metal does to read more counters than fit into one run: each
+//! repetition has one run of data for each launch, in the order of the launches.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -35,6 +40,48 @@ pub(super) struct CoreLaunch {
 /// Joins the runs of one program and replay on one chip. `runs` must be sorted by core, lane and
 /// index; the result is sorted by ordinal, then core.
 pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
+    let has_zones = runs.iter().any(|run| run.has_zones);
+    if !has_zones || runs.iter().all(|run| run.has_zones) {
+        return join_all(runs);
+    }
+    let cores = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
+    let (zoned, data): (Vec<_>, Vec<_>) = cores
+        .flat_map(|core| {
+            let is_launched = core.iter().any(|run| run.has_zones);
+            core.iter().map(move |run| (run, run.has_zones || !is_launched))
+        })
+        .partition(|&(_, is_launch)| is_launch);
+    let zoned: Vec<LaneRun> = zoned.into_iter().map(|(run, _)| *run).collect();
+    let mut launches = join_all(&zoned);
+    let data: Vec<LaneRun> = data.into_iter().map(|(run, _)| *run).collect();
+    for of_lane in data.chunk_by(|one, other| one.lane == other.lane) {
+        add_data(&mut launches, of_lane);
+    }
+    launches
+}
+
+/// Adds a lane's runs without zones to the launches of its core. The times of such a run do not
+/// change the time of its launch. Runs that belong to no known launch are left out.
+fn add_data(launches: &mut [CoreLaunch], data: &[LaneRun]) {
+    let Some(core) = data.first().map(|run| run.lane.core) else { return };
+    let mut own: Vec<_> = launches.iter_mut().filter(|launch| launch.core == core).collect();
+    let (mut repeated, count) = (Vec::new(), own.len());
+    for run in data {
+        let middle = u64::midpoint(run.bounds.0, run.bounds.1);
+        match own.iter().position(|launch| (launch.bounds.0..=launch.bounds.1).contains(&middle)) {
+            Some(at) => own[at].runs.push(run.place()),
+            None => repeated.push(run),
+        }
+    }
+    if count > 0 && repeated.len().is_multiple_of(count) {
+        for (number, run) in repeated.into_iter().enumerate() {
+            own[number % count].runs.push(run.place());
+        }
+    }
+}
+
+/// Joins runs of which each is a part of a launch.
+fn join_all(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let runs_by_core = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
     if runs.is_sorted_by(|one, other| one.lane != other.lane) {
         return runs_by_core.filter_map(join_single_runs).collect();

@@ -128,6 +128,7 @@ impl Shape {
     const MOVES_DATA: u64 = 1 << 3;
     /// Flag of a run whose extents `own_kernel` and `kernel` are equal.
     const IS_OWN: u64 = 1 << 4;
+    const HAS_ZONES: u64 = 1 << 5;
 }
 
 /// Previous run of the lane. The next run's program, index and times are stored relative to it.
@@ -167,13 +168,15 @@ fn packed_runs(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> (Vec<u8
 
 /// Packs `run`, or unpacks the next run into it.
 fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: PreviousRun) {
-    let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
+    let LaneRun { key, index, bounds: (start, end), extents, has_zones, sub_device_id, .. } = run;
     let near = near_extents(extents, (*start, *end));
     let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
     let mut shape = near.map_or(Shape::IS_FAR, |(shape, _)| shape)
         | has(key.trace.is_some(), Shape::HAS_TRACE)
-        | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE);
+        | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE)
+        | has(*has_zones, Shape::HAS_ZONES);
     codec.number(&mut shape);
+    *has_zones = shape & Shape::HAS_ZONES != 0;
     let mut program = key.program.wrapping_sub(before.program).into();
     codec.number(&mut program);
     key.program = before.program.wrapping_add(u32::try_from(program).unwrap_or(0));
@@ -289,6 +292,7 @@ impl Iterator for Runs<'_> {
             index: 0,
             bounds: (0, 0),
             extents: LaneExtents::default(),
+            has_zones: false,
             is_dispatch: false,
             sub_device_id: None,
         };
@@ -359,6 +363,7 @@ mod tests {
                     own_kernel: part(like_kernel.1, own_kernel),
                     stall,
                 },
+                has_zones: is_second,
                 is_dispatch,
                 sub_device_id,
             }
@@ -418,6 +423,7 @@ mod tests {
                 own_kernel: kernel,
                 ..LaneExtents::default()
             },
+            has_zones: true,
             is_dispatch: false,
             sub_device_id: None,
         }

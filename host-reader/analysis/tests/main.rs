@@ -8,3 +8,5 @@ mod holes;
 mod noc_events_captures;
 mod noc_lanes;
 mod properties;
+mod repeated_workloads;
+mod streaming_waits;

@@ -232,13 +232,35 @@ fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
     *bounds = (bounds.0.min(first), bounds.1.max(last));
 }
 
+impl EvidenceContext<'_> {
+    /// Returns the times of the first and last record of a lane, without the readings of hardware
+    /// counters from repetitions of the workload: these have runs of their own.
+    fn times_of(&self, lane: &Lane) -> Option<(u64, u64)> {
+        let is_reading = |head: &RecordHead| {
+            matches!(head.kind(), PacketKind::TimestampedData | PacketKind::TimestampedData16B)
+                && self.zones.id(head.zone()) == u32::from(ZoneId::PERF_COUNTER.0)
+        };
+        let first_run = lane.runs.first().map_or(lane.heads.len(), |run| run.first_record);
+        let runs = (0..lane.runs.len()).map(|run| lane.run_records(run));
+        let parts = std::iter::once(0..first_run).chain(runs);
+        let parts = parts.filter(|records| {
+            let heads = lane.heads.get(records.clone()).unwrap_or(&[]);
+            !heads.iter().all(is_reading)
+        });
+        let times = parts.flat_map(|records| lane.times.get(records).unwrap_or(&[])).copied();
+        times.fold(None, |bounds: Option<(u64, u64)>, time| {
+            let (first, last) = bounds.unwrap_or((time, time));
+            Some((first.min(time), last.max(time)))
+        })
+    }
+}
+
 impl FromLanes for Evidence {
     type Context<'readout> = EvidenceContext<'readout>;
 
     fn add(&mut self, context: &EvidenceContext<'_>, lane: &Lane) {
         self.launch_runs.add(&context.lanes, lane);
-        let times = lane.times.iter().copied();
-        if let Some((first, last)) = times.clone().min().zip(times.max()) {
+        if let Some((first, last)) = context.times_of(lane) {
             let is_dispatch = context.dispatches(lane);
             let bounds = if is_dispatch { &mut self.dispatch_bounds } else { &mut self.bounds };
             add_bounds(bounds, lane.id.chip_id, (first, last));

@@ -149,7 +149,9 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
 /// Returns the cycles in which the firmware records hardware counters before or after the kernel.
 pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
     let bounds = (kernel.start_cycle, kernel.end_cycle);
-    let counters = view.runs.iter().filter_map(|run| run.evidence.counters());
+    // Runs without a kernel hold readings of a repetition of the workload.
+    let runs = view.runs.iter().filter(|run| run.evidence.kernel.is_some());
+    let counters = runs.filter_map(|run| run.evidence.counters());
     counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }
 

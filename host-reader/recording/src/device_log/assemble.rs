@@ -108,6 +108,9 @@ impl Assembly {
         let names = self.places.kept().iter().map(|place| &place.name);
         let role_of = |name: &[u8]| ZoneRole::from_name(&String::from_utf8_lossy(name));
         let is_firmware = names.map(|name| role_of(name).is_firmware()).collect();
+        let is_reading = self.places.kept().iter();
+        let is_reading =
+            is_reading.map(|place| place.marker_id == ZoneId::PERF_COUNTER.0).collect();
         let mut lanes: Vec<_> = self.lanes.into_values().collect();
         lanes.iter_mut().for_each(|lane| lane.hold(&self.memory));
         let mut losses = LossLedger::default();
@@ -123,6 +126,7 @@ impl Assembly {
             chunks: self.chunks,
             keys: self.launches.keys,
             is_firmware,
+            is_reading,
             marker_ids: self.places.kept().iter().map(|place| place.marker_id).collect(),
             zone_of,
         };

@@ -11,13 +11,17 @@
 //! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels zones
 //!    of dispatch cores with the program that the core serves. The end of the firmware zone shows
 //!    that all these lines belong to one launch.
+//! 4. Readings of hardware counters behind the end of the firmware zone begin a run without zones.
+//!    TT-Metal repeats a workload to read more counters than fit into one run, and writes only the
+//!    readings of the repetitions. A counter that is read again, or that no launch of the repetition
+//!    has read before, begins the next such run.
 
 use super::{
     packed::{LaneColumns, Step},
     row::LaunchKey,
 };
 use reader::lane::Run;
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 use wire::{PacketKind, RunHostId};
 
 /// The runs of a lane, and the number of records that rule 3 assigned to the enclosing launch.
@@ -27,13 +31,23 @@ pub(super) struct SplitRuns {
 }
 
 /// Splits a lane into runs. `is_firmware[n]` is true if source location number `n` belongs to a
-/// firmware zone.
+/// firmware zone, and `is_reading[n]` if its records are readings of hardware counters.
 pub(super) fn split_runs(
     lane: &LaneColumns,
     keys: &[LaunchKey],
-    is_firmware: &[bool],
+    [is_firmware, is_reading]: [&[bool]; 2],
 ) -> SplitRuns {
-    let mut splitter = Splitter { lane, is_firmware, begins: Vec::new(), relabelled_count: 0 };
+    let mut splitter = Splitter {
+        lane,
+        keys,
+        is_firmware,
+        is_reading,
+        read: BTreeSet::new(),
+        repetition: None,
+        texts: 0,
+        begins: Vec::new(),
+        relabelled_count: 0,
+    };
     let ends = lane.steps().iter().skip(1).map(|step| step.record).chain([lane.lane.heads.len()]);
     for (step, end) in lane.steps().iter().zip(ends) {
         splitter.add_stretch(*step, end);
@@ -59,6 +73,7 @@ fn run(keys: &[LaunchKey], begin: &Begin) -> Run {
 type Position = (usize, u64);
 
 /// First record of a run, and the state of its firmware zone.
+#[derive(Clone, Copy)]
 struct Begin {
     first: Position,
     launch: u32,
@@ -68,18 +83,35 @@ struct Begin {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Firmware {
     Unseen,
-    Open { place: u32 },
-    Closed { place: u32, end_time: u64, next_run: Option<Position> },
+    /// All records so far are readings of hardware counters.
+    Readings,
+    Open {
+        place: u32,
+    },
+    Closed {
+        place: u32,
+        end_time: u64,
+        next_run: Option<Position>,
+    },
 }
 
 struct Splitter<'lane> {
     lane: &'lane LaneColumns,
+    keys: &'lane [LaunchKey],
     is_firmware: &'lane [bool],
+    is_reading: &'lane [bool],
+    /// Counters that the last run has read, if it consists of readings.
+    read: BTreeSet<&'lane str>,
+    /// Counters that each launch of the current repetition reads; `None` before the first launch
+    /// has read all of them.
+    repetition: Option<BTreeSet<&'lane str>>,
+    /// Number of texts of records before the current one.
+    texts: usize,
     begins: Vec<Begin>,
     relabelled_count: u64,
 }
 
-impl Splitter<'_> {
+impl<'lane> Splitter<'lane> {
     /// Adds the records from `step` to `end`, which have the same launch and consecutive lines.
     ///
     /// During this call, the last run is always a run of this launch, because the call only removes
@@ -100,12 +132,19 @@ impl Splitter<'_> {
                 PacketKind::ZoneEnd if is_firmware => {
                     self.add_end((place.0, launch), time, zone);
                 }
+                _ if self.is_reading.get(zone as usize).is_some_and(|&is| is) => {
+                    self.add_reading(place, time);
+                }
                 _ => self.add_other(place, time),
             }
         }
     }
 
     fn begin(&mut self, first: Position, launch: u32) {
+        let read = std::mem::take(&mut self.read);
+        if self.repetition.is_none() && !read.is_empty() {
+            self.repetition = Some(read);
+        }
         self.begins.push(Begin { first, launch, firmware: Firmware::Unseen });
     }
 
@@ -116,6 +155,7 @@ impl Splitter<'_> {
             Firmware::Closed { place, next_run, .. } if place == started => {
                 Some(next_run.unwrap_or(at))
             }
+            Firmware::Readings => Some(at),
             _ => None,
         };
         let is_first = run.firmware == Firmware::Unseen;
@@ -138,7 +178,8 @@ impl Splitter<'_> {
     /// this firmware zone.
     fn join_detour(&mut self, (record, launch): (usize, u32), ended: u32) {
         let mut candidates = self.begins.iter().enumerate().rev();
-        let opener = candidates.find(|(_, run)| run.firmware != Firmware::Unseen);
+        let opener = candidates
+            .find(|(_, run)| !matches!(run.firmware, Firmware::Unseen | Firmware::Readings));
         let Some((index, run)) = opener else { return };
         if run.launch != launch || run.firmware != (Firmware::Open { place: ended }) {
             return;
@@ -156,10 +197,17 @@ impl Splitter<'_> {
         let steps = steps.get(first..).unwrap_or(&[]);
         let ends = steps.iter().skip(1).map(|step| step.record).chain([usize::MAX]);
         let stretches = steps.iter().zip(ends).take_while(|(step, _)| step.record < records.end);
-        let others = stretches.filter(|(step, _)| step.launch != launch).map(|(step, end)| {
+        let is_other = |of: u32| of != launch && !self.is_unlabelled(of);
+        let others = stretches.filter(|(step, _)| is_other(step.launch)).map(|(step, end)| {
             end.min(records.end).saturating_sub(step.record.max(records.start)) as u64
         });
         others.fold(0, u64::saturating_add)
+    }
+
+    /// Returns true for the launch of lines that name no program, such as data in a log of the
+    /// streaming profiler.
+    fn is_unlabelled(&self, launch: u32) -> bool {
+        self.keys.get(launch as usize).is_some_and(LaunchKey::is_unlabelled)
     }
 
     /// Stores the position of a record if it is the first one after the end of the last run's
@@ -168,6 +216,9 @@ impl Splitter<'_> {
     /// If the program is launched again, the new run begins with this record.
     #[inline]
     fn add_other(&mut self, at: Position, time: u64) {
+        if let Some(run @ Begin { firmware: Firmware::Readings, .. }) = self.begins.last_mut() {
+            run.firmware = Firmware::Unseen;
+        }
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =
             self.begins.last_mut()
             && next_run.is_none()
@@ -175,6 +226,41 @@ impl Splitter<'_> {
         {
             *next_run = Some(at);
         }
+    }
+
+    /// Adds a reading of a hardware counter.
+    fn add_reading(&mut self, at: Position, time: u64) {
+        let counter = self.counter_of(at.0);
+        let Some(&Begin { first, launch, firmware }) = self.begins.last() else { return };
+        let is_in = |set: &BTreeSet<_>| counter.is_some_and(|name| set.contains(name));
+        let is_next_repetition = self.repetition.as_ref().is_some_and(|set| !is_in(set));
+        let begins_run = match firmware {
+            Firmware::Unseen => false,
+            Firmware::Open { .. } => return,
+            Firmware::Closed { end_time, next_run, .. } => time > end_time && next_run.is_none(),
+            Firmware::Readings => is_next_repetition || is_in(&self.read),
+        };
+        if begins_run {
+            self.begin(at, launch);
+        }
+        if begins_run || (firmware == Firmware::Unseen && first == at) {
+            self.set_firmware(Firmware::Readings);
+        } else if firmware != Firmware::Readings {
+            return;
+        }
+        if is_next_repetition {
+            self.repetition = None;
+        }
+        self.read.extend(counter);
+    }
+
+    /// Returns the part of a reading's text that names the counter; `None` without a text.
+    fn counter_of(&mut self, record: usize) -> Option<&'lane str> {
+        let texts = self.lane.lane.metadata.get(self.texts..).unwrap_or(&[]);
+        self.texts = self.texts.saturating_add(texts.partition_point(|(of, _)| *of < record));
+        let (of, text) = self.lane.lane.metadata.get(self.texts)?;
+        let name = text.split(';').find(|field| field.contains("counter type"));
+        name.filter(|_| *of == record)
     }
 
     fn set_firmware(&mut self, firmware: Firmware) {

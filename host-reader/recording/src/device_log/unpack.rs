@@ -134,6 +134,8 @@ pub(super) struct LogNumbers {
     pub(super) keys: Vec<LaunchKey>,
     /// True for each source location of a firmware zone.
     pub(super) is_firmware: Vec<bool>,
+    /// True for each source location of readings of hardware counters.
+    pub(super) is_reading: Vec<bool>,
     /// Marker ids of all records.
     pub(super) marker_ids: BTreeSet<u16>,
     /// Zone index of each source location, by number of the source location.
@@ -248,7 +250,7 @@ impl LogNumbers {
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
         let columns = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } =
-            split_runs(&columns, &self.keys, &self.is_firmware);
+            split_runs(&columns, &self.keys, [&self.is_firmware, &self.is_reading]);
         let mut lane = Lane { runs, ..columns.lane };
         for head in &mut lane.heads {
             let zone = self.zone_of.get(head.zone().0 as usize).copied();
