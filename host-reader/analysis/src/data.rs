@@ -129,7 +129,10 @@ impl DataGroups {
                     risc,
                     kind: DataKind::from_marker_id(marker_id),
                     marker_id,
-                    name: names.name(zone).to_owned(),
+                    name: match names.sources(zone) {
+                        [_, _, ..] => names.label(zone).into_owned(),
+                        _ => names.name(zone).to_owned(),
+                    },
                     count: group.count,
                     core_count: group.cores.len() as u64,
                     text_count: group.texts.len() as u64,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod ambiguous_zones;
 mod cases;
 mod counters_captures;
 mod holes;

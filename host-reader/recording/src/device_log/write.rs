@@ -26,6 +26,7 @@ use reader::{
     role::ZoneRole,
 };
 use std::{
+    borrow::Cow,
     io::{self, Write},
     path::Path,
 };
@@ -51,7 +52,8 @@ pub struct LogWriteReport {
 /// Writes all chips of a readout as one log, in ascending order of chip id.
 ///
 /// As in TT-Metal's logs, the second value of 16-byte data is omitted. A zone without a name has
-/// empty text and line 0. The zones of [`Risc::TensixAggregate`] lanes are named `TRACE-FW` and
+/// empty text and line 0. A zone whose id has several names is written with all of them, as
+/// `A or B (ambiguous id)`. The zones of [`Risc::TensixAggregate`] lanes are named `TRACE-FW` and
 /// `TRACE-KERNEL`. The report counts changes and omissions.
 ///
 /// # Errors
@@ -263,10 +265,11 @@ struct ZoneText {
 impl ZoneText {
     fn new(zones: &ZoneTable, zone: ZoneIndex, is_aggregate: bool) -> Self {
         let source = zones.sources(zone).first();
-        let envelope = ZoneRole::from_name(zones.name(zone)).envelope_name();
-        let envelope = envelope.filter(|_| is_aggregate);
+        let role = ZoneRole::from_name(zones.name(zone));
+        let envelope = role.envelope_name().filter(|_| is_aggregate);
         let mut name = Vec::new();
-        let mut replaced_count = push_plain(&mut name, envelope.unwrap_or(zones.name(zone)));
+        let written = envelope.map_or_else(|| written_name(zones, zone, role), Cow::Borrowed);
+        let mut replaced_count = push_plain(&mut name, &written);
         let line = source.map_or(0, |source| source.line);
         let mut place = format!(",{line},").into_bytes();
         replaced_count += push_plain(&mut place, source.map_or("", |source| &source.file));
@@ -274,6 +277,18 @@ impl ZoneText {
         Self { name, place, replaced_count }
     }
 }
+
+/// Returns the name under which a zone is written: its label if its id has several names, because
+/// the records may be of any of them. A name by which readers recognise a zone is kept.
+fn written_name(zones: &ZoneTable, zone: ZoneIndex, role: ZoneRole) -> Cow<'_, str> {
+    let name = zones.name(zone);
+    let is_ambiguous = zones.sources(zone).iter().any(|source| source.name != name);
+    let is_recognised = role != ZoneRole::default() || name.starts_with(SYNC_PREFIX);
+    if is_ambiguous && !is_recognised { zones.label(zone) } else { Cow::Borrowed(name) }
+}
+
+/// Prefix of the names of waits and signals.
+const SYNC_PREFIX: &str = "SYNC-";
 
 /// Texts of zones, by index of the zone, created at the first use of each zone.
 struct ZoneTexts<'readout> {
