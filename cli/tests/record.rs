@@ -325,3 +325,38 @@ fn variables_of_the_user_reach_the_program_and_their_problems_are_named() {
         assert!(said.contains(line), "{said}");
     }
 }
+
+/// A misspelt option was taken for the program, and the message spoke of a program.
+#[test]
+fn a_misspelt_option_is_named_and_no_program_runs() {
+    let folder = TempDir::new().unwrap();
+    for (options, said) in [
+        (&["--sync-host-devcie"][..], "did you mean --sync-host-device?"),
+        (&["-r", "--perf-counter-multipas"], "did you mean --perf-counter-multipass?"),
+        (&["--no-such-thing-at-all"], "`kprof record --help` lists the options"),
+        (&["-x"], "`kprof record --help` lists the options"),
+    ] {
+        let program = ["sh", "-c", "touch ran"];
+        let output = kprof(folder.path(), &[&["record"], options, &program].concat());
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let word = options.last().unwrap();
+        assert!(told.contains(&format!("found {word}; ")) && told.contains(said), "{told}");
+        assert!(!folder.path().join("ran").exists());
+    }
+}
+
+#[test]
+fn counters_of_several_l1_banks_are_refused_with_the_runs_that_read_them() {
+    let folder = TempDir::new().unwrap();
+    let refused = |groups: &str| {
+        let options =
+            ["record", "--perf-counter-multipass", "--profiler-capture-perf-counters", groups];
+        let output = kprof(folder.path(), &[&options[..], &["--no-device", "--", "true"]].concat());
+        let told = stderr(&output);
+        assert!(output.status.success() || told.contains("run it once for each bank"), "{told}");
+        !output.status.success()
+    };
+    let found = ["fpu,pack,l1_1", "l1_0,l1_2", "all", "l1_client=9"].map(refused);
+    assert_eq!(found, [false, true, true, false]);
+}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kprof
+from kprof import __main__ as main
 
 SCRIPT = """
 import sys
@@ -107,6 +108,41 @@ def test_options_reach_kprof_record(tmp_path: Path, options: str) -> None:
     report = tmp_path / "out/reports/name/ops_perf_results_name.csv"
     assert report.exists() == ("-r" in options.split())
     assert "PY_FUNC_function_under_test" in zones(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--sync-host-devcie", "unknown option --sync-host-devcie; did you mean --sync-host-device?"),
+        ("-r --perf-counter-mutlipass", "did you mean --perf-counter-multipass?"),
+        ("--name-append", "option --name-append needs a value"),
+        ("--report=yes", "option --report has no value"),
+    ],
+)
+def test_a_misspelt_option_is_named(tmp_path: Path, options: str, said: str) -> None:
+    line = options if "append" in options else f"{options} your_script.py"
+    output = run(tmp_path, line)
+    assert output.returncode == 2
+    assert said in output.stderr
+    assert "argv" not in output.stdout, "the program did not run"
+
+
+def test_every_option_of_kprof_record_is_known(tmp_path: Path) -> None:
+    """Options with a value may have it after `=` or as the next word."""
+    program = os.environ.get("KPROF", "kprof")
+    listed = subprocess.run(
+        [program, "record", "--list-options"], check=True, capture_output=True, text=True
+    ).stdout
+    names = [line.split()[1] for line in listed.splitlines()]
+    assert {"stream", "read-every", "tracy", "perf-counter-multipass"} <= set(names)
+    options = main._options_of(listed)
+    for line in listed.splitlines():
+        _, name, value = line.split()
+        text = None if value == "none" else "7"
+        word = f"--{name}" if text is None else f"--{name}=7"
+        assert main._split([word, "a.py", "-r"], options) == ([(name, text)], ["a.py", "-r"])
+        if value == "optional":
+            assert main._split([f"--{name}", "a.py"], options) == ([(name, None)], ["a.py"])
 
 
 def test_variables_before_the_command_line_reach_the_program(tmp_path: Path) -> None:

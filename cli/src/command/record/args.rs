@@ -108,12 +108,16 @@ pub(crate) struct RecordArgs {
     pub(crate) device: DeviceArgs,
     #[command(flatten)]
     pub(crate) unneeded: UnneededArgs,
+    /// Print the options of this command for `python -m kprof`, one per line: short and long name,
+    /// and whether a value is required.
+    #[arg(long, hide = true)]
+    pub(crate) list_options: bool,
     /// The program and its arguments.
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        required_unless_present = "process_logs_only"
+        required_unless_present_any = ["process_logs_only", "list_options"]
     )]
     pub(crate) command: Vec<String>,
 }
@@ -165,10 +169,14 @@ pub(crate) struct DeviceArgs {
     /// Record NoC events and write noc_trace files.
     #[arg(long)]
     pub(crate) collect_noc_traces: bool,
-    /// Groups of hardware counters: fpu, pack, unpack, instrn, l1_0 to l1_5, or all groups that one
-    /// run can read together.
+    /// Groups of hardware counters: fpu, pack, unpack, instrn, l1_0 to l1_5, l1_client=N for the
+    /// event N of a Quasar's L1 clients, or all groups that one run can read together.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = parse_choice)]
     pub(crate) profiler_capture_perf_counters: Vec<CounterChoice>,
+    /// Allow groups of hardware counters that one run cannot read together. kprof does not repeat
+    /// the program, so it refuses such groups, and names the runs that read them.
+    #[arg(long)]
+    pub(crate) perf_counter_multipass: bool,
     /// Switch off the analysis by tt-metal's own C++ code.
     #[arg(long)]
     pub(crate) no_runtime_analysis: bool,

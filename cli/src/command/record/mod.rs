@@ -4,6 +4,7 @@ mod args;
 mod artifacts;
 mod environment;
 mod listeners;
+mod options;
 mod served;
 mod stock;
 mod summary;
@@ -30,6 +31,10 @@ const PROGRAM_FAILED: u8 = 4;
 
 /// Runs the program, writes the files and, if requested, the report.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    if args.list_options {
+        return options::list();
+    }
+    options::check(args)?;
     let output = absolute(&args.output)?;
     if args.process_logs_only {
         return report(args, &output, &output);
