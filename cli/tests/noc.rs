@@ -519,12 +519,7 @@ fn events_in_the_layout_of_2025_are_those_that_the_kernel_made() {
     assert_eq!(document["notes"], serde_json::json!([]));
     let sums = document["events"].as_array().unwrap().iter().map(|one| {
         let number = |name: &str| one[name].as_u64().unwrap_or(0);
-        (
-            one["kind"].as_str().unwrap(),
-            number("event_count"),
-            number("byte_count"),
-            number("wait_cycles"),
-        )
+        (one["kind"].as_str().unwrap(), number("events"), number("bytes"), number("wait_cycles"))
     });
     let expected = [
         ("WRITE_", 2, 1_024, 0),
