@@ -431,3 +431,37 @@ fn datasets_of_hosts_are_merged_as_their_recordings_are() {
     let none = kprof(folder, &["merge", "sets", "-o", "no"]);
     assert_eq!(none.status.code(), Some(2), "{none:?}");
 }
+
+/// Returns the hosts and the number of ops of a merge of all folders below `ranks`.
+#[cfg(feature = "parquet")]
+fn hosts_of_merge(folder: &Path) -> Vec<(String, usize)> {
+    let output = kprof(folder, &["merge", "ranks", "-o", "all"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows(&folder.join("all/ops_perf_results.csv")) {
+        *counts.entry(row["HOST"].clone()).or_default() += 1;
+    }
+    counts.into_iter().collect()
+}
+
+/// Scripts collect the folders of ranks under other names than `tt-run`, and some keep only the
+/// reports.
+#[cfg(feature = "parquet")]
+#[test]
+fn ranks_of_other_names_and_ranks_with_reports_alone_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut expected = Vec::new();
+    for (number, name) in ["rank_0", "host-a_rank1", "host-b_rank_2"].into_iter().enumerate() {
+        for (of, within) in [(name.to_owned(), ".logs"), (format!("{name}0"), "reports/2026_09_01")]
+        {
+            let logs = folder.path().join("ranks").join(&of).join(within);
+            fs::create_dir_all(&logs).unwrap();
+            let durations = vec![100; number + 1];
+            fs::write(logs.join("profile_log_device.csv"), log(&durations)).unwrap();
+            expected.push((of, number + 1));
+        }
+    }
+    expected.sort();
+    assert_eq!(hosts_of_merge(folder.path()), expected);
+}

@@ -353,21 +353,65 @@ pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
 /// ```
 #[must_use]
 pub fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
+    newest_file(vec![folder.to_owned()], &folder.join("reports"), is_ops_csv)
+}
+
+/// Finds the newest copy of a device log in the subfolder `reports`, where TT-Metal puts it next to
+/// the ops CSV.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// assert_eq!(recording::reported_device_log(folder.path()), None);
+/// std::fs::create_dir_all(folder.path().join("reports/a"))?;
+/// let path = folder.path().join("reports/a/profile_log_device.csv");
+/// std::fs::write(&path, "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n")?;
+/// assert_eq!(recording::reported_device_log(folder.path()), Some(path));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn reported_device_log(folder: &Path) -> Option<PathBuf> {
+    let is_log = |path: &Path| path.file_name().is_some_and(|name| name == DEVICE_LOG);
+    newest_file(Vec::new(), &folder.join("reports"), |path| is_log(path) && path.is_file())
+}
+
+/// Finds the newest file in `folders`, in `reports` and in the folders below `reports`.
+fn newest_file(
+    mut folders: Vec<PathBuf>,
+    reports: &Path,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     const DEPTH: usize = 3;
-    let reports = folder.join("reports");
-    let mut folders = vec![folder.to_owned(), reports.clone()];
+    folders.push(reports.to_owned());
     let mut found = Vec::new();
     for _ in 0..DEPTH {
         let entries = folders.iter().filter_map(|folder| folder.read_dir().ok());
         let paths: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
-        found.extend(paths.iter().filter(|path| is_ops_csv(path)).cloned());
+        found.extend(paths.iter().filter(|path| is_wanted(path)).cloned());
         let is_below =
-            |path: &&PathBuf| path.is_dir() && path.starts_with(&reports) && **path != reports;
+            |path: &&PathBuf| path.is_dir() && path.starts_with(reports) && **path != reports;
         folders = paths.iter().filter(is_below).cloned().collect();
     }
     found.into_iter().max_by_key(|path| {
         (path.metadata().and_then(|metadata| metadata.modified()).ok(), path.clone())
     })
+}
+
+/// Name of the report that TT-Metal's host makes of a device log, and writes next to it.
+pub const DEVICE_PERF_REPORT: &str = "cpp_device_perf_report.csv";
+
+/// Finds TT-Metal's report on the device in a folder or in its `.logs`.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// assert_eq!(recording::device_perf_report(folder.path()), None);
+/// let path = folder.path().join(recording::DEVICE_PERF_REPORT);
+/// std::fs::write(&path, "GLOBAL CALL COUNT,DEVICE ARCH\n")?;
+/// assert_eq!(recording::device_perf_report(folder.path()), Some(path));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn device_perf_report(folder: &Path) -> Option<PathBuf> {
+    logs_folder(folder, DEVICE_PERF_REPORT).map(|logs| logs.join(DEVICE_PERF_REPORT))
 }
 
 fn is_ops_csv(path: &Path) -> bool {

@@ -35,7 +35,10 @@ use host_reader::{
         read_ops, read_recordings, write_atomically,
     },
     packed_bytes::PackedMemory,
-    recording::{Opened, OpenedLog, PackedRecording},
+    recording::{
+        DEVICE_LOG, Opened, OpenedLog, PackedRecording, device_captures, logs_folder,
+        reported_device_log,
+    },
     report::{OpsReport, ProblemLog},
     tables::RecordingKey,
 };
@@ -429,7 +432,8 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
         if ranks.is_empty() {
             let last = path.components().next_back().map(|part| part.as_os_str().to_owned());
             let name = Path::new(&last.unwrap_or_default()).with_extension("");
-            hosts.push(Host::new(name.display().to_string(), Source::Path(path.to_owned())));
+            let source = Source::Path(recording_in(path.to_owned()));
+            hosts.push(Host::new(name.display().to_string(), source));
         }
         hosts.extend(ranks);
     }
@@ -446,23 +450,42 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     Ok(hosts)
 }
 
-/// Returns a host for each folder `rank<N>` in a folder or in its subfolder `ttrun`, sorted by N.
+/// Returns a host for each folder of a rank in a folder or in its subfolder `ttrun`, sorted by rank.
 ///
 /// # Compatibility
-/// `tt-run --tracy` gives each rank the folder `generated/profiler/ttrun/rank<N>`.
+/// `tt-run --tracy` gives each rank the folder `generated/profiler/ttrun/rank<N>`. Scripts that
+/// collect the folders of several hosts call them `rank_<N>` or `<host>_rank<N>`.
 fn rank_folders(folder: &Path) -> Vec<Host> {
     let mut ranks = Vec::new();
     for folder in [folder.to_owned(), folder.join("ttrun")] {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let number = name.strip_prefix("rank").and_then(|number| number.parse::<u32>().ok());
+            let number = rank_of(&name);
             if let Some(number) = number.filter(|_| entry.path().is_dir()) {
-                ranks.push((number, Host::new(name, Source::Path(entry.path()))));
+                ranks.push((number, name, recording_in(entry.path())));
             }
         }
     }
-    ranks.sort_by_key(|&(number, _)| number);
-    ranks.into_iter().map(|(_, host)| host).collect()
+    ranks.sort();
+    ranks.into_iter().map(|(_, name, path)| Host::new(name, Source::Path(path))).collect()
+}
+
+/// Returns the number of the rank that the name of a folder ends in; `None` for other folders.
+fn rank_of(name: &str) -> Option<u32> {
+    let (before, number) = name.rsplit_once("rank")?;
+    let is_apart = before.is_empty() || before.ends_with(['_', '-', '.']);
+    let number = number.strip_prefix(['_', '-']).unwrap_or(number);
+    let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
+    number.parse().ok().filter(|_| is_apart && is_number)
+}
+
+/// Returns the recording in a folder: the folder itself, or the newest copy of a device log among
+/// its reports if nothing else is left of the recording.
+fn recording_in(folder: PathBuf) -> PathBuf {
+    let has_records =
+        logs_folder(&folder, DEVICE_LOG).is_some() || !device_captures(&folder).is_empty();
+    let copy = if has_records { None } else { reported_device_log(&folder) };
+    copy.unwrap_or(folder)
 }
 
 /// Name of the trace of all hosts.
@@ -471,3 +494,26 @@ const TRACE: &str = "trace.pftrace";
 const DATASET: &str = "dataset";
 const PROBLEMS_SHOWN: usize = 3;
 const SKEWS_SHOWN: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::rank_of;
+
+    #[test]
+    fn folders_of_ranks_end_in_their_number() {
+        for (name, rank) in [
+            ("rank0", Some(0)),
+            ("rank_12", Some(12)),
+            ("host-a_rank3", Some(3)),
+            ("host-a_rank_4", Some(4)),
+            ("node1-rank-7", Some(7)),
+            ("frank3", None),
+            ("rank", None),
+            ("rank+1", None),
+            ("rank3_old", None),
+            ("reports", None),
+        ] {
+            assert_eq!(rank_of(name), rank, "{name}");
+        }
+    }
+}
