@@ -1,7 +1,13 @@
 //! Default folders that commands read and write.
 
-use host_reader::environment::artifacts_folder;
-use std::path::PathBuf;
+use host_reader::{
+    environment::artifacts_folder,
+    recording::{DEVICE_LOG, device_captures, logs_folder, newest_ops_csv},
+};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 /// Default folder for logs of simulations. It differs from the folder of TT-Metal's measurements.
 const SIMULATION_FOLDER: &str = "generated/kprof";
@@ -17,4 +23,19 @@ pub(crate) fn measurements() -> PathBuf {
 pub(crate) fn simulations() -> PathBuf {
     let named = std::env::var_os("TT_METAL_PROFILER_DIR").filter(|name| !name.is_empty());
     named.map_or_else(|| SIMULATION_FOLDER.into(), PathBuf::from)
+}
+
+/// Returns the folder to which the newest recording was written, by a program or by a simulation.
+/// Without any recording, returns the folder of measurements.
+pub(crate) fn newest_recording() -> PathBuf {
+    let measurements = measurements();
+    let simulations = simulations();
+    if recorded_at(&simulations) > recorded_at(&measurements) { simulations } else { measurements }
+}
+
+/// Returns the time at which the newest file of a recording in a folder was written.
+fn recorded_at(folder: &Path) -> Option<SystemTime> {
+    let log = logs_folder(folder, DEVICE_LOG).map(|logs| logs.join(DEVICE_LOG));
+    let files = device_captures(folder).into_iter().chain(log).chain(newest_ops_csv(folder));
+    files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }

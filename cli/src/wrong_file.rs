@@ -1,6 +1,7 @@
 //! Detects the kind of a file that was given to the wrong command, and suggests the right command.
 
 use crate::failure::Failure;
+use host_reader::recording::device_perf_report;
 use std::{fs::File, io::Read, path::Path};
 
 /// Number of bytes read to identify a file.
@@ -12,7 +13,8 @@ enum FileKind {
     /// `ops_perf_results*.csv` with op names, or the CSV in which TT-Metal's streaming profiler
     /// lists programs.
     OpsCsv,
-    /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
+    /// Ops of the device alone, without a column `OP CODE`: `cpp_device_perf_report.csv`, or
+    /// `ops_perf_results*.csv` made only from a device log.
     DeviceOpsCsv,
     /// A Tracy recording.
     TracyFile,
@@ -82,9 +84,9 @@ fn is_noc_trace(head: &[u8]) -> bool {
     is_list && ["\"run_host_id\"", "\"proc\"", "\"timestamp\""].iter().all(|key| text.contains(key))
 }
 
-/// Returns true if the file is an ops CSV with op names.
+/// Returns true if the file is a table of ops.
 pub(crate) fn is_ops_csv(path: &Path) -> bool {
-    FileKind::from_path(path) == FileKind::OpsCsv
+    matches!(FileKind::from_path(path), FileKind::OpsCsv | FileKind::DeviceOpsCsv)
 }
 
 /// Replaces the failure to read a recording by a hint to a command that can read the file. If no
@@ -100,8 +102,8 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
             )
         }
         FileKind::DeviceOpsCsv => format!(
-            "{expected}, found the ops CSV of a device log, {shown}; name the log that it was \
-             made from"
+            "{expected}, found a table of the ops on a device, {shown}; `kprof perf {shown}` and \
+             `kprof explain {shown}` read it"
         ),
         FileKind::TracyFile => format!(
             "{expected}, found a recording of Tracy, {shown}; name the \
@@ -113,7 +115,15 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
              which has the same events"
         ),
         FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
-        FileKind::DeviceLog | FileKind::Folder | FileKind::Other => return failure,
+        FileKind::Folder => match device_perf_report(path) {
+            Some(report) => format!(
+                "{expected}, found only TT-Metal's table of the ops on a device, {}; `kprof perf {shown}` \
+                 and `kprof explain {shown}` read it",
+                report.display()
+            ),
+            None => return failure,
+        },
+        FileKind::DeviceLog | FileKind::Other => return failure,
     };
     Failure::Sentence(sentence)
 }
@@ -124,10 +134,6 @@ pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";
     let sentence = match FileKind::from_path(path) {
-        FileKind::DeviceOpsCsv => format!(
-            "{expected}, found {shown}, which was made from a device log alone and has no op names; \
-             `kprof report` with that log shows its ops"
-        ),
         FileKind::TracyFile => format!(
             "{expected}, found a recording of Tracy, {shown}; `kprof ops FOLDER` makes the ops \
              CSV from the folder with tt-metal's logs"
@@ -140,7 +146,9 @@ pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
             "{expected}, found the folder {shown} without one; `kprof ops {shown}` makes it"
         ),
         FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
-        FileKind::OpsCsv | FileKind::NocTrace | FileKind::Other => return failure,
+        FileKind::OpsCsv | FileKind::DeviceOpsCsv | FileKind::NocTrace | FileKind::Other => {
+            return failure;
+        }
     };
     Failure::Sentence(sentence)
 }

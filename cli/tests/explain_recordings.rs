@@ -271,3 +271,34 @@ fn random_pipelines_are_explained_alike_in_each_output() {
     let fresh = u64::from(now.subsec_nanos());
     (0..3).chain(fresh..fresh + 3).for_each(check_pipeline);
 }
+
+/// `kprof run` writes to its own folder, so that it never replaces measurements.
+#[test]
+fn explain_without_a_file_looks_where_run_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |folder: &std::path::Path, program: u32| {
+        let logs = folder.join(".logs");
+        std::fs::create_dir_all(&logs).unwrap();
+        let lines = ["BRISC-FW,ZONE_START", "BRISC-FW,ZONE_END"].into_iter().enumerate();
+        let lines = lines.map(|(at, zone)| {
+            format!("0,1,2,BRISC,1,{},0,{program},,,{zone},1,k.cc,\n", 1_000 + at * 500)
+        });
+        let header = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \
+            processor type,timer_id,time[cycles since reset],data,run host ID,trace id,\
+            trace id counter,zone name,type,source line,source file,meta data\n";
+        let text = header.to_owned() + &lines.collect::<String>();
+        std::fs::write(logs.join("profile_log_device.csv"), text).unwrap();
+    };
+    let program = || {
+        let output = crate::program::kprof(folder.path(), &["explain", "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["ops"][0]["run_host_id"].as_u64()
+    };
+    log(&folder.path().join("generated/kprof"), 1024);
+    assert_eq!(program(), Some(1024));
+    // The newer recording is explained.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    log(&folder.path().join("generated/profiler"), 2048);
+    assert_eq!(program(), Some(2048));
+}

@@ -468,3 +468,51 @@ fn the_exact_summary_is_stacked_by_memory_whatever_is_asked() {
     assert!(summary(&["--upstream-exact"]).contains("(in0:dram_interleaved)"));
     assert!(!summary(&[]).contains("(in0:dram_interleaved)"));
 }
+
+/// Returns a folder in which TT-Metal left only its report on the device.
+fn device_report_alone() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join(".logs");
+    std::fs::create_dir(&logs).unwrap();
+    let report = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/written/f6_cpp_device_perf_report.csv");
+    std::fs::copy(report, logs.join("cpp_device_perf_report.csv")).unwrap();
+    folder
+}
+
+#[test]
+fn the_report_on_the_device_alone_is_read_by_perf_explain_and_ops() {
+    let folder = device_report_alone();
+    let path = folder.path().display().to_string();
+    // Name, kernel time and gap of each row, copied from the file.
+    let expected = [
+        ("MatmulDeviceOperation", 23.222, 0.0),
+        ("LayerNormDeviceOperation", 27.875, 171.438),
+        ("SoftmaxDeviceOperation", 5.164, 19.788),
+    ];
+    let rows_of = |input: &str| {
+        let output = program::kprof(folder.path(), &["perf", input, "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = document["rows"].as_array().unwrap().iter().map(|row| {
+            let number = |name: &str| row[name].as_f64().unwrap_or(0.0);
+            let name = row["raw_op_code"].as_str().unwrap().to_owned();
+            (name, number("device_time_us"), number("op_to_op_gap_us"))
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = expected.map(|(name, time, gap)| (name.to_owned(), time, gap)).into();
+    assert_eq!(rows_of(&path), expected);
+    let output = program::kprof(folder.path(), &["explain", &path]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && told.contains("LayerNormDeviceOperation takes"), "{told}");
+    assert!(!told.contains("program_config"), "{told}");
+    let output = program::kprof(folder.path(), &["ops", &path, "-o", "made"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rows_of("made/reports/ops_perf_results.csv"), expected);
+    // What has only zones can be shown from a device log alone.
+    let output = program::kprof(folder.path(), &["report", &path]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("`kprof perf ") && told.contains("`kprof explain "), "{told}");
+}

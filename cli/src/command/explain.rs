@@ -2,8 +2,8 @@
 
 use super::perf;
 use crate::{
-    failure::{Failure, OrFail},
-    folders::measurements,
+    failure::{Failure, OrFail, note},
+    folders::{measurements, newest_recording, simulations},
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
     memory::MemoryArgs,
@@ -21,7 +21,9 @@ use host_reader::{
     export::TraceFilter,
     perf::{LimitKind, PerfOptions, PerfReport},
     readout::Readout,
-    recording::{DEVICE_LOG, Opened, device_captures, logs_folder, newest_ops_csv},
+    recording::{
+        DEVICE_LOG, Opened, device_captures, device_perf_report, logs_folder, newest_ops_csv,
+    },
 };
 use serde::Serialize;
 use std::{
@@ -51,10 +53,10 @@ Exit code: 0; 1 if --fail-on-loss is given and records were lost; 2 if the input
 pub(crate) struct ExplainArgs {
     /// Device log, capture, folder with tt-metal's logs, or ops CSV; - reads a device log from
     /// standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or
-    /// in the current folder.
+    /// in the current folder, or generated/kprof if `kprof run` wrote a newer recording there.
     #[arg(
         value_name = "INPUT",
-        default_value_os_t = measurements(),
+        default_value_os_t = newest_recording(),
         hide_default_value = true
     )]
     input: PathBuf,
@@ -110,6 +112,9 @@ struct Document<'a> {
 
 /// Reads the input, explains it and prints the result.
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    if args.input == simulations() && args.input != measurements() {
+        note!("kprof: reading {}", args.input.display());
+    }
     if let Some(csv) = ops_csv(&args.input) {
         let report = report_csv(&csv, &args.filters)?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
@@ -140,14 +145,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the ops CSV at the path: the file itself or, in a folder without device logs or
-/// captures, the newest ops CSV.
+/// captures, the newest ops CSV or TT-Metal's report on the device.
 pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
     }
     let has_records =
         || logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty();
-    if path.is_dir() && !has_records() { newest_ops_csv(path) } else { None }
+    if path.is_dir() && !has_records() {
+        newest_ops_csv(path).or_else(|| device_perf_report(path))
+    } else {
+        None
+    }
 }
 
 /// Reads an ops CSV, and returns the report from which causes are derived.

@@ -11,12 +11,13 @@ use crate::{
     numbers::counted,
     output::print,
     progress::Busy,
+    wrong_file::instead_of_recording,
 };
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
     recording::{
-        DEVICE_LOG, Recording, device_captures,
+        DEVICE_LOG, DEVICE_PERF_REPORT, Recording, device_captures,
         host_ops::{OP_MESSAGES, OP_TIMES},
         is_capture,
     },
@@ -38,7 +39,6 @@ use std::{
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
 const ZONE_LOG: &str = "zone_src_locations.log";
 const SYNC_INFO: &str = "sync_device_info.csv";
-const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
 /// Reads the input files, joins their data and writes the reports.
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(csv) = &report.device_perf_csv {
         make_folder(&logs)?;
-        files.write(&logs.join(PERF_REPORT), csv.as_bytes())?;
+        files.write(&logs.join(DEVICE_PERF_REPORT), csv.as_bytes())?;
     }
     if !args.no_copies {
         for original in source.originals(&logs) {
@@ -103,7 +103,8 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
         true => "expected a device log or a host's ops in the folder",
         false => "expected a device log, a capture or a folder of logs at",
     };
-    failure!("{expected} {}, found none{found}", path.display())
+    let failure = failure!("{expected} {}, found none{found}", path.display());
+    if path.is_dir() { failure } else { instead_of_recording(path, failure) }
 }
 
 /// Returns an error if a log would be replaced that was neither made by a simulation nor derived
@@ -116,8 +117,8 @@ fn check_logs(logs: &Path) -> Result<(), Failure> {
     if log.exists() {
         return check_replaceable(&log);
     }
-    let others =
-        [ZONE_LOG, SYNC_INFO, PERF_REPORT, OP_MESSAGES, OP_TIMES].map(|name| logs.join(name));
+    let others = [ZONE_LOG, SYNC_INFO, DEVICE_PERF_REPORT, OP_MESSAGES, OP_TIMES]
+        .map(|name| logs.join(name));
     others.iter().try_for_each(|path| check_replaceable(path))
 }
 
@@ -200,12 +201,12 @@ impl Source {
         let (Self::Logs { folder: shown, .. } | Self::DeviceLog(shown) | Self::Capture(shown)) =
             self;
         let is_there =
-            matches!(self, Self::Logs { folder, .. } if folder.join(PERF_REPORT).is_file());
+            matches!(self, Self::Logs { folder, .. } if folder.join(DEVICE_PERF_REPORT).is_file());
         if is_there {
             return Ok(());
         }
         Err(failure!(
-            "expected {PERF_REPORT} in a folder of logs for --force-perf-report, found none in \
+            "expected {DEVICE_PERF_REPORT} in a folder of logs for --force-perf-report, found none in \
              {}; omit the option to take durations from {DEVICE_LOG}",
             shown.display()
         ))

@@ -16,7 +16,7 @@ use host_reader::{
         WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_stacked_picture,
         write_table,
     },
-    recording::newest_ops_csv,
+    recording::{device_perf_report, newest_ops_csv},
 };
 use std::{
     fs::File,
@@ -28,7 +28,8 @@ use std::{
 
 /// Show for each op of an ops CSV how long it took, what limits it, and advice.
 ///
-/// Reads ops_perf_results*.csv of any generation, one file per host. The same op on several
+/// Reads ops_perf_results*.csv of any generation, one file per host, and the
+/// cpp_device_perf_report.csv of TT-Metal's host, which has no shapes. The same op on several
 /// devices is shown as one row, with the time of the slowest device, or with the mean of all
 /// devices if the op is a collective. The throughput of matmuls and convolutions is compared with
 /// the architecture's peak.
@@ -212,9 +213,13 @@ pub(crate) fn run(args: &PerfArgs) -> Result<(), Failure> {
     write_summary_file(args, &report)
 }
 
-/// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it.
+/// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it. A folder without one may
+/// have TT-Metal's report on the device.
 pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
-    let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
+    let newest = match path.is_dir() {
+        true => newest_ops_csv(path).or_else(|| device_perf_report(path)),
+        false => Some(path.to_owned()),
+    };
     let found = newest.as_deref().unwrap_or(path);
     if found != path {
         note!("reading {}", found.display());

@@ -122,7 +122,11 @@ fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
 }
 
 fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let count = holds(rows, |row| takes_blocks(row) && row.blocks == ProgramBlocks::default())?;
+    // A table of the device alone has neither tensors nor attributes.
+    let is_known = |row: &OpReport| !row.source.is_empty();
+    let count = holds(rows, |row| {
+        is_known(row) && takes_blocks(row) && row.blocks == ProgramBlocks::default()
+    })?;
     let advice = "pass a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
     Some(Reason::new(format!("no program_config{count}"), advice))
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod device_tables;
 mod extreme_numbers;
 mod latencies;
 mod ops_of_folders;

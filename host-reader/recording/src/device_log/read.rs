@@ -242,7 +242,8 @@ impl LogHeader {
     }
 }
 
-/// Removes the next non-blank line from `text` and returns it.
+/// Removes the next line from `text` and returns it. Blank lines and comments, which begin with `#`,
+/// are skipped.
 fn next_line<'text>(text: &mut &'text [u8], line_count: &mut u64) -> Option<&'text [u8]> {
     while !text.is_empty() {
         let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
@@ -250,7 +251,8 @@ fn next_line<'text>(text: &mut &'text [u8], line_count: &mut u64) -> Option<&'te
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         *text = after.get(1..).unwrap_or(&[]);
         *line_count = line_count.saturating_add(1);
-        if !line.trim_ascii().is_empty() {
+        let trimmed = line.trim_ascii();
+        if !trimmed.is_empty() && !trimmed.starts_with(b"#") {
             return Some(line);
         }
     }

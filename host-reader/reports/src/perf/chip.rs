@@ -74,7 +74,7 @@ fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
 fn name_of_files(files: &[OpsCsv], notes: &mut Vec<String>) -> Option<String> {
     let rows = files
         .iter()
-        .filter(|file| file.format == OpsCsvFormat::V2_1)
+        .filter(|file| matches!(file.format, OpsCsvFormat::Device | OpsCsvFormat::V2_1))
         .flat_map(|file| &file.rows)
         .filter_map(|row| row.arch.as_deref());
     let names: Vec<&str> = rows.collect();

@@ -56,8 +56,9 @@ pub enum OpsCsvError {
     },
 }
 
-/// Header of the column by which the rows of a file of the streaming profiler are sorted.
-const START: &str = "DEVICE KERNEL START CYCLE";
+/// Headers of the columns by which rows without data from the host are sorted. The first column
+/// that the file has is used.
+const START: [&str; 2] = ["DEVICE KERNEL START CYCLE", "DEVICE FW START CYCLE"];
 
 /// Rows of one file.
 #[derive(Clone, Debug)]
@@ -101,7 +102,8 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
         return Err(OpsCsvError::Empty { file: file.to_owned() });
     }
     let text = part.text();
-    let mut records = CsvRecords::new(text.as_bytes());
+    let (start, line_count) = after_comments(text.as_bytes());
+    let mut records = CsvRecords::from_line(text.as_bytes(), start, line_count);
     let (first, extent) = next_record(&mut records).unwrap_or_default();
     let (mut start, mut line) = records.end();
     let titles = Titles::new(&first);
@@ -129,9 +131,9 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
-    // In the streaming format, rows are in the order of programs and have no host times. They are
-    // sorted by start here.
-    if titles.format == OpsCsvFormat::Streaming {
+    // Rows without data from the host are in the order of programs, and have no host times. They
+    // are sorted by start here.
+    if titles.has_only_device_data() {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
     }
     problems.append(read.problems);
@@ -143,6 +145,17 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
         skipped_line_count: read.skipped_line_count,
         problems,
     })
+}
+
+/// Returns the number of bytes and of lines that begin with `#` before the line of titles.
+fn after_comments(text: &[u8]) -> (usize, u64) {
+    let (mut bytes, mut lines) = (0_usize, 0_u64);
+    while let Some(rest) = text.get(bytes..).filter(|rest| rest.starts_with(b"#")) {
+        let Some(end) = memchr::memchr(b'\n', rest) else { break };
+        bytes = bytes.saturating_add(end).saturating_add(1);
+        lines = lines.saturating_add(1);
+    }
+    (bytes, lines)
 }
 
 /// Number of bytes of a file that are read at a time. Blocks that fit into the processor's caches
@@ -322,8 +335,9 @@ impl RowsOf<'_> {
             self.skip(line, "a row with an op", "blank cells only", read);
             return;
         }
-        if self.titles.format == OpsCsvFormat::Streaming
-            && let Some(start) = self.titles.index(START).and_then(|at| cells.get(at))
+        let start = START.iter().find_map(|title| self.titles.index(title));
+        if self.titles.has_only_device_data()
+            && let Some(start) = start.and_then(|at| cells.get(at))
         {
             read.starts.insert(line, start.trim().parse::<u64>().unwrap_or(u64::MAX));
         }

@@ -3,7 +3,7 @@
 use super::{
     cell,
     text_pool::TextPool,
-    titles::{Column, KERNEL_DURATION, OpsCsvFormat, Titles},
+    titles::{Column, KERNEL_DURATION, OP_NAME, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
 use std::{fmt::Write, sync::Arc};
@@ -206,6 +206,7 @@ macro_rules! row_columns {
 
 row_columns! {
     op_code: "OP CODE",
+    op_name: OP_NAME,
     op_type: "OP TYPE",
     global_call_count: "GLOBAL CALL COUNT",
     host_start_ns: "HOST START TS",
@@ -252,8 +253,11 @@ impl<'a> RowReader<'a> {
             arch: self.text(&columns.arch),
             ..OpRow::default()
         };
-        if columns.format == OpsCsvFormat::Streaming {
-            row.op_code = format!("program {}", row.global_call_count).into();
+        if matches!(columns.format, OpsCsvFormat::Streaming | OpsCsvFormat::Device) {
+            row.op_code = match self.text(&columns.op_name) {
+                Some(name) => name,
+                None => format!("program {}", row.global_call_count).into(),
+            };
             row.op_type = self.texts.shared(DEVICE_OP);
         }
         if !is_signpost {

@@ -22,6 +22,16 @@ const WANTED: [(&str, &str); 9] = [
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
 
+/// Columns needed in tables of the device alone.
+const WANTED_OF_DEVICE: &[(&str, &str)] = &[
+    (OP_NAME, "ops have the names of their programs"),
+    (KERNEL_DURATION, "device times are blank"),
+    ("CORE COUNT", "cores are blank"),
+];
+
+/// Header of the column with the names of ops in a table of the device alone.
+pub(super) const OP_NAME: &str = "OP NAME";
+
 /// Columns needed in files from the streaming profiler, which contain no data from the host.
 const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("OP CODE", "ops have the names of their programs"),
@@ -36,6 +46,10 @@ reader::labelled! {
         /// Programs without names, as written by the streaming profiler of TT-Metal 0.81.
         #[serde(rename = "streaming")]
         Streaming = "streaming",
+        /// Launches on the device alone, as in `cpp_device_perf_report.csv` or in a report that was
+        /// made from a device log without its host.
+        #[serde(rename = "device")]
+        Device = "device",
         /// Plain shape columns.
         #[serde(rename = "v1")]
         V1 = "v1",
@@ -82,7 +96,12 @@ impl Titles {
 
     /// Returns true if the header belongs to a table of ops.
     pub(super) fn are_of_ops(&self) -> bool {
-        self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
+        self.index.contains_key("OP CODE") || self.has_only_device_data()
+    }
+
+    /// Returns true if the table has no data from the host.
+    pub(super) const fn has_only_device_data(&self) -> bool {
+        matches!(self.format, OpsCsvFormat::Streaming | OpsCsvFormat::Device)
     }
 
     /// Returns the column with this header. The result is valid for all rows of the file.
@@ -93,15 +112,20 @@ impl Titles {
     /// Returns the header of the column with the size of one dimension of a tensor.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
         match self.format {
-            OpsCsvFormat::Streaming | OpsCsvFormat::V1 => format!("{tensor}_{side}"),
+            OpsCsvFormat::Streaming | OpsCsvFormat::Device | OpsCsvFormat::V1 => {
+                format!("{tensor}_{side}")
+            }
             OpsCsvFormat::V2 | OpsCsvFormat::V2_1 => format!("{tensor}_{side}{PADDED}"),
         }
     }
 
     /// Adds a problem for each missing column.
     pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
-        let is_streaming = self.format == OpsCsvFormat::Streaming;
-        let wanted = if is_streaming { WANTED_OF_STREAMING } else { &WANTED };
+        let wanted = match self.format {
+            OpsCsvFormat::Streaming => WANTED_OF_STREAMING,
+            OpsCsvFormat::Device => WANTED_OF_DEVICE,
+            OpsCsvFormat::V1 | OpsCsvFormat::V2 | OpsCsvFormat::V2_1 => &WANTED,
+        };
         for &(column, effect) in wanted {
             if !self.index.contains_key(column) {
                 let place = Position { file, line, column };
@@ -118,10 +142,19 @@ impl Titles {
 const STREAMING: [&str; 4] =
     ["DEVICE ID", "GLOBAL CALL COUNT", "EXECUTION", "DEVICE KERNEL START CYCLE"];
 
+/// Columns that together occur in every table of the device alone.
+///
+/// # Compatibility
+/// `cpp_device_perf_report.csv` of `profiler.cpp`, and `process_ops_logs.py` without a host's logs.
+const DEVICE: [&str; 2] = ["GLOBAL CALL COUNT", "DEVICE ARCH"];
+
 fn format_of(index: &HashMap<String, usize>) -> OpsCsvFormat {
-    let has_streaming = STREAMING.into_iter().all(|title| index.contains_key(title));
-    if has_streaming && !index.contains_key("OP CODE") {
+    let has_all = |titles: &[&str]| titles.iter().all(|&title| index.contains_key(title));
+    let has_names = index.contains_key("OP CODE");
+    if has_all(&STREAMING) && !has_names {
         OpsCsvFormat::Streaming
+    } else if has_all(&DEVICE) && !has_names {
+        OpsCsvFormat::Device
     } else if index.contains_key("DEVICE ARCH") || index.contains_key("AVAILABLE WORKER CORE COUNT")
     {
         OpsCsvFormat::V2_1

@@ -4,6 +4,7 @@
 
 use super::{
     available_cores::AvailableCores,
+    device_op::DeviceOp,
     dispatch::has_dispatch,
     dispatch_launches::{attach_dispatch, attach_equal},
     exact::{ExactCounters, ExactLog, SUMS, SubDevices, read_exactly},
@@ -14,7 +15,7 @@ use super::{
     noc::NocInput,
     ops::{DeviceData, OpsOptions, OpsReport, ReportFiles},
     per_core::CoreMarks,
-    perf_report::{DevicePerfReport, LaunchFigures, figures_of, read_report},
+    perf_report::{DevicePerfReport, LaunchFigures, OP_NAME, figures_of, read_report},
 };
 use crate::problem::ProblemLog;
 use analysis::{LaneRuns, noc_events::NocLanes};
@@ -27,7 +28,7 @@ use reader::{
     readout::Readout,
 };
 use recording::{
-    Collected, DEVICE_LOG, Lanes, OpenedLog, Recording,
+    Collected, DEVICE_LOG, DEVICE_PERF_REPORT, Lanes, OpenedLog, Recording,
     device_log::PackedLog,
     host_ops::{HostLog, OP_MESSAGES, OP_TIMES, read_messages},
 };
@@ -35,7 +36,6 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 use wire::ZoneId;
 
 /// Name of TT-Metal's device perf report in `.logs`.
-const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 /// Name of the file in `.logs` with the host's events. `kprof record` adds this file.
 const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
 
@@ -56,6 +56,14 @@ fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Ve
         problems.add_to_file(&path.display().to_string(), detail);
     });
     read.ok()
+}
+
+/// Takes the name of an op from the device perf report. Reports with a host have the host's name.
+fn name_by_device(op: &mut DeviceOp) {
+    if let Some(name) = op.cells.remove(OP_NAME) {
+        op.set("OP CODE", name);
+        op.set("OP TYPE", "tt_dnn_device");
+    }
 }
 
 pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) -> HostLog {
@@ -160,13 +168,13 @@ impl DeviceReader<'_> {
     fn log_or_report(&mut self, logs: &Path) -> DeviceSide {
         let options = self.options;
         let is_device_only = self.host.ops.is_empty();
-        let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
-        let takes_report = !is_device_only
-            && report.exists()
+        let [log, report] = [DEVICE_LOG, DEVICE_PERF_REPORT].map(|file| logs.join(file));
+        let takes_report = report.exists()
             && match options.device_data {
-                DeviceData::Best => options.is_exact || !log.exists(),
+                // Without a host, TT-Metal makes its report from the device log.
+                DeviceData::Best => (options.is_exact && !is_device_only) || !log.exists(),
                 DeviceData::DeviceLog => false,
-                DeviceData::PerfReport => true,
+                DeviceData::PerfReport => !is_device_only || !log.exists(),
             };
         let mut note = |path: &Path, detail: &str| {
             self.problems.add_to_file(&path.display().to_string(), detail);
@@ -194,7 +202,11 @@ impl DeviceReader<'_> {
         let bytes = read_input(&report, "ops have no durations then", self.problems);
         let is_read = bytes.is_some();
         let file = report.display().to_string();
-        let ops = read_report(&bytes.unwrap_or_default(), &file, self.problems).into();
+        let mut ops = read_report(&bytes.unwrap_or_default(), &file, self.problems);
+        if is_device_only {
+            ops.values_mut().flatten().for_each(name_by_device);
+        }
+        let ops = ops.into();
         // Only the device log contains sub-devices.
         let DeviceSide { sub_devices, is_quasar, .. } =
             if log.exists() { self.log_exactly(&log) } else { DeviceSide::default() };

@@ -15,4 +15,4 @@ pub use rows::{DevicePerfReport, DevicePerfRow};
 
 pub(super) use analyses::QUASAR_KINDS;
 pub(super) use figures::{LaunchFigures, figures_of};
-pub(super) use read::read_report;
+pub(super) use read::{OP_NAME, read_report};

@@ -53,6 +53,9 @@ pub(in crate::report) fn read_report(
     ops
 }
 
+/// Column with the name of an op, which a report takes only if no host names its ops.
+pub(in crate::report) const OP_NAME: &str = "OP NAME";
+
 struct RowReader<'input> {
     file: &'input str,
     titles: Vec<String>,
@@ -96,7 +99,8 @@ impl RowReader<'_> {
         };
         (op.device_id, op.run_host_id) = (device_id, run_host_id);
         self.add_spans(&mut op);
-        op.cells.retain(|title, _| is_device_column(title) && !KEYS.contains(&&**title));
+        let is_kept = |title: &str| is_device_column(title) || title == OP_NAME;
+        op.cells.retain(|title, _| is_kept(title) && !KEYS.contains(&&**title));
         Some(op)
     }
 
