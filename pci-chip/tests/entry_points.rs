@@ -143,7 +143,7 @@ fn windows_reach_memories_and_refuse_what_is_not_there() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arch}: {told}");
         let sentences: Vec<_> =
-            told.lines().filter(|line| line.starts_with("kprof simulator:")).collect();
+            told.lines().filter(|line| line.starts_with("kprof simulator: a read")).collect();
         let expected = ["no tile at (60,60)", "no register at", "no BAR answers"];
         assert_eq!(sentences.len(), expected.len(), "{arch}: {told}");
         for (sentence, expected) in sentences.iter().zip(expected) {
