@@ -9,10 +9,7 @@
     reason = "indices and counts are those of the ops themselves"
 )]
 
-use super::{
-    op::{OpReport, RowKind},
-    spread::Spread,
-};
+use super::{op::OpReport, spread::Spread};
 use std::collections::{BTreeMap, HashMap};
 
 /// Rule by which repetitions of ops were found.
@@ -69,7 +66,8 @@ pub struct Iterations {
 pub(crate) struct Repetitions {
     pub(crate) rule: RepetitionRule,
     pub(crate) iteration_count: usize,
-    pub(crate) left_out_count: usize,
+    /// Row indices of the device ops outside of the iterations.
+    pub(crate) left_out: Vec<usize>,
     /// Row indices of each op, in the order of iterations.
     pub(crate) ops: Vec<Vec<usize>>,
 }
@@ -86,7 +84,7 @@ impl Iterations {
             rule: repetitions.rule,
             iteration_count: repetitions.iteration_count,
             ops_per_iteration: repetitions.ops.len(),
-            left_out_count: repetitions.left_out_count,
+            left_out_count: repetitions.left_out.len(),
             ops: repetitions
                 .ops
                 .iter()
@@ -119,24 +117,23 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
 
 impl Repetitions {
     /// Finds the repetitions of each device op in `rows`.
-    pub(crate) fn find(rows: &[OpReport]) -> Self {
-        let (ops, programs) = device_ops(rows);
+    fn find(rows: &[OpReport]) -> Self {
+        Self::among(rows, |_| true)
+    }
+
+    /// Finds the repetitions of the device ops of one device in `rows`.
+    pub(crate) fn of_device(rows: &[OpReport], device: Option<u64>) -> Self {
+        Self::among(rows, |row| row.device == device)
+    }
+
+    fn among(rows: &[OpReport], is_wanted: impl Fn(&OpReport) -> bool) -> Self {
+        let ops = rows.iter().enumerate().filter(|(_, row)| row.is_device_op() && is_wanted(row));
+        let (ops, programs): (Vec<usize>, Vec<Program<'_>>) =
+            ops.map(|(at, row)| (at, (row.device, &*row.raw_op_code, &*row.source))).unzip();
         let by_trace = by_trace(rows, &ops, &programs);
         let repeated = by_trace.or_else(|| by_sequence(&ops, &programs));
         repeated.unwrap_or_else(|| pooled(&ops, &programs))
     }
-
-    /// Treats all device ops with the same name and source as repetitions.
-    pub(crate) fn by_program(rows: &[OpReport]) -> Self {
-        let (ops, programs) = device_ops(rows);
-        pooled(&ops, &programs)
-    }
-}
-
-/// Returns the row indices of the device ops, and the program of each.
-fn device_ops(rows: &[OpReport]) -> (Vec<usize>, Vec<Program<'_>>) {
-    let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
-    ops.map(|(at, row)| (at, (row.device, &*row.raw_op_code, &*row.source))).unzip()
 }
 
 fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
@@ -147,7 +144,7 @@ fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
     let mut ops: Vec<Vec<usize>> = groups.into_values().collect();
     ops.sort();
     let rule = RepetitionRule::SameProgram;
-    Repetitions { rule, iteration_count: 1, left_out_count: 0, ops }
+    Repetitions { rule, iteration_count: 1, left_out: Vec::new(), ops }
 }
 
 /// Finds the trace replays that contain the same ops as the longest replay.
@@ -170,11 +167,18 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Optio
     Some(Repetitions {
         rule: RepetitionRule::TraceReplays,
         iteration_count: same.len(),
-        left_out_count: ops.len() - same.len() * longest.len(),
+        left_out: left_out(ops, &same),
         ops: (0..longest.len())
             .map(|position| same.iter().map(|replay| ops[replay[position]]).collect())
             .collect(),
     })
+}
+
+/// Returns the ops that belong to none of the replays.
+fn left_out(ops: &[usize], replays: &[&Vec<usize>]) -> Vec<usize> {
+    let mut is_kept = vec![false; ops.len()];
+    replays.iter().copied().flatten().for_each(|&index| is_kept[index] = true);
+    ops.iter().zip(is_kept).filter(|(_, is_kept)| !is_kept).map(|(&at, _)| at).collect()
 }
 
 /// Finds the shortest sequence whose repetitions cover all ops. The last repetition may be
@@ -184,7 +188,7 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     Some(Repetitions {
         rule: RepetitionRule::RepeatedSequence,
         iteration_count: count,
-        left_out_count: ops.len() - count * period,
+        left_out: ops[count * period..].to_vec(),
         ops: (0..period)
             .map(|position| (0..count).map(|pass| ops[pass * period + position]).collect())
             .collect(),

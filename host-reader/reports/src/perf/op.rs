@@ -4,10 +4,10 @@ use super::{
     category::{OpCategory, is_host_op},
     fidelity::{FidelityAdvice, judge_fidelity},
     model::{
-        BoundAnalysis, ModelContext, Modelled, ShapeLimit, first_number, has_program_config,
-        model_of,
+        BoundAnalysis, ModelContext, Modelled, ShapeLimit, attribute_value, first_number,
+        has_program_config, model_of,
     },
-    row::OpRow,
+    row::{OpRow, Tensor},
     text_pool::TextPool,
 };
 use std::sync::Arc;
@@ -60,6 +60,37 @@ pub struct ProgramBlocks {
     pub output_subblock_height_tiles: Option<u64>,
     /// Width of blocks of the output, in tiles.
     pub output_subblock_width_tiles: Option<u64>,
+}
+
+/// What a row says of its op, without what a model makes of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedOp {
+    /// The first two inputs and the first output.
+    pub tensors: [Tensor; 3],
+    /// Number of cores. The model of an op may count other cores.
+    pub core_count: Option<u64>,
+    /// Math fidelity.
+    pub fidelity: Option<Arc<str>>,
+    /// Program configuration; `None` if the row names none.
+    pub program_config: Option<Arc<str>>,
+    /// Function of a binary op, such as `ADD`; `None` if the row does not name it.
+    pub function: Option<Arc<str>>,
+    /// Clock of the device in MHz, if the row has durations in cycles and in ns.
+    pub clock_mhz: Option<f64>,
+}
+
+impl RecordedOp {
+    fn new(row: &OpRow, texts: &mut TextPool) -> Self {
+        let [first, second] = row.inputs.clone();
+        Self {
+            tensors: [first, second, row.output.clone()],
+            core_count: row.core_count,
+            fidelity: (!row.math_fidelity.is_empty()).then(|| row.math_fidelity.clone()),
+            program_config: program_config(row).map(|config| texts.shared(config)),
+            function: function_of(row).map(|function| texts.shared(function)),
+            clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
+        }
+    }
 }
 
 /// One row of a report.
@@ -154,9 +185,18 @@ pub struct OpReport {
     pub compile_duration_ns: Option<f64>,
     /// True for a sparse matmul with an unknown number of active experts.
     pub is_active_unknown: bool,
+    /// What the row says of the op itself, as recorded.
+    #[serde(skip)]
+    pub recorded: RecordedOp,
 }
 
 impl OpReport {
+    /// Returns true if the row is an op on a device.
+    #[must_use]
+    pub fn is_device_op(&self) -> bool {
+        self.kind == RowKind::Device
+    }
+
     /// Returns true if the op is any kind of matrix product.
     #[must_use]
     pub fn is_matmul(&self) -> bool {
@@ -255,11 +295,26 @@ pub(super) fn analyse(
         is_active_unknown: modelled.is_active_unknown,
         input_0_memory: row.inputs[0].memory.clone(),
         input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),
+        recorded: RecordedOp::new(&row, texts),
         output_datatype: row.output.datatype,
         raw_op_code: row.op_code,
         sub_device: row.sub_device,
         global_call_count: row.global_call_count,
     }
+}
+
+/// Returns the text of the row's program configuration.
+fn program_config(row: &OpRow) -> Option<&str> {
+    let is_named = has_program_config(&row.attributes);
+    let config = is_named.then(|| attribute_value(&row.attributes, "program_config")).flatten();
+    config.filter(|config| !config.ends_with("nullopt"))
+}
+
+/// Returns the function of a binary op. The name of other ops says what they compute.
+fn function_of(row: &OpRow) -> Option<&str> {
+    let is_binary = row.op_code.contains("Binary");
+    let value = is_binary.then(|| attribute_value(&row.attributes, "binary_op_type")).flatten();
+    value.map(|value| value.rsplit("::").next().unwrap_or(value))
 }
 
 fn kind_of(row: &OpRow) -> RowKind {

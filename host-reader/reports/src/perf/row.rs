@@ -18,8 +18,10 @@ pub struct Tensor {
     pub sides: [Option<u64>; 4],
     /// Element type; `None` if there is no tensor.
     pub datatype: Option<Arc<str>>,
-    /// Memory and layout of the tensor.
+    /// Memory of the tensor, and how it is spread over banks.
     pub memory: Option<Arc<str>>,
+    /// Layout of the tensor: tiles or rows.
+    pub layout: Option<Arc<str>>,
 }
 
 impl Tensor {
@@ -152,6 +154,7 @@ struct TensorColumns {
     sides: [Column; 4],
     datatype: Column,
     memory: Column,
+    layout: Column,
 }
 
 impl TensorColumns {
@@ -161,6 +164,7 @@ impl TensorColumns {
                 .map(|side| titles.column(&titles.shape_title(tensor, side))),
             datatype: titles.column(&format!("{tensor}_DATATYPE")),
             memory: titles.column(&format!("{tensor}_MEMORY")),
+            layout: titles.column(&format!("{tensor}_LAYOUT")),
         }
     }
 }
@@ -293,7 +297,12 @@ impl<'a> RowReader<'a> {
     fn tensor(&mut self, columns: &TensorColumns) -> Tensor {
         let is_there = !cell::is_blank(self.cell(&columns.datatype));
         let sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
-        Tensor { sides, datatype: self.text(&columns.datatype), memory: self.text(&columns.memory) }
+        Tensor {
+            sides,
+            datatype: self.text(&columns.datatype),
+            memory: self.text(&columns.memory),
+            layout: self.text(&columns.layout),
+        }
     }
 
     fn more_tensors(&mut self, columns: &[TensorColumns]) -> Vec<Tensor> {
@@ -375,6 +384,7 @@ mod tests {
             sides: [Some(1), Some(1), Some(32), None],
             datatype: Some("BFLOAT16".into()),
             memory: Some(memory.into()),
+            layout: None,
         }
     }
 

@@ -13,7 +13,7 @@ static DRAM_SHARDED: LazyLock<Finder<'_>> =
 ///
 /// # Compatibility
 /// In ops CSVs, the text of the attributes is `{'name': 'value'; 'other': value}`.
-pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+pub(in crate::perf) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let key = format!("'{name}':");
     let after = text_after(attributes, &key)?.trim_start();
     match after.strip_prefix('\'') {

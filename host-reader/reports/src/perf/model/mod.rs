@@ -7,7 +7,7 @@ mod limit;
 mod matmul;
 mod sparse;
 
-pub(super) use attribute::{first_number, has_program_config};
+pub(super) use attribute::{first_number, has_program_config, value as attribute_value};
 pub(super) use limit::MOST_PERCENT;
 pub use limit::{LimitKind, ShapeLimit};
 

@@ -88,6 +88,7 @@ mod tests {
             sides: [Some(w), Some(z), Some(y), Some(x)],
             datatype: Some("BFLOAT16".into()),
             memory: Some("DEV_0_DRAM_INTERLEAVED".into()),
+            layout: Some("TILE".into()),
         }
     }
 
