@@ -88,6 +88,16 @@ fn what_only_one_side_has_is_listed() {
     let output = diff(&capture(OPS), &path, &[]);
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.contains("  op SoftmaxDeviceOperation on device 0"), "{shown}");
+    // The rows of the op that was left out, as another reader adds them up.
+    let mut reader = csv::Reader::from_path(capture(OPS)).unwrap();
+    let titles = reader.headers().unwrap().clone();
+    let at = titles.iter().position(|title| title == "DEVICE KERNEL DURATION [ns]").unwrap();
+    let rows = reader.records().map(Result::unwrap);
+    let softmax = rows.filter(|row| &row[0] == "SoftmaxDeviceOperation");
+    let softmax_ns: f64 = softmax.map(|row| row[at].parse::<f64>().unwrap()).sum();
+    let alone = json(&capture(OPS), &path, &[])["in_a"].clone();
+    let found = alone["alone_ns"].as_f64().unwrap() * alone["iteration_count"].as_f64().unwrap();
+    assert!((found / softmax_ns - 1.0).abs() < 1e-9, "{found} instead of {softmax_ns}");
     assert!(shown.contains("Only in B: 0 of"), "{shown}");
 }
 
@@ -134,10 +144,192 @@ fn captures_of_one_program_differ_in_nothing_and_of_another_in_its_zones() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|item| item[0] == "zone")
-        .map(|item| item[2].as_str().unwrap())
+        .filter(|item| item["kind"] == "zone")
+        .map(|item| item["name"].as_str().unwrap())
         .collect();
     assert!(!zones.is_empty(), "{other}");
+}
+
+/// The matmuls of a language model with weights interleaved or sharded over the DRAM banks: a public
+/// comparison, made on a Wormhole.
+const INTERLEAVED: &str = "tt-mlir/matmuls_falcon3_1b_interleaved.csv";
+const SHARDED: &str = "tt-mlir/matmuls_falcon3_1b_dram_sharded.csv";
+
+/// Returns the sum of kernel durations by the width of the second input and the first side of it.
+fn sums(sample: &str) -> std::collections::BTreeMap<(String, String), f64> {
+    let mut reader = csv::Reader::from_path(capture(sample)).unwrap();
+    let titles = reader.headers().unwrap().clone();
+    let column = |title: &str| titles.iter().position(|known| known == title).unwrap();
+    let [rows, columns] = ["INPUT_1_Y_PAD[LOGICAL]", "INPUT_1_X_PAD[LOGICAL]"].map(&column);
+    let duration = column("DEVICE KERNEL DURATION [ns]");
+    let mut sums = std::collections::BTreeMap::new();
+    for row in reader.records().map(Result::unwrap) {
+        let side = |at: usize| row[at].split('[').next().unwrap().to_owned();
+        let sum: &mut f64 = sums.entry((side(rows), side(columns))).or_default();
+        *sum += row[duration].parse::<f64>().unwrap();
+    }
+    sums
+}
+
+#[test]
+fn matmuls_with_other_memory_fidelity_and_config_are_compared_by_shape() {
+    let (a, b) = (capture(INTERLEAVED), capture(SHARDED));
+    let report = json(&a, &b, &[]);
+    let (before, after) = (sums(INTERLEAVED), sums(SHARDED));
+    let groups = report["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), before.len());
+    for ((rows, columns), sum) in &before {
+        let shape = format!(" {rows}x{columns} ");
+        let is_of = |group: &&serde_json::Value| group["shapes"].as_str().unwrap().contains(&shape);
+        let group = groups.iter().find(is_of).unwrap_or_else(|| panic!("{shape} in {report}"));
+        let expected = after[&(rows.clone(), columns.clone())] / sum;
+        let ratio = group["ratio"].as_f64().unwrap();
+        assert!((ratio / expected - 1.0).abs() < 1e-9, "{ratio} instead of {expected}");
+    }
+    // Published with the figures.
+    for (shape, published) in
+        [(" 2048x2048 ", 1.120), (" 8192x2048 ", 1.046), (" 2048x4096 ", 0.961)]
+    {
+        let is_of = |group: &&serde_json::Value| group["shapes"].as_str().unwrap().contains(shape);
+        let ratio = groups.iter().find(is_of).unwrap()["ratio"].as_f64().unwrap();
+        assert!((ratio - published).abs() < 0.0005, "{shape} {ratio}");
+    }
+    for side in ["in_a", "in_b"] {
+        let side = &report[side];
+        assert_eq!(side["compared_ns"], side["total_ns"], "{side}");
+        assert_eq!(side["op_count"], 91);
+    }
+    let aspects = |change: &serde_json::Value| -> Vec<String> {
+        let differences = change["differences"].as_array().unwrap().iter();
+        let mut aspects: Vec<_> =
+            differences.map(|found| found["aspect"].as_str().unwrap().to_owned()).collect();
+        aspects.dedup();
+        aspects
+    };
+    let changes = report["changes"].as_array().unwrap();
+    let layers = changes.iter().filter(|change| change["pair_count"] != 1);
+    assert!(layers.clone().count() == 4);
+    for change in layers {
+        assert_eq!(aspects(change), ["memory", "fidelity", "program_config"], "{change}");
+    }
+}
+
+#[test]
+fn the_order_of_rows_does_not_hide_ops() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ops.csv");
+    let text = std::fs::read_to_string(capture(SHARDED)).unwrap();
+    let (titles, rows) = text.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    rows.reverse();
+    std::fs::write(&path, format!("{titles}\n{}\n", rows.join("\n"))).unwrap();
+    let report = json(&capture(INTERLEAVED), &path, &[]);
+    assert_eq!(report["in_a"]["compared_ns"], report["in_a"]["total_ns"]);
+    assert!(report["changes"].as_array().unwrap().iter().any(|change| change["is_moved"] == true));
+}
+
+/// A device log with a short and a long zone in each of 30 launches.
+fn log_of_zones(path: &Path, short_cycles: u64, long_cycles: u64) {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+                   PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since \
+                   reset], data, run host ID, trace id, trace id counter, zone name, type, source \
+                   line, source file, meta data\n"
+        .to_owned();
+    let mut now = 1_000_000;
+    for launch in 1..=30_u64 {
+        let mut mark = |id: u64, zone: &str, kind: &str, at: u64| {
+            log += &format!(
+                "0,1,1,TRISC_1,{id},{at},0,{},,,{zone},{kind},{id},k.cpp,\n",
+                launch * 1024
+            );
+        };
+        // A cycle more in every third launch, so that there is a variation.
+        let (short, long) = (short_cycles + launch % 3, long_cycles + launch % 3);
+        let end = now + 40 + short + long;
+        mark(1, "TRISC-FW", "ZONE_START", now);
+        mark(2, "TRISC-KERNEL", "ZONE_START", now);
+        mark(10, "UNPACK_SHORT", "ZONE_START", now + 10);
+        mark(10, "UNPACK_SHORT", "ZONE_END", now + 10 + short);
+        mark(11, "MATH_LONG", "ZONE_START", now + 20 + short);
+        mark(11, "MATH_LONG", "ZONE_END", now + 20 + short + long);
+        mark(2, "TRISC-KERNEL", "ZONE_END", end);
+        mark(1, "TRISC-FW", "ZONE_END", end);
+        now = end + 1000;
+    }
+    std::fs::write(path, log).unwrap();
+}
+
+#[test]
+fn a_gate_of_two_conditions_spares_short_zones_and_a_band_finds_fast_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |name: &str, short: u64, long: u64| {
+        let path = folder.path().join(name);
+        log_of_zones(&path, short, long);
+        path
+    };
+    let a = log("a.csv", 200, 5000);
+    let (b, c) = (log("b.csv", 212, 5050), log("c.csv", 200, 4400));
+    let code = |other: &Path, args: &[&str]| diff(&a, other, args).status.code().unwrap();
+    // 12 of 200 cycles are 6 %, and 50 of 5,000 are 1 %.
+    assert_eq!(code(&b, &["--fail-above", "5"]), 1);
+    assert_eq!(code(&b, &["--fail-above", "5", "--and-cycles", "30"]), 0);
+    assert_eq!(code(&b, &["--fail-above", "5", "--and-cycles", "11"]), 1);
+    assert_eq!(code(&b, &["--fail-above", "0.5", "--and-cycles", "30"]), 1);
+    // 600 of 5,000 cycles less.
+    assert_eq!(code(&c, &["--fail-above", "5"]), 0);
+    assert_eq!(code(&c, &["--fail-above", "5", "--fail-below", "5", "--and-cycles", "30"]), 1);
+    assert_eq!(code(&c, &["--fail-below", "13"]), 0);
+    let refused = diff(&a, &b, &["--and-cycles", "30"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
+
+#[test]
+fn junit_has_a_test_for_each_change_and_for_the_compared_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.csv", "b.csv", "gate.xml"].map(|name| folder.path().join(name));
+    let [a, b, xml] = &paths;
+    log_of_zones(a, 200, 5000);
+    log_of_zones(b, 260, 5000);
+    let xml_text = xml.to_str().unwrap();
+    let output = diff(a, b, &["--fail-above", "5", "--junit", xml_text]);
+    assert_eq!(output.status.code(), Some(1));
+    let written = std::fs::read_to_string(xml).unwrap();
+    let report = json(a, b, &["--fail-above", "5"]);
+    let changes = report["changes"].as_array().unwrap();
+    assert_eq!(written.matches("<testcase ").count(), changes.len() + 1, "{written}");
+    assert_eq!(written.matches("<failure ").count(), 1, "{written}");
+    let failed = written.split("<testcase ").find(|test| test.contains("<failure ")).unwrap();
+    assert!(failed.contains("name=\"zone UNPACK_SHORT k.cpp:10\""), "{failed}");
+    assert!(failed.contains("slower by 29."), "{failed}");
+    assert!(written.contains("tests=\"") && written.contains("failures=\"1\""), "{written}");
+}
+
+#[test]
+fn a_gate_never_passes_on_what_was_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.csv");
+    let text = std::fs::read_to_string(capture(SHARDED)).unwrap();
+    std::fs::write(&other, text.replace("MatmulDeviceOperation", "AnotherDeviceOperation"))
+        .unwrap();
+    let output = diff(&capture(INTERLEAVED), &other, &["--fail-above", "5"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("Too little was compared: no op was compared"), "{shown}");
+    assert_eq!(diff(&capture(INTERLEAVED), &other, &[]).status.code(), Some(0));
+    // A quarter of the matmuls under their own name.
+    let part: String = text
+        .lines()
+        .enumerate()
+        .map(|(line, row)| match line % 4 {
+            0 => format!("{row}\n"),
+            _ => format!("{}\n", row.replace("MatmulDeviceOperation", "AnotherDeviceOperation")),
+        })
+        .collect();
+    std::fs::write(&other, part).unwrap();
+    let output = diff(&capture(INTERLEAVED), &other, &["--fail-above", "50"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("Too little was compared: only "), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! `kprof diff`: shows which ops and zones are slower or faster in one recording than in another.
 
+mod junit;
+mod verdict;
+
+use self::verdict::Verdict;
 use crate::{
     failure::{Failure, OrFail, failure, note},
     input::{joined, open_runs, retain},
@@ -9,24 +13,31 @@ use crate::{
     terminal::{LONGEST_NAME, printable},
     wrong_file::is_ops_csv,
 };
-use clap::Args;
+use clap::{ArgGroup, Args};
 use host_reader::{
-    diff::{Certainty, Change, Diff, DiffOptions, MeasuredKind, Measurements, Side},
+    diff::{
+        Agreement, Aspect, Certainty, Change, Diff, DiffOptions, Gate, Group, MeasuredKind,
+        Measurements, Shortfall, Side, UnmatchedReason,
+    },
     export::{Recording as Run, TraceFilter},
-    perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
+    perf::{OpsCsv, PerfOptions, PerfReport, UnknownArch, read_ops_csv},
 };
 use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 /// Compare two recordings: ops and zones that became slower or faster.
 ///
-/// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and zones are
-/// matched by name, source and order. The ratio is the geometric mean of the durations in B,
+/// A and B are each an ops CSV, a device log, a capture, or a folder with a log. The sequences of ops
+/// are aligned for each device: equal ops first, then ops of the same kind and shapes, then ops of
+/// the same kind, so a moved tensor, a trace or another version leaves them comparable. Each pair
+/// says what else differs. Zones are matched by name and source. The ratio is the geometric mean of the durations in B,
 /// divided by the geometric mean of those in A. Its interval is Welch's t interval of the
 /// difference between the mean logarithms of the durations. Repetitions are iterations of a model
 /// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),
@@ -37,13 +48,17 @@ use std::{
 /// placement in memory, the other programs. With --more-a and --more-b, each recording is one
 /// repetition, and the intervals show how much another recording may differ.
 ///
-/// Exit code: 0; 1 if --fail-above is exceeded; 2 if A or B cannot be read.
+/// Exit code: 0; 1 if --fail-above or --fail-below is exceeded, or if less than half of the time of A
+/// or of B was compared; 2 if A or B cannot be read.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
 #[command(after_help = "Examples:
   What changed between two builds:
     kprof diff before/ops_perf_results.csv after/ops_perf_results.csv
   In CI, fail if an op or zone is slower by more than 5 percent:
     kprof diff main.kprof this.kprof --fail-above 5
+  The same, but a few cycles of a short op do not count, and what became much faster is a finding:
+    kprof diff main.csv this.csv --fail-above 2 --fail-below 10 --and-cycles 30 --junit perf.xml
   Only the zones of one kernel's reader:
     kprof diff a.kprof b.kprof --filter op=Matmul*,risc=ncrisc
   Several runs of each build, so that intervals include the variation between runs:
@@ -68,9 +83,19 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
-    /// known to be insignificant.
+    /// known to be insignificant, or if less than half of the time was compared.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_above: Option<f64>,
+    /// Exit with code 1 if an op or zone is faster by more than PCT percent: the baseline is out of
+    /// date.
+    #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
+    fail_below: Option<f64>,
+    /// A change fails only if it is also larger than N cycles of the device.
+    #[arg(long, value_name = "N", value_parser = parse_cycles, requires = "limits")]
+    and_cycles: Option<f64>,
+    /// Also write the verdict on each op and zone as JUnit XML.
+    #[arg(long, value_name = "FILE", requires = "limits")]
+    junit: Option<PathBuf>,
     /// Confidence level of the intervals, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
@@ -98,8 +123,15 @@ struct Document<'a> {
     more_b: &'a [PathBuf],
     confidence_percent: f64,
     fail_above_percent: Option<f64>,
+    fail_below_percent: Option<f64>,
+    and_cycles: Option<f64>,
     failed_count: usize,
+    too_little_compared: Option<Shortfall>,
+    total_change_ns: Option<f64>,
+    groups: &'a [Group],
     changes: &'a [Change],
+    other_devices: &'a [(Arc<str>, Arc<str>)],
+    is_alignment_bounded: bool,
     in_a: &'a Side,
     in_b: &'a Side,
 }
@@ -110,19 +142,23 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         Recording::open_all(&args.a, &args.more_a, &args.filters)?,
         Recording::open_all(&args.b, &args.more_b, &args.filters)?,
     ];
-    let pools = sides.iter().flatten().any(Recording::has_no_iterations);
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
-        let measured = recordings.iter().map(|recording| recording.measurements(pools));
+        let measured = recordings.iter().map(Recording::measurements);
         let mut measurements = Measurements::from_recordings(measured);
-        measurements
-            .retain(|item| item.kind != MeasuredKind::Zone || filter.selects_zone(&item.name));
+        measurements.retain_zones(|zone| filter.selects_zone(&zone.name));
         measurements
     });
     let diff = Diff::new(&a, &b, DiffOptions { confidence: args.confidence / 100.0 });
-    let is_failed =
-        |change: &&Change| args.fail_above.is_some_and(|percent| change.is_slower_by(percent));
-    let failed_count = diff.changes.iter().filter(is_failed).count();
+    let gate = Gate {
+        above_percent: args.fail_above,
+        below_percent: args.fail_below,
+        cycles: args.and_cycles,
+    };
+    let verdict = Verdict::new(&diff, gate);
+    if let Some(path) = &args.junit {
+        junit::write(path, &diff, &verdict)?;
+    }
     let document = args.json.then(|| Document {
         a: &args.a,
         b: &args.b,
@@ -130,13 +166,20 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         more_b: &args.more_b,
         confidence_percent: args.confidence,
         fail_above_percent: args.fail_above,
-        failed_count,
+        fail_below_percent: args.fail_below,
+        and_cycles: args.and_cycles,
+        failed_count: verdict.findings.len(),
+        too_little_compared: diff.shortfall(),
+        total_change_ns: diff.change_ns(),
+        groups: &diff.groups,
         changes: &diff.changes,
+        other_devices: &diff.other_devices,
+        is_alignment_bounded: diff.is_alignment_bounded,
         in_a: &diff.a,
         in_b: &diff.b,
     });
-    print(document, |out| show(args, &diff, failed_count, out))?;
-    Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    print(document, |out| show(args, &diff, &verdict, out))?;
+    Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// Content of one input file of the comparison.
@@ -172,22 +215,16 @@ impl Recording {
         }
         let file = File::open(path).or_fail_at(path)?;
         let csv = read_ops_csv(file, &path.display().to_string()).or_fail()?;
-        let report = PerfReport::new(vec![csv], &PerfOptions::default()).or_fail_at(path)?;
+        let report = by_device(vec![csv]).or_fail_at(path)?;
         for problem in &report.problems {
             note!("kprof: {problem}");
         }
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Returns true for an ops CSV with only one iteration. Ops with the same name and source then
-    /// count as repetitions.
-    fn has_no_iterations(&self) -> bool {
-        matches!(self, Self::Ops(report) if has_no_iterations(report))
-    }
-
-    fn measurements(&self, pools: bool) -> Measurements {
+    fn measurements(&self) -> Measurements {
         let runs = match self {
-            Self::Ops(report) => return Measurements::from_report(report, pools),
+            Self::Ops(report) => return Measurements::from_report(report),
             Self::Runs(runs) => runs,
         };
         let mut all = Measurements::default();
@@ -201,17 +238,20 @@ impl Recording {
     }
 }
 
-/// Returns true if all rows of an ops CSV belong to one iteration.
-pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
-    report.iterations.rule == RepetitionRule::SameProgram
+/// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
+/// device would stand for all.
+pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
+    PerfReport::new(files, &PerfOptions { is_by_device: true, ..PerfOptions::default() })
 }
 
 fn show(
     args: &DiffArgs,
     diff: &Diff,
-    failed_count: usize,
+    verdict: &Verdict<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
+    write_totals(diff, out)?;
+    write_groups(args, diff, out)?;
     let shown: Vec<&Change> =
         diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
     let [significant, single, insignificant] =
@@ -223,7 +263,7 @@ fn show(
         );
     writeln!(
         out,
-        "{} in both: {} changed significantly, {} with a single repetition, {} without a \
+        "\n{} in both: {} changed significantly, {} with a single repetition, {} without a \
          significant change at {} %",
         counted(diff.changes.len() as u64, "op or zone", "ops and zones"),
         significant,
@@ -234,21 +274,139 @@ fn show(
     if !shown.is_empty() {
         write_changes(args, &shown, out)?;
     }
+    write_differences(args, diff, out)?;
     write_advice(args, diff, out)?;
     write_side("A", args.rows, &diff.a, out)?;
     write_side("B", args.rows, &diff.b, out)?;
-    if let Some(percent) = args.fail_above {
-        let slower = counted(failed_count as u64, "op or zone is", "ops and zones are");
-        writeln!(out, "\n{slower} slower by more than {percent} %")?;
+    verdict.write(out)
+}
+
+/// Writes the time of each side and its change, and how much of it was compared.
+fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let [a, b] = [&diff.a, &diff.b].map(|side| {
+        let unit = match side.iteration_count {
+            1 => String::new(),
+            count => format!(" per iteration, mean of {count}"),
+        };
+        if side.total_ns > 0.0 {
+            let ops = counted(side.op_count as u64, "op", "ops");
+            format!("{} in {ops}{unit}", microseconds(side.total_ns))
+        } else {
+            "unknown, as no op has a duration".to_owned()
+        }
+    });
+    let change = match diff.change_ns() {
+        Some(change_ns) => {
+            let sign = if change_ns < 0.0 { "-" } else { "+" };
+            let percent = change_ns / diff.a.total_ns * 100.0;
+            format!("change {sign}{} ({percent:+.1} %)", microseconds(change_ns.abs()))
+        }
+        None => "change unknown".to_owned(),
+    };
+    writeln!(out, "Total: A {a}; B {b}; {change}")?;
+    let share = |side: &Side| {
+        let share = side.compared_ns / side.total_ns * 100.0;
+        if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
+    };
+    writeln!(out, "Compared: {} of A's time, {} of B's", share(&diff.a), share(&diff.b))?;
+    for (a, b) in &diff.other_devices {
+        writeln!(out, "Compared although the numbers differ: {a} of A with {b} of B")?;
+    }
+    if diff.is_alignment_bounded {
+        writeln!(
+            out,
+            "The sequences of ops are too long for the best alignment; a shorter search aligned them"
+        )?;
     }
     Ok(())
+}
+
+/// Writes where time was gained and lost.
+fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let is_shown = |group: &&Group| args.all || group.change_ns != 0.0;
+    let groups: Vec<&Group> = diff.groups.iter().filter(is_shown).collect();
+    if groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nGained (-) and lost (+), by kind and shapes of ops")?;
+    let mut rows = table(&["op", "source", "pairs", "A us", "B us", "change us", "B/A"]);
+    for group in groups.iter().take(args.rows) {
+        rows.add_row([
+            printable(&group.name, LONGEST_NAME),
+            shortened(&group.shapes),
+            grouped(group.pair_count as u64),
+            format!("{:.3}", group.a_ns / 1000.0),
+            format!("{:.3}", group.b_ns / 1000.0),
+            format!("{:+.3}", group.change_ns / 1000.0),
+            format!("{:.4}", group.ratio),
+        ]);
+    }
+    writeln!(out)?;
+    for line in lines_of(&mut rows) {
+        writeln!(out, "{line}")?;
+    }
+    write_rest(groups.len(), args.rows, out)
+}
+
+/// Writes what differs between the compared ops besides their durations.
+fn write_differences(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let mut kinds: BTreeMap<(Aspect, &str, &str), (u64, u64)> = BTreeMap::new();
+    for change in &diff.changes {
+        let mut seen = Vec::new();
+        for difference in &change.differences {
+            let what = (difference.aspect, &*difference.a, &*difference.b);
+            if !seen.contains(&what) {
+                seen.push(what);
+                let (changes, pairs) = kinds.entry(what).or_default();
+                *changes = changes.saturating_add(1);
+                *pairs = pairs.saturating_add(change.pair_count as u64);
+            }
+        }
+    }
+    let moved = diff.changes.iter().filter(|change| change.is_moved).count();
+    let by_kind = diff.changes.iter().filter(|change| change.agreement == Agreement::Kind).count();
+    if kinds.is_empty() && moved == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\nWhat else differs between the compared ops")?;
+    for ((aspect, a, b), (_, pairs)) in kinds.iter().take(args.rows) {
+        let pairs = counted(*pairs, "pair", "pairs");
+        let [a, b] = [a, b].map(|value| printable(value, LONGEST_NAME));
+        writeln!(out, "  {}: {a} in A, {b} in B, {pairs}", aspect.label())?;
+    }
+    if kinds.len() > args.rows {
+        writeln!(out, "  ... and {} more", grouped((kinds.len() - args.rows) as u64))?;
+    }
+    if by_kind > 0 {
+        let changes = counted(by_kind as u64, "change", "changes");
+        writeln!(out, "  {changes} of ops whose kind alone is the same")?;
+    }
+    if moved > 0 {
+        let changes = counted(moved as u64, "change", "changes");
+        writeln!(out, "  {changes} of ops with another place in the sequence")?;
+    }
+    Ok(())
+}
+
+fn microseconds(ns: f64) -> String {
+    format!("{:.3} us", ns / 1000.0)
+}
+
+/// Writes how many rows were left out.
+fn write_rest(count: usize, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    match count.checked_sub(rows) {
+        None | Some(0) => Ok(()),
+        Some(rest) => {
+            writeln!(out, "... and {}; --rows 0 shows all", counted(rest as u64, "row", "rows"))
+        }
+    }
 }
 
 fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
     let rows = args.rows;
     let mut changes = table(&[
         "kind", "where", "name", "source", "A ns", "B ns", "n A", "n B", "B/A", "interval", "p",
-        "verdict",
+        "verdict", "differs",
     ]);
     for change in shown.iter().take(rows) {
         changes.add_row(cells(change));
@@ -257,14 +415,10 @@ fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> st
     for line in lines_of(&mut changes) {
         writeln!(out, "{line}")?;
     }
-    if shown.len() > rows {
-        let rest = (shown.len() - rows) as u64;
-        writeln!(out, "... and {}; --rows 0 shows all", counted(rest, "row", "rows"))?;
-    }
-    Ok(())
+    write_rest(shown.len(), rows, out)
 }
 
-fn cells(change: &Change) -> [String; 12] {
+fn cells(change: &Change) -> [String; 13] {
     let interval =
         change.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.4}-{high:.4}"));
     let p_value = change.adjusted_p_value.map_or_else(|| "-".to_owned(), |p| format!("{p:.2e}"));
@@ -287,7 +441,19 @@ fn cells(change: &Change) -> [String; 12] {
         interval,
         p_value,
         verdict.to_owned(),
+        differing(change),
     ]
+}
+
+/// Returns the properties in which the ops of a change differ.
+pub(super) fn differing(change: &Change) -> String {
+    let mut aspects: Vec<&str> =
+        change.differences.iter().map(|difference| difference.aspect.label()).collect();
+    aspects.dedup();
+    if change.is_moved {
+        aspects.push("order");
+    }
+    aspects.join(", ")
 }
 
 /// If A or B is a single recording, prints what the comparison cannot show, and which options add
@@ -321,15 +487,35 @@ fn shortened(source: &str) -> String {
 
 fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std::io::Result<()> {
     let only = side.only_here.len();
+    let launches: usize = side
+        .only_here
+        .iter()
+        .map(|item| if item.kind == MeasuredKind::Op { item.count } else { 1 })
+        .sum();
     writeln!(
         out,
         "\nOnly in {name}: {} of {}",
-        grouped(only as u64),
+        grouped(launches as u64),
         grouped(side.item_count as u64)
     )?;
-    for (kind, place, item, source) in side.only_here.iter().take(rows) {
-        let (item, place) = (printable(item, LONGEST_NAME), printable(place, LONGEST_NAME));
-        writeln!(out, "  {} {item} on {place} {}", kind.label(), shortened(source))?;
+    for item in side.only_here.iter().take(rows) {
+        let (name, place) =
+            (printable(&item.name, LONGEST_NAME), printable(&item.place, LONGEST_NAME));
+        let count = match item.kind {
+            MeasuredKind::Op => counted(item.count as u64, "launch", "launches"),
+            MeasuredKind::Zone => counted(item.count as u64, "repetition", "repetitions"),
+        };
+        let reason = match item.reason {
+            UnmatchedReason::Absent => String::new(),
+            reason @ UnmatchedReason::Unmeasured => format!(", {}", reason.label()),
+        };
+        writeln!(
+            out,
+            "  {} {name} on {place} {}, {count}, {}{reason}",
+            item.kind.label(),
+            shortened(&item.source),
+            microseconds(item.time_ns)
+        )?;
     }
     if only > rows {
         writeln!(out, "  ... and {} more", grouped((only - rows) as u64))?;
@@ -347,6 +533,12 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
 fn parse_threshold(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
     percent.ok_or_else(|| format!("expected a percentage of at least 0, found `{text}`"))
+}
+
+/// Parses a number of cycles.
+fn parse_cycles(text: &str) -> Result<f64, String> {
+    let cycles = text.parse().ok().filter(|cycles: &f64| cycles.is_finite() && *cycles >= 0.0);
+    cycles.ok_or_else(|| format!("expected a number of cycles of at least 0, found `{text}`"))
 }
 
 /// Parses a confidence level in percent.

@@ -1,6 +1,6 @@
 //! Compares the durations of an op before and after a change.
 
-use reports::diff::{Diff, DiffOptions, Measured, MeasuredKind, Measurements};
+use reports::diff::{Diff, DiffOptions, Gate, Measured, MeasuredKind, Measurements};
 
 fn measured(durations_ns: &[f64]) -> Measurements {
     let mut measurements = Measurements::default();
@@ -8,7 +8,9 @@ fn measured(durations_ns: &[f64]) -> Measurements {
         kind: MeasuredKind::Op,
         place: "device 0".into(),
         name: "Matmul".into(),
-        source: String::new(),
+        source: "1x1x32x32".into(),
+        traits: Default::default(),
+        clock_mhz: Some(1000.0),
         durations_ns: durations_ns.to_vec(),
     });
     measurements
@@ -20,14 +22,20 @@ fn compare() -> Diff {
     Diff::new(&before, &after, DiffOptions::default())
 }
 
+fn slower_by(percent: f64) -> Gate {
+    Gate { above_percent: Some(percent), ..Gate::default() }
+}
+
 fn main() {
     for change in &compare().changes {
-        println!("{} is slower by 40 %: {}", change.name, change.is_slower_by(40.0));
+        let finding = slower_by(40.0).finding(change);
+        println!("{} is slower by 40 %: {}", change.name, finding.is_some());
     }
 }
 
 #[test]
 fn half_as_long_again_is_slower_by_40_percent() {
     let diff = compare();
-    assert!(diff.changes[0].is_slower_by(40.0) && !diff.changes[0].is_slower_by(60.0));
+    assert!(slower_by(40.0).finding(&diff.changes[0]).is_some());
+    assert!(slower_by(60.0).finding(&diff.changes[0]).is_none());
 }

@@ -209,6 +209,8 @@ choice! {
         Changes,
         /// Every op and zone of both recordings.
         All,
+        /// Time gained and lost by kind and shapes of ops.
+        Groups,
         /// Ops and zones that only the baseline has.
         OnlyInA,
         /// Ops and zones that only recording b has.

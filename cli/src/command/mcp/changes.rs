@@ -2,47 +2,28 @@
 
 use super::{
     arguments::DiffPart,
-    loaded::{Figures, Loaded},
+    loaded::Loaded,
     table::{Table, table},
 };
 use crate::{
-    command::diff::{has_no_iterations, parse_confidence},
+    command::diff::{differing, parse_confidence},
     failure::{Failure, failure},
 };
-use host_reader::{
-    diff::{Change, Diff, DiffOptions, Measurements, Side},
-    perf::PerfReport,
-};
-use std::borrow::Cow;
+use host_reader::diff::{Change, Diff, DiffOptions, Side};
 
 /// Compares two recordings, each with all of its runs.
 ///
 /// # Errors
 /// If the confidence is not a percentage.
-pub(super) fn compare<'a>(
-    a: &'a Loaded,
-    b: &'a Loaded,
-    confidence: Option<f64>,
-) -> Result<Diff, Failure> {
+pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result<Diff, Failure> {
     const CONFIDENCE: f64 = 95.0;
     let percent = match confidence {
         None => CONFIDENCE,
         Some(percent) => parse_confidence(&percent.to_string())
             .map_err(|error| failure!("{error}; omit confidence for {CONFIDENCE}"))?,
     };
-    let reports = [a, b].map(|side| {
-        side.parts.iter().find_map(|part| match &part.figures {
-            Figures::OpsCsv(report) => Some(&**report),
-            Figures::Run(_) => None,
-        })
-    });
-    let pools = reports.iter().flatten().any(|report| has_no_iterations(report));
-    let measured = |side: &'a Loaded, report: Option<&PerfReport>| match report {
-        Some(report) => Cow::Owned(Measurements::from_report(report, pools)),
-        None => side.measurements.as_ref().map(Cow::Borrowed).unwrap_or_default(),
-    };
-    let (a, b) = (measured(a, reports[0]), measured(b, reports[1]));
-    Ok(Diff::new(&a, &b, DiffOptions { confidence: percent / 100.0 }))
+    let options = DiffOptions { confidence: percent / 100.0 };
+    Ok(Diff::new(&a.measurements, &b.measurements, options))
 }
 
 /// Returns the table of one part of the comparison.
@@ -50,10 +31,15 @@ pub(super) fn table(diff: &Diff, part: DiffPart) -> Table<'_> {
     match part {
         DiffPart::Changes => changes(diff, Change::is_noteworthy),
         DiffPart::All => changes(diff, |_| true),
+        DiffPart::Groups => groups(diff),
         DiffPart::OnlyInA => only(&diff.a),
         DiffPart::OnlyInB => only(&diff.b),
         DiffPart::Skipped => skipped(diff),
     }
+    .with_note("a_total_ns", diff.a.total_ns)
+    .with_note("b_total_ns", diff.b.total_ns)
+    .with_note("a_compared_ns", diff.a.compared_ns)
+    .with_note("b_compared_ns", diff.b.compared_ns)
     .with_note("in_both", diff.changes.len())
     .with_note("only_in_a", diff.a.only_here.len())
     .with_note("only_in_b", diff.b.only_here.len())
@@ -78,15 +64,33 @@ fn changes(diff: &Diff, is_wanted: impl Fn(&Change) -> bool) -> Table<'_> {
         "a_median_ns" => change.a_ns.median,
         "b_median_ns" => change.b_ns.median,
         "slower_percent" => change.percent(),
+        "pair_count" => change.pair_count,
+        "agreement" => change.agreement,
+        "differs" => differing(change),
+    })
+}
+
+fn groups(diff: &Diff) -> Table<'_> {
+    table!(&diff.groups, |group| {
+        "name" => group.name,
+        "shapes" => group.shapes,
+        "pair_count" => group.pair_count,
+        "a_ns" => group.a_ns,
+        "b_ns" => group.b_ns,
+        "change_ns" => group.change_ns,
+        "ratio" => group.ratio,
     })
 }
 
 fn only(side: &Side) -> Table<'_> {
-    table!(&side.only_here, |(kind, place, name, source)| {
-        "kind" => kind,
-        "place" => place,
-        "name" => name,
-        "source" => source,
+    table!(&side.only_here, |item| {
+        "kind" => item.kind,
+        "place" => item.place,
+        "name" => item.name,
+        "source" => item.source,
+        "count" => item.count,
+        "time_ns" => item.time_ns,
+        "reason" => item.reason,
     })
 }
 

@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::{
-    command::{explain, perf},
+    command::{diff, explain, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -29,8 +29,8 @@ pub(super) struct Loaded {
     pub(super) problem_count: u64,
     /// Parts of the input: one for each run of a capture or log; an ops CSV is a single part.
     pub(super) parts: Vec<Part>,
-    /// Measured durations of all runs together; `None` for an ops CSV.
-    pub(super) measurements: Option<Measurements>,
+    /// Measured durations of all runs together, or of the ops of each device in an ops CSV.
+    pub(super) measurements: Measurements,
 }
 
 /// Part of a recording: one run, or a whole ops CSV. Each call of a tool returns data of one part.
@@ -75,7 +75,9 @@ impl Loaded {
         let name = path.display().to_string();
         if let Some(csv) = explain::ops_csv(path) {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
-            return Ok(Self { path: name, problem_count, parts: vec![part], measurements: None });
+            let by_device = diff::by_device(vec![perf::open(&csv)?]).or_fail_at(&csv)?;
+            let measurements = Measurements::from_report(&by_device);
+            return Ok(Self { path: name, problem_count, parts: vec![part], measurements });
         }
         let opened = open_packed(path, &PackedMemory::unlimited())?;
         let problem_count = match &opened {
@@ -88,7 +90,7 @@ impl Loaded {
             measurements.append(Measurements::from_recording(&recording));
             parts.push(Part::from_run(recording));
         }
-        Ok(Self { path: name, problem_count, parts, measurements: Some(measurements) })
+        Ok(Self { path: name, problem_count, parts, measurements })
     }
 
     /// Returns the part with this number, and the number. The first part has number 1. Without a

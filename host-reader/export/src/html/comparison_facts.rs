@@ -41,5 +41,5 @@ impl<'a> ComparisonFacts<'a> {
 /// Returns labels of the ops and zones that exist only on this side of the comparison.
 fn labels_of(side: &Side) -> Vec<String> {
     let only_here = side.only_here.iter();
-    only_here.map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label())).collect()
+    only_here.map(|item| format!("{} {}, {}", item.kind.label(), item.name, item.place)).collect()
 }

@@ -1,12 +1,15 @@
 //! Changes between two recordings, with their statistical certainty.
 
 use super::{
-    matching::pairs_of,
+    groups::{Group, groups_of},
     measured::{Measured, MeasuredKind, Measurements},
+    pairing::{Paired, Pairing},
     statistics::{adjusted_p_values, welch},
+    traits::Difference,
+    unmatched::{Unmatched, unmatched_of},
 };
 use crate::perf::Spread;
-use std::collections::{BTreeMap, HashSet};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Options for comparing two recordings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,17 +37,39 @@ pub enum Certainty {
     NotSignificant,
 }
 
+reader::labelled! {
+    /// What the two sides of a change have in common.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Agreement {
+        /// Everything that both recordings know.
+        All = "all",
+        /// Kind and shapes, or the name of a zone and its file.
+        Shape = "shape",
+        /// The kind of op alone.
+        Kind = "kind",
+    }
+}
+
 /// Durations of one op or zone that exists in both recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
     /// Kind of the item: op or zone.
     pub kind: MeasuredKind,
     /// Device that ran the item; for zones, also the RISC.
-    pub place: String,
-    /// Name of the op or zone.
-    pub name: String,
+    pub place: Arc<str>,
+    /// Name of the op or zone in A.
+    pub name: Arc<str>,
     /// Source in A: the shapes of an op, or the file and line of a zone.
-    pub source: String,
+    pub source: Arc<str>,
+    /// What the op in A and the op in B have in common.
+    pub agreement: Agreement,
+    /// What else differs between the op in A and the op in B.
+    pub differences: Vec<Difference>,
+    /// True if the op has another place in the sequence of ops.
+    pub is_moved: bool,
+    /// Number of pairs of launches that were compared.
+    pub pair_count: usize,
     /// Durations in A, in ns.
     pub a_ns: Spread,
     /// Durations in B, in ns.
@@ -53,6 +78,10 @@ pub struct Change {
     pub a_geometric_mean_ns: f64,
     /// Geometric mean of the durations in B, in ns.
     pub b_geometric_mean_ns: f64,
+    /// Geometric mean of the durations in A, in cycles; `None` if the clock is unknown.
+    pub a_cycles: Option<f64>,
+    /// Geometric mean of the durations in B, in cycles; `None` if the clock is unknown.
+    pub b_cycles: Option<f64>,
     /// Geometric mean of B divided by the geometric mean of A. Above 1, B is slower.
     pub ratio: f64,
     /// Lower and upper bound of the ratio's confidence interval; `None` if the change was not
@@ -72,16 +101,6 @@ impl Change {
         (self.ratio - 1.0) * 100.0
     }
 
-    /// Returns true if B is slower than A by more than `percent` percent, and the change is not
-    /// within the variation between repetitions.
-    ///
-    /// If A or B has only one repetition, the variation is unknown. Then a difference of more than
-    /// `percent` percent is enough.
-    #[must_use]
-    pub fn is_slower_by(&self, percent: f64) -> bool {
-        self.certainty != Certainty::NotSignificant && self.percent() > percent
-    }
-
     /// Returns true if the change should be reported: it is significant, or there is a difference
     /// but too few repetitions for a test.
     #[must_use]
@@ -94,15 +113,31 @@ impl Change {
     }
 }
 
-/// One recording of a comparison: the number of its items, and the items that could not be
-/// compared.
+/// One recording of a comparison: its time, and what could not be compared.
+///
+/// If the ops of a recording repeat and the other recording has another number of repetitions, times
+/// are those of one iteration.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Side {
-    /// Number of ops and zones in this recording.
+    /// Number of launches of ops, and of zones.
     pub item_count: usize,
-    /// Ops and zones that do not exist in the other recording, each as a tuple (kind, place, name,
-    /// source). The place is the device and, for zones, the RISC.
-    pub only_here: Vec<(MeasuredKind, String, String, String)>,
+    /// Number of launches of ops.
+    pub op_count: usize,
+    /// Number of iterations over which the times of ops are means; 1 if all launches were compared
+    /// one by one.
+    pub iteration_count: usize,
+    /// Time of all ops whose duration is known, in ns: the sum of `compared_ns` and `alone_ns`.
+    pub total_ns: f64,
+    /// Time of the ops that were compared, in ns.
+    pub compared_ns: f64,
+    /// Time of the ops without a counterpart, in ns.
+    pub alone_ns: f64,
+    /// Time of all zones in ns. Zones within zones count as well.
+    pub zones_ns: f64,
+    /// Time of the zones that were compared, in ns.
+    pub compared_zones_ns: f64,
+    /// Ops and zones without a counterpart in the other recording, the longest first.
+    pub only_here: Vec<Unmatched>,
     /// Number of items that could not be measured, by reason.
     pub skipped: BTreeMap<String, u64>,
 }
@@ -113,9 +148,18 @@ pub struct Diff {
     /// Changes of the ops and zones that both recordings contain. Significant changes come first,
     /// then changes with a single repetition. Within each group, larger changes come first.
     pub changes: Vec<Change>,
-    /// Recording A: its number of items, and the items that could not be compared.
+    /// Time gained and lost by kind and shapes of ops, the largest change first.
+    pub groups: Vec<Group>,
+    /// Devices whose ops were compared although their numbers differ, as (A, B).
+    pub other_devices: Vec<(Arc<str>, Arc<str>)>,
+    /// True if the sequences of ops were too long for the best alignment, so that a search of bounded
+    /// length aligned them.
+    pub is_alignment_bounded: bool,
+    /// True if both recordings are of a kind that can have zones.
+    pub has_zones: bool,
+    /// Recording A.
     pub a: Side,
-    /// Recording B: its number of items, and the items that could not be compared.
+    /// Recording B.
     pub b: Side,
 }
 
@@ -130,7 +174,9 @@ impl Diff {
     ///         kind: MeasuredKind::Op,
     ///         place: "device 0".into(),
     ///         name: "Matmul".into(),
-    ///         source: String::new(),
+    ///         source: "32x32".into(),
+    ///         traits: Default::default(),
+    ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
     ///     });
     ///     measurements
@@ -138,61 +184,108 @@ impl Diff {
     /// let a = recording(&[100.0, 101.0, 99.0]);
     /// let b = recording(&[150.0, 152.0, 149.0]);
     /// let diff = Diff::new(&a, &b, DiffOptions::default());
-    /// assert!(diff.changes[0].is_slower_by(40.0));
+    /// assert!(diff.changes[0].percent() > 40.0);
+    /// assert_eq!(diff.a.total_ns, 100.0);
     /// ```
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
-        let pairs = pairs_of(a.items(), b.items());
-        let mut changes: Vec<Change> = pairs
+        let pairing = Pairing::new(a, b);
+        let mut changes: Vec<Change> = pairing
+            .changes()
             .iter()
-            .filter_map(|&(in_a, in_b)| {
-                Some(compared(a.items().get(in_a)?, b.items().get(in_b)?, options.confidence))
-            })
+            .filter_map(|pairs| compared(pairs, options.confidence))
             .collect();
         judge(&mut changes, options.confidence);
         changes.sort_by(|one, other| {
             let [one_size, other_size] = [one, other].map(|change| change.ratio.ln().abs());
             one.certainty.cmp(&other.certainty).then(other_size.total_cmp(&one_size))
         });
-        let (in_a, in_b): (HashSet<_>, HashSet<_>) = pairs.into_iter().unzip();
-        Self { changes, a: side(a, &in_a), b: side(b, &in_b) }
+        Self {
+            changes,
+            groups: groups_of(&pairing),
+            other_devices: pairing.other_devices(),
+            is_alignment_bounded: pairing.is_bounded(),
+            has_zones: a.records_zones && b.records_zones,
+            a: side(a, &pairing, 0),
+            b: side(b, &pairing, 1),
+        }
+    }
+
+    /// Returns by how many ns the time of all ops changed from A to B; `None` if the time of a side
+    /// is unknown.
+    #[must_use]
+    pub fn change_ns(&self) -> Option<f64> {
+        let is_known = self.a.total_ns > 0.0 && self.b.total_ns > 0.0;
+        is_known.then_some(self.b.total_ns - self.a.total_ns)
     }
 }
 
-fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
-    let items = measurements.items();
-    let only = items.iter().enumerate().filter(|(at, _)| !matched.contains(at));
-    let only = only.map(|(_, item)| item);
+/// Returns what is known of one side; `number` is 0 for A and 1 for B.
+fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Side {
+    let times = pairing.times(number);
+    let mut skipped = measurements.skipped().clone();
+    let mut note = |reason: &str, count: u64| {
+        if count > 0 {
+            let known = skipped.entry(reason.to_owned()).or_default();
+            *known = known.saturating_add(count);
+        }
+    };
+    note("ops without a known duration", times.unknown_count as u64);
+    note("ops in iterations that are cut or differ", times.left_out_count as u64);
     Side {
-        item_count: items.len(),
-        only_here: only
-            .map(|item| (item.kind, item.place.clone(), item.name.clone(), item.source.clone()))
-            .collect(),
-        skipped: measurements.skipped().clone(),
+        item_count: times.op_count.saturating_add(measurements.zones.len()),
+        op_count: times.op_count,
+        iteration_count: times.iteration_count,
+        total_ns: times.total_ns,
+        compared_ns: times.compared_ns,
+        alone_ns: times.alone_ns,
+        zones_ns: times.zones_ns,
+        compared_zones_ns: times.compared_zones_ns,
+        only_here: unmatched_of(pairing, number),
+        skipped,
     }
 }
 
 /// Compares one op or zone in both recordings. The p-value is not adjusted yet.
-fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
-    let [logs_a, logs_b] = [a, b].map(|item| -> Vec<f64> {
-        item.durations_ns.iter().map(|duration| duration.ln()).collect()
+fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
+    let first = pairs.first()?;
+    let (in_a, in_b): (Vec<&Measured>, Vec<&Measured>) =
+        pairs.iter().map(|pair| (pair.a, pair.b)).unzip();
+    let both = [in_a, in_b].map(|side| -> Vec<f64> {
+        side.into_iter().flat_map(|item| item.durations_ns.iter().copied()).collect()
     });
+    let [logs_a, logs_b] =
+        both.each_ref().map(|side| side.iter().map(|duration| duration.ln()).collect::<Vec<_>>());
     let found = welch(&logs_a, &logs_b, confidence);
     let difference = found.map_or_else(|| mean(&logs_b) - mean(&logs_a), |welch| welch.difference);
-    Change {
-        kind: a.kind,
-        place: a.place.clone(),
-        name: a.name.clone(),
-        source: a.source.clone(),
-        a_ns: Spread::from_values(a.durations_ns.clone()),
-        b_ns: Spread::from_values(b.durations_ns.clone()),
-        a_geometric_mean_ns: mean(&logs_a).exp(),
-        b_geometric_mean_ns: mean(&logs_b).exp(),
+    let means = [&logs_a, &logs_b].map(|logs| mean(logs).exp());
+    let [a_ns, b_ns] = both.map(Spread::from_values);
+    let cycles = |mean_ns: f64, item: &Measured| item.clock_mhz.map(|mhz| mean_ns * mhz / 1000.0);
+    let differences = first.differences();
+    Some(Change {
+        kind: first.a.kind,
+        place: first.a.place.clone(),
+        name: first.a.name.clone(),
+        source: first.a.source.clone(),
+        agreement: match (first.is_of_same_shape(), differences.is_empty()) {
+            (false, _) if first.a.kind == MeasuredKind::Op => Agreement::Kind,
+            (true, true) => Agreement::All,
+            _ => Agreement::Shape,
+        },
+        differences,
+        is_moved: pairs.iter().any(|pair| pair.is_moved),
+        pair_count: pairs.len(),
+        a_ns,
+        b_ns,
+        a_geometric_mean_ns: means[0],
+        b_geometric_mean_ns: means[1],
+        a_cycles: cycles(means[0], first.a),
+        b_cycles: cycles(means[1], first.b),
         ratio: difference.exp(),
         interval: found.map(|welch| (welch.interval.0.exp(), welch.interval.1.exp())),
         adjusted_p_value: found.map(|welch| welch.p_value),
         certainty: Certainty::SingleRepetition,
-    }
+    })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -212,78 +305,4 @@ fn judge(changes: &mut [Change], confidence: f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
-
-    fn recordings() -> impl Strategy<Value = Vec<Vec<f64>>> {
-        prop::collection::vec(prop::collection::vec(1.0..1e6_f64, 1..8), 1..6)
-    }
-
-    fn measurements(items: &[Vec<f64>], factor: f64) -> Measurements {
-        let mut measurements = Measurements::default();
-        for (at, durations) in items.iter().enumerate() {
-            measurements.add(Measured {
-                kind: MeasuredKind::Op,
-                place: "device 0".into(),
-                name: format!("op {}", at / 2),
-                source: String::new(),
-                durations_ns: durations.iter().map(|duration| duration * factor).collect(),
-            });
-        }
-        measurements
-    }
-
-    proptest! {
-        #[test]
-        fn a_recording_and_itself_differ_in_nothing(items in recordings()) {
-            let one = measurements(&items, 1.0);
-            let diff = Diff::new(&one, &one, DiffOptions::default());
-            prop_assert_eq!(diff.changes.len(), items.len());
-            prop_assert!(!diff.changes.iter().any(Change::is_noteworthy));
-            prop_assert!(diff.a.only_here.is_empty() && diff.b.only_here.is_empty());
-        }
-
-        #[test]
-        fn scaling_a_recording_scales_every_ratio(items in recordings(), factor in 0.1..10.0_f64) {
-            let (a, b) = (measurements(&items, 1.0), measurements(&items, factor));
-            for change in Diff::new(&a, &b, DiffOptions::default()).changes {
-                prop_assert!((change.ratio / factor - 1.0).abs() < 1e-9);
-                if let Some((low, high)) = change.interval {
-                    prop_assert!(low <= change.ratio && change.ratio <= high);
-                }
-            }
-        }
-
-        #[test]
-        fn exchanging_the_sides_inverts_every_ratio(items in recordings(), other in recordings()) {
-            let (a, b) = (measurements(&items, 1.0), measurements(&other, 1.0));
-            let options = DiffOptions::default();
-            let (there, back) = (Diff::new(&a, &b, options), Diff::new(&b, &a, options));
-            prop_assert_eq!(there.changes.len(), back.changes.len());
-            prop_assert_eq!(&there.a.only_here, &back.b.only_here);
-            let product = |diff: &Diff| diff.changes.iter().map(|c| c.ratio.ln()).sum::<f64>();
-            prop_assert!((product(&there) + product(&back)).abs() < 1e-6);
-        }
-    }
-
-    #[test]
-    fn a_single_repetition_has_a_ratio_and_no_interval() {
-        let (a, b) = (measurements(&[vec![10.0]], 1.0), measurements(&[vec![10.0]], 3.0));
-        let diff = Diff::new(&a, &b, DiffOptions::default());
-        let change = &diff.changes[0];
-        assert_eq!((change.interval, change.certainty), (None, Certainty::SingleRepetition));
-        assert!(change.is_slower_by(199.0) && !change.is_slower_by(201.0));
-    }
-
-    #[test]
-    fn what_is_on_one_side_only_and_what_is_left_out_is_said() {
-        let (mut a, mut b) = (measurements(&[vec![1.0]], 1.0), Measurements::default());
-        a.add(Measured { durations_ns: vec![0.0, f64::NAN, 5.0], ..a.items()[0].clone() });
-        b.skip("zones without an end", 3);
-        let diff = Diff::new(&a, &b, DiffOptions::default());
-        assert_eq!((diff.a.only_here.len(), diff.b.only_here.len()), (2, 0));
-        assert_eq!(diff.a.skipped["durations that are not above 0"], 2);
-        assert_eq!(diff.b.skipped["zones without an end"], 3);
-    }
-}
+mod tests;

@@ -1,8 +1,10 @@
-//! Durations of each op and zone in one recording, with one duration per repetition.
+//! Durations of each op and zone in one recording, in the order in which the ops ran.
 
+use super::{align::align, traits::OpTraits};
+use crate::perf::repeated_sequence;
 use reader::timeline::Timeline;
 use recording::Recording;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 reader::labelled! {
     /// Kind of item that a duration belongs to.
@@ -17,27 +19,119 @@ reader::labelled! {
     }
 }
 
-/// One op or zone, with its durations.
+/// One launch of an op, or one zone, with its durations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Kind of the item: op or zone.
     pub kind: MeasuredKind,
     /// Device that ran the item; for zones, also the RISC.
-    pub place: String,
+    pub place: Arc<str>,
     /// Name of the op or zone.
-    pub name: String,
+    pub name: Arc<str>,
     /// Shapes of an op, or file and line of a zone; empty if unknown.
-    pub source: String,
-    /// Durations in ns, one for each repetition.
+    pub source: Arc<str>,
+    /// What else is known of an op.
+    pub traits: Arc<OpTraits>,
+    /// Clock of the device in MHz; `None` if unknown.
+    pub clock_mhz: Option<f64>,
+    /// Durations in ns, one for each repetition. Empty if the op ran and its duration is unknown.
     pub durations_ns: Vec<f64>,
 }
 
-/// All measurements of one recording, in the order in which they were added.
-///
-/// Items with equal kind, place, name and source are distinguished by their order.
+/// One step in the sequence of a device's ops.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slot {
+    pub(super) op: Measured,
+    /// Share of the recordings that have this step; 1 for a single recording.
+    pub(super) presence: f64,
+    /// Number of the step within an iteration, if iterations are known.
+    pub(super) position: Option<usize>,
+}
+
+impl Slot {
+    pub(super) const fn of(op: Measured) -> Self {
+        Self { op, presence: 1.0, position: None }
+    }
+
+    /// Returns the time of the step in ns; `None` if it is unknown.
+    pub(super) fn time_ns(&self) -> Option<f64> {
+        let durations = &self.op.durations_ns;
+        let mean = durations.iter().sum::<f64>() / durations.len() as f64;
+        (!durations.is_empty()).then_some(mean * self.presence)
+    }
+}
+
+/// The ops that one device ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DeviceOps {
+    pub(super) place: Arc<str>,
+    /// All launches, in order.
+    pub(super) launches: Vec<Slot>,
+    /// The steps of one iteration, each with its durations in all iterations; `None` if the launches
+    /// do not repeat.
+    pub(super) iteration: Option<Vec<Slot>>,
+    /// Number of complete iterations; 1 if the launches do not repeat.
+    pub(super) iteration_count: usize,
+    /// Number of launches outside of the iterations.
+    pub(super) left_out_count: usize,
+}
+
+impl DeviceOps {
+    pub(super) fn new(place: Arc<str>, launches: Vec<Slot>) -> Self {
+        let mut ops =
+            Self { place, launches, iteration: None, iteration_count: 1, left_out_count: 0 };
+        ops.find_iterations();
+        ops
+    }
+
+    /// Finds the shortest sequence that repeats, if there is one.
+    fn find_iterations(&mut self) {
+        let programs: Vec<_> =
+            self.launches.iter().map(|slot| (&slot.op.name, &slot.op.source)).collect();
+        if let Some((period, count)) = repeated_sequence(&programs) {
+            let positions: Vec<Vec<usize>> = (0..period)
+                .map(|position| (position..).step_by(period).take(count).collect())
+                .collect();
+            self.set_iterations(&positions, count);
+        }
+    }
+
+    /// Sets the iterations. `positions` has the indices of the launches at each position.
+    pub(super) fn set_iterations(&mut self, positions: &[Vec<usize>], count: usize) {
+        let mut kept = 0_usize;
+        let mut iteration = Vec::with_capacity(positions.len());
+        for (position, members) in positions.iter().enumerate() {
+            let mut durations_ns = Vec::with_capacity(members.len());
+            let mut step = None;
+            for &at in members {
+                let Some(slot) = self.launches.get_mut(at) else { continue };
+                kept = kept.saturating_add(1);
+                slot.position = Some(position);
+                durations_ns.extend_from_slice(&slot.op.durations_ns);
+                step.get_or_insert_with(|| slot.op.clone());
+            }
+            let step = step.map(|op| Measured { durations_ns, ..op });
+            iteration.extend(step.map(|op| Slot { position: Some(position), ..Slot::of(op) }));
+        }
+        self.iteration_count = count;
+        self.left_out_count = self.launches.len().saturating_sub(kept);
+        self.iteration = Some(iteration);
+    }
+
+    /// Returns the steps of one iteration if `is_iteration` is true and the launches repeat, else
+    /// all launches.
+    pub(super) fn steps(&self, is_iteration: bool) -> &[Slot] {
+        self.iteration.as_deref().filter(|_| is_iteration).unwrap_or(&self.launches)
+    }
+}
+
+/// All measurements of one recording: the sequence of each device's ops, and the zones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {
-    items: Vec<Measured>,
+    pub(super) devices: Vec<DeviceOps>,
+    pub(super) zones: Vec<Measured>,
+    /// True if the recording is one that can have zones.
+    pub(super) records_zones: bool,
     skipped: BTreeMap<String, u64>,
 }
 
@@ -47,7 +141,7 @@ impl Measurements {
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let readout = &recording.readout;
-        let mut measurements = Self::default();
+        let mut measurements = Self { records_zones: true, ..Self::default() };
         measurements.add_ops(readout, &recording.ops);
         measurements.add_zones(readout, &Timeline::from_readout(readout));
         let lost = readout.losses.unintended_total().record_count();
@@ -55,21 +149,44 @@ impl Measurements {
         measurements
     }
 
-    /// Adds an op or zone. Durations that are not positive numbers are left out and count as items
-    /// that could not be measured.
-    pub fn add(&mut self, mut item: Measured) {
+    /// Adds an op, as the next that its device ran, or a zone. Durations that are not positive
+    /// numbers are left out and count as items that could not be measured.
+    pub fn add(&mut self, item: Measured) {
+        let item = self.measurable(item);
+        match item.kind {
+            MeasuredKind::Zone => {
+                if !item.durations_ns.is_empty() {
+                    self.zones.push(item);
+                }
+            }
+            MeasuredKind::Op => {
+                let at = self.devices.iter().position(|device| device.place == item.place);
+                let place = item.place.clone();
+                match at.and_then(|at| self.devices.get_mut(at)) {
+                    Some(device) => device.launches.push(Slot::of(item)),
+                    None => self.devices.push(DeviceOps {
+                        place,
+                        launches: vec![Slot::of(item)],
+                        iteration_count: 1,
+                        ..DeviceOps::default()
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Leaves out durations that are not positive numbers.
+    pub(super) fn measurable(&mut self, mut item: Measured) -> Measured {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
         let skipped = count.saturating_sub(item.durations_ns.len());
         self.skip("durations that are not above 0", skipped as u64);
-        if !item.durations_ns.is_empty() {
-            self.items.push(item);
-        }
+        item
     }
 
-    /// Removes all items for which `is_wanted` returns false.
-    pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
-        self.items.retain(is_wanted);
+    /// Removes all zones for which `is_wanted` returns false.
+    pub fn retain_zones(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
+        self.zones.retain(is_wanted);
     }
 
     /// Counts items that could not be measured, by reason.
@@ -93,62 +210,141 @@ impl Measurements {
     ///     let mut measurements = Measurements::default();
     ///     measurements.add(Measured {
     ///         kind: MeasuredKind::Op,
-    ///         place: "device 0".to_owned(),
-    ///         name: "Matmul".to_owned(),
-    ///         source: String::new(),
+    ///         place: "device 0".into(),
+    ///         name: "Matmul".into(),
+    ///         source: "32x32".into(),
+    ///         traits: Default::default(),
+    ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
     ///     });
     ///     measurements
     /// };
     /// let both = Measurements::from_recordings([recording(&[100.0, 400.0]), recording(&[300.0])]);
-    /// let durations = &both.items()[0].durations_ns;
+    /// let durations = &both.items().next().unwrap().durations_ns;
     /// assert!((durations[0] - 200.0).abs() < 1e-9 && (durations[1] - 300.0).abs() < 1e-9);
     /// ```
     #[must_use]
     pub fn from_recordings(recordings: impl IntoIterator<Item = Self>) -> Self {
         let mut recordings: Vec<_> = recordings.into_iter().collect();
-        if recordings.len() > 1 {
-            recordings.iter_mut().for_each(Self::take_means);
+        let Some(mut all) = (!recordings.is_empty()).then(|| recordings.remove(0)) else {
+            return Self::default();
+        };
+        if recordings.is_empty() {
+            return all;
         }
-        let mut all = Self::default();
-        recordings.into_iter().for_each(|recording| all.append(recording));
+        let repeats =
+            |recording: &Self| recording.devices.iter().all(|device| device.iteration.is_some());
+        let is_iteration = repeats(&all) && recordings.iter().all(repeats);
+        all.take_means(is_iteration);
+        let mut count = 1.0;
+        for mut recording in recordings {
+            recording.take_means(is_iteration);
+            count += 1.0;
+            all.add_repetition(recording);
+        }
+        for slot in all.devices.iter_mut().flat_map(|device| &mut device.launches) {
+            slot.presence /= count;
+        }
         all
     }
 
-    fn take_means(&mut self) {
-        for item in &mut self.items {
-            let logs: f64 = item.durations_ns.iter().map(|duration| duration.ln()).sum();
-            let mean = (logs / item.durations_ns.len() as f64).exp();
-            item.durations_ns = vec![mean];
-        }
-    }
-
-    /// Adds the repetitions measured in another run of the same programs.
-    pub fn append(&mut self, other: Self) {
-        let pairs = super::matching::pairs_of(&self.items, &other.items);
-        let mut others: Vec<Option<Measured>> = other.items.into_iter().map(Some).collect();
-        for (own, at) in pairs {
-            if let Some(item) = others.get_mut(at).and_then(Option::take)
-                && let Some(own) = self.items.get_mut(own)
-            {
-                own.durations_ns.extend(item.durations_ns);
+    /// Makes the recording one repetition: each step and each zone has one duration.
+    fn take_means(&mut self, is_iteration: bool) {
+        for device in &mut self.devices {
+            let iteration = device.iteration.take().filter(|_| is_iteration);
+            device.launches = iteration.unwrap_or_else(|| std::mem::take(&mut device.launches));
+            device.left_out_count = 0;
+            device.iteration_count = 1;
+            for (position, slot) in device.launches.iter_mut().enumerate() {
+                slot.position = Some(position);
+                take_mean(&mut slot.op);
             }
         }
-        self.items.extend(others.into_iter().flatten());
+        self.zones.iter_mut().for_each(take_mean);
+    }
+
+    /// Adds a recording as a further repetition of each step.
+    fn add_repetition(&mut self, other: Self) {
+        for device in other.devices {
+            let Some(own) = self.devices.iter_mut().find(|own| own.place == device.place) else {
+                self.devices.push(device);
+                continue;
+            };
+            let [own_ops, other_ops] = [&own.launches, &device.launches]
+                .map(|slots| slots.iter().map(|slot| &slot.op).collect::<Vec<_>>());
+            let pairs = align(&own_ops, &other_ops).pairs;
+            let mut steps: Vec<Option<Slot>> = device.launches.into_iter().map(Some).collect();
+            for pair in pairs {
+                let partner = own.launches.get_mut(pair.a);
+                if let (Some(slot), Some(step)) =
+                    (partner, steps.get_mut(pair.b).and_then(Option::take))
+                {
+                    slot.op.durations_ns.extend(step.op.durations_ns);
+                    slot.presence += 1.0;
+                }
+            }
+            own.launches.extend(steps.into_iter().flatten());
+            for (position, slot) in own.launches.iter_mut().enumerate() {
+                slot.position = Some(position);
+            }
+        }
+        self.records_zones |= other.records_zones;
+        self.add_zones_of(other.zones);
         for (reason, count) in other.skipped {
             self.skip(&reason, count);
         }
     }
 
-    /// Returns the ops and zones.
-    #[must_use]
-    pub fn items(&self) -> &[Measured] {
-        &self.items
+    /// Adds a recording of what the same programs did afterwards. Its ops follow those that are
+    /// known, and its zones are further repetitions.
+    pub fn append(&mut self, other: Self) {
+        for device in other.devices {
+            match self.devices.iter_mut().find(|own| own.place == device.place) {
+                Some(own) => {
+                    let own_launches = std::mem::take(&mut own.launches);
+                    let all = own_launches.into_iter().chain(device.launches);
+                    let all = all.map(|slot| Slot { position: None, ..slot }).collect();
+                    *own = DeviceOps::new(device.place, all);
+                }
+                None => self.devices.push(device),
+            }
+        }
+        self.records_zones |= other.records_zones;
+        self.add_zones_of(other.zones);
+        for (reason, count) in other.skipped {
+            self.skip(&reason, count);
+        }
+    }
+
+    fn add_zones_of(&mut self, zones: Vec<Measured>) {
+        let pairs = super::matching::pairs_of(&self.zones, &zones);
+        let mut zones: Vec<Option<Measured>> = zones.into_iter().map(Some).collect();
+        for (own, at) in pairs {
+            if let Some(zone) = zones.get_mut(at).and_then(Option::take)
+                && let Some(own) = self.zones.get_mut(own)
+            {
+                own.durations_ns.extend(zone.durations_ns);
+            }
+        }
+        self.zones.extend(zones.into_iter().flatten());
+    }
+
+    /// Returns the launches of ops, device by device, then the zones.
+    pub fn items(&self) -> impl Iterator<Item = &Measured> {
+        let launches = self.devices.iter().flat_map(|device| &device.launches);
+        launches.map(|slot| &slot.op).chain(&self.zones)
     }
 
     /// Returns the number of items that could not be measured, by reason.
     #[must_use]
     pub const fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.skipped
+    }
+}
+
+fn take_mean(item: &mut Measured) {
+    if !item.durations_ns.is_empty() {
+        let logs: f64 = item.durations_ns.iter().map(|duration| duration.ln()).sum();
+        item.durations_ns = vec![(logs / item.durations_ns.len() as f64).exp()];
     }
 }

@@ -4,8 +4,18 @@
 //! | question | item |
 //! |---|---|
 //! | what was measured in a recording? | [`Measurements`], [`Measured`] |
-//! | what changed? | [`Diff`], [`Change`] |
+//! | which kind is an op, whatever its version calls it? | [`kind_of`], [`OpTraits`] |
+//! | what changed, in time and otherwise? | [`Diff`], [`Change`], [`Group`], [`Difference`] |
+//! | what could not be compared? | [`Side`], [`Unmatched`] |
+//! | which changes fail a build? | [`Gate`], [`Finding`], [`Shortfall`] |
 //! | how certain is a change? | [`welch`], [`adjusted_p_values`] |
+//!
+//! # Matching
+//! The sequences of ops of two devices are aligned as texts are in a comparison of files, so moving a
+//! tensor, another version, an inserted or a deleted op leaves the rest comparable: ops that are
+//! equal in everything first, then ops of the same kind and shapes, then ops of the same kind. Each
+//! pair says what else differs. If one recording repeats its ops and the other does not, or not as
+//! often, one iteration is compared.
 //!
 //! # Method
 //! The ratio B / A is computed from geometric means. Its interval is Welch's t interval for the
@@ -17,13 +27,27 @@
 //! false discoveries (Benjamini and Hochberg). If A or B has only one repetition, there is a ratio
 //! but no interval.
 
+mod align;
 mod change;
+mod gate;
+mod groups;
+mod kind;
 mod matching;
 mod measured;
 mod ops;
+mod pairing;
+#[cfg(test)]
+mod properties;
 mod statistics;
+mod traits;
+mod unmatched;
 mod zones;
 
-pub use change::{Certainty, Change, Diff, DiffOptions, Side};
+pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
+pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
+pub use groups::Group;
+pub use kind::kind_of;
 pub use measured::{Measured, MeasuredKind, Measurements};
 pub use statistics::{Welch, adjusted_p_values, welch};
+pub use traits::{Aspect, Difference, OpTraits};
+pub use unmatched::{Unmatched, UnmatchedReason};

@@ -1,117 +1,186 @@
 //! Durations of ops, from the rows of an ops CSV or from the launches of a readout.
 
-use super::measured::{Measured, MeasuredKind, Measurements};
-use crate::perf::{OpReport, PerfReport, Repetitions, repeated_sequence};
+use super::{
+    measured::{DeviceOps, Measured, MeasuredKind, Measurements, Slot},
+    traits::{Aspect, COMPARED_TENSORS, OpTraits, bare, memory_name},
+};
+use crate::perf::{OpReport, PerfReport, RecordedOp, RepetitionRule, Repetitions, Tensor};
 use analysis::{Op, ops_of};
 use host_events::OpMetadata;
 use reader::readout::Readout;
 use recording::host_ops::value::Value;
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 use wire::RunHostId;
 
 impl Measurements {
-    /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model.
+    /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model, or
+    /// the replays of a trace.
     ///
-    /// If `pools` is true, or if no sequence of rows repeats, all rows with the same name and
-    /// source are repetitions of one op.
+    /// The report must keep devices apart ([`PerfOptions::is_by_device`]): in the merged row of
+    /// several devices, one slow device stands for all.
+    ///
+    /// [`PerfOptions::is_by_device`]: crate::perf::PerfOptions::is_by_device
     #[must_use]
-    pub fn from_report(report: &PerfReport, pools: bool) -> Self {
+    pub fn from_report(report: &PerfReport) -> Self {
         let mut measurements = Self::default();
-        let repetitions = if pools {
-            Repetitions::by_program(&report.rows)
-        } else {
-            Repetitions::find(&report.rows)
-        };
-        for rows in &repetitions.ops {
-            let members: Vec<&OpReport> =
-                rows.iter().filter_map(|&at| report.rows.get(at)).collect();
-            let Some(first) = members.first() else { continue };
-            let times: Vec<f64> = members.iter().filter_map(|row| row.device_time_us).collect();
-            measurements
-                .skip("ops without a duration", members.len().saturating_sub(times.len()) as u64);
-            measurements.add(Measured {
-                kind: MeasuredKind::Op,
-                place: place(first.device),
-                name: first.raw_op_code.to_string(),
-                source: first.source.to_string(),
-                durations_ns: times.into_iter().map(|us| us * 1000.0).collect(),
-            });
+        let device_ops = report.rows.iter().filter(|row| row.is_device_op());
+        let numbers: BTreeSet<Option<u64>> = device_ops.map(|row| row.device).collect();
+        let mut traits = HashMap::new();
+        for number in numbers {
+            let found = Repetitions::of_device(&report.rows, number);
+            let mut indices: Vec<usize> = found.ops.iter().flatten().copied().collect();
+            indices.extend(&found.left_out);
+            indices.sort_unstable();
+            let place: Arc<str> = place(number).into();
+            let rows = indices.iter().filter_map(|&at| report.rows.get(at));
+            let launches =
+                rows.map(|row| measurements.launch_of(row, &place, &mut traits)).collect();
+            let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
+            if found.rule != RepetitionRule::SameProgram {
+                let order = indices.iter().enumerate();
+                let launch_at: HashMap<_, _> = order.map(|(launch, &row)| (row, launch)).collect();
+                let launches = |rows: &Vec<usize>| {
+                    rows.iter().filter_map(|row| launch_at.get(row).copied()).collect()
+                };
+                let positions: Vec<Vec<usize>> = found.ops.iter().map(launches).collect();
+                ops.set_iterations(&positions, found.iteration_count);
+            }
+            measurements.devices.push(ops);
         }
-        let cut = repetitions.left_out_count as u64;
-        measurements.skip("ops in iterations that are cut or differ", cut);
         measurements.skip("ops of the host", report.totals.host_op_count);
         measurements.skip("lines of the file", report.skipped_line_count);
         measurements
     }
 
+    fn launch_of(
+        &mut self,
+        row: &OpReport,
+        place: &Arc<str>,
+        traits: &mut HashMap<OpTraits, Arc<OpTraits>>,
+    ) -> Slot {
+        let known =
+            traits.entry(traits_of_row(&row.recorded)).or_insert_with_key(|key| key.clone().into());
+        let duration_ns = row.device_time_us.map(|us| us * 1000.0);
+        Slot::of(self.measurable(Measured {
+            kind: MeasuredKind::Op,
+            place: place.clone(),
+            name: row.raw_op_code.clone(),
+            source: row.source.clone(),
+            traits: known.clone(),
+            clock_mhz: row.recorded.clock_mhz,
+            durations_ns: duration_ns.into_iter().collect(),
+        }))
+    }
+
     /// Adds the ops of a readout. `ops` contains the host's descriptions of programs.
     ///
     /// If a sequence of ops repeats, the repetitions of an op are the passes through that sequence.
-    /// Otherwise they are the launches of one program.
     pub(super) fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
             ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
-        let mut launches: BTreeMap<u32, Vec<NamedLaunch>> = BTreeMap::new();
+        let mut programs: HashMap<(u32, RunHostId, u64), Program> = HashMap::new();
+        let mut devices: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
         for op in ops_of(readout) {
             let id = RunHostId(op.run_host_id);
-            let (name, source) = named.get(&(op.chip_id, id)).map_or_else(
-                || (format!("program {}", id.base()), String::new()),
-                |op| words(op, id),
-            );
-            launches.entry(op.chip_id).or_default().push(NamedLaunch { op, name, source });
+            let metadata = named.get(&(op.chip_id, id)).copied();
+            let key = (op.chip_id, id, op.core_count);
+            let program = programs.entry(key).or_insert_with(|| Program::new(&op, metadata));
+            let clock_mhz = clock_mhz(readout, op.chip_id);
+            let duration_ns =
+                op.kernel.map(|span| span.duration_cycles as f64 * 1000.0 / clock_mhz);
+            let launch = self.measurable(Measured {
+                kind: MeasuredKind::Op,
+                place: program.place.clone(),
+                name: program.name.clone(),
+                source: program.source.clone(),
+                traits: program.traits.clone(),
+                clock_mhz: Some(clock_mhz),
+                durations_ns: duration_ns.into_iter().collect(),
+            });
+            devices.entry(op.chip_id).or_default().push(Slot::of(launch));
         }
-        for (chip_id, launches) in launches {
-            let clock = clock_mhz(readout, chip_id);
-            for repetitions in self.repetitions_of(&launches) {
-                self.add_launches(chip_id, clock, &repetitions);
-            }
-        }
-    }
-
-    /// Groups the launches of a chip that are repetitions of the same op.
-    fn repetitions_of<'a>(&mut self, launches: &'a [NamedLaunch]) -> Vec<Vec<&'a NamedLaunch>> {
-        let identities: Vec<_> = launches.iter().map(|one| (&one.name, &one.source)).collect();
-        let Some((period, pass_count)) = repeated_sequence(&identities) else {
-            let mut programs: BTreeMap<u32, Vec<&NamedLaunch>> = BTreeMap::new();
-            for launched in launches {
-                programs.entry(launched.op.run_host_id).or_default().push(launched);
-            }
-            return programs.into_values().collect();
-        };
-        let passes = launches.chunks_exact(period);
-        self.skip("ops in iterations that are cut or differ", passes.remainder().len() as u64);
-        (0..period)
-            .map(|position| {
-                launches.iter().skip(position).step_by(period).take(pass_count).collect()
-            })
-            .collect()
-    }
-
-    fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&NamedLaunch]) {
-        let Some(first) = launches.first() else { return };
-        let spans: Vec<_> = launches.iter().filter_map(|launched| launched.op.kernel).collect();
-        self.skip(
-            "ops without a known duration",
-            launches.len().saturating_sub(spans.len()) as u64,
-        );
-        self.add(Measured {
-            kind: MeasuredKind::Op,
-            place: place(Some(chip_id.into())),
-            name: first.name.clone(),
-            source: first.source.clone(),
-            durations_ns: spans
-                .iter()
-                .map(|span| span.duration_cycles as f64 * 1000.0 / clock_mhz)
-                .collect(),
-        });
+        self.devices.extend(devices.into_iter().map(|(chip_id, launches)| {
+            DeviceOps::new(place(Some(chip_id.into())).into(), launches)
+        }));
     }
 }
 
-/// Launch, with the name and source of its program.
-struct NamedLaunch {
-    op: Op,
-    name: String,
-    source: String,
+/// Returns what a row says of its op, besides its name.
+fn traits_of_row(op: &RecordedOp) -> OpTraits {
+    let function = op.function.as_deref().map(str::to_owned);
+    let mut traits = OpTraits { function, ..OpTraits::default() };
+    for (tensor, name) in op.tensors.iter().zip(COMPARED_TENSORS) {
+        add_tensor(tensor, name, &mut traits);
+    }
+    let cores = op.core_count.map(|count| count.to_string()).unwrap_or_default();
+    traits.set(Aspect::Cores, "", &cores);
+    traits.set(Aspect::Fidelity, "", op.fidelity.as_deref().unwrap_or(""));
+    traits.set(Aspect::ProgramConfig, "", op.program_config.as_deref().unwrap_or(""));
+    traits
+}
+
+fn add_tensor(tensor: &Tensor, name: &'static str, traits: &mut OpTraits) {
+    let Some(datatype) = &tensor.datatype else { return };
+    let side = |side: Option<u64>| side.map_or_else(|| "?".to_owned(), |side| side.to_string());
+    traits.add_shape(&tensor.sides.map(side));
+    traits.set(Aspect::Datatype, name, bare(datatype));
+    traits.set(Aspect::Memory, name, memory_name(tensor.memory.as_deref().unwrap_or("")));
+    traits.set(Aspect::Layout, name, bare(tensor.layout.as_deref().unwrap_or("")));
+}
+
+/// Device, name, source and properties of a program, as the host describes it.
+struct Program {
+    place: Arc<str>,
+    name: Arc<str>,
+    source: Arc<str>,
+    traits: Arc<OpTraits>,
+}
+
+impl Program {
+    fn new(op: &Op, metadata: Option<&OpMetadata>) -> Self {
+        let id = RunHostId(op.run_host_id);
+        let (name, source) = metadata
+            .map_or_else(|| (format!("program {}", id.base()), String::new()), |op| words(op, id));
+        let mut traits = metadata.map_or_else(OpTraits::default, traits_of_metadata);
+        traits.set(Aspect::Cores, "", &op.core_count.to_string());
+        let place = place(Some(op.chip_id.into())).into();
+        Self { place, name: name.into(), source: source.into(), traits: traits.into() }
+    }
+}
+
+/// Returns what the host says of an op, besides its name.
+fn traits_of_metadata(op: &OpMetadata) -> OpTraits {
+    let parsed = |key: &str| serde_json::from_str::<Value>(op.value(key)?).ok();
+    let mut traits = OpTraits::default();
+    let (inputs, outputs) = (parsed("input_tensors"), parsed("output_tensors"));
+    let [inputs, outputs] =
+        [&inputs, &outputs].map(|list| list.as_ref().map_or(&[][..], Value::elements));
+    let tensors = [inputs.first(), inputs.get(1), outputs.first()];
+    for (tensor, name) in tensors.into_iter().zip(COMPARED_TENSORS) {
+        let Some(tensor) = tensor else { continue };
+        // The padded size comes first, as in `32[1]`.
+        let padded = |side: String| side.split('[').next().unwrap_or("?").to_owned();
+        traits.add_shape(&sides_of(tensor).map(padded));
+        let text = |key: &str| tensor.get(key).map(Value::cell).unwrap_or_default();
+        traits.set(Aspect::Datatype, name, bare(&text("dtype")));
+        traits.set(Aspect::Memory, name, &memory_of(tensor));
+        traits.set(Aspect::Layout, name, bare(&text("layout")));
+    }
+    let attributes = parsed("attributes");
+    let attribute = |key: &str| {
+        let value = attributes.as_ref().and_then(|all| all.get(key));
+        value.map(Value::cell).filter(|text| !text.ends_with("nullopt")).unwrap_or_default()
+    };
+    if let Some((_, rest)) = attribute("compute_kernel_config").split_once("math_fidelity=") {
+        traits.set(Aspect::Fidelity, "", bare(rest.split([',', ';', ')']).next().unwrap_or("")));
+    }
+    traits.set(Aspect::ProgramConfig, "", &attribute("program_config"));
+    let function = attribute("binary_op_type");
+    traits.function = (!function.is_empty()).then(|| bare(&function).to_owned());
+    traits
 }
 
 /// Returns the clock of a chip in MHz; 1000 if it is unknown, so that one cycle counts as one
@@ -159,18 +228,25 @@ fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
 /// Returns a tensor's dimensions, element type and memory as a short text, in the same form as for
 /// ops of an ops CSV.
 fn tensor_text(tensor: &Value) -> String {
-    let sides: Vec<_> = ["W", "Z", "Y", "X"]
-        .iter()
-        .map(|name| text_or_unknown(tensor.get("shape").and_then(|shape| shape.get(name))))
-        .collect();
+    let (datatype, memory) = (text_or_unknown(tensor.get("dtype")), memory_of(tensor));
+    format!("{}:{datatype}:{memory}", sides_of(tensor).join("x"))
+}
+
+/// Returns a tensor's dimensions, in the order W, Z, Y, X.
+fn sides_of(tensor: &Value) -> [String; 4] {
+    let shape = tensor.get("shape");
+    ["W", "Z", "Y", "X"].map(|name| text_or_unknown(shape.and_then(|shape| shape.get(name))))
+}
+
+/// Returns a tensor's memory and how it is spread over banks; empty if unknown.
+fn memory_of(tensor: &Value) -> String {
     let memory = tensor.get("storage_type").map(|storage| match storage.get("memory_config") {
-        Some(config) => {
-            ["buffer_type", "memory_layout"].map(|key| text_or_unknown(config.get(key))).join("_")
-        }
+        Some(config) => ["buffer_type", "memory_layout"]
+            .map(|key| bare(&text_or_unknown(config.get(key))).to_owned())
+            .join("_"),
         None => storage.cell(),
     });
-    let memory = memory.unwrap_or_default();
-    format!("{}:{}:{memory}", sides.join("x"), text_or_unknown(tensor.get("dtype")))
+    memory.unwrap_or_default()
 }
 
 fn text_or_unknown(value: Option<&Value>) -> String {

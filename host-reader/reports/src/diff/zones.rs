@@ -47,10 +47,13 @@ impl Measurements {
             let source = readout.zones.sources(zone).first();
             self.add(Measured {
                 kind: MeasuredKind::Zone,
-                place: format!("device {chip_id} {}", risc.label()),
-                name: readout.zones.label(zone).into_owned(),
+                place: format!("device {chip_id} {}", risc.label()).into(),
+                name: readout.zones.label(zone).into(),
                 source: source
-                    .map_or_else(String::new, |source| format!("{}:{}", source.file, source.line)),
+                    .map_or_else(String::new, |source| format!("{}:{}", source.file, source.line))
+                    .into(),
+                traits: Default::default(),
+                clock_mhz: Some(clock),
                 durations_ns: launches
                     .values()
                     .filter(|sum| sum.count > 0)

@@ -1,0 +1,126 @@
+//! Gates: which changes fail a build, and when too little was compared for a verdict.
+
+use super::{
+    change::{Certainty, Change, Diff},
+    measured::MeasuredKind,
+};
+use std::fmt;
+
+/// Smallest share of each recording's time that must be compared for a gate to pass.
+pub const LEAST_COMPARED_SHARE: f64 = 0.5;
+
+/// Limits of changes, and the least change in cycles.
+///
+/// # Compatibility
+/// A relative limit fails short ops for a few cycles of noise, an absolute one fails long ops. The
+/// gates of TT-Metal's kernels therefore ask for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gate {
+    /// An op or zone that is slower by more than this percentage is a finding.
+    pub above_percent: Option<f64>,
+    /// An op or zone that is faster by more than this percentage is a finding: the baseline is out
+    /// of date.
+    pub below_percent: Option<f64>,
+    /// A finding must also differ by more than this number of cycles. If the clock of an op is
+    /// unknown, the percentage alone decides.
+    pub cycles: Option<f64>,
+}
+
+reader::labelled! {
+    /// Direction of a change that a gate does not allow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Finding {
+        /// B is slower.
+        Slower = "slower",
+        /// B is faster.
+        Faster = "faster",
+    }
+}
+
+impl Gate {
+    /// Returns true if any limit is set.
+    #[must_use]
+    pub const fn is_set(&self) -> bool {
+        self.above_percent.is_some() || self.below_percent.is_some()
+    }
+
+    /// Returns the direction of a change that exceeds the limits; `None` if it does not.
+    ///
+    /// A change within the variation between repetitions is no finding. If A or B has only one
+    /// repetition, the variation is unknown, and the size of the change decides.
+    #[must_use]
+    pub fn finding(&self, change: &Change) -> Option<Finding> {
+        if change.certainty == Certainty::NotSignificant {
+            return None;
+        }
+        let cycles = change.a_cycles.zip(change.b_cycles).map(|(a, b)| (b - a).abs());
+        let is_small = cycles.zip(self.cycles).is_some_and(|(found, least)| found <= least);
+        let percent = change.percent();
+        let is_above = |limit: Option<f64>, found: f64| limit.is_some_and(|limit| found > limit);
+        if is_small {
+            None
+        } else if is_above(self.above_percent, percent) {
+            Some(Finding::Slower)
+        } else if is_above(self.below_percent, -percent) {
+            Some(Finding::Faster)
+        } else {
+            None
+        }
+    }
+}
+
+/// Too little was compared for a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Shortfall {
+    /// What was not compared: ops or zones.
+    pub kind: MeasuredKind,
+    /// Share of A's time that was compared, from 0 to 1.
+    pub a_share: f64,
+    /// Share of B's time that was compared, from 0 to 1.
+    pub b_share: f64,
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.label();
+        let Self { a_share, b_share, .. } = self;
+        let least = LEAST_COMPARED_SHARE * 100.0;
+        if *a_share == 0.0 || *b_share == 0.0 {
+            return write!(f, "no {kind} was compared, so the gate cannot pass");
+        }
+        write!(
+            f,
+            "only {:.1} % of A's and {:.1} % of B's time of {kind}s was compared, and a gate needs \
+             {least} % of each",
+            a_share * 100.0,
+            b_share * 100.0
+        )
+    }
+}
+
+impl Diff {
+    /// Returns what was compared too little: less than [`LEAST_COMPARED_SHARE`] of either
+    /// recording's time; `None` if a gate can rest on the comparison.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        let shares = |kind: MeasuredKind| {
+            let [a, b] = [&self.a, &self.b].map(|side| match kind {
+                MeasuredKind::Op => (side.compared_ns, side.total_ns),
+                MeasuredKind::Zone => (side.compared_zones_ns, side.zones_ns),
+            });
+            let share = |(compared, all): (f64, f64)| if all > 0.0 { compared / all } else { 0.0 };
+            let found = Shortfall { kind, a_share: share(a), b_share: share(b) };
+            (a.1 > 0.0 || b.1 > 0.0, found)
+        };
+        let is_short = |found: &Shortfall| {
+            found.a_share < LEAST_COMPARED_SHARE || found.b_share < LEAST_COMPARED_SHARE
+        };
+        let (has_ops, ops) = shares(MeasuredKind::Op);
+        let (has_zones, zones) = shares(MeasuredKind::Zone);
+        // An ops CSV has no zones, so zones of a log are then nothing that was to be compared.
+        let of_zones = (self.has_zones && has_zones).then_some(zones);
+        let of_ops = (has_ops || of_zones.is_none()).then_some(ops);
+        [of_ops, of_zones].into_iter().flatten().find(is_short)
+    }
+}

@@ -1,0 +1,389 @@
+//! Pairs of ops and zones of two recordings, and the time that they cover.
+
+use super::{
+    align::{Alignment, align},
+    matching::pairs_of,
+    measured::{DeviceOps, Measured, Measurements, Slot},
+    traits::{Aspect, Difference, OpTraits},
+};
+use crate::perf::Spread;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+/// By how much more of the time must be comparable before iterations are compared in place of all
+/// launches. All launches say more, if both recordings have as many.
+const WORTH_OF_ITERATIONS: f64 = 0.01;
+
+/// Least change, as a logarithm, by which a single launch among many of the same op stands out.
+const LEAST_OUTLIER: f64 = 0.1;
+
+/// Number of standard deviations, estimated from the median deviation, by which a single launch
+/// stands out.
+const OUTLIER_DEVIATIONS: f64 = 6.0;
+
+/// An op or zone of A, and its counterpart in B. Both have durations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paired<'a> {
+    pub(super) a: &'a Measured,
+    pub(super) b: &'a Measured,
+    /// Time in A in ns.
+    pub(super) a_ns: f64,
+    /// Time in B in ns.
+    pub(super) b_ns: f64,
+    pub(super) is_moved: bool,
+}
+
+impl Paired<'_> {
+    /// Returns what differs between the two, besides the durations.
+    pub(super) fn differences(&self) -> Vec<Difference> {
+        let mut found = self.a.traits.differences(&self.b.traits);
+        let mut compare = |aspect, a: &Arc<str>, b: &Arc<str>| {
+            if a != b {
+                found.push(Difference { aspect, tensor: "", a: a.clone(), b: b.clone() });
+            }
+        };
+        compare(Aspect::Name, &self.a.name, &self.b.name);
+        compare(Aspect::Device, &self.a.place, &self.b.place);
+        found
+    }
+
+    /// Returns true if both have the same shapes, as far as known.
+    pub(super) fn is_of_same_shape(&self) -> bool {
+        let shape =
+            |item: &Measured| item.traits.shapes.clone().map_or(item.source.clone(), Arc::from);
+        shape(self.a) == shape(self.b)
+    }
+
+    fn log_ratio(&self) -> f64 {
+        (self.b_ns / self.a_ns).ln()
+    }
+}
+
+/// Why an op or zone has no counterpart with a duration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Solitude {
+    Absent,
+    Unmeasured,
+}
+
+/// Times of one side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    pub(super) op_count: usize,
+    pub(super) unknown_count: usize,
+    pub(super) left_out_count: usize,
+    pub(super) iteration_count: usize,
+    pub(super) total_ns: f64,
+    pub(super) compared_ns: f64,
+    pub(super) alone_ns: f64,
+    pub(super) zones_ns: f64,
+    pub(super) compared_zones_ns: f64,
+}
+
+/// A device of A and a device of B, with the pairs of their ops. A device without a counterpart has
+/// no pairs.
+struct DevicePair<'a> {
+    /// The devices of A and B.
+    sides: [Option<&'a DeviceOps>; 2],
+    alignment: Alignment,
+}
+
+/// Pairs of two recordings.
+pub(super) struct Pairing<'a> {
+    devices: Vec<DevicePair<'a>>,
+    /// True for a side whose iterations are compared, and not each of its launches.
+    is_iteration: [bool; 2],
+    zones: [&'a [Measured]; 2],
+    zone_pairs: Vec<(usize, usize)>,
+}
+
+impl<'a> Pairing<'a> {
+    pub(super) fn new(a: &'a Measurements, b: &'a Measurements) -> Self {
+        let devices = device_pairs(&a.devices, &b.devices);
+        let repeats = [a, b].map(|side| side.devices.iter().any(|ops| ops.iteration.is_some()));
+        let zones = [&*a.zones, &*b.zones];
+        let mut best: Option<(f64, Self)> = None;
+        for is_iteration in [[false, false], [true, true], [true, false], [false, true]] {
+            if is_iteration
+                .iter()
+                .zip(repeats)
+                .any(|(&is_iteration, repeats)| is_iteration && !repeats)
+            {
+                continue;
+            }
+            let devices = devices.iter().map(|&sides| DevicePair {
+                sides,
+                alignment: match sides {
+                    [Some(a), Some(b)] => {
+                        let [a, b] = [a.steps(is_iteration[0]), b.steps(is_iteration[1])]
+                            .map(|slots| slots.iter().map(|slot| &slot.op).collect::<Vec<_>>());
+                        align(&a, &b)
+                    }
+                    _ => Alignment::default(),
+                },
+            });
+            let found =
+                Self { devices: devices.collect(), is_iteration, zones, zone_pairs: Vec::new() };
+            let share = found.share();
+            if best.as_ref().is_none_or(|(least, _)| share > least + WORTH_OF_ITERATIONS) {
+                best = Some((share, found));
+            }
+            if share > 1.0 - WORTH_OF_ITERATIONS {
+                break;
+            }
+        }
+        let mut pairing = best.map_or_else(
+            || Self {
+                devices: Vec::new(),
+                is_iteration: [false; 2],
+                zones,
+                zone_pairs: Vec::new(),
+            },
+            |(_, found)| found,
+        );
+        pairing.zone_pairs = pairs_of(&a.zones, &renamed(&b.zones, &pairing.other_devices()));
+        pairing
+    }
+
+    /// Returns the share of the time of ops that is compared, of the side with the smaller one.
+    fn share(&self) -> f64 {
+        [0, 1]
+            .map(|number| {
+                let times = self.times(number);
+                if times.total_ns > 0.0 { times.compared_ns / times.total_ns } else { 0.0 }
+            })
+            .into_iter()
+            .fold(1.0, f64::min)
+    }
+
+    pub(super) fn is_bounded(&self) -> bool {
+        self.devices.iter().any(|pair| pair.alignment.is_bounded)
+    }
+
+    /// Returns the pairs of devices whose names differ.
+    pub(super) fn other_devices(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let both = self.devices.iter().filter_map(|pair| Some((pair.sides[0]?, pair.sides[1]?)));
+        both.filter(|(a, b)| a.place != b.place)
+            .map(|(a, b)| (a.place.clone(), b.place.clone()))
+            .collect()
+    }
+
+    /// Returns the steps of a device's ops; `number` is 0 for A and 1 for B.
+    fn steps(&self, pair: &DevicePair<'a>, number: usize) -> &'a [Slot] {
+        let device = pair.sides.get(number).copied().flatten();
+        let is_iteration = self.is_iteration.get(number).copied().unwrap_or(false);
+        device.map_or(&[], |device| device.steps(is_iteration))
+    }
+
+    /// Returns the compared ops of a device, each with its two steps.
+    fn compared(&self, pair: &DevicePair<'a>) -> impl Iterator<Item = ([&'a Slot; 2], Paired<'a>)> {
+        let [a, b] = [0, 1].map(|number| self.steps(pair, number));
+        pair.alignment.pairs.iter().filter_map(move |found| {
+            let slots = [a.get(found.a)?, b.get(found.b)?];
+            let paired = Paired {
+                a: &slots[0].op,
+                b: &slots[1].op,
+                a_ns: slots[0].time_ns()?,
+                b_ns: slots[1].time_ns()?,
+                is_moved: found.is_moved,
+            };
+            Some((slots, paired))
+        })
+    }
+
+    /// Returns all compared ops.
+    pub(super) fn ops(&self) -> impl Iterator<Item = Paired<'a>> {
+        self.devices.iter().flat_map(|pair| self.compared(pair).map(|(_, paired)| paired))
+    }
+
+    fn compared_zones(&self) -> impl Iterator<Item = Paired<'a>> {
+        let [a, b] = self.zones;
+        self.zone_pairs.iter().filter_map(move |&(in_a, in_b)| {
+            let (a, b) = (a.get(in_a)?, b.get(in_b)?);
+            let [a_ns, b_ns] =
+                [a, b].map(|zone| Spread::from_values(zone.durations_ns.clone()).mean);
+            Some(Paired { a, b, a_ns, b_ns, is_moved: false })
+        })
+    }
+
+    /// Returns the pairs whose durations belong together: of the same op in all iterations, of all
+    /// launches of a program if there are no iterations, or of a zone.
+    pub(super) fn changes(&self) -> Vec<Vec<Paired<'a>>> {
+        let mut all = Vec::new();
+        for pair in &self.devices {
+            let mut groups = Groups::default();
+            for (slots, paired) in self.compared(pair) {
+                let key = match slots.map(|slot| slot.position) {
+                    [Some(a), Some(b)] => Together::Positions(a, b),
+                    _ => Together::Programs([paired.a, paired.b].map(program_of)),
+                };
+                groups.add(key, paired);
+            }
+            all.extend(groups.into_changes());
+        }
+        all.extend(self.compared_zones().map(|zone| vec![zone]));
+        all
+    }
+
+    /// Returns the ops of one side that were not compared although their time is known.
+    pub(super) fn alone(&self, number: usize) -> Vec<(&'a Slot, Solitude)> {
+        let mut found = Vec::new();
+        for pair in &self.devices {
+            let [own, other] =
+                [number, 1_usize.saturating_sub(number)].map(|at| self.steps(pair, at));
+            let mut partners: Vec<Option<usize>> = vec![None; own.len()];
+            for aligned in &pair.alignment.pairs {
+                let (at, partner) =
+                    if number == 0 { (aligned.a, aligned.b) } else { (aligned.b, aligned.a) };
+                if let Some(place) = partners.get_mut(at) {
+                    *place = Some(partner);
+                }
+            }
+            for (slot, partner) in own.iter().zip(partners) {
+                let measured = partner.map(|at| other.get(at).and_then(Slot::time_ns).is_some());
+                let solitude = match measured {
+                    Some(true) => continue,
+                    Some(false) => Solitude::Unmeasured,
+                    None => Solitude::Absent,
+                };
+                if slot.time_ns().is_some() {
+                    found.push((slot, solitude));
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the zones of one side without a counterpart.
+    pub(super) fn alone_zones(&self, number: usize) -> Vec<&'a Measured> {
+        let zones = self.zones.get(number).copied().unwrap_or(&[]);
+        let mut is_paired = vec![false; zones.len()];
+        for pair in &self.zone_pairs {
+            if let Some(place) = is_paired.get_mut(if number == 0 { pair.0 } else { pair.1 }) {
+                *place = true;
+            }
+        }
+        zones
+            .iter()
+            .zip(is_paired)
+            .filter(|(_, is_paired)| !is_paired)
+            .map(|(zone, _)| zone)
+            .collect()
+    }
+
+    pub(super) fn times(&self, number: usize) -> Times {
+        let mut times = Times { iteration_count: 1, ..Times::default() };
+        let is_iteration = self.is_iteration.get(number).copied().unwrap_or(false);
+        for pair in &self.devices {
+            let steps = self.steps(pair, number);
+            times.op_count = times.op_count.saturating_add(steps.len());
+            for time in steps.iter().map(Slot::time_ns) {
+                times.total_ns += time.unwrap_or(0.0);
+                times.unknown_count =
+                    times.unknown_count.saturating_add(usize::from(time.is_none()));
+            }
+            if let Some(device) = pair.sides.get(number).copied().flatten().filter(|_| is_iteration)
+            {
+                times.iteration_count = times.iteration_count.max(device.iteration_count);
+                times.left_out_count = times.left_out_count.saturating_add(device.left_out_count);
+            }
+        }
+        let time = |pair: Paired<'_>| if number == 0 { pair.a_ns } else { pair.b_ns };
+        times.compared_ns = self.ops().map(time).sum();
+        times.alone_ns = self.alone(number).iter().filter_map(|(slot, _)| slot.time_ns()).sum();
+        let all = |zone: &Measured| zone.durations_ns.iter().sum::<f64>();
+        times.zones_ns = self.zones.get(number).copied().unwrap_or(&[]).iter().map(all).sum();
+        let own = |zone: Paired<'_>| all(if number == 0 { zone.a } else { zone.b });
+        times.compared_zones_ns = self.compared_zones().map(own).sum();
+        times
+    }
+}
+
+/// Pairs devices with the same name, then the others in order.
+fn device_pairs<'a>(a: &'a [DeviceOps], b: &'a [DeviceOps]) -> Vec<[Option<&'a DeviceOps>; 2]> {
+    let partner = |ops: &DeviceOps| b.iter().find(|other| other.place == ops.place);
+    let mut others = b.iter().filter(|ops| !a.iter().any(|own| own.place == ops.place));
+    let mut pairs: Vec<[Option<&DeviceOps>; 2]> =
+        a.iter().map(|ops| [Some(ops), partner(ops).or_else(|| others.next())]).collect();
+    pairs.extend(others.map(|ops| [None, Some(ops)]));
+    pairs
+}
+
+/// Returns zones with the names of A's devices in place of those of B.
+fn renamed<'a>(zones: &'a [Measured], devices: &[(Arc<str>, Arc<str>)]) -> Cow<'a, [Measured]> {
+    if devices.is_empty() {
+        return Cow::Borrowed(zones);
+    }
+    let rename = |zone: &Measured| {
+        let new = devices.iter().find_map(|(a, b)| {
+            let risc = zone.place.strip_prefix(&**b)?.strip_prefix(' ')?;
+            Some(format!("{a} {risc}").into())
+        });
+        Measured { place: new.unwrap_or_else(|| zone.place.clone()), ..zone.clone() }
+    };
+    zones.iter().map(rename).collect()
+}
+
+/// Name, source and properties, which together identify a program.
+type Program<'a> = (&'a str, &'a str, &'a OpTraits);
+
+fn program_of(item: &Measured) -> Program<'_> {
+    (&item.name, &item.source, &item.traits)
+}
+
+/// What the pairs of one change have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Together<'a> {
+    /// Positions in the iterations of A and B.
+    Positions(usize, usize),
+    /// Programs in A and B.
+    Programs([Program<'a>; 2]),
+}
+
+/// Pairs by what they have in common, in the order of their first pairs.
+#[derive(Default)]
+struct Groups<'a> {
+    places: HashMap<Together<'a>, usize>,
+    pairs: Vec<(bool, Vec<Paired<'a>>)>,
+}
+
+impl<'a> Groups<'a> {
+    fn add(&mut self, key: Together<'a>, paired: Paired<'a>) {
+        let is_pooled = matches!(key, Together::Programs(_));
+        let at = *self.places.entry(key).or_insert(self.pairs.len());
+        match self.pairs.get_mut(at) {
+            Some((_, group)) => group.push(paired),
+            None => self.pairs.push((is_pooled, vec![paired])),
+        }
+    }
+
+    /// Returns the groups. A launch that changed far more than the others of its program is a change
+    /// of its own, because a mean over all would hide it.
+    fn into_changes(self) -> impl Iterator<Item = Vec<Paired<'a>>> {
+        self.pairs.into_iter().flat_map(|(is_pooled, group)| {
+            let limits = is_pooled.then(|| usual_ratios(&group)).flatten();
+            let Some((low, high)) = limits else { return vec![group] };
+            let is_usual = |pair: &Paired<'_>| (low..=high).contains(&pair.log_ratio());
+            let (usual, single): (Vec<_>, Vec<_>) = group.into_iter().partition(is_usual);
+            let usual = (!usual.is_empty()).then_some(usual);
+            usual.into_iter().chain(single.into_iter().map(|pair| vec![pair])).collect()
+        })
+    }
+}
+
+/// Returns the limits of the logarithms of ratios that do not stand out; `None` if none can.
+///
+/// Of two pairs that differ, it is unknown which one stands out, so both do.
+fn usual_ratios(pairs: &[Paired<'_>]) -> Option<(f64, f64)> {
+    if let [one, other] = pairs {
+        let is_far = (one.log_ratio() - other.log_ratio()).abs() > LEAST_OUTLIER;
+        return is_far.then_some((f64::INFINITY, f64::NEG_INFINITY));
+    }
+    /// Standard deviations in the median deviation of a normal distribution.
+    const MEDIAN_DEVIATION: f64 = 1.4826;
+    let median = |values: Vec<f64>| Spread::from_values(values).median;
+    let ratios: Vec<f64> = pairs.iter().map(Paired::log_ratio).collect();
+    let middle = median(ratios.clone());
+    let spread = median(ratios.iter().map(|ratio| (ratio - middle).abs()).collect());
+    let reach = (OUTLIER_DEVIATIONS * MEDIAN_DEVIATION * spread).max(LEAST_OUTLIER);
+    Some((middle - reach, middle + reach))
+}

@@ -1,0 +1,356 @@
+//! Properties of the comparison of generated pairs of ops CSVs: what users change between two
+//! recordings, and what must hold whatever they change.
+
+use super::{Agreement, Aspect, Change, Diff, DiffOptions, Gate, Measurements, Side};
+use crate::perf::{PerfOptions, PerfReport, read_ops_csv};
+use proptest::prelude::{
+    Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest,
+};
+use std::collections::BTreeMap;
+
+/// Kinds of ops, each with its name in an old and in a new version.
+const NAMES: [[&str; 2]; 5] = [
+    ["Matmul", "MatmulDeviceOperation"],
+    ["tt::operations::primary::Softmax", "SoftmaxDeviceOperation"],
+    ["LayerNorm", "LayerNormDeviceOperation"],
+    ["EltwiseBinary", "BinaryNgDeviceOperation"],
+    ["Transpose", "TransposeDeviceOperation"],
+];
+
+/// A launch. Its duration depends on the program alone, so that the truth does not depend on which
+/// launches of a program are paired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Launch {
+    kind: usize,
+    width: u64,
+    is_new_name: bool,
+    is_in_l1: bool,
+    device: u64,
+    duration_ns: Option<f64>,
+}
+
+impl Launch {
+    fn new(kind: usize, width: u64) -> Self {
+        let duration_ns = Some(1000.0 * (kind as f64 + 1.0) + 37.0 * width as f64);
+        Self { kind, width, is_new_name: false, is_in_l1: false, device: 0, duration_ns }
+    }
+}
+
+/// What a user changes.
+#[derive(Clone, Debug)]
+enum Edit {
+    Insert(usize, Launch),
+    Delete(usize),
+    Swap(usize, usize),
+    DropDuration(usize),
+    MoveToL1,
+    Rename,
+}
+
+fn launch() -> impl Strategy<Value = Launch> {
+    (0..NAMES.len(), 1..5_u64).prop_map(|(kind, width)| Launch::new(kind, width))
+}
+
+fn launches() -> impl Strategy<Value = Vec<Launch>> {
+    (prop::collection::vec(launch(), 1..12), 1..4_usize)
+        .prop_map(|(layer, count)| layer.repeat(count))
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let at = || any::<prop::sample::Index>().prop_map(|index| index.index(40));
+    let edit = proptest::prop_oneof![
+        (at(), launch()).prop_map(|(at, launch)| Edit::Insert(at, launch)),
+        at().prop_map(Edit::Delete),
+        (at(), at()).prop_map(|(one, other)| Edit::Swap(one, other)),
+        at().prop_map(Edit::DropDuration),
+        Just(Edit::MoveToL1),
+        Just(Edit::Rename),
+    ];
+    prop::collection::vec(edit, 0..6)
+}
+
+fn edited(mut launches: Vec<Launch>, edits: &[Edit]) -> Vec<Launch> {
+    for edit in edits {
+        let count = launches.len();
+        let within = |at: usize| at % count.max(1);
+        match edit {
+            Edit::Insert(at, launch) => launches.insert(at % (count + 1), *launch),
+            Edit::Delete(at) if count > 1 => drop(launches.remove(within(*at))),
+            Edit::Delete(_) => {}
+            Edit::Swap(one, other) => launches.swap(within(*one), within(*other)),
+            Edit::DropDuration(at) => launches[within(*at)].duration_ns = None,
+            Edit::MoveToL1 => launches.iter_mut().for_each(|launch| launch.is_in_l1 = true),
+            Edit::Rename => launches.iter_mut().for_each(|launch| launch.is_new_name = true),
+        }
+    }
+    launches
+}
+
+/// Measures launches that an ops CSV describes.
+fn measured(launches: &[Launch]) -> Measurements {
+    let mut text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,MATH FIDELITY,CORE COUNT,\
+                    DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,\
+                    INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY\n"
+        .to_owned();
+    for (call, launch) in launches.iter().enumerate() {
+        let name = NAMES[launch.kind][usize::from(launch.is_new_name)];
+        let memory = if launch.is_in_l1 { "L1" } else { "DRAM" };
+        let duration = launch.duration_ns.map(|ns| ns.to_string()).unwrap_or_default();
+        let (device, width) = (launch.device, launch.width * 32);
+        text += &format!(
+            "{name},tt_dnn_device,{call},{device},HiFi2,64,{duration},1,1,32,{width},TILE,BFLOAT16,\
+             DEV_{device}_{memory}_INTERLEAVED\n"
+        );
+    }
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+    Measurements::from_report(&PerfReport::new(vec![csv], &options).unwrap())
+}
+
+fn diff(a: &[Launch], b: &[Launch]) -> Diff {
+    Diff::new(&measured(a), &measured(b), DiffOptions::default())
+}
+
+fn known_ns(launches: &[Launch]) -> f64 {
+    launches.iter().filter_map(|launch| launch.duration_ns).sum()
+}
+
+/// Number of launches of each program whose duration is known.
+fn programs(launches: &[Launch]) -> BTreeMap<(usize, u64), usize> {
+    let mut programs = BTreeMap::new();
+    for launch in launches.iter().filter(|launch| launch.duration_ns.is_some()) {
+        *programs.entry((launch.kind, launch.width)).or_default() += 1;
+    }
+    programs
+}
+
+fn is_close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-6 * expected.abs().max(1.0)
+}
+
+fn kind_named(name: &str) -> Option<usize> {
+    NAMES.iter().position(|names| names.contains(&name))
+}
+
+fn name_in_b(change: &Change) -> &str {
+    let renamed = change.differences.iter().find(|difference| difference.aspect == Aspect::Name);
+    renamed.map_or(&change.name, |difference| &difference.b)
+}
+
+fn is_of(change: &Change, launch: Launch) -> bool {
+    kind_named(&change.name) == Some(launch.kind)
+        && change.source.contains(&format!("x{}:", launch.width * 32))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn compared_and_other_time_is_all_time(a in launches(), edits in edits()) {
+        let b = edited(a.clone(), &edits);
+        let diff = diff(&a, &b);
+        for (side, launches) in [(&diff.a, &a), (&diff.b, &b)] {
+            let Side { total_ns, compared_ns, alone_ns, iteration_count, .. } = *side;
+            prop_assert!(is_close(compared_ns + alone_ns, total_ns), "{side:?}");
+            let listed: f64 = side.only_here.iter().map(|item| item.time_ns).sum();
+            prop_assert!(is_close(listed, alone_ns), "{side:?}");
+            if iteration_count == 1 {
+                prop_assert!(is_close(total_ns, known_ns(launches)), "{side:?}");
+            }
+        }
+        let change: f64 = diff.groups.iter().map(|group| group.change_ns).sum();
+        prop_assert!(is_close(change, diff.b.compared_ns - diff.a.compared_ns));
+    }
+
+    #[test]
+    fn ops_of_different_kinds_are_never_compared(a in launches(), b in launches()) {
+        for change in diff(&a, &b).changes {
+            prop_assert_eq!(kind_named(&change.name), kind_named(name_in_b(&change)), "{:?}", change);
+        }
+    }
+
+    #[test]
+    fn other_names_and_memory_leave_everything_comparable(
+        a in launches(),
+        is_renamed in any::<bool>(),
+        is_moved in any::<bool>(),
+    ) {
+        let mut b = a.clone();
+        for launch in &mut b {
+            (launch.is_new_name, launch.is_in_l1) = (is_renamed, is_moved);
+        }
+        let diff = diff(&a, &b);
+        prop_assert!(is_close(diff.a.compared_ns, known_ns(&a)), "{:?}", diff.a);
+        prop_assert!(is_close(diff.b.compared_ns, known_ns(&b)), "{:?}", diff.b);
+        for change in &diff.changes {
+            prop_assert!(is_close(change.ratio, 1.0), "{change:?}");
+            let found: Vec<Aspect> =
+                change.differences.iter().map(|difference| difference.aspect).collect();
+            prop_assert_eq!(found.contains(&Aspect::Name), is_renamed);
+            prop_assert_eq!(found.contains(&Aspect::Memory), is_moved);
+            prop_assert_eq!(found.len(), usize::from(is_renamed) + usize::from(is_moved));
+        }
+    }
+
+    #[test]
+    fn every_program_of_both_is_compared_as_often_as_it_can_be(a in launches(), edits in edits()) {
+        let edits: Vec<_> =
+            edits.into_iter().filter(|edit| !matches!(edit, Edit::DropDuration(_))).collect();
+        let b = edited(a.clone(), &edits);
+        let (in_a, in_b) = (programs(&a), programs(&b));
+        let least: f64 = in_a
+            .iter()
+            .map(|(program, &count)| {
+                let common = count.min(in_b.get(program).copied().unwrap_or(0));
+                common as f64 * Launch::new(program.0, program.1).duration_ns.unwrap()
+            })
+            .sum();
+        let side = diff(&a, &b).a;
+        if side.iteration_count == 1 {
+            prop_assert!(side.compared_ns >= least - 1e-6, "{} of {least}", side.compared_ns);
+        }
+    }
+
+    #[test]
+    fn a_slower_program_is_found_with_its_size(
+        a in launches(),
+        edits in edits(),
+        chosen in any::<prop::sample::Index>(),
+        factor in 1.2..5.0_f64,
+    ) {
+        let planted = a[chosen.index(a.len())];
+        let is_planted = |launch: &Launch| (launch.kind, launch.width) == (planted.kind, planted.width);
+        let mut b = edited(a.clone(), &edits);
+        let durations: Vec<Option<f64>> =
+            b.iter().filter(|launch| is_planted(launch)).map(|launch| launch.duration_ns).collect();
+        proptest::prop_assume!(!durations.is_empty() && durations.iter().all(Option::is_some));
+        for launch in b.iter_mut().filter(|launch| is_planted(launch)) {
+            launch.duration_ns = launch.duration_ns.map(|ns| ns * factor);
+        }
+        let diff = diff(&a, &b);
+        let same = diff.changes.iter().filter(|change| change.agreement != Agreement::Kind);
+        let (slower, others): (Vec<_>, Vec<_>) = same.partition(|change| is_of(change, planted));
+        prop_assert!(!slower.is_empty(), "{:?}", diff);
+        let gate = Gate { above_percent: Some((factor - 1.0) * 99.0), ..Gate::default() };
+        for change in slower {
+            prop_assert!(is_close(change.ratio, factor), "{change:?}");
+            prop_assert!(gate.finding(change).is_some(), "{change:?}");
+        }
+        for change in others {
+            prop_assert!(is_close(change.ratio, 1.0), "{change:?}");
+        }
+    }
+
+    #[test]
+    fn one_slow_launch_among_many_is_found(
+        layer in prop::collection::vec(launch(), 1..8),
+        count in 2..6_usize,
+        chosen in any::<prop::sample::Index>(),
+    ) {
+        // A last op of its own, so that nothing repeats.
+        let mut a = layer.repeat(count);
+        a.push(Launch::new(0, 9));
+        let mut b = a.clone();
+        let at = chosen.index(a.len());
+        b[at].duration_ns = a[at].duration_ns.map(|ns| ns * 2.0);
+        let diff = diff(&a, &b);
+        let slow: Vec<_> = diff.changes.iter().filter(|change| is_close(change.ratio, 2.0)).collect();
+        prop_assert_eq!(slow.len(), 1, "{:?}", &diff.changes);
+        prop_assert!(is_of(slow[0], a[at]));
+    }
+
+    #[test]
+    fn a_gate_never_passes_on_less_than_half(a in launches(), b in launches(), edits in edits()) {
+        let b = edited(b, &edits);
+        let diff = diff(&a, &b);
+        let share = |side: &Side, launches: &[Launch]| {
+            let all = known_ns(launches);
+            if all > 0.0 { side.compared_ns * side.iteration_count as f64 / all } else { 0.0 }
+        };
+        let least = share(&diff.a, &a).min(share(&diff.b, &b));
+        if diff.a.iteration_count == 1 && diff.b.iteration_count == 1 {
+            prop_assert_eq!(diff.shortfall().is_some(), least < 0.5, "{}", least);
+        }
+    }
+
+    #[test]
+    fn a_slow_chip_among_several_is_found(
+        layer in prop::collection::vec(launch(), 1..6),
+        chip_count in 2..9_usize,
+        chosen in any::<prop::sample::Index>(),
+    ) {
+        // Chips differ, so that the slowest of A need not be the slowest of B.
+        let chip = |device: u64| layer.iter().map(move |launch| Launch {
+            device,
+            duration_ns: launch.duration_ns.map(|ns| ns * (1.0 + 0.1 * device as f64)),
+            ..*launch
+        });
+        let a: Vec<Launch> = (0..chip_count as u64).flat_map(chip).collect();
+        let slow = chosen.index(chip_count) as u64;
+        let mut b = a.clone();
+        let planted = layer[0];
+        for launch in b.iter_mut().filter(|launch| {
+            launch.device == slow && (launch.kind, launch.width) == (planted.kind, planted.width)
+        }) {
+            launch.duration_ns = launch.duration_ns.map(|ns| ns * 5.0);
+        }
+        let diff = diff(&a, &b);
+        let place = format!("device {slow}");
+        for change in &diff.changes {
+            let is_slow = *change.place == *place && is_of(change, planted);
+            prop_assert!(is_close(change.ratio, if is_slow { 5.0 } else { 1.0 }), "{change:?}");
+        }
+        let gate = Gate { above_percent: Some(5.0), ..Gate::default() };
+        prop_assert!(diff.changes.iter().any(|change| gate.finding(change).is_some()));
+    }
+}
+
+#[test]
+fn an_iteration_is_compared_with_replays_of_it() {
+    let layer = [Launch::new(0, 1), Launch::new(1, 2), Launch::new(0, 3)];
+    let before = Launch { duration_ns: Some(40.0), ..Launch::new(4, 4) };
+    let once = [before].into_iter().chain(layer).collect::<Vec<_>>();
+    for (a, b) in [(once.clone(), layer.repeat(5)), (layer.to_vec(), layer.repeat(3))] {
+        let diff = diff(&a, &b);
+        assert!(is_close(diff.b.total_ns, known_ns(&layer)), "{:?}", diff.b);
+        assert!(is_close(diff.b.compared_ns, known_ns(&layer)), "{:?}", diff.b);
+        assert!(diff.changes.iter().all(|change| is_close(change.ratio, 1.0)), "{diff:?}");
+        assert_eq!(diff.shortfall(), None);
+    }
+}
+
+#[test]
+fn another_number_of_iterations_is_no_change() {
+    let layer = [Launch::new(0, 1), Launch::new(1, 2)];
+    let diff = diff(&layer.repeat(10), &layer.repeat(4));
+    assert_eq!(diff.change_ns(), Some(0.0));
+    assert_eq!((diff.a.iteration_count, diff.b.iteration_count), (10, 4));
+}
+
+#[test]
+fn a_device_with_another_number_is_compared_and_named() {
+    let a: Vec<Launch> = (1..4).map(|width| Launch::new(0, width)).collect();
+    let b: Vec<Launch> = a.iter().map(|&launch| Launch { device: 3, ..launch }).collect();
+    let diff = diff(&a, &b);
+    assert_eq!(diff.other_devices, [("device 0".into(), "device 3".into())]);
+    assert!(is_close(diff.a.compared_ns, known_ns(&a)));
+}
+
+#[test]
+fn long_sequences_without_much_in_common_are_aligned_in_bounded_time() {
+    let mut state = 1_u64;
+    let mut next = |limit: u32| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u32::try_from(state >> 33).unwrap() % limit
+    };
+    let mut random = || -> Vec<Launch> {
+        (0..5_000)
+            .map(|_| Launch::new(usize::try_from(next(5)).unwrap(), u64::from(next(300)) + 1))
+            .collect()
+    };
+    let (a, b) = (random(), random());
+    let diff = diff(&a, &b);
+    assert!(diff.is_alignment_bounded);
+    assert!(is_close(diff.a.compared_ns + diff.a.alone_ns, known_ns(&a)));
+}
