@@ -417,6 +417,11 @@ def diff(
 ) -> dict[str, Any]:
     """Finds the ops and zones that became slower or faster.
 
+    The sequences of ops are aligned for each device, so other names, memory or shapes leave ops
+    comparable. The result is the JSON of `kprof diff`: ``changes`` with what else ``differences``
+    are, ``groups`` by kind and shapes, and for each side, ``a`` and ``b``, its ``total_ns``, the
+    ``compared_ns`` of it and what is ``only_here``.
+
     If each build has several recordings, every recording is one repetition, and the intervals
     include the variation between recordings.
     """

@@ -1,7 +1,8 @@
 """Device performance of a command, judged by statistics instead of a fixed window.
 
-``run_device_perf`` and ``check_device_perf`` have the names, parameters and results that the model
-tests of TT-Metal use. A window alone cannot distinguish noise from change. Here a mean counts as
+``run_device_perf``, ``run_device_perf_detailed``, ``check_device_perf``, ``prep_device_perf_report``
+and ``run_model_device_perf_test`` have the names, parameters and results that the model tests of
+TT-Metal use. A window alone cannot distinguish noise from change. Here a mean counts as
 outside of the window only if its whole confidence interval is outside. So at most 1 of 100 checks
 fails without a cause.
 """
@@ -17,6 +18,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,16 +61,8 @@ def run_device_perf(
     if num_iterations < 1:
         raise ValueError(f"expected at least one iteration, found {num_iterations}")
     durations: dict[str, list[float]] = {col: [] for col in cols}
-    artifacts = _artifacts_folder() / subdir
     for _ in range(num_iterations):
-        shutil.rmtree(artifacts / ".logs", ignore_errors=True)
-        environment = os.environ | {
-            "TT_METAL_DEVICE_PROFILER": "1",
-            "TTNN_OP_PROFILER": "1",
-            "TT_METAL_PROFILER_DIR": str(artifacts.absolute()),
-        }
-        subprocess.run(command, shell=isinstance(command, str), check=True, env=environment)
-        rows = _ops_between_signposts(_ops_rows(artifacts), has_signposts)
+        rows = _ops_between_signposts(_profiled_rows(command, subdir), has_signposts)
         for col in cols:
             durations[col].append(_total(rows, f"{col} DURATION [ns]", op_name))
     results: dict[str, float] = {}
@@ -85,6 +79,36 @@ def run_device_perf(
         samples[f"AVG {col} SAMPLES/S"] = rates
         samples[f"AVG {col} DURATION [ns]"] = totals
     return PerfResults(results, samples)
+
+
+def run_device_perf_detailed(
+    command: str | Sequence[str],
+    subdir: str,
+    cols: Sequence[str],
+    op_name: str = "",
+    has_signposts: bool = False,
+    warmup_iters: int = 0,
+    device_analysis_types: Sequence[str] | None = None,
+    per_op: bool = False,
+) -> dict[str, Any]:
+    """Runs a command once with the device profiler on, and describes the launches of an op.
+
+    For each column, the result has ``AVG``, ``MIN``, ``MAX`` and ``STD`` of ``<col> DURATION [ns]``
+    over the launches of ``op_name``; with ``per_op``, for each op code and column. ``STD`` of a
+    single launch is not a number. Launches are taken in turn from each device, and the first
+    ``warmup_iters`` of them (with ``per_op``, of each op) are left out.
+    """
+    del device_analysis_types  # Every figure is computed anyway.
+    rows = _ops_between_signposts(_profiled_rows(command, subdir), has_signposts)
+    rows = _of_op(rows, op_name)
+    if not per_op:
+        return _column_statistics(_in_turn(rows)[warmup_iters:], cols)
+    codes = dict.fromkeys(_code(row) for row in rows if row.get("DEVICE ID"))
+    of_code = {code: [row for row in rows if _code(row) == code] for code in codes}
+    return {
+        code: _column_statistics(_in_turn(own)[warmup_iters:], cols)
+        for code, own in of_code.items()
+    }
 
 
 def check_device_perf(
@@ -116,6 +140,55 @@ def check_device_perf(
     if assert_on_fail:
         assert not failures, "; ".join(failures)
     return edges
+
+
+def prep_device_perf_report(
+    model_name: str,
+    batch_size: int,
+    post_processed_results: Mapping[str, float],
+    expected_results: Mapping[str, float],
+    comments: str,
+) -> Path:
+    """Writes ``device_perf_<model>_<comments>_<date>.csv`` in the current folder, with each result
+    and the edges of its window; returns its path.
+
+    TT-Metal's function also saves a record for Tenstorrent's database; this one does not.
+    """
+    cells = {"Model": model_name, "Setting": comments, "Batch": str(batch_size)}
+    for name, value in post_processed_results.items():
+        cells[name] = format(value, ".0f" if float(value).is_integer() else ".4f")
+        for edge in ("Lower", "Upper"):
+            threshold = expected_results.get(f"{edge} Threshold {name}")
+            if threshold is not None:
+                cells[f"{edge} Threshold {name}"] = format(threshold, ".4f")
+    name = f"device_perf_{model_name}_{comments}_{time.strftime('%Y_%m_%d')}.csv"
+    path = Path(name.replace("/", "_").replace(os.sep, "_"))
+    path.write_text(", ".join(cells) + "\n" + ", ".join(cells.values()), encoding="utf-8")
+    return path
+
+
+def run_model_device_perf_test(
+    command: str | Sequence[str],
+    expected_device_perf_ns_per_iteration: float,
+    subdir: str,
+    model_name: str,
+    num_iterations: int = 1,
+    batch_size: int = 1,
+    margin: float = 0.015,
+    comments: str = "",
+) -> None:
+    """Runs a model, checks the mean duration of its kernels, and writes the report.
+
+    The kernels of one run may take ``expected_device_perf_ns_per_iteration``, more or less by the
+    share ``margin``. Raises ``AssertionError`` if they do not, as ``check_device_perf`` judges it.
+    """
+    columns = ["DEVICE FW", "DEVICE KERNEL", "DEVICE BRISC KERNEL"]
+    results = run_device_perf(
+        command, subdir=subdir, num_iterations=num_iterations, cols=columns, batch_size=batch_size
+    )
+    expected = {"AVG DEVICE KERNEL DURATION [ns]": expected_device_perf_ns_per_iteration}
+    edges = check_device_perf(results, margin, expected, assert_on_fail=True)
+    prep_device_perf_report(model_name, batch_size, results, edges, comments)
 
 
 def mean_interval(
@@ -195,6 +268,65 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     return math.exp(log_front) * fraction / a
 
 
+def _profiled_rows(command: str | Sequence[str], subdir: str) -> list[dict[str, str]]:
+    """Runs a command with the device profiler on; returns the rows of its ops report."""
+    artifacts = _artifacts_folder() / subdir
+    shutil.rmtree(artifacts / ".logs", ignore_errors=True)
+    environment = os.environ | {
+        "TT_METAL_DEVICE_PROFILER": "1",
+        "TTNN_OP_PROFILER": "1",
+        "TT_METAL_PROFILER_DIR": str(artifacts.absolute()),
+    }
+    subprocess.run(command, shell=isinstance(command, str), check=True, env=environment)
+    return _ops_rows(artifacts)
+
+
+def _of_op(rows: list[dict[str, str]], op_name: str) -> list[dict[str, str]]:
+    """Returns the rows of an op, named with or without namespaces or templates around it."""
+    endings = (f"::{op_name}", f"{op_name}>")
+    tests = (
+        lambda code: not op_name or code == op_name,
+        lambda code: code.endswith(endings[0]),
+        lambda code: any(ending in code for ending in endings),
+    )
+    for test in tests:
+        found = [row for row in rows if test(_code(row))]
+        if found:
+            return found
+    codes = list(dict.fromkeys(_code(row) for row in rows))
+    raise ValueError(f"expected launches of {op_name}, found {len(codes)} other ops: {codes[:10]}")
+
+
+def _in_turn(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Returns the first row of each device, then the second of each, and so on. The device that
+    started first comes first."""
+    devices: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        if row.get("DEVICE ID"):
+            devices.setdefault(row["DEVICE ID"], []).append(row)
+    if not devices:
+        raise ValueError(f"expected rows of devices, found none among {len(rows)} rows")
+    start = "DEVICE FW START CYCLE"
+    queues = sorted(devices.values(), key=lambda own: float(own[0].get(start) or "inf"))
+    longest = max(map(len, queues))
+    return [own[turn] for turn in range(longest) for own in queues if turn < len(own)]
+
+
+def _column_statistics(
+    rows: list[dict[str, str]], cols: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    statistics_by_column = {}
+    for col in cols:
+        values = _values(rows, f"{col} DURATION [ns]")
+        statistics_by_column[col] = {
+            "AVG": statistics.fmean(values),
+            "MIN": min(values),
+            "MAX": max(values),
+            "STD": statistics.stdev(values) if len(values) > 1 else math.nan,
+        }
+    return statistics_by_column
+
+
 def _ops_rows(artifacts: Path) -> list[dict[str, str]]:
     """Returns rows of the newest ops report of the command, or of a report made from its logs."""
     reports = artifacts.glob("reports/**/ops_perf_results*.csv")
@@ -223,13 +355,17 @@ def _ops_between_signposts(
 
 
 def _total(rows: list[dict[str, Any]], column: str, op_name: str) -> float:
+    return math.fsum(_values([row for row in rows if op_name in _code(row)], column))
+
+
+def _values(rows: list[dict[str, Any]], column: str) -> list[float]:
+    """Returns the numbers of a column; fails if there are none."""
     if rows and column not in rows[0]:
         raise ValueError(f"expected a column {column} in the ops report, found none")
-    of_op = [row for row in rows if op_name in _code(row)]
-    cells = [row[column] for row in of_op if row[column] not in ("", "-")]
+    cells = [row[column] for row in rows if row[column] not in ("", "-", None)]
     if not cells:
         raise ValueError(f"expected ops with {column}, found none among {len(rows)} rows")
-    return math.fsum(float(cell) for cell in cells)
+    return [float(cell) for cell in cells]
 
 
 def _code(row: Mapping[str, str]) -> str:

@@ -2,8 +2,10 @@
 
 import inspect
 import json
+import math
 import random
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,10 @@ from kprof.perf import (
     check_device_perf,
     is_slower,
     mean_interval,
+    prep_device_perf_report,
     run_device_perf,
+    run_device_perf_detailed,
+    run_model_device_perf_test,
     student_below,
     student_quantile,
 )
@@ -107,6 +112,20 @@ def test_signatures_are_those_of_tt_metal() -> None:
         "post_processed_results", "margin", "expected_perf_cols", "assert_on_fail",
     ]
     assert check.parameters["assert_on_fail"].default is False
+    assert list(inspect.signature(run_device_perf_detailed).parameters) == [
+        "command", "subdir", "cols", "op_name", "has_signposts", "warmup_iters",
+        "device_analysis_types", "per_op",
+    ]
+    assert list(inspect.signature(prep_device_perf_report).parameters) == [
+        "model_name", "batch_size", "post_processed_results", "expected_results", "comments",
+    ]
+    model = inspect.signature(run_model_device_perf_test).parameters
+    assert list(model) == [
+        "command", "expected_device_perf_ns_per_iteration", "subdir", "model_name",
+        "num_iterations", "batch_size", "margin", "comments",
+    ]
+    defaults = [model[name].default for name in ("num_iterations", "batch_size", "margin")]
+    assert defaults == [1, 1, 0.015]
 
 
 PROGRAM = """
@@ -149,6 +168,84 @@ def test_a_command_is_run_and_its_ops_are_added_up(
         run_device_perf(command, "model", 1, ["DEVICE FW"], 8, op_name="Matmul")
     with pytest.raises(ValueError, match="at least one"):
         run_device_perf(command, "model", 0, ["DEVICE FW"], 8)
+
+
+# Two devices, the second of which started first. Of each device the first launch is a warm-up.
+REPORT = """
+import os, pathlib
+reports = pathlib.Path(os.environ["TT_METAL_PROFILER_DIR"]) / "reports" / "today"
+reports.mkdir(parents=True, exist_ok=True)
+rows = ["OP CODE,OP TYPE,DEVICE ID,DEVICE FW START CYCLE,DEVICE KERNEL DURATION [ns]",
+    "start,signpost,,,",
+    "ttnn::AllGather,tt_dnn_device,0,200,900", "ttnn::AllGather,tt_dnn_device,0,300,100",
+    "Softmax,tt_dnn_device,0,350,7", "ttnn::AllGather,tt_dnn_device,0,400,-",
+    "ttnn::AllGather,tt_dnn_device,1,100,800", "ttnn::AllGather,tt_dnn_device,1,300,110",
+    "ttnn::AllGather,tt_dnn_device,1,400,120",
+    "stop,signpost,,,", "ttnn::AllGather,tt_dnn_device,1,500,5000"]
+(reports / "ops_perf_results_today.csv").write_text("\\n".join(rows) + "\\n")
+"""
+
+
+def test_launches_of_an_op_are_described_without_warm_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TT_METAL_PROFILER_DIR", str(tmp_path / "profiler"))
+    command = [sys.executable, "-c", REPORT]
+    cols = ["DEVICE KERNEL"]
+    found = run_device_perf_detailed(command, "op", cols, "AllGather", True, warmup_iters=2)
+    # 100, 110 and 120 ns; the launch without a duration does not count.
+    assert found == {"DEVICE KERNEL": pytest.approx(
+        {"AVG": 110, "MIN": 100, "MAX": 120, "STD": 10}
+    )}
+    by_op = run_device_perf_detailed(
+        command, "op", cols, "", has_signposts=True, warmup_iters=0, per_op=True
+    )
+    assert set(by_op) == {"ttnn::AllGather", "Softmax"}
+    assert by_op["Softmax"]["DEVICE KERNEL"]["AVG"] == 7
+    assert math.isnan(by_op["Softmax"]["DEVICE KERNEL"]["STD"])
+    with pytest.raises(ValueError, match="expected launches of Matmul, found 4 other ops"):
+        run_device_perf_detailed(command, "op", cols, "Matmul")
+
+
+def test_a_report_has_the_columns_of_tt_metal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = {"AVG DEVICE KERNEL SAMPLES/S": 410.25, "MAX_NEW_TOKENS": 20}
+    edges = {
+        "Lower Threshold AVG DEVICE KERNEL SAMPLES/S": 400.0,
+        "Upper Threshold AVG DEVICE KERNEL SAMPLES/S": 420.0,
+    }
+    path = prep_device_perf_report("bert", 8, results, edges, "tests/a")
+    assert path.name == f"device_perf_bert_tests_a_{time.strftime('%Y_%m_%d')}.csv"
+    titles, cells = path.read_text().splitlines()
+    assert dict(zip(titles.split(", "), cells.split(", "))) == {
+        "Model": "bert", "Setting": "tests/a", "Batch": "8",
+        "AVG DEVICE KERNEL SAMPLES/S": "410.2500",
+        "Lower Threshold AVG DEVICE KERNEL SAMPLES/S": "400.0000",
+        "Upper Threshold AVG DEVICE KERNEL SAMPLES/S": "420.0000",
+        "MAX_NEW_TOKENS": "20",
+    }
+
+
+def test_a_model_is_run_checked_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TT_METAL_PROFILER_DIR", str(tmp_path / "profiler"))
+    program = REPORT.replace("DEVICE KERNEL DURATION [ns]", ",".join(
+        f"DEVICE {part} DURATION [ns]" for part in ("KERNEL", "FW", "BRISC KERNEL")
+    ))
+    for number in ("900", "100", "7", "-", "800", "110", "120", "5000"):
+        program = program.replace(f",{number}\"", f",{number},{number},{number}\"")
+    command = [sys.executable, "-c", program]
+    # 900 + 100 + 7 + 800 + 110 + 120 + 5000 ns.
+    run_model_device_perf_test(command, 7037 * 1.01, "model", "bert", comments="ok")
+    assert len(list(tmp_path.glob("device_perf_bert_ok_*.csv"))) == 1
+    with pytest.raises(AssertionError, match="AVG DEVICE KERNEL DURATION"):
+        run_model_device_perf_test(command, 7037 * 1.02, "model", "bert", comments="slow")
+    assert not list(tmp_path.glob("device_perf_bert_slow_*.csv"))
 
 
 MARKED = """
