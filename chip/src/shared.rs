@@ -36,6 +36,9 @@ use std::{
 /// Environment variable with the path of the socket at which a process serves its chip.
 pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
 
+/// Variable with the number of chips that `libkprof_chip.so` simulates.
+pub const COUNT_VARIABLE: &str = "KPROF_CHIP_COUNT";
+
 /// Environment variable with the path of another simulator library.
 ///
 /// If the variable is set, kprof's own simulator library forwards all calls to the other library,

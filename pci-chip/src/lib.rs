@@ -8,6 +8,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
+//! | `KPROF_CHIP_COUNT` | number of chips, 1 without it; the host needs a `cluster_descriptor.yaml` beside the library for more |
 //! | `KPROF_CHIP_STATES` | if set, the program counter of each RISC and what the RISC waits for are printed when the simulation ends |
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
@@ -32,14 +33,14 @@ mod forwarded;
 mod guests;
 mod simulation;
 
-use chip::shared::LIBRARY_VARIABLE;
+use chip::shared::{COUNT_VARIABLE, LIBRARY_VARIABLE};
 use forwarded::ForwardedChip;
 use guests::Guests;
 use sim::{
     arch::Arch,
     board::{Board, HostMemory, StampedStore, pci::PciChip},
 };
-use simulation::Simulation;
+use simulation::{OwnChips, Simulation};
 use std::{
     ffi::c_void,
     fmt::Write as _,
@@ -149,21 +150,36 @@ fn forwarded_chip() -> Result<Option<ForwardedChip>, String> {
     ForwardedChip::start(Path::new(&path), own_init, (read, write))
 }
 
-fn own_chip() -> Result<PciChip, String> {
+/// Returns the number of chips from `KPROF_CHIP_COUNT`; 1 without this variable.
+fn chip_count() -> Result<u64, String> {
+    let Ok(text) = std::env::var(COUNT_VARIABLE) else { return Ok(1) };
+    let count = text.parse().ok().filter(|count| (1..=CHIPS_MAX).contains(count));
+    count.ok_or_else(|| format!("expected 1 to {CHIPS_MAX} in {COUNT_VARIABLE}, found `{text}`"))
+}
+
+/// PCI devices of a bus.
+const CHIPS_MAX: u64 = 32;
+
+fn own_chips() -> Result<OwnChips, String> {
     let callbacks = *lock(&HOST);
-    let mut board = Board::new(architecture()?, 0, Box::new(CallbackMemory(callbacks)));
-    if let Some(range) = watched_range() {
-        board.watch_stores(range);
-    }
+    let (arch, range) = (architecture()?, watched_range());
+    let chips = (0..chip_count()?).map(|seed| {
+        let mut board = Board::new(arch, seed, Box::new(CallbackMemory(callbacks)));
+        if let Some(range) = &range {
+            board.watch_stores(range.clone());
+        }
+        PciChip::new(board)
+    });
+    let chips = chips.collect();
     tell(&sim::limits::simulated_time().to_string());
-    Ok(PciChip::new(board))
+    Ok(OwnChips::new(chips))
 }
 
 fn new_chip() -> Result<Simulation, String> {
     if let Some(chip) = forwarded_chip()? {
         return Ok(Simulation::Forwarded(chip));
     }
-    Ok(Simulation::Own(Box::new(own_chip()?)))
+    Ok(Simulation::Own(own_chips()?))
 }
 
 /// Creates a chip in reset.
@@ -191,18 +207,24 @@ pub extern "C" fn libttsim_init() {
 pub extern "C" fn libttsim_exit() {
     GUESTS.end();
     match lock(&CHIP).take() {
-        Some(Simulation::Own(chip)) => write_outputs(*chip),
+        Some(Simulation::Own(chips)) => {
+            (0..).zip(chips.into_chips()).for_each(|(index, chip)| write_outputs(index, chip));
+        }
         Some(Simulation::Forwarded(chip)) => chip.exit(),
         None => {}
     }
 }
 
-fn write_outputs(mut chip: PciChip) {
+/// Writes the requested outputs of a chip; the stores of further chips to files named by their number.
+fn write_outputs(index: usize, mut chip: PciChip) {
     if std::env::var_os("KPROF_CHIP_STATES").is_some() {
         tell(&format!("ends at cycle {}", chip.board_mut().cycle()));
         chip.board_mut().states().iter().for_each(|line| tell(line));
     }
-    let Some(path) = std::env::var_os("KPROF_CHIP_STORES") else { return };
+    let Some(mut path) = std::env::var_os("KPROF_CHIP_STORES") else { return };
+    if index > 0 {
+        path.push(format!(".{index}"));
+    }
     let text = stores_csv(&chip.board_mut().take_stores());
     if let Err(error) = std::fs::write(&path, text) {
         tell(&format!("cannot write {}: {error}", Path::new(&path).display()));

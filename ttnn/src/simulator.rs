@@ -7,7 +7,6 @@
 use crate::tree::{TreeError, create_folder, digest, failed, put_in_place};
 use reader::architecture::Arch;
 use std::{
-    convert::Infallible,
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -28,7 +27,8 @@ const fn descriptor(arch: Arch) -> &'static str {
 /// use reader::architecture::Arch;
 /// use ttnn::simulator::Simulator;
 ///
-/// assert_eq!("blackhole".parse(), Ok(Simulator::Own(Arch::Blackhole)));
+/// assert_eq!("blackhole".parse(), Ok(Simulator::Own { arch: Arch::Blackhole, chip_count: 1 }));
+/// assert_eq!("wormhole_b0*2".parse(), Ok(Simulator::Own { arch: Arch::WormholeB0, chip_count: 2 }));
 /// assert_eq!(
 ///     "wormhole_b0=/sim/libttsim.so".parse(),
 ///     Ok(Simulator::Library {
@@ -40,7 +40,13 @@ const fn descriptor(arch: Arch) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Simulator {
     /// The simulator that comes with kprof.
-    Own(Arch),
+    Own {
+        /// Architecture of the chips.
+        arch: Arch,
+        /// Number of chips, 1 or 2. Two are PCI devices that are linked by Ethernet, so that ttnn
+        /// can open them as a mesh; the links carry nothing.
+        chip_count: u32,
+    },
     /// A library with libttsim's entry points.
     Library {
         /// Architecture of the library's chip; if `None`, the descriptor next to the library
@@ -51,12 +57,29 @@ pub enum Simulator {
     },
 }
 
-impl FromStr for Simulator {
-    type Err = Infallible;
+/// Number of chips that the simulator does not support.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one chip or two, as in {arch}*2, found {arch}*{count}")]
+pub struct UnsupportedChipCount {
+    arch: &'static str,
+    count: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        if let Some(arch) = Arch::from_name(text) {
-            return Ok(Self::Own(arch));
+/// Largest number of chips that was tested.
+const CHIPS_MAX: u32 = 2;
+
+impl FromStr for Simulator {
+    type Err = UnsupportedChipCount;
+
+    fn from_str(text: &str) -> Result<Self, UnsupportedChipCount> {
+        let (name, count) = text.split_once('*').unwrap_or((text, "1"));
+        if let Some(arch) = Arch::from_name(name) {
+            let known = count.parse().ok().filter(|count| (1..=CHIPS_MAX).contains(count));
+            let chip_count = known.ok_or_else(|| UnsupportedChipCount {
+                arch: arch.facts().name,
+                count: count.to_owned(),
+            })?;
+            return Ok(Self::Own { arch, chip_count });
         }
         let parts = text.split_once('=');
         let named = parts.and_then(|(arch, path)| Some((Arch::from_name(arch)?, path)));
@@ -124,6 +147,8 @@ pub struct InstalledSimulator {
     /// The library that simulates the chip, if `library` only forwards the host's calls: the value
     /// for `KPROF_CHIP_LIBRARY`.
     pub forwarded: Option<PathBuf>,
+    /// Number of chips, if it is kprof's library: the value for `KPROF_CHIP_COUNT`.
+    pub chip_count: u32,
 }
 
 impl InstalledSimulator {
@@ -142,8 +167,8 @@ impl InstalledSimulator {
         if self.forwarded.is_some() || fs::canonicalize(&self.library).is_ok_and(|is| is == own) {
             return Ok(self);
         }
-        let library = link_pair(cache, &own, &self.library.with_file_name(DESCRIPTOR))?;
-        Ok(Self { library, forwarded: Some(self.library) })
+        let library = link_pair(cache, &own, &self.library.with_file_name(DESCRIPTOR), None)?;
+        Ok(Self { library, forwarded: Some(self.library), chip_count: 1 })
     }
 }
 
@@ -162,9 +187,15 @@ impl Simulator {
         base: Option<&Path>,
         places: &[PathBuf],
     ) -> Result<InstalledSimulator, SimulatorError> {
-        let installed = |library| InstalledSimulator { library, forwarded: None };
+        let chip_count = match self {
+            Self::Own { chip_count, .. } => *chip_count,
+            Self::Library { .. } => 1,
+        };
+        let installed = |library| InstalledSimulator { library, forwarded: None, chip_count };
         let (library, arch) = match self {
-            Self::Own(arch) => (first_file(places.iter().map(|place| place.join(OWN)))?, *arch),
+            Self::Own { arch, .. } => {
+                (first_file(places.iter().map(|place| place.join(OWN)))?, *arch)
+            }
             Self::Library { arch, path } => {
                 let library = first_file([path.clone()].into_iter())?;
                 match arch {
@@ -181,14 +212,63 @@ impl Simulator {
         if !descriptor.is_file() {
             return Err(SimulatorError::NotInPackage(descriptor));
         }
-        Ok(installed(link_pair(cache, &library, &descriptor)?))
+        let cluster = (chip_count > 1).then(|| cluster_of_two(arch));
+        Ok(installed(link_pair(cache, &library, &descriptor, cluster.as_deref())?))
     }
 }
 
-/// Creates a folder with links to a library and to its chip's description, and returns the path of
-/// the library in it. An existing folder is reused.
-fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf, TreeError> {
-    let key = digest([library, descriptor].map(|path| path.as_os_str().as_encoded_bytes()));
+/// Returns the description of a system of two chips, for the user-mode driver of TT-Metal.
+///
+/// # Compatibility
+/// tt-umd of tt-metal 0.81: a `cluster_descriptor.yaml` beside the library describes a system of
+/// several chips; a board's type is in bits 36 and up of its id. Both chips are PCI devices, as two
+/// n150 or two p150 are. Each link joins two Ethernet channels.
+fn cluster_of_two(arch: Arch) -> String {
+    let (board, board_type, links, harvested) = match arch {
+        Arch::WormholeB0 => ("n150", 0x18_u64, [(8, 0), (9, 1)], ""),
+        // A p150 has one PCIe tile less than the grid, and two Ethernet tiles.
+        Arch::Blackhole => (
+            "p150",
+            0x41,
+            [(4, 4), (5, 5)],
+            ", dram_harvesting_mask: 0, eth_harvesting_mask: 0x120, pcie_harvesting_mask: 0x2",
+        ),
+    };
+    let of_chips = |entry: &dyn Fn(u64) -> String| -> String { (0..2).map(entry).collect() };
+    let arch_entries = of_chips(&|chip| format!("  {chip}: {arch},\n"));
+    let places = of_chips(&|chip| format!("  {chip}: [{chip},0,0,0],\n"));
+    let ids = of_chips(&|chip| format!("  {chip}: {},\n", 1000 + chip));
+    let devices = of_chips(&|chip| format!("  {chip}: {chip},\n"));
+    let cores = of_chips(&|chip| {
+        format!("  {chip}: {{noc_translation: true, harvest_mask: 0{harvested}}},\n")
+    });
+    let buses = of_chips(&|chip| format!("  {chip}: {:#06x},\n", 1 + 0x40 * chip));
+    let boards = of_chips(&|chip| {
+        let id = board_type << 36 | chip;
+        format!("  -\n    - board_id: {id:#x}\n    - board_type: {board}\n    - chips: [{chip}]\n")
+    });
+    let links = links.map(|(from, to)| {
+        format!("  [{{chip: 0, chan: {from}}}, {{chip: 1, chan: {to}}}],\n")
+    });
+    format!(
+        "arch: {{\n{arch_entries}}}\nchips: {{\n{places}}}\nchip_unique_ids: {{\n{ids}}}\n\
+         ethernet_connections: [\n{}]\nchips_with_mmio: [\n{devices}]\nharvesting: {{\n{cores}}}\n\
+         chip_to_bus_id: {{\n{buses}}}\nboards:\n{boards}",
+        links.concat()
+    )
+}
+
+/// Creates a folder with links to a library and to its chip's description, and with the description
+/// of its system if that has several chips. Returns the path of the library in it. An existing
+/// folder is reused.
+fn link_pair(
+    cache: &Path,
+    library: &Path,
+    descriptor: &Path,
+    cluster: Option<&str>,
+) -> Result<PathBuf, TreeError> {
+    let paths = [library, descriptor].map(|path| path.as_os_str().as_encoded_bytes());
+    let key = digest(paths.into_iter().chain(cluster.map(str::as_bytes)));
     let folder = cache.join(format!("simulator-{key}"));
     let name = library.file_name().unwrap_or_default();
     if !folder.is_dir() {
@@ -196,6 +276,10 @@ fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf,
         create_folder(&part)?;
         for (from, to) in [(library, part.join(name)), (descriptor, part.join(DESCRIPTOR))] {
             symlink(from, &to).map_err(|source| failed(&to, source))?;
+        }
+        if let Some(cluster) = cluster {
+            let path = part.join(CLUSTER);
+            fs::write(&path, cluster).map_err(|source| failed(&path, source))?;
         }
         put_in_place(&part, &folder)?;
     }
@@ -218,6 +302,8 @@ fn first_file(paths: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Simulator
 /// File name of the library that comes with kprof.
 const OWN: &str = "libkprof_chip.so";
 const DESCRIPTOR: &str = "soc_descriptor.yaml";
+/// Description of a system of several chips.
+const CLUSTER: &str = "cluster_descriptor.yaml";
 
 #[cfg(test)]
 mod tests {
@@ -239,7 +325,7 @@ mod tests {
         let folder = installed();
         let base = folder.path().join("ttnn");
         let places = [folder.path().join("nowhere"), folder.path().join("bin")];
-        let own = Simulator::Own(Arch::Blackhole);
+        let own = Simulator::Own { arch: Arch::Blackhole, chip_count: 1 };
         let cache = folder.path().join("cache");
         let library = own.install(&cache, Some(&base), &places).unwrap().library;
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
@@ -247,6 +333,26 @@ mod tests {
         // A second program uses the same folder and does not leave another one.
         assert_eq!(own.install(&cache, Some(&base), &places).unwrap().library, library);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_chips_are_described_beside_their_library() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let places = [folder.path().join("bin")];
+        let cache = folder.path().join("cache");
+        let two: Simulator = "blackhole*2".parse().unwrap();
+        let installed = two.install(&cache, Some(&base), &places).unwrap();
+        assert_eq!(installed.chip_count, 2);
+        let cluster = fs::read_to_string(installed.library.with_file_name(CLUSTER)).unwrap();
+        assert!(cluster.contains("  0: blackhole,\n  1: blackhole,\n"), "{cluster}");
+        assert!(cluster.contains("board_id: 0x41000000001"), "{cluster}");
+        // One chip has a folder of its own.
+        let one = "blackhole".parse::<Simulator>().unwrap();
+        let library = one.install(&cache, Some(&base), &places).unwrap().library;
+        assert!(!library.with_file_name(CLUSTER).exists());
+        let refused = "blackhole*9".parse::<Simulator>().unwrap_err().to_string();
+        assert_eq!(refused, "expected one chip or two, as in blackhole*2, found blackhole*9");
     }
 
     #[test]
@@ -296,7 +402,7 @@ mod tests {
         assert_eq!(fs::canonicalize(forwarded).unwrap(), foreign);
         // Sharing again changes nothing, and neither does sharing kprof's own chip.
         assert_eq!(shared.clone().shared(&cache, &places).unwrap(), shared);
-        let own = Simulator::Own(Arch::Blackhole);
+        let own = Simulator::Own { arch: Arch::Blackhole, chip_count: 1 };
         let own = own.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(own.clone().shared(&cache, &places).unwrap(), own);
         let missing = alone.shared(&cache, &[]).unwrap_err().to_string();

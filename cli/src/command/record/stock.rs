@@ -12,7 +12,7 @@ use crate::{
     failure::{Failure, failure, note},
 };
 use chip::{
-    shared::{LIBRARY_VARIABLE, SOCKET_VARIABLE},
+    shared::{COUNT_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
     sockets::remove_stale,
 };
 use host_reader::recording::DEVICE_CAPTURE_PREFIX;
@@ -23,7 +23,7 @@ use std::{
 };
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
-    simulator::InstalledSimulator,
+    simulator::{InstalledSimulator, Simulator},
     tree::{Build, Tree, base_of, cache_folder},
 };
 use wire::{dram::DEFAULT_PROGRAM_SUPPORT_COUNT, stream::Policy};
@@ -93,6 +93,12 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
     let cache = cache_folder().map_err(|error| failure!("{error}"))?;
     let is_shared = args.stream.is_some() || std::env::var_os(SOCKET_VARIABLE).is_some();
     let installed = simulator.install(&cache, base.as_deref(), &places);
+    if is_shared && matches!(simulator, Simulator::Own { chip_count: 2.., .. }) {
+        return Err(failure!(
+            "expected one simulated chip with --stream or {SOCKET_VARIABLE}, found two; other \
+             processes reach only one"
+        ));
+    }
     let installed = installed.and_then(|installed| match is_shared {
         true => installed.shared(&cache, &places),
         false => Ok(installed),
@@ -102,8 +108,11 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
 
 /// Sets the variables that make a program use the simulated chip instead of a real one.
 pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Command) {
-    let Some(InstalledSimulator { library, forwarded }) = simulated else { return };
+    let Some(InstalledSimulator { library, forwarded, chip_count }) = simulated else { return };
     command.env("TT_METAL_SIMULATOR", library);
+    if *chip_count > 1 {
+        command.env(COUNT_VARIABLE, chip_count.to_string());
+    }
     if let Some(forwarded) = forwarded {
         command.env(LIBRARY_VARIABLE, forwarded);
     }

@@ -1,0 +1,73 @@
+"""Programs on two simulated chips: `kprof record --simulate CHIP*2`."""
+
+from __future__ import annotations
+
+import collections
+import os
+import pathlib
+
+import pytest
+from test_process import CHIP, SIMULATOR, cache, record, run, variables  # noqa: F401
+from test_unchanged import compare, plain  # noqa: F401
+
+ARCH = next(
+    (
+        line.split(":")[1].strip().lower()
+        for line in pathlib.Path(SIMULATOR).with_name("soc_descriptor.yaml").read_text().splitlines()
+        if line.startswith("arch_name:")
+    ),
+    "",
+)
+pytestmark = pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+
+
+@pytest.fixture
+def record_two(record):  # noqa: F811
+    """Runs a program under `kprof record` on two chips."""
+    return lambda *words: record(*words, options=("-r", "--simulate", f"{ARCH}*2"))
+
+
+@pytest.fixture
+def plain_two(cache, plain):  # noqa: F811
+    """Variables that let a program run on the same two chips without kprof."""
+    folders = pathlib.Path(cache).glob(f"**/simulator-*/cluster_descriptor.yaml")
+    (library,) = [
+        path.with_name("libkprof_chip.so") for path in folders if f"0: {ARCH}," in path.read_text()
+    ] or [None]
+    assert library is not None, "expected a folder of the simulator with two chips"
+    return {**plain, "TT_METAL_SIMULATOR": str(library), "KPROF_CHIP_COUNT": "2"}
+
+
+def by_chip(recorded) -> dict[str, list[str]]:
+    """Names of the ops of each chip, in their order."""
+    names = collections.defaultdict(list)
+    for row in recorded.rows:
+        names[row["DEVICE ID"]].append(row["OP CODE"])
+    return dict(names)
+
+
+@pytest.mark.parametrize("how", ["devices", "submeshes"])
+def test_each_chip_has_the_ops_that_ran_on_it(record_two, how):
+    recorded = record_two("two_devices.py", how)
+    assert recorded.exit_code == 0, recorded.said
+    both = ["CloneOperation"] if how == "submeshes" else []
+    expected = {"0": both + ["CloneOperation"] * 3, "1": both + ["SliceDeviceOperation"] * 2}
+    assert by_chip(recorded) == expected
+    assert "Lost: nothing" in recorded.report
+    wrong = [line for line in recorded.said.splitlines() if line.startswith("= wrong")]
+    assert wrong == ["= wrong 0"] * (5 + 2 * len(both)), recorded.said
+
+
+@pytest.mark.parametrize("seed", [500])
+def test_random_programs_on_two_chips_do_what_they_do_without_kprof(
+    seed, record_two, request, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("KPROF_TEST_MESH", "1x2")
+    count = os.environ.get("KPROF_TTNN_RANDOM_COUNT", "2")
+    # Makes the folder of the simulator, which the program without kprof uses, too.
+    recorded = record_two("random_meshes.py", str(seed), "1")
+    assert recorded.exit_code == 0, recorded.said
+    plain_two = request.getfixturevalue("plain_two")
+    again = tmp_path / "again"
+    again.mkdir()
+    compare("random_meshes.py", [str(seed), count], plain_two, lambda *words: record_two(*words), again)
