@@ -41,8 +41,8 @@ pub(crate) struct TtnnSession {
 
 /// Returns true if this process uses kprof's own simulator instead of a chip.
 fn simulates_time() -> bool {
-    let [library, forwarded] =
-        ["TT_METAL_SIMULATOR", "KPROF_CHIP_LIBRARY"].map(|name| std::env::var_os(name).map(PathBuf::from));
+    let [library, forwarded] = ["TT_METAL_SIMULATOR", "KPROF_CHIP_LIBRARY"]
+        .map(|name| std::env::var_os(name).map(PathBuf::from));
     library.is_some_and(|library| is_own(&library, forwarded.as_deref()))
 }
 

@@ -247,9 +247,8 @@ fn cluster_of_two(arch: Arch) -> String {
         let id = board_type << 36 | chip;
         format!("  -\n    - board_id: {id:#x}\n    - board_type: {board}\n    - chips: [{chip}]\n")
     });
-    let links = links.map(|(from, to)| {
-        format!("  [{{chip: 0, chan: {from}}}, {{chip: 1, chan: {to}}}],\n")
-    });
+    let links = links
+        .map(|(from, to)| format!("  [{{chip: 0, chan: {from}}}, {{chip: 1, chan: {to}}}],\n"));
     format!(
         "arch: {{\n{arch_entries}}}\nchips: {{\n{places}}}\nchip_unique_ids: {{\n{ids}}}\n\
          ethernet_connections: [\n{}]\nchips_with_mmio: [\n{devices}]\nharvesting: {{\n{cores}}}\n\
