@@ -493,11 +493,11 @@ fn check_trace(trace: &Trace<'_>, expected: &Sums, has_overlaps: bool) {
 fn check_diff(recording: &Recording, of_log: &Written) {
     type Means = BTreeMap<(String, String), Vec<f64>>;
     let measurements = Measurements::from_recording(recording);
-    let zones = measurements.items().iter().filter(|item| item.kind == MeasuredKind::Zone);
+    let zones = measurements.items().filter(|item| item.kind == MeasuredKind::Zone);
     let found: Means = zones
         .map(|item| {
             let risc = item.place.strip_prefix("device 0 ").unwrap().to_owned();
-            ((risc, item.name.clone()), item.durations_ns.clone())
+            ((risc, item.name.to_string()), item.durations_ns.clone())
         })
         .collect();
     let mut expected = Means::new();
