@@ -234,17 +234,20 @@ fn cluster_of_two(arch: Arch) -> String {
             ", dram_harvesting_mask: 0, eth_harvesting_mask: 0x120, pcie_harvesting_mask: 0x2",
         ),
     };
-    let of_chips = |entry: &dyn Fn(u64) -> String| -> String { (0..2).map(entry).collect() };
-    let arch_entries = of_chips(&|chip| format!("  {chip}: {arch},\n"));
-    let places = of_chips(&|chip| format!("  {chip}: [{chip},0,0,0],\n"));
-    let ids = of_chips(&|chip| format!("  {chip}: {},\n", 1000 + chip));
-    let devices = of_chips(&|chip| format!("  {chip}: {chip},\n"));
-    let cores = of_chips(&|chip| {
+    // Each chip's number, unique id, PCI bus and board.
+    let chips = [(0_u64, 1000, 0x01, board_type << 36), (1, 1001, 0x41, board_type << 36 | 1)];
+    let of_chips = |entry: &dyn Fn((u64, u64, u64, u64)) -> String| -> String {
+        chips.into_iter().map(entry).collect()
+    };
+    let arch_entries = of_chips(&|(chip, ..)| format!("  {chip}: {arch},\n"));
+    let places = of_chips(&|(chip, ..)| format!("  {chip}: [{chip},0,0,0],\n"));
+    let ids = of_chips(&|(chip, id, ..)| format!("  {chip}: {id},\n"));
+    let devices = of_chips(&|(chip, ..)| format!("  {chip}: {chip},\n"));
+    let cores = of_chips(&|(chip, ..)| {
         format!("  {chip}: {{noc_translation: true, harvest_mask: 0{harvested}}},\n")
     });
-    let buses = of_chips(&|chip| format!("  {chip}: {:#06x},\n", 1 + 0x40 * chip));
-    let boards = of_chips(&|chip| {
-        let id = board_type << 36 | chip;
+    let buses = of_chips(&|(chip, _, bus, _)| format!("  {chip}: {bus:#06x},\n"));
+    let boards = of_chips(&|(chip, .., id)| {
         format!("  -\n    - board_id: {id:#x}\n    - board_type: {board}\n    - chips: [{chip}]\n")
     });
     let links = links
