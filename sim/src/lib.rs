@@ -58,7 +58,7 @@
 //!   are at the simulated time of the read, but a host write during a launch affects only the next
 //!   launch.
 //! - The NoC's latencies depend on the distance and vary at random, and requests on one path stay
-//!   in order. There is no contention. A NoC read of a tile's L1 delays the loads and stores of
+//!   in order. Packets queue for links, and requests for DRAM channels. A NoC read of a tile's L1 delays the loads and stores of
 //!   that tile's RISCs.
 
 #![forbid(unsafe_code)]
@@ -83,6 +83,7 @@ pub mod machine;
 pub mod mesh;
 pub mod mesh_access;
 pub mod modes;
+mod network;
 pub mod noc;
 #[cfg(test)]
 #[path = "../tests/unit/prepared.rs"]

@@ -1,7 +1,8 @@
 //! Latencies of writes to another tile or to DRAM and of the writes' acknowledgements, on both
 //! NoCs.
 //!
-//! The model has no contention for links; a random addition represents other traffic.
+//! These are the latencies of an empty NoC; [`network`](crate::network) adds the time for which
+//! packets wait for each other.
 
 use crate::{
     arch::{ArchFacts, TileCoord},
@@ -15,8 +16,9 @@ use crate::{
 pub const HOP_CYCLES: u64 = 9;
 /// Cycles between a tile's network interface and its router.
 pub const INTERFACE_CYCLES: u64 = 5;
-/// Upper limit of the cycles that other traffic adds to a write.
-pub const JITTER_CYCLES: u64 = 40;
+/// Upper limit of the cycles by which a packet's time varies at random: cards repeat a measurement
+/// within this many cycles (mesham/tt-sim, `perfbench/card-sessions`).
+pub const JITTER_CYCLES: u64 = 8;
 
 /// Latency of a write: the time until the data is at the target, and then the time until the
 /// acknowledgement is at the sender.
@@ -51,7 +53,10 @@ impl WriteLatency {
 /// ```
 #[must_use]
 pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
-    let (columns, rows) = facts.grid;
+    hops_on(facts.grid, from, to)
+}
+
+fn hops_on((columns, rows): (u16, u16), from: TileCoord, to: TileCoord) -> u64 {
     u64::from(hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
 }
 
@@ -71,16 +76,18 @@ pub fn write_latency(
 ) -> WriteLatency {
     let flits = byte_count.div_ceil(facts.noc_flit_bytes);
     WriteLatency {
-        landing_cycles: travel_cycles(facts, noc, from, to) + flits + random.below(JITTER_CYCLES),
-        acknowledgement_cycles: travel_cycles(facts, noc, to, from),
+        landing_cycles: travel_cycles(facts.grid, noc, from, to)
+            + flits
+            + random.below(JITTER_CYCLES),
+        acknowledgement_cycles: travel_cycles(facts.grid, noc, to, from),
     }
 }
 
 /// Returns the number of cycles that a flit takes between tiles. On NoC 1, flits go only left and
 /// up.
-fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
+pub(crate) fn travel_cycles(grid: (u16, u16), noc: usize, from: TileCoord, to: TileCoord) -> u64 {
     let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
-    2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)
+    2 * INTERFACE_CYCLES + HOP_CYCLES * hops_on(grid, from, to)
 }
 
 #[cfg(test)]

@@ -229,7 +229,10 @@ fn assert_order_in_time(
     assert_eq!([begins.len(), notified.len(), sent.len()], [starts.len(); 3]);
     let mut before = 0;
     for (index, (first, last)) in starts.into_values().enumerate() {
-        assert!(notified[index].1 < sent[index].1, "{index} {begins:?} {notified:?} {sent:?}");
+        assert!(
+            notified[index].1 < sent[index].1 + PUSH_CYCLES,
+            "{index} {begins:?} {notified:?} {sent:?}"
+        );
         assert!(before < sent[index].1, "{index} {before} {sent:?}");
         // The end of the zone is recorded shortly after the message has left.
         assert!(sent[index].1 < first + 60, "{:?} {first}", sent[index]);
@@ -237,6 +240,10 @@ fn assert_order_in_time(
         before = last;
     }
 }
+
+/// Cycles by which a dispatcher may be late after it has pushed its records to DRAM. The launches
+/// that it announces were simulated before, with the usual time between two of them.
+const PUSH_CYCLES: u64 = 200;
 
 /// Asserts that every zone of a command comes from the dispatch kernels.
 fn assert_source(outcome: &Outcome) {

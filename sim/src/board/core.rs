@@ -60,7 +60,7 @@ impl Station for BoardStation<'_> {
     }
 
     fn issue(&mut self, _: &mut Devices, _: usize, cycle: u64, request: &Request) {
-        self.flights.send(self.chip, self.tile, cycle, request);
+        self.flights.send(self.tile, cycle, request);
     }
 
     fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64) {
@@ -202,7 +202,11 @@ impl BoardCore {
         for (address, word) in (address..).step_by(4).zip(bytes.chunks_mut(4)) {
             self.expect_register(address, word.len(), false)?;
             let payload = Payload::Read { address, byte_count: 4 };
-            let found = self.receive(chip, &Content::Request { payload, answer: None }, now);
+            let found = self.receive(
+                chip,
+                &Content::Request { payload, answer: None, acknowledgement: None },
+                now,
+            );
             word.copy_from_slice(found.get(..word.len()).ok_or("a register is read by words")?);
         }
         Ok(())
@@ -234,7 +238,11 @@ impl BoardCore {
         for (address, word) in (address..).step_by(4).zip(bytes.chunks(4)) {
             self.expect_register(address, word.len(), true)?;
             let payload = Payload::Bytes { address, bytes: word.to_vec() };
-            self.receive(chip, &Content::Request { payload, answer: None }, now);
+            self.receive(
+                chip,
+                &Content::Request { payload, answer: None, acknowledgement: None },
+                now,
+            );
         }
         Ok(())
     }

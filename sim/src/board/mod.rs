@@ -123,7 +123,7 @@ impl Board {
             dram,
             host,
             outbound: Vec::new(),
-            flights: Flights::default(),
+            flights: Flights::new(arch),
             now: 0,
             failures: Vec::new(),
             chip,

@@ -3,15 +3,18 @@
 #[path = "../../tests/unit/bare.rs"]
 mod bare;
 #[cfg(test)]
+#[path = "../../tests/unit/silicon_noc.rs"]
+mod silicon_noc;
+#[cfg(test)]
 mod tests;
 
 use super::{
     facts::ChipFacts,
-    traffic::{self, Arrived},
+    traffic::{Flights, Reached},
 };
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
-    dram::{Dram, Landing},
+    dram::Dram,
     fault::RuleSet,
     machine::{Devices, ExecutionFailure, Machine, Progress, Stage, TURN_CYCLES},
     program::{CoreUse, KernelContext, Launch},
@@ -58,7 +61,6 @@ pub(crate) struct Job<'a> {
 pub(crate) struct Outcome {
     /// Cycle at which the core signalled to the dispatcher that it is done.
     pub(crate) done_cycle: u64,
-    pub(crate) landings: Vec<Landing>,
     pub(crate) failures: Vec<ExecutionFailure>,
     pub(crate) truth: Truth,
     pub(crate) cells: StreamedCells,
@@ -87,8 +89,12 @@ pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
 ///
 /// The windows grow as long as no requests are sent. A receiver may see a request up to one window
 /// too late; a sender sees the answer to its own request in time. If kernels wait for other cores,
-/// all windows are short, and a request is delivered only after its arrival time.
-pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
+/// all windows are short.
+pub(crate) fn run_windows(
+    (cores, dram, flights): (&mut [Core], &mut Dram, &mut Flights),
+    chip: &ChipFacts,
+    pause: u64,
+) {
     let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
     loop {
@@ -102,17 +108,28 @@ pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFa
             // current window.
             let has_relays = cores.iter().any(Core::runs_relay);
             let pause = if has_relays { until } else { pause };
-            let mut running: Vec<&mut Core> =
-                cores.iter_mut().filter(|core| core.running.is_some()).collect();
-            let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
-            running.for_each(|core| core.advance((until, pause)));
+            // A core that waits for an answer stops before the window's end until the answer's time
+            // is known. Requests take effect only once no core can send an earlier one.
+            loop {
+                let mut running: Vec<&mut Core> =
+                    cores.iter_mut().filter(|core| core.running.is_some()).collect();
+                let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
+                running.for_each(|core| core.advance((until, pause)));
+                let slowest = cores.iter().filter_map(Core::next_cycle).min();
+                let cycle = slowest.unwrap_or(until).min(until);
+                let has_moved =
+                    flights.advance((cores, dram), chip, Reached { cycle, seen_at: until });
+                if cycle == until || !has_moved {
+                    break;
+                }
+            }
+        } else {
+            // Only messages in flight can let a core continue.
+            let Some(first) = flights.next_cycle().filter(|first| *first < pause) else { return };
+            let cycle = first.saturating_add(window_cycles).min(pause);
+            flights.advance((cores, dram), chip, Reached { cycle, seen_at: 0 });
         }
-        let cycle = until.filter(|_| couples_cores).unwrap_or(u64::MAX);
-        let arrived = Arrived { cycle, seen_at: until.unwrap_or(0) };
-        let has_traffic = traffic::deliver(cores, dram, chip, arrived);
-        if next.is_none() && !has_traffic {
-            return;
-        }
+        let has_traffic = !flights.is_empty();
         window_cycles = match has_traffic {
             _ if couples_cores => COUPLED_CYCLES,
             true => TURN_CYCLES,
@@ -238,7 +255,9 @@ impl Core {
 
     /// Returns true if this core has nothing to do until another tile sends it a request.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.next_cycle().is_none()
+        let has_requests =
+            self.running.as_ref().is_some_and(|running| running.stage.has_requests());
+        self.next_cycle().is_none() && !has_requests
     }
 
     fn end(&mut self) -> Option<Outcome> {
@@ -269,9 +288,8 @@ impl Core {
         }
         self.free_at_cycle = report.free_cycle;
         let cells = stage.take_cells();
-        let Stage { tile, landings, .. } = *stage;
-        self.tile = Some(tile);
-        Some(Outcome { done_cycle: report.done_cycle, landings, failures, truth, cells })
+        self.tile = Some(stage.tile);
+        Some(Outcome { done_cycle: report.done_cycle, failures, truth, cells })
     }
 
     /// Returns the core's coordinates on the NoC-0 grid.

@@ -39,6 +39,7 @@ use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
 };
+use traffic::Flights;
 use wire::CoreKind;
 
 /// Cycles between the end of a launch and the GO of the next launch.
@@ -51,6 +52,7 @@ pub struct Chip {
     clock: ChipClock,
     cores: Vec<Core>,
     dram: Dram,
+    flights: Flights,
     /// The host's memory to which relays write.
     host_memory: HostHugePage,
     rules: Arc<RuleSet>,
@@ -94,6 +96,7 @@ impl Chip {
         Self {
             cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
+            flights: Flights::new(facts.arch),
             host_memory: HostHugePage::new(),
             host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),
@@ -275,7 +278,6 @@ impl Chip {
             self.truth.add(outcome.truth);
             append(&mut self.cells, outcome.cells);
             self.failures.extend(outcome.failures);
-            outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
         }
         done_cycle
     }

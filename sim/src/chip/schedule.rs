@@ -142,6 +142,7 @@ impl Chip {
         launch_index: u64,
         (go_cycle, seen_until): (u64, u64),
     ) {
+        self.flights.begin(go_cycle);
         let (chip, rules) = (&self.facts, &self.rules);
         let job = Job { launch, launch_index, go_cycle, seen_until, chip, rules };
         core::begin(&mut self.cores, &job);
@@ -152,8 +153,8 @@ impl Chip {
     /// Runs the cores up to the cycle `pause`. Ends each launch whose cores are all at rest, and
     /// returns true if one of these launches runs a program.
     pub(super) fn advance(&mut self, pause: u64, on_launch: &mut dyn FnMut()) -> bool {
-        core::run_windows((&mut self.cores, &mut self.dram), &self.facts, pause);
-        traffic::issue_landings(&mut self.cores, &mut self.dram);
+        let parts = (&mut self.cores[..], &mut self.dram, &mut self.flights);
+        core::run_windows(parts, &self.facts, pause);
         traffic::issue_host_writes(&mut self.cores, &mut self.host_memory);
         let cores = &self.cores;
         let is_over = |one: &mut UnderWay| {

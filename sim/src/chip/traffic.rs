@@ -1,26 +1,31 @@
 //! NoC requests between the tiles of a launch, and reads of DRAM.
 //!
-//! Each core issues its requests without waiting for other cores, because the times of arrival and
-//! answer are known when a request is issued. Between windows of time, requests are carried out one
-//! by one in order of arrival. The result therefore does not depend on the number of threads.
+//! Each core issues its requests without waiting for other cores. It knows the earliest cycle at
+//! which an answer can be back, and runs no further until the answer's time is known. Between windows
+//! of time, [`Flights`] takes the requests over, and lets them pass the NoC, one step of their way
+//! after the other in order of time, up to the cycle that every core has reached. So packets queue
+//! for links and DRAM channels in the order of time, and the result does not depend on the number of
+//! threads.
 
 use super::{
     core::Core,
     facts::{ChipFacts, Endpoint},
 };
 use crate::{
-    arch::TileCoord,
-    dram::Dram,
+    arch::{Arch, TileCoord},
+    dram::{Dram, Landing},
     host_memory::HostHugePage,
     machine::{
         Action, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch,
-        message::{Content, Message},
+        message::{Acknowledgement, Content, Message, Step},
     },
+    network::{DramAccess, Network},
     noc,
     riscv::NocRead,
+    tile::Tile,
     truth::{NocOperation, NocRequest, ReleaseTruth},
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use wire::vector::VECTOR_BYTES;
 
 impl Stage {
@@ -45,13 +50,13 @@ impl Stage {
             return;
         }
         let payload = request.payload(&self.tile);
-        for &target in request.targets() {
-            let returned = self.send_to(devices, (request, &payload), target, (risc_index, cycle));
-            if let Some(to) = request.acknowledge_to(self.own()) {
+        for (index, &target) in request.targets().iter().enumerate() {
+            let acknowledgement = request.acknowledge_to(self.own()).map(|to| {
                 let transaction_id = self.acknowledged_id(request, target);
-                let content = Content::Acknowledgement { noc: request.noc, transaction_id };
-                self.deliver_or_post(devices, (returned, to), None, content);
-            }
+                (to, Acknowledgement { noc: request.noc, transaction_id })
+            });
+            let packet = Packet { request, payload: &payload, acknowledgement };
+            self.send_to(devices, packet, (index == 0, target), (risc_index, cycle));
         }
     }
 
@@ -106,48 +111,114 @@ impl Stage {
         self.noc_requests.push((risc_index, noted));
     }
 
-    /// Returns the cycle at which the next outstanding answer arrives.
+    /// Returns the earliest cycle at which an outstanding answer or acknowledgement can be here.
     pub(crate) fn answer_due(&self) -> Option<u64> {
-        let answers = self.outgoing.iter().filter_map(|message| match &message.content {
-            Content::Request { answer: Some(answer), .. } => Some(answer.cycle),
-            _ => None,
-        });
-        answers.min()
+        self.awaited.due()
     }
 
     const fn own(&self) -> TileCoord {
         self.context().place.coord
     }
 
-    /// Sends a request to one of its targets; returns the cycle at which the write's
-    /// acknowledgement or the first flit of the answer arrives.
+    /// Sends a request to one of its targets, the first of them if `is_first`.
     fn send_to(
         &mut self,
         devices: &mut Devices,
-        (request, payload): (&Request, &Payload),
-        target: TileCoord,
+        packet: Packet<'_>,
+        (is_first, target): (bool, TileCoord),
         (risc_index, cycle): (usize, u64),
-    ) -> u64 {
+    ) {
+        let Packet { request, payload, acknowledgement } = packet;
         let noc = request.noc;
         if let Payload::Bytes { address, bytes } = payload {
             let words = || bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
-            if let Some(bank_address) = self.chip.bank_at(target, *address) {
-                return self.push_at(risc_index, cycle, noc, words(), bank_address);
+            if let Some(place) = self.chip.bank_at(target, *address) {
+                let content = self.push_at(risc_index, cycle, words(), place, acknowledgement);
+                return self.post((is_first, target), None, (noc, cycle), content);
             }
             if self.chip.endpoint(target) == Some(Endpoint::Host) {
-                return self.push_to_host((risc_index, cycle), noc, words(), *address);
+                let returned = self.push_to_host((risc_index, cycle), noc, words(), *address);
+                return self.acknowledge(devices, acknowledgement, returned);
             }
         }
-        let (way, byte_count) = ((self.own(), target), request.payload_bytes());
-        let facts = self.chip.arch.facts();
-        let latency = noc::write_latency(facts, noc, way, byte_count, &mut self.tile.noc_random);
-        let arrival = latency.arrival(cycle, self.last_arrival.entry(target).or_insert(0));
-        let returned = arrival + latency.acknowledgement_cycles;
-        let answer = request.answer(&self.chip, returned);
-        let content = Content::Request { payload: payload.clone(), answer };
+        if target == self.own() {
+            return self.deliver_here(devices, packet, cycle);
+        }
         let by = self.sender(risc_index, cycle);
-        self.deliver_or_post(devices, (arrival, target), by, content);
-        returned
+        let (payload, answer) = (payload.clone(), request.answer());
+        let content = Content::Request { payload, answer, acknowledgement };
+        self.post((is_first, target), by, (noc, cycle), content);
+    }
+
+    /// Hands a request for another tile to the NoC.
+    fn post(
+        &mut self,
+        (is_first, target): (bool, TileCoord),
+        by: Option<ReleaseTruth>,
+        (noc, cycle): (usize, u64),
+        content: Content,
+    ) {
+        let (sender, grid) = (self.own(), self.chip.arch.facts().grid);
+        let last = &mut self.last_departure[noc];
+        let jitter = self.tile.noc_random.below(noc::JITTER_CYCLES);
+        *last = (cycle + jitter).max(*last);
+        let departure = *last;
+        let round_trip = noc::travel_cycles(grid, noc, sender, target)
+            + noc::travel_cycles(grid, noc, target, sender);
+        let is_awaited = content.is_awaited_by(sender);
+        let number = self.tile.request_count;
+        self.tile.request_count += 1;
+        self.awaited.add(number, is_awaited.then_some(departure + round_trip));
+        self.outgoing.push(Message {
+            cycle: departure,
+            step: Step::Departs,
+            noc,
+            occupies_links: is_first,
+            number,
+            sender,
+            by,
+            target,
+            content,
+        });
+    }
+
+    /// Carries out a request of the tile to itself. It takes effect at once, but the tile's NoC
+    /// counters change only when it and its answer would have arrived.
+    fn deliver_here(&mut self, devices: &mut Devices, packet: Packet<'_>, cycle: u64) {
+        let Packet { request, payload, acknowledgement } = packet;
+        let (own, facts) = (self.own(), self.chip.arch.facts());
+        let random = &mut self.tile.noc_random;
+        let bytes = request.payload_bytes();
+        let latency = noc::write_latency(facts, request.noc, (own, own), bytes, random);
+        let arrival = latency.arrival(cycle, self.last_arrival.entry(own).or_insert(0));
+        let returned = arrival + latency.acknowledgement_cycles;
+        let chip = Arc::clone(&self.chip);
+        let (payload, answer) = (payload.clone(), request.answer());
+        let content = Content::Request { payload, answer, acknowledgement: None };
+        let bytes = content.arrive((&mut self.tile, devices), &chip, arrival);
+        if let Some(answer) = answer {
+            let flits = (bytes.len() as u64).div_ceil(facts.noc_flit_bytes);
+            let content = Content::Answer { answer, bytes };
+            content.arrive((&mut self.tile, devices), &chip, returned + flits);
+        }
+        self.acknowledge(devices, acknowledgement, returned);
+    }
+
+    /// Counts an acknowledgement that arrives at a cycle, on this tile or on the one that gets it.
+    fn acknowledge(
+        &mut self,
+        devices: &mut Devices,
+        acknowledgement: Option<(TileCoord, Acknowledgement)>,
+        cycle: u64,
+    ) {
+        let Some((to, acknowledgement)) = acknowledgement else { return };
+        let content = Content::Acknowledgement(acknowledgement);
+        if to == self.own() {
+            let chip = Arc::clone(&self.chip);
+            content.arrive((&mut self.tile, devices), &chip, cycle);
+        } else {
+            self.post((false, to), None, (acknowledgement.noc, cycle), content);
+        }
     }
 
     /// Returns the transaction id under which the acknowledgement of a write is counted.
@@ -164,35 +235,14 @@ impl Stage {
         let risc = self.context().place.kind.risc(risc_index)?;
         Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
-
-    /// Sends a message. A message from the tile to itself takes effect at once, but the tile's NoC
-    /// counters change only at the message's arrival time.
-    fn deliver_or_post(
-        &mut self,
-        devices: &mut Devices,
-        (arrival, target): (u64, TileCoord),
-        by: Option<ReleaseTruth>,
-        content: Content,
-    ) {
-        let (number, sender) = (self.outgoing.len(), self.own());
-        if target != sender {
-            self.outgoing.push(Message { arrival, number, sender, by, target, content });
-            return;
-        }
-        let chip = Arc::clone(&self.chip);
-        let bytes = content.arrive((&mut self.tile, devices), &chip, arrival);
-        if let Content::Request { answer: Some(answer), .. } = content {
-            Content::Answer { answer, bytes }.arrive((&mut self.tile, devices), &chip, arrival);
-        }
-    }
 }
 
-/// Moves the DRAM writes of launches in progress to `dram`, which applies them when they arrive.
-pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
-    let stages = cores.iter_mut().filter_map(Core::stage_mut);
-    for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
-        dram.expect(landing);
-    }
+/// A request on its way to one of its targets.
+#[derive(Clone, Copy)]
+struct Packet<'a> {
+    request: &'a Request,
+    payload: &'a Payload,
+    acknowledgement: Option<(TileCoord, Acknowledgement)>,
 }
 
 /// Moves the writes of relays into the host's memory, `memory`, which applies them when they
@@ -202,74 +252,226 @@ pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostHugePage) {
     memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));
 }
 
-/// Carries out all requests that have arrived by the cycle `by.cycle`; returns true if any requests
-/// were in flight.
-///
-/// Harts see the effects no earlier than the cycle `by.seen_at`.
-pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by: Arrived) -> bool {
-    let mut messages = Vec::new();
-    let mut has_reads = false;
-    for core in cores.iter_mut() {
-        if let Some(stage) = core.stage_mut() {
-            messages.append(&mut stage.outgoing);
-        }
-    }
-    let is_on_its_way = !messages.is_empty();
-    messages.sort_by_key(|message| (message.arrival, message.sender, message.number));
-    let later = messages.split_off(messages.partition_point(|of| of.arrival <= by.cycle));
-    for message in later {
-        if let Some(stage) = core_at(cores, message.sender).and_then(Core::stage_mut) {
-            stage.outgoing.push(message);
-        }
-    }
-    for message in &messages {
-        has_reads |= matches!(chip.endpoint(message.target), Some(Endpoint::Dram { .. }));
-    }
-    if has_reads {
-        issue_landings(cores, dram);
-    }
-    for message in &messages {
-        deliver_one(cores, dram, chip, message, by.seen_at);
-    }
-    is_on_its_way
+/// Requests, answers and acknowledgements in flight on a chip, and what they queue for.
+#[derive(Debug)]
+pub(crate) struct Flights {
+    /// Messages by the cycle of their next step and, within one cycle, in the order in which the
+    /// NoC took them over.
+    queue: BTreeMap<(u64, u64), Message>,
+    count: u64,
+    network: Network,
+    /// Latest cycle of a step so far.
+    latest: u64,
 }
 
-/// Cycle up to which requests are carried out, and the first cycle at which harts can see the
-/// effects of these requests.
+/// Cycle up to which messages advance, and the first cycle at which harts can see the effects.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived {
-    /// Requests that arrive by this cycle are carried out.
+pub(crate) struct Reached {
+    /// Steps before this cycle are carried out.
     pub(crate) cycle: u64,
-    /// The first cycle at which a hart can see the effects of these requests.
+    /// The first cycle at which a hart can see their effects.
     pub(crate) seen_at: u64,
 }
 
-fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Message, seen_at: u64) {
-    let Message { arrival, target, ref content, .. } = *message;
-    let bytes = match (chip.endpoint(target), content) {
-        (Some(Endpoint::Dram { .. }), Content::Request { payload, .. }) => {
-            read_dram(dram, chip, message, payload)
+/// What a step of a message acts on.
+struct Place<'a> {
+    cores: &'a mut [Core],
+    dram: &'a mut Dram,
+    chip: &'a ChipFacts,
+    seen_at: u64,
+}
+
+impl Flights {
+    pub(crate) fn new(arch: Arch) -> Self {
+        Self { queue: BTreeMap::new(), count: 0, network: Network::new(arch), latest: 0 }
+    }
+
+    /// Begins a launch at a cycle. Launches that run side by side on a chip are often simulated one
+    /// after the other, so this cycle may lie before the end of the previous one.
+    pub(crate) fn begin(&mut self, cycle: u64) {
+        if cycle < self.latest {
+            self.network.go_back(cycle);
+            self.latest = cycle;
         }
-        _ => core_at(cores, target).map_or_else(Vec::new, |core| {
-            core.with_devices(chip, |tile, devices| {
-                if let Content::Request { payload, .. } = content {
-                    let seen_at = arrival.max(seen_at);
-                    if let (Some(watch), Some(address)) =
-                        (&mut devices.tile_watch, payload.semaphore())
-                    {
-                        watch.note_arrival(address, seen_at, message.by);
-                    }
-                    devices.noc_reads.extend(noc_read(chip, payload, seen_at));
-                }
-                content.arrive((tile, devices), chip, arrival)
-            })
-        }),
-    };
-    if let &Content::Request { answer: Some(answer), .. } = content
-        && let Some(core) = core_at(cores, message.sender)
-    {
-        let answer = Content::Answer { answer, bytes };
-        core.with_devices(chip, |tile, devices| answer.arrive((tile, devices), chip, arrival));
+    }
+
+    /// Returns true if no message is in flight.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Returns the cycle of the next step of a message.
+    pub(crate) fn next_cycle(&self) -> Option<u64> {
+        self.queue.first_key_value().map(|((cycle, _), _)| *cycle)
+    }
+
+    fn add(&mut self, message: Message) {
+        self.queue.insert((message.cycle, self.count), message);
+        self.count += 1;
+    }
+
+    /// Takes the cores' new requests over, and carries out all steps before a cycle; returns true if
+    /// there were any steps.
+    pub(crate) fn advance(
+        &mut self,
+        (cores, dram): (&mut [Core], &mut Dram),
+        chip: &ChipFacts,
+        reached: Reached,
+    ) -> bool {
+        for stage in cores.iter_mut().filter_map(Core::stage_mut) {
+            stage.outgoing.drain(..).for_each(|message| self.add(message));
+        }
+        let mut place = Place { cores, dram, chip, seen_at: reached.seen_at };
+        let mut has_moved = false;
+        while let Some(entry) = self.queue.first_entry()
+            && entry.key().0 < reached.cycle
+        {
+            let message = entry.remove();
+            self.latest = self.latest.max(message.cycle);
+            has_moved = true;
+            match message.step {
+                Step::Departs => self.depart(&mut place, message),
+                Step::Arrives => self.arrive(&mut place, &message),
+            }
+        }
+        has_moved
+    }
+
+    fn depart(&mut self, place: &mut Place<'_>, mut message: Message) {
+        let way = (message.sender, message.target);
+        let (bytes, cycle) = (message.content.byte_count(), message.cycle);
+        message.cycle = if message.occupies_links {
+            self.network.pass(message.noc, way, bytes, cycle)
+        } else {
+            self.network.pass_alone(message.noc, way, bytes, cycle)
+        };
+        if matches!(message.content, Content::Answer { .. } | Content::Acknowledgement(_)) {
+            // The counters of the tile that waits change at the cycle of arrival, so that it can go
+            // on up to then.
+            place.finish(&message);
+            place.with_core(message.target, |tile, devices, chip| {
+                message.content.arrive((tile, devices), chip, message.cycle)
+            });
+            return;
+        }
+        message.step = Step::Arrives;
+        place.delay(&message, message.cycle);
+        self.add(message);
+    }
+
+    fn arrive(&mut self, place: &mut Place<'_>, message: &Message) {
+        match &message.content {
+            Content::DramWrite { bank, byte_count, landing, delay_cycles, acknowledgement } => {
+                let served =
+                    self.network.serve(*bank, DramAccess::Write, *byte_count, message.cycle);
+                let done = place.land(message, landing.as_ref(), served.done + delay_cycles);
+                let leaves = served.leaves.max(done);
+                self.answer(place, message, (None, *acknowledgement), leaves);
+            }
+            Content::Request { payload, answer, acknowledgement } => {
+                let (bytes, leaves) = self.carry_out(place, message, payload);
+                let answer = answer.map(|answer| Content::Answer { answer, bytes });
+                self.answer(place, message, (answer, *acknowledgement), leaves);
+            }
+            // These have arrived with their departure.
+            Content::Answer { .. } | Content::Acknowledgement(_) => {}
+        }
+    }
+
+    /// Sends what a request returns; without anything to return, the request is done.
+    fn answer(
+        &mut self,
+        place: &mut Place<'_>,
+        message: &Message,
+        (answer, acknowledgement): (Option<Content>, Option<(TileCoord, Acknowledgement)>),
+        leaves: u64,
+    ) {
+        let answer = answer.map(|answer| (message.sender, answer));
+        let acknowledgement =
+            acknowledgement.map(|(to, content)| (to, Content::Acknowledgement(content)));
+        let Some((to, content)) = answer.or(acknowledgement) else { return place.finish(message) };
+        if to == message.sender {
+            place.delay(message, leaves);
+        } else {
+            place.finish(message);
+        }
+        self.add(message.back(to, content, leaves));
+    }
+
+    /// Carries out a request at its target; returns the bytes read, and the cycle at which they can
+    /// leave the target.
+    fn carry_out(
+        &mut self,
+        place: &mut Place<'_>,
+        message: &Message,
+        payload: &Payload,
+    ) -> (Vec<u8>, u64) {
+        let Message { cycle, target, .. } = *message;
+        if let (&Payload::Read { address, byte_count }, Some(Endpoint::Dram { .. })) =
+            (payload, place.chip.endpoint(target))
+        {
+            let Some((bank, address)) = place.chip.bank_at(target, address) else {
+                return (vec![0; byte_count as usize], cycle);
+            };
+            let served = self.network.serve(bank, DramAccess::Read, byte_count.into(), cycle);
+            let bytes = read_dram(place.dram, (bank, address), byte_count, served.done);
+            return (bytes, served.leaves);
+        }
+        let seen_at = place.seen_at;
+        let bytes = place.with_core(target, |tile, devices, chip| {
+            let seen_at = cycle.max(seen_at);
+            if let (Some(watch), Some(address)) = (&mut devices.tile_watch, payload.semaphore()) {
+                watch.note_arrival(address, seen_at, message.by);
+            }
+            devices.noc_reads.extend(noc_read(chip, payload, seen_at));
+            message.content.arrive((tile, devices), chip, cycle)
+        });
+        (bytes, cycle)
+    }
+}
+
+impl Place<'_> {
+    /// Calls a function with the tile and the devices of a core; does nothing if there is no core.
+    fn with_core(
+        &mut self,
+        coord: TileCoord,
+        action: impl FnOnce(&mut Tile, &mut Devices, &ChipFacts) -> Vec<u8>,
+    ) -> Vec<u8> {
+        let chip = self.chip;
+        core_at(self.cores, coord).map_or_else(Vec::new, |core| {
+            core.with_devices(chip, |tile, devices| action(tile, devices, chip))
+        })
+    }
+
+    /// Lands a write in its DRAM bank, at a cycle or after the earlier writes of its tile; returns
+    /// the cycle.
+    fn land(&mut self, message: &Message, landing: Option<&Landing>, cycle: u64) -> u64 {
+        let (Some(landing), Some(core)) = (landing, core_at(self.cores, message.sender)) else {
+            return cycle;
+        };
+        let chip_cycle = core.tile_mut().landing_cycle(landing.bank, cycle);
+        self.dram.expect(Landing { chip_cycle, ..landing.clone() });
+        chip_cycle
+    }
+
+    /// Notes that a request is at its target, or its answer leaves it, at a cycle.
+    fn delay(&mut self, message: &Message, cycle: u64) {
+        let grid = self.chip.arch.facts().grid;
+        let Message { noc, sender, target, number, .. } = *message;
+        if let Some(stage) = core_at(self.cores, sender).and_then(Core::stage_mut) {
+            stage.awaited.put_off(number, cycle + noc::travel_cycles(grid, noc, target, sender));
+        }
+    }
+
+    /// Notes that a request is done, or that the cycle is known at which its answer arrives.
+    fn finish(&mut self, message: &Message) {
+        let requester = match message.content {
+            Content::Answer { .. } | Content::Acknowledgement(_) => message.target,
+            Content::Request { .. } | Content::DramWrite { .. } => message.sender,
+        };
+        if let Some(stage) = core_at(self.cores, requester).and_then(Core::stage_mut) {
+            stage.awaited.remove(message.number);
+        }
     }
 }
 
@@ -287,13 +489,11 @@ fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
     Some(&mut cores[index])
 }
 
-/// Returns the data of a DRAM read, including all writes that arrive before the read.
-fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
-    let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
-    let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };
+/// Returns the data of a DRAM read at a cycle, including all writes that land before it.
+fn read_dram(dram: &Dram, (bank, address): (u32, u64), byte_count: u32, cycle: u64) -> Vec<u8> {
     let (first, skipped) = (address & !3, (address & 3) as usize);
     let mut words = vec![0; (skipped + byte_count as usize).div_ceil(4)];
-    if !dram.read_at(bank, first, &mut words, message.arrival) {
+    if !dram.read_at(bank, first, &mut words, cycle) {
         return vec![0; byte_count as usize];
     }
     let mut bytes = Vec::with_capacity(4 * words.len());

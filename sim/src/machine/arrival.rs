@@ -32,6 +32,17 @@ pub(crate) enum Payload {
     },
 }
 
+impl Payload {
+    /// Returns the number of data bytes that a request with this payload carries.
+    pub(crate) const fn byte_count(&self) -> u64 {
+        match self {
+            Self::Bytes { bytes, .. } => bytes.len() as u64,
+            Self::Masked { .. } => 4,
+            Self::Read { .. } | Self::Increment { .. } => 0,
+        }
+    }
+}
+
 /// Carries out a request on a core's tile; returns the bytes read.
 pub(crate) fn carry_out(
     payload: &Payload,

@@ -7,15 +7,23 @@ use super::{
     niu::{Change, counter},
     request::{Action, Request},
 };
-use crate::{arch::TileCoord, chip::facts::ChipFacts, tile::Tile, truth::ReleaseTruth};
+use crate::{
+    arch::TileCoord, chip::facts::ChipFacts, dram::Landing, tile::Tile, truth::ReleaseTruth,
+};
 
 /// A message in flight: a request, its answer, or an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Cycle of the chip at which the message arrives.
-    pub(crate) arrival: u64,
-    /// Sequence number of the message, counted per sender; on a board, counted per chip.
-    pub(crate) number: usize,
+    /// Cycle of the chip at which the message begins its step.
+    pub(crate) cycle: u64,
+    pub(crate) step: Step,
+    pub(crate) noc: usize,
+    /// True if the message occupies the links of its way. A multicast occupies only those to its
+    /// first target.
+    pub(crate) occupies_links: bool,
+    /// Number of the request that this message is or answers, counted per requesting tile; on a
+    /// board, 0.
+    pub(crate) number: u64,
     pub(crate) sender: TileCoord,
     /// RISC that sent the request, and the time of sending; `None` if the ground truth does not
     /// contain the request.
@@ -24,29 +32,52 @@ pub(crate) struct Message {
     pub(crate) content: Content,
 }
 
+/// Part of a message's way that is still to be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The message leaves its sender.
+    Departs,
+    /// The message is in its target tile.
+    Arrives,
+}
+
 /// Content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Request {
         payload: Payload,
         answer: Option<Answer>,
+        /// Tile that gets the acknowledgement, and the acknowledgement.
+        acknowledgement: Option<(TileCoord, Acknowledgement)>,
+    },
+    /// Data for a DRAM bank.
+    DramWrite {
+        bank: u32,
+        byte_count: u64,
+        /// The write as DRAM gets it; `None` if a fault loses it.
+        landing: Option<Landing>,
+        /// Cycles by which a fault delays the write.
+        delay_cycles: u64,
+        acknowledgement: Option<(TileCoord, Acknowledgement)>,
     },
     /// Data returned for a request.
     Answer {
         answer: Answer,
         bytes: Vec<u8>,
     },
-    /// Acknowledgement of a write.
-    Acknowledgement {
-        noc: usize,
-        transaction_id: usize,
-    },
+    Acknowledgement(Acknowledgement),
 }
 
-/// Answer to a read or atomic request: when and where the returned data arrives.
+/// Acknowledgement of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledgement {
+    pub(crate) noc: usize,
+    pub(crate) transaction_id: usize,
+}
+
+/// Answer to a read or atomic request: where the returned data arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    pub(crate) cycle: u64,
     noc: usize,
     transaction_id: usize,
     /// L1 address in the tile that sent the request.
@@ -73,17 +104,15 @@ impl Request {
         }
     }
 
-    /// Returns the answer to the request; `None` if the request returns no data. The answer leaves
-    /// the target at once, and its first flit reaches the sender at `cycle`.
-    pub(crate) fn answer(&self, chip: &ChipFacts, cycle: u64) -> Option<Answer> {
-        let (destination, byte_count, is_atomic) = match self.action {
-            Action::Read { destination, byte_count, .. } => (destination, byte_count, false),
-            Action::Increment { reply, .. } if self.wants_response => (reply, 4, true),
+    /// Returns the answer to the request; `None` if the request returns no data.
+    pub(crate) const fn answer(&self) -> Option<Answer> {
+        let (destination, is_atomic) = match self.action {
+            Action::Read { destination, .. } => (destination, false),
+            Action::Increment { reply, .. } if self.wants_response => (reply, true),
             _ => return None,
         };
-        let flits = u64::from(byte_count).div_ceil(chip.arch.facts().noc_flit_bytes);
         let (noc, transaction_id) = (self.noc, self.transaction_id);
-        Some(Answer { cycle: cycle + flits, noc, transaction_id, destination, is_atomic })
+        Some(Answer { noc, transaction_id, destination, is_atomic })
     }
 
     /// Returns the tile that gets the acknowledgements of the request; `None` if the request is not
@@ -108,13 +137,53 @@ impl Content {
         match self {
             Self::Request { payload, .. } => carry_out(payload, (tile, devices), chip, cycle),
             Self::Answer { answer, bytes } => {
-                answer.receive(bytes, (tile, devices), chip);
+                answer.receive(bytes, (tile, devices), chip, cycle);
                 Vec::new()
             }
-            &Self::Acknowledgement { noc, transaction_id } => {
+            &Self::Acknowledgement(Acknowledgement { noc, transaction_id }) => {
                 count(devices, (noc, transaction_id), (counter::WRITE_ACKS, 1), cycle);
                 Vec::new()
             }
+            Self::DramWrite { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the number of data bytes in the message's packet.
+    pub(crate) const fn byte_count(&self) -> u64 {
+        match self {
+            Self::Request { payload, .. } => payload.byte_count(),
+            Self::DramWrite { byte_count, .. } => *byte_count,
+            Self::Answer { bytes, .. } => bytes.len() as u64,
+            Self::Acknowledgement(_) => 0,
+        }
+    }
+
+    /// Returns true if the sender of this request waits for something that comes back to it.
+    pub(crate) fn is_awaited_by(&self, sender: TileCoord) -> bool {
+        let (Self::Request { acknowledgement, .. } | Self::DramWrite { acknowledgement, .. }) =
+            self
+        else {
+            return false;
+        };
+        matches!(self, Self::Request { answer: Some(_), .. })
+            || acknowledgement.is_some_and(|(to, _)| to == sender)
+    }
+}
+
+impl Message {
+    /// Returns the message that an answer or acknowledgement makes, which leaves this request's
+    /// target at a cycle.
+    pub(crate) const fn back(&self, to: TileCoord, content: Content, cycle: u64) -> Self {
+        Self {
+            cycle,
+            step: Step::Departs,
+            noc: self.noc,
+            occupies_links: true,
+            number: self.number,
+            sender: self.target,
+            by: None,
+            target: to,
+            content,
         }
     }
 }
@@ -122,8 +191,14 @@ impl Content {
 impl Answer {
     /// Writes the returned bytes into the requesting tile, and updates the counters of that tile's
     /// NoC interface.
-    fn receive(self, bytes: &[u8], (tile, devices): (&mut Tile, &mut Devices), chip: &ChipFacts) {
-        let Self { cycle, noc, transaction_id, destination, is_atomic } = self;
+    fn receive(
+        self,
+        bytes: &[u8],
+        (tile, devices): (&mut Tile, &mut Devices),
+        chip: &ChipFacts,
+        cycle: u64,
+    ) {
+        let Self { noc, transaction_id, destination, is_atomic } = self;
         write_bytes((tile, devices), destination.into(), bytes, cycle);
         let received = if is_atomic {
             (counter::ATOMIC_RESPONSES, 1)

@@ -54,6 +54,7 @@
 //! - The Tensix coprocessor accepts and counts instructions; it computes nothing.
 
 mod arrival;
+mod awaited;
 mod bus;
 mod clock_wait;
 pub(crate) mod coordinates;

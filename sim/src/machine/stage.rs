@@ -1,13 +1,17 @@
 //! A tile during a launch, and its RISCs' writes to DRAM.
 
-use super::{message::Message, stored_records::StoredRecords, tile_watch::WatchedRisc};
+use super::{
+    awaited::Awaited,
+    message::{Acknowledgement, Content, Message},
+    stored_records::StoredRecords,
+    tile_watch::WatchedRisc,
+};
 use crate::{
-    arch::TileCoord,
+    arch::{TileCoord, translation::NOC_COUNT},
     chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
     host_memory::PostedWrite,
-    noc,
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
     truth::{NocRequest, RiscKey, StreamedCells, Truth},
@@ -23,8 +27,6 @@ pub(crate) struct Stage {
     pub(crate) tile: Box<Tile>,
     pub(crate) chip: Arc<ChipFacts>,
     pub(crate) rules: Arc<RuleSet>,
-    /// Writes to DRAM that were issued in this launch.
-    pub(crate) landings: Vec<Landing>,
     /// Writes to the host's memory that were issued in this launch.
     pub(crate) host_writes: Vec<PostedWrite>,
     /// Earliest cycle at which the PCIe link accepts another write from this tile.
@@ -42,10 +44,14 @@ pub(crate) struct Stage {
     pub(crate) stops_at: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     /// Waits of each RISC; set when the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
-    /// Requests to other tiles, including reads of DRAM, that have not been delivered yet.
+    /// Requests to other tiles, including those to DRAM, that the NoC has not taken over yet.
     pub(crate) outgoing: Vec<Message>,
-    /// For each target tile, the cycle at which the latest request to it arrives. Requests from one
-    /// tile to another never overtake each other.
+    /// Requests to other tiles that are not done.
+    pub(crate) awaited: Awaited,
+    /// For each NoC, the cycle at which the latest request leaves. Requests never overtake each
+    /// other on their way out.
+    pub(crate) last_departure: [u64; NOC_COUNT],
+    /// For each target tile, the cycle at which the latest request of this tile to itself arrives.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
     /// The launch that runs on the tile.
     pub(crate) launch: Arc<Launch>,
@@ -80,7 +86,6 @@ impl Stage {
             tile,
             chip,
             rules,
-            landings: Vec::new(),
             host_writes: Vec::new(),
             link_free_at: 0,
             faults: Vec::new(),
@@ -90,6 +95,8 @@ impl Stage {
             stops_at: Default::default(),
             watched: Default::default(),
             outgoing: Vec::new(),
+            awaited: Awaited::default(),
+            last_departure: [0; NOC_COUNT],
             last_arrival: BTreeMap::new(),
             launch,
             dies_at: None,
@@ -100,9 +107,9 @@ impl Stage {
         }
     }
 
-    /// Returns true if a request from this tile has not been delivered yet.
-    pub(crate) const fn has_requests(&self) -> bool {
-        !self.outgoing.is_empty()
+    /// Returns true if a request from this tile is not done yet.
+    pub(crate) fn has_requests(&self) -> bool {
+        !self.awaited.is_empty()
     }
 
     /// Returns the context of the launch on this core; the context's RISC is the core's first one.
@@ -188,26 +195,28 @@ impl Stage {
         }
     }
 
-    /// Issues a write to DRAM over a NoC at a cycle; returns the cycle at which this write and all
-    /// earlier writes of the RISC are acknowledged.
+    /// Issues a write to DRAM at a cycle; returns what the NoC carries to the bank.
     pub(crate) fn push_at(
         &mut self,
         risc_index: usize,
         issued_at: u64,
-        noc: usize,
         words: Vec<u32>,
         (bank, address): (u32, u64),
-    ) -> u64 {
+        acknowledgement: Option<(TileCoord, Acknowledgement)>,
+    ) -> Content {
+        let byte_count = 4 * words.len() as u64;
         let landing = Landing { chip_cycle: issued_at, bank, address, words };
-        match self.chip.arch.facts().bank_tile(bank) {
-            Some(_) if self.chip.bank_holds(address, landing.words.len()) => {
-                self.send(risc_index, noc, landing);
-            }
-            _ => self.misdirect(risc_index, &landing),
-        }
+        let (landing, delay_cycles) = if bank < self.chip.arch.facts().bank_count
+            && self.chip.bank_holds(address, landing.words.len())
+        {
+            self.spoil(risc_index, landing)
+        } else {
+            self.misdirect(risc_index, &landing);
+            (None, 0)
+        };
         let pushes = &mut self.pushes[risc_index];
         pushes.count = pushes.count.wrapping_add(1);
-        pushes.acknowledged_at
+        Content::DramWrite { bank, byte_count, landing, delay_cycles, acknowledgement }
     }
 
     pub(super) fn misdirect(&mut self, risc_index: usize, landing: &Landing) {
@@ -216,25 +225,11 @@ impl Stage {
         self.log(Arc::from(BY_CHANCE), risc_index, chip_cycle, effect);
     }
 
-    fn send(&mut self, risc_index: usize, noc: usize, mut landing: Landing) {
+    /// Applies the fault rules to a write; returns the write, unless it is lost, and its delay.
+    fn spoil(&mut self, risc_index: usize, mut landing: Landing) -> (Option<Landing>, u64) {
         let (fate, rule) = self.fate(risc_index, &landing);
-        let to = self.chip.arch.facts().bank_tile(landing.bank).unwrap_or(self.context.place.coord);
-        let latency = noc::write_latency(
-            self.chip.arch.facts(),
-            noc,
-            (self.context.place.coord, to),
-            4 * landing.words.len() as u64,
-            &mut self.tile.noc_random,
-        );
-        let last = &mut self.tile.last_landing[landing.bank as usize];
-        landing.chip_cycle = latency.arrival(landing.chip_cycle + fate.delay_cycles(), last);
-        let acknowledged_at = landing.chip_cycle + latency.acknowledgement_cycles;
-        let pushes = &mut self.pushes[risc_index];
-        pushes.acknowledged_at = pushes.acknowledged_at.max(acknowledged_at);
         self.apply(&fate, &rule, risc_index, &mut landing);
-        if !fate.is_lost() {
-            self.landings.push(landing);
-        }
+        ((!fate.is_lost()).then_some(landing), fate.delay_cycles())
     }
 
     pub(super) fn fate(
@@ -380,32 +375,34 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_one_tile_to_one_bank_land_in_their_order() {
+    fn a_delayed_write_says_its_delay() {
         let mut rules = RuleSet::default();
         let selection = Selection::everywhere().parts_per_million(300_000);
         rules.add(Arc::new(DelayWrite { selection, cycles: 500 }));
         let mut stage = stage(rules);
+        let mut delays = Vec::new();
         for _ in 0..200 {
-            stage.push_at(0, 1_000, 0, vec![0; 12], (3, 0x40));
+            let pushed = stage.push_at(0, 1_000, vec![0; 12], (3, 0x40), None);
+            let Content::DramWrite { landing: Some(_), delay_cycles, .. } = pushed else {
+                panic!("{pushed:?}");
+            };
+            delays.push(delay_cycles);
         }
-        let cycles: Vec<u64> = stage.landings.iter().map(|landing| landing.chip_cycle).collect();
-        assert!(cycles.is_sorted_by(|one, next| one < next));
         assert!(stage.faults.len() > 30);
-    }
-
-    #[test]
-    fn an_acknowledgement_comes_after_the_last_landing() {
-        let mut stage = stage(RuleSet::default());
-        let acknowledged_at = stage.push_at(0, 1_000, 0, vec![0; 512], (11, 0x40));
-        assert!(acknowledged_at > stage.landings[0].chip_cycle + 10);
+        let delayed = delays.iter().filter(|delay| **delay == 500).count();
+        assert_eq!(
+            (delayed, delays.iter().sum::<u64>()),
+            (stage.faults.len(), 500 * delayed as u64)
+        );
     }
 
     #[test]
     fn a_write_to_no_bank_is_logged_and_goes_nowhere() {
         let mut stage = stage(RuleSet::default());
-        stage.push_at(0, 1_000, 0, vec![0; 12], (12, 0x40));
-        stage.push_at(0, 1_000, 0, vec![0; 12], (0, u64::MAX - 3));
-        assert!(stage.landings.is_empty());
+        for place in [(12, 0x40), (0, u64::MAX - 3)] {
+            let pushed = stage.push_at(0, 1_000, vec![0; 12], place, None);
+            assert!(matches!(pushed, Content::DramWrite { landing: None, .. }), "{pushed:?}");
+        }
         let effects: Vec<&FaultEffect> = stage.faults.iter().map(|fault| &fault.effect).collect();
         assert!(matches!(
             effects[..],

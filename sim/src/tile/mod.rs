@@ -34,6 +34,8 @@ pub struct Tile {
     /// Cycle at which this tile's latest write to each DRAM bank lands. Writes from one tile to one
     /// bank never overtake each other.
     pub last_landing: Vec<u64>,
+    /// Number of NoC requests that this tile has sent to other tiles.
+    pub(crate) request_count: u64,
     /// Copy of the control vector (the words that host and profiler share), made when the latest
     /// launch began.
     pub stale_control: Vec<u32>,
@@ -55,6 +57,7 @@ impl Tile {
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
+            request_count: 0,
             stale_control: vec![0; ControlLayout::WORDS64.word_count],
             control_address: facts.control_address(place.kind),
         }
@@ -122,6 +125,14 @@ impl Tile {
         true
     }
 
+    /// Returns the cycle at which a write of this tile that reaches a DRAM bank at `cycle` lands
+    /// there: after all earlier writes of this tile to this bank.
+    pub(crate) fn landing_cycle(&mut self, bank: u32, cycle: u64) -> u64 {
+        let last = &mut self.last_landing[bank as usize];
+        *last = cycle.max(*last + 1);
+        *last
+    }
+
     /// Saves a copy of the control vector, for fault rules that make the host read an old copy.
     pub fn remember_control(&mut self) {
         let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
@@ -144,6 +155,14 @@ mod tests {
         let tile = tile();
         assert_eq!(tile.control_word_address(63) + 4, tile.vector_word_address(0, 0));
         assert_eq!(tile.vector_word_address(0, 511) + 4, tile.vector_word_address(1, 0));
+    }
+
+    #[test]
+    fn writes_to_one_bank_land_in_their_order() {
+        let mut tile = tile();
+        let cycles = [100, 700, 200, 300].map(|cycle| tile.landing_cycle(3, cycle));
+        assert_eq!(cycles, [100, 700, 701, 702]);
+        assert_eq!(tile.landing_cycle(4, 200), 200);
     }
 
     #[test]

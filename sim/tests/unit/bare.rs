@@ -3,7 +3,7 @@
 use super::{Core, Running, run_windows};
 use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
-    chip::facts::ChipFacts,
+    chip::{facts::ChipFacts, traffic::Flights},
     dram::Dram,
     fault::RuleSet,
     machine::{FailureReason, Machine, Progress, Stage},
@@ -19,6 +19,7 @@ pub(super) struct BareChip {
     pub(super) facts: Arc<ChipFacts>,
     cores: Vec<Core>,
     pub(super) dram: Dram,
+    budget_cycles: u64,
 }
 
 /// A program of instructions, in the order of execution.
@@ -106,7 +107,14 @@ impl BareChip {
             cores: facts.plan.cores().iter().map(tile).collect(),
             dram: Dram::new(arch.facts().bank_count, arch.facts().bank_bytes),
             facts: Arc::new(facts),
+            budget_cycles: BUDGET_CYCLES,
         }
+    }
+
+    /// Lets scripts run as long as they need.
+    pub(super) fn without_limit(mut self) -> Self {
+        self.budget_cycles = u64::MAX;
+        self
     }
 
     fn core(&mut self, coord: TileCoord) -> &mut Core {
@@ -135,7 +143,9 @@ impl BareChip {
         for (coord, script) in scripts {
             self.start(*coord, script);
         }
-        run_windows((&mut self.cores, &mut self.dram), &self.facts, u64::MAX);
+        let mut flights = Flights::new(self.facts.arch);
+        let parts = (&mut self.cores[..], &mut self.dram, &mut flights);
+        run_windows(parts, &self.facts, u64::MAX);
         self.dram.land_until(u64::MAX);
         let mut failures = Vec::new();
         for core in &mut self.cores {
@@ -143,9 +153,7 @@ impl BareChip {
             let wrong = progress.failures().iter();
             let wrong = wrong.filter(|failure| failure.reason != FailureReason::Stopped);
             failures.extend(wrong.map(ToString::to_string));
-            let Stage { tile, landings, .. } = *stage;
-            core.tile = Some(tile);
-            landings.into_iter().for_each(|landing| self.dram.expect(landing));
+            core.tile = Some(stage.tile);
         }
         self.dram.land_until(u64::MAX);
         failures
@@ -168,7 +176,8 @@ impl BareChip {
         let launch = Arc::new(Launch::new(&Arc::new(Program::new("bare")), 1));
         let rules = Arc::new(RuleSet::default());
         let stage = Box::new(Stage::new(tile, facts, rules, launch, context));
-        let progress = Progress::bare(BUDGET_CYCLES);
+        let progress = Progress::bare(self.budget_cycles);
+        let core = self.core(coord);
         core.running = Some(Running { stage, progress });
     }
 

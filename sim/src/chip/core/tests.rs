@@ -14,31 +14,31 @@ const B: TileCoord = TileCoord { x: 4, y: 9 };
 /// Values of `NOC_CTRL`: a write with acknowledgement, and a write without.
 const ACKED: u32 = 0x2092;
 const POSTED: u32 = 0x2082;
-const READ: u32 = 0x2090;
+pub(super) const READ: u32 = 0x2090;
 const INCREMENT: u32 = 0x2091;
 const INLINE: u32 = 0x209A;
 /// Coordinates of the first DRAM tile, as used in the registers of each NoC.
 const DRAM: [TileCoord; 2] = [TileCoord { x: 0, y: 0 }, TileCoord { x: 9, y: 11 }];
 
 /// Offsets of a request initiator's registers.
-mod at {
-    pub(super) const TARGET: u32 = 0x00;
-    pub(super) const RETURN: u32 = 0x0C;
-    pub(super) const TAG: u32 = 0x18;
-    pub(super) const CTRL: u32 = 0x1C;
-    pub(super) const LENGTH: u32 = 0x20;
+pub(super) mod at {
+    pub(in super::super) const TARGET: u32 = 0x00;
+    pub(in super::super) const RETURN: u32 = 0x0C;
+    pub(in super::super) const TAG: u32 = 0x18;
+    pub(in super::super) const CTRL: u32 = 0x1C;
+    pub(in super::super) const LENGTH: u32 = 0x20;
 }
 
 fn immediate(arch: Arch) -> u32 {
     if arch == Arch::WormholeB0 { 0x24 } else { 0x28 }
 }
 
-fn send(arch: Arch) -> u32 {
+pub(super) fn send(arch: Arch) -> u32 {
     if arch == Arch::WormholeB0 { 0x28 } else { 0x40 }
 }
 
 /// Returns the stores that set one endpoint of a request to an address in a tile.
-fn side(arch: Arch, first: u32, tile: TileCoord, address: u32) -> Vec<(u32, u32)> {
+pub(super) fn side(arch: Arch, first: u32, tile: TileCoord, address: u32) -> Vec<(u32, u32)> {
     let coordinates = u32::from(tile.x) | u32::from(tile.y) << 6;
     match arch {
         Arch::WormholeB0 => vec![(first, address), (first + 4, coordinates << 4)],
@@ -61,7 +61,7 @@ fn request(
 }
 
 /// Returns the address of a counter register of a NoC interface.
-fn counter(noc: u32, index: u32) -> u32 {
+pub(super) fn counter(noc: u32, index: u32) -> u32 {
     0xFFB2_0200 + noc * 0x1_0000 + 4 * index
 }
 
@@ -305,9 +305,11 @@ fn transaction_ids_count_what_is_under_way() {
 fn an_initiator_that_is_busy_must_not_be_touched() {
     let arch = Arch::WormholeB0;
     let script = request(arch, 0, (A, 0x1000), (DRAM[0], 0x40), (ACKED, 4096));
-    let waits = script.clone().then(idle(arch)).command(0, &[(at::LENGTH, 16)]);
+    // The second request waits in the initiator until the flits of the first one have left.
+    let twice = script.clone().then(script);
+    let waits = twice.clone().then(idle(arch)).command(0, &[(at::LENGTH, 16)]);
     assert_eq!(BareChip::new(arch).run(&[(A, &waits)]), [""; 0]);
-    let failures = BareChip::new(arch).run(&[(A, &script.command(0, &[(at::LENGTH, 16)]))]);
+    let failures = BareChip::new(arch).run(&[(A, &twice.command(0, &[(at::LENGTH, 16)]))]);
     assert!(only(&failures).contains("request initiator 0 is still busy"), "{failures:?}");
 }
 

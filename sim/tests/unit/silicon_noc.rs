@@ -1,0 +1,370 @@
+//! Replay of measurements on cards: NoC transfers and DRAM accesses of one or many cores.
+//!
+//! `sim/tests/silicon/silicon.csv` has the measurements. The kernels here are this project's own: a
+//! loop that issues requests, and a wait for the last of them. So only rows are replayed whose time
+//! transfers determine; in other rows, the code of TT-Metal's functions does.
+//!
+//! By default, a sample of the rows is replayed. `KPROF_SILICON_ROWS=all` replays all rows and
+//! compares the table in `docs/silicon.md`; with `BLESS=1`, it writes the table.
+
+use super::{
+    bare::{BareChip, Script},
+    tests::{READ, at, counter, send, side},
+};
+use crate::{
+    arch::{Arch, TileCoord},
+    riscv::asm::{A0, A1, A2, T0, T1, addi, bne, li, lw, sw},
+};
+use std::{collections::BTreeMap, fmt::Write as _};
+
+const ROWS: &str = include_str!("../silicon/silicon.csv");
+/// A write to one tile with acknowledgement on the static virtual channel 1.
+const WRITE: u32 = 0x2092;
+const CLOCK_LOW: u32 = 0xFFB1_21F0;
+/// L1 addresses of the two clock readings, and of the data.
+const STARTED: u32 = 0x4000;
+const ENDED: u32 = 0x4004;
+const DATA: u32 = 0x8000;
+
+/// One measurement.
+struct Row<'a> {
+    arch: Arch,
+    class: &'a str,
+    what: &'a str,
+    parameters: &'a str,
+    cycles: f64,
+}
+
+/// Requests of one core, to the L1 of a tile or to a DRAM tile.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    core: TileCoord,
+    target: TileCoord,
+    address: u32,
+    is_read: bool,
+    count: u32,
+    byte_count: u32,
+}
+
+fn rows() -> Vec<Row<'static>> {
+    let mut rows = Vec::new();
+    for line in ROWS.lines().skip(1) {
+        let fields = fields(line);
+        let [chip, class, what, parameters, silicon, ..] = fields[..] else { panic!("{line}") };
+        rows.push(Row {
+            arch: Arch::from_name(if chip == "wormhole" { "wormhole_b0" } else { chip }).unwrap(),
+            class,
+            what,
+            parameters,
+            cycles: silicon.parse().unwrap(),
+        });
+    }
+    rows
+}
+
+/// Splits a line of the CSV at commas outside of quotes.
+fn fields(line: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let fields = line.split(|c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    });
+    fields.map(|field| field.trim_matches('"')).collect()
+}
+
+/// Returns the number before a word.
+fn number_before(text: &str, word: &str) -> Option<u32> {
+    let before = text.split_once(word)?.0;
+    before.rsplit(' ').next()?.trim_start_matches('(').parse().ok()
+}
+
+/// Returns the tiles that the text names by the coordinates that TT-Metal uses, in order.
+fn tiles(arch: Arch, text: &str) -> Vec<TileCoord> {
+    let pairs = text.split('(').skip(1).filter_map(|part| part.split_once(')'));
+    let pairs = pairs.filter_map(|(pair, _)| {
+        let (x, y) = pair.split_once(',')?;
+        Some((x.trim().parse().ok()?, y.trim().parse().ok()?))
+    });
+    pairs.map(|pair| tile(arch, pair)).collect()
+}
+
+/// Returns the tile at coordinates that TT-Metal uses. The numbers of hops in the rows show which
+/// rows and columns of the two cards are harvested.
+fn tile(arch: Arch, (x, y): (u16, u16)) -> TileCoord {
+    let (x, y) = match arch {
+        Arch::WormholeB0 => (
+            [1, 2, 3, 4, 6, 7, 8, 9][usize::from(x) - 18],
+            [1, 2, 4, 5, 7, 8, 9, 10][usize::from(y) - 18],
+        ),
+        Arch::Blackhole if x >= 7 => (x + if x == 7 { 4 } else { 2 }, y),
+        Arch::Blackhole => (x, y),
+    };
+    TileCoord { x, y }
+}
+
+/// Returns the tile of a worker by its number, row by row, on a card with the measured grid.
+fn worker(arch: Arch, number: u32) -> TileCoord {
+    let number = u16::try_from(number).unwrap();
+    match arch {
+        Arch::WormholeB0 => tile(arch, (18 + number % 8, 18 + number / 8)),
+        Arch::Blackhole => {
+            let columns = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
+            tile(arch, (columns[usize::from(number % 12)], 2 + number / 12))
+        }
+    }
+}
+
+/// Returns the tile and the address of a DRAM bank on NoC 0.
+///
+/// # Compatibility
+/// tt-metal 0.81.1, `soc_descriptors/wormhole_b0_80_arch.yaml` and `blackhole_140_arch.yaml`:
+/// `dram_views`.
+fn bank(arch: Arch, bank: usize) -> (TileCoord, u32) {
+    const WORMHOLE: [(u16, u16); 12] = [
+        (0, 11),
+        (0, 1),
+        (0, 5),
+        (0, 7),
+        (5, 1),
+        (5, 11),
+        (5, 2),
+        (5, 9),
+        (5, 8),
+        (5, 3),
+        (5, 5),
+        (5, 7),
+    ];
+    // Translated coordinates, which are the only ones of a Blackhole's DRAM.
+    const BLACKHOLE: [(u16, u16); 8] =
+        [(17, 14), (17, 15), (17, 18), (17, 21), (18, 14), (18, 17), (18, 20), (18, 23)];
+    let ((x, y), address) = match arch {
+        Arch::WormholeB0 => (WORMHOLE[bank % 12], if bank % 2 == 1 { 0x4000_0000 } else { 0 }),
+        Arch::Blackhole => (BLACKHOLE[bank % 8], 0),
+    };
+    (TileCoord { x, y }, address)
+}
+
+/// Returns the flows of a row, the measured one first; otherwise why it is not replayed.
+fn flows(row: &Row<'_>, partners: &Partners) -> Result<Vec<Flow>, &'static str> {
+    if row.class != "NoC" && row.class != "DRAM" {
+        return Err("no kernel of this project repeats this class yet");
+    }
+    if row.what.starts_with("from event") {
+        return Err("between records of TT-Metal's profiler, whose code is not built here");
+    }
+    let is_read = row.what.contains(" read");
+    if let Some(cores) = number_before(row.what, " core(s)") {
+        let is_one = row.what.contains("one DRAM channel");
+        return Ok((0..cores)
+            .map(|number| {
+                let (target, address) = bank(row.arch, if is_one { 0 } else { number as usize });
+                let (core, byte_count) = (worker(row.arch, number), 4096);
+                let address = address + number / 8 * 0x10_0000;
+                Flow { core, target, address, is_read, count: 256, byte_count }
+            })
+            .collect());
+    }
+    let word = if is_read { " reads of" } else { " writes of" };
+    let count = number_before(row.what, word).ok_or("a kind of row without a kernel")?;
+    let byte_count = number_before(row.what, " bytes").ok_or("a kind of row without a kernel")?;
+    let flow = |core, target| Flow { core, target, address: DATA, is_read, count, byte_count };
+    if row.what.starts_with("two flows") {
+        let own = row.parameters.starts_with("flow 1");
+        let pairs = [false, true].map(|second| partners.get(&partner_key(row, second)).copied());
+        let [Some(first), Some(second)] = pairs else { return Err("the other flow is unknown") };
+        let [first, second] = [first, second].map(|(from, to)| flow(from, to));
+        return Ok(if own { vec![second, first] } else { vec![first, second] });
+    }
+    if u64::from(byte_count) / row.arch.facts().noc_flit_bytes < 60 {
+        return Err("limited by the code of TT-Metal's functions, which is not built here");
+    }
+    let &[from, to] = &tiles(row.arch, row.parameters)[..] else { return Err("no tiles") };
+    // The rows about writes were measured in both directions; they name the tile that issues first.
+    Ok(vec![flow(from, to)])
+}
+
+/// Ends of each flow of the rows with two flows. Not every size of transfers has a row for both
+/// flows, but all sizes have the same ends.
+type Partners = BTreeMap<(bool, bool, u32, bool), (TileCoord, TileCoord)>;
+
+fn partner_key(row: &Row<'_>, is_second: bool) -> (bool, bool, u32, bool) {
+    let shared = number_before(row.what, " link(s)").unwrap();
+    (row.arch == Arch::Blackhole, row.what.contains(" reads"), shared, is_second)
+}
+
+fn partners(rows: &[Row<'_>]) -> Partners {
+    let flows = rows.iter().filter(|row| row.what.starts_with("two flows"));
+    flows
+        .map(|row| {
+            let ends = tiles(row.arch, row.parameters);
+            (partner_key(row, row.parameters.starts_with("flow 1")), (ends[0], ends[1]))
+        })
+        .collect()
+}
+
+/// Returns the kernel of a flow: the clock, the requests, the wait for the last one, the clock.
+fn kernel(arch: Arch, flow: &Flow) -> Script {
+    let (core, target) = (flow.core, flow.target);
+    let own = (core, DATA);
+    let packet = flow.byte_count.min(if arch == Arch::WormholeB0 { 8192 } else { 16_384 });
+    let packets = flow.count * flow.byte_count.div_ceil(packet);
+    let there = (target, flow.address);
+    let base = 0xFFB2_0000;
+    let (from, to) = if flow.is_read { (there, own) } else { (own, there) };
+    let control = if flow.is_read { READ } else { WRITE };
+    let mut stores = side(arch, at::TARGET, from.0, from.1);
+    stores.extend(side(arch, at::RETURN, to.0, to.1));
+    stores.extend([(at::CTRL, control), (at::LENGTH, packet)]);
+    let mut script = Script::default().command(0, &stores).copy(CLOCK_LOW, STARTED);
+    for word in li(A0, packets).into_iter().chain(li(T0, base + send(arch))).chain(li(T1, 1)) {
+        script = script.instruction(word);
+    }
+    let loop_body =
+        [lw(A1, T0, 0), bne(A1, 0, -4), sw(T1, T0, 0), addi(A0, A0, -1), bne(A0, 0, -16)];
+    for word in loop_body {
+        script = script.instruction(word);
+    }
+    let done = counter(0, if flow.is_read { 2 } else { 1 });
+    script.wait(done, packets).copy(CLOCK_LOW, ENDED).instruction(addi(A2, 0, 0))
+}
+
+/// Returns the simulated cycles of the first flow, or of the slowest if `is_slowest`.
+fn replay(arch: Arch, flows: &[Flow], is_slowest: bool) -> u32 {
+    let mut chip = BareChip::new(arch).without_limit();
+    let kernels: Vec<Script> = flows.iter().map(|flow| kernel(arch, flow)).collect();
+    let scripts: Vec<_> = flows.iter().map(|flow| flow.core).zip(&kernels).collect();
+    assert_eq!(chip.run(&scripts), [""; 0]);
+    let mut cycles = flows.iter().map(|flow| {
+        chip.word(flow.core, ENDED.into()).wrapping_sub(chip.word(flow.core, STARTED.into()))
+    });
+    if is_slowest { cycles.max().unwrap() } else { cycles.next().unwrap() }
+}
+
+/// Group of rows in the table.
+fn group(row: &Row<'_>) -> &'static str {
+    let is_read = row.what.contains(" read");
+    match () {
+        () if row.what.starts_with("two flows") => "NoC, two flows",
+        () if row.class == "NoC" => "NoC, one flow of large requests",
+        () if row.what.starts_with("1 core") => "DRAM, one core",
+        () if row.what.contains("different") && is_read => "DRAM, several cores read, all channels",
+        () if row.what.contains("different") => "DRAM, several cores write, all channels",
+        () if is_read => "DRAM, several cores read, one channel",
+        () => "DRAM, several cores write, one channel",
+    }
+}
+
+struct Replayed<'a> {
+    row: &'a Row<'a>,
+    simulated: u32,
+}
+
+impl Replayed<'_> {
+    fn error_percent(&self) -> f64 {
+        100.0 * (f64::from(self.simulated) / self.row.cycles - 1.0)
+    }
+}
+
+fn quantile(sorted: &[f64], percent: usize) -> f64 {
+    sorted[((sorted.len() - 1) * percent + 50) / 100]
+}
+
+/// Returns the tables of the page, in Markdown.
+fn page(replayed: &[Replayed<'_>], skipped: &BTreeMap<(&str, &str, &str), usize>) -> String {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Replayed<'_>>> = BTreeMap::new();
+    for one in replayed {
+        groups.entry((group(one.row), one.row.arch.facts().name)).or_default().push(one);
+    }
+    let mut text = "| class | chip | rows | median % | p90 % | worst row | card | simulated |\n\
+                    |---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for ((name, chip), rows) in &groups {
+        let mut errors: Vec<f64> = rows.iter().map(|one| one.error_percent().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let worst =
+            rows.iter().max_by(|a, b| a.error_percent().abs().total_cmp(&b.error_percent().abs()));
+        let worst = worst.unwrap();
+        let what = worst.row.what.replace("as 256 requests of 4096 bytes ", "");
+        writeln!(
+            text,
+            "| {name} | {chip} | {} | {:.1} | {:.1} | {} | {} | {} |",
+            rows.len(),
+            quantile(&errors, 50),
+            quantile(&errors, 90),
+            what.split(';').next().unwrap(),
+            worst.row.cycles,
+            worst.simulated,
+        )
+        .unwrap();
+    }
+    text += "\n| class | chip | rows that are not replayed | reason |\n|---|---|---|---|\n";
+    for ((class, chip, reason), count) in skipped {
+        writeln!(text, "| {class} | {chip} | {count} | {reason} |").unwrap();
+    }
+    text
+}
+
+/// Returns the largest deviation in percent that a row of the sample may have, by its group.
+fn tolerance(row: &Row<'_>) -> f64 {
+    match group(row) {
+        "NoC, one flow of large requests" => 5.0,
+        "NoC, two flows" => 20.0,
+        "DRAM, one core" => 10.0,
+        _ => 20.0,
+    }
+}
+
+#[test]
+fn transfers_take_as_long_as_on_cards() {
+    let is_all = std::env::var("KPROF_SILICON_ROWS").is_ok_and(|rows| rows == "all");
+    let rows = rows();
+    let partners = partners(&rows);
+    let mut replayed = Vec::new();
+    let mut skipped = BTreeMap::new();
+    for row in &rows {
+        let flows = match flows(row, &partners) {
+            Ok(flows) => flows,
+            Err(reason) => {
+                *skipped.entry((row.class, row.arch.facts().name, reason)).or_default() += 1;
+                continue;
+            }
+        };
+        let is_sample = flows.len() <= 4 && flows[0].byte_count <= 8192;
+        if is_all || is_sample {
+            let simulated = replay(row.arch, &flows, row.class == "DRAM");
+            let one = Replayed { row, simulated };
+            println!(
+                "{:8.1} % {:>10} {:>10} {} {} {}",
+                one.error_percent(),
+                row.cycles,
+                simulated,
+                row.arch.facts().name,
+                row.what,
+                row.parameters
+            );
+            replayed.push(one);
+        }
+    }
+    assert!(replayed.len() > 60, "{}", replayed.len());
+    if is_all {
+        return compare_page(&page(&replayed, &skipped));
+    }
+    let is_wrong = |one: &&Replayed<'_>| one.error_percent().abs() > tolerance(one.row);
+    let wrong = replayed.iter().filter(is_wrong);
+    let wrong: Vec<_> = wrong.map(|one| (one.row.what, one.error_percent())).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Compares the tables in `docs/silicon.md`, or writes them.
+fn compare_page(expected: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/silicon.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once("<!-- replayed transfers -->\n").unwrap();
+    let (found, after) = rest.split_once("<!-- end -->").unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        let text = format!("{before}<!-- replayed transfers -->\n{expected}<!-- end -->{after}");
+        std::fs::write(path, text).unwrap();
+    } else {
+        assert_eq!(found, expected);
+    }
+}
