@@ -32,28 +32,6 @@ pub use live::{
 };
 pub use notes::TracyNotes;
 
-use super::{ExportFormat, OnLanes, Trace, format::Sink};
-use std::io::{self, Write};
-
-impl ExportFormat {
-    /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
-    pub const TRACY: Self = Self(&Sink {
-        name: "tracy",
-        endings: &[".tracy"],
-        help: "for the Tracy viewer",
-        is_binary: true,
-        shows_causes: false,
-        write,
-    });
-}
-
-fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
-    let options = TracyOptions { title: trace.title.clone(), ..TracyOptions::default() };
-    write_tracy_file(trace, &options, out)?;
-    on_lanes(trace.lane_count());
-    Ok(())
-}
-
 /// Title and date of a trace in Tracy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracyOptions {

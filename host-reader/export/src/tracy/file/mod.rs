@@ -19,13 +19,32 @@ use super::{
     plots::Plot,
     scene::{Scene, tracy_ns},
 };
-use crate::Trace;
+use crate::{ExportFormat, OnLanes, Trace, format::Sink};
 use blocks::BlockWriter;
 pub(super) use blocks::compressed;
 use bytes::Bytes;
 use std::io::{self, Write};
 use strings::{StringIndex, StringTable};
 use timelines::{GpuTimelines, Spans};
+
+impl ExportFormat {
+    /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
+    pub const TRACY: Self = Self(&Sink {
+        name: "tracy",
+        endings: &[".tracy"],
+        help: "for the Tracy viewer",
+        is_binary: true,
+        shows_causes: false,
+        write,
+    });
+}
+
+fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+    let options = TracyOptions { title: trace.title.clone(), ..TracyOptions::default() };
+    write_tracy_file(trace, &options, out)?;
+    on_lanes(trace.lane_count());
+    Ok(())
+}
 
 /// Version of the format in which files are written.
 const FILE_VERSION: [u8; 3] = [0, 10, 0];
