@@ -5,7 +5,7 @@ use host_reader::{
     lane::{Lane, LaneId, ZoneIndex},
     mesh::Mesh,
     names::ZoneTable,
-    noc_events::{NocEventKind, Payload, PayloadVersion},
+    noc_events::{NocEventKind, PayloadVersion},
     read::Reader,
     readout::Readout,
 };

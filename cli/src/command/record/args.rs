@@ -192,6 +192,9 @@ pub(crate) struct UnneededArgs {
     /// Port of the web viewer; `kprof export -o report.html` writes a page instead.
     #[arg(long, value_name = "PORT")]
     pub(crate) web_app_port: Option<u16>,
+    /// Start no capture tool; kprof reads the program's Tracy client itself.
+    #[arg(long)]
+    pub(crate) no_capture_tool: bool,
     /// Start no web viewer; kprof never starts one.
     #[arg(long)]
     pub(crate) no_web_server: bool,

@@ -117,8 +117,8 @@ mod tests {
         }
     }
 
-    /// Options of `python -m tracy`, from its `__main__.py` of September 2026.
-    const OF_TRACY: [&str; 26] = [
+    /// Options of `python -m tracy`, from `tools/tracy/__main__.py` of tt-metal 0.81.1.
+    const OF_TRACY: [&str; 32] = [
         "module",
         "partial",
         "lines",
@@ -145,6 +145,12 @@ mod tests {
         "profiler-capture-perf-counters",
         "perf-counter-multipass",
         "tracy-tools-folder",
+        "device-analysis-types",
+        "enable-accumulate-profiling",
+        "no-capture-tool",
+        "no-runtime-analysis",
+        "no-web-server",
+        "web-app-port",
     ];
 
     #[test]
