@@ -21,8 +21,16 @@ int32_t bank_to_l1_offset[NUM_L1_BANKS] __attribute__((used));
 #endif
 
 namespace kernel_profiler {
+#if defined(KERNEL_PROFILER_IS_UPSTREAMS) && !KERNEL_PROFILER_IS_UPSTREAMS && defined(KERNEL_BUILD)
+// In kernels, our header has other names for the variables `wIndex` and `stackSize` of the firmware.
+namespace detail {
+uint32_t next_place __attribute__((used));
+uint32_t room_left __attribute__((used));
+}  // namespace detail
+#else
 uint32_t wIndex __attribute__((used));
 uint32_t stackSize __attribute__((used));
+#endif
 uint32_t sums[SUM_COUNT] __attribute__((used));
 uint32_t sumIDs[SUM_COUNT] __attribute__((used));
 uint32_t traceCount __attribute__((used));

@@ -15,9 +15,21 @@
 /// # How to use it
 /// Put the folder `include` first on the include path, for both firmware and kernels, and build as
 /// before: the link line and all other files stay the same. The header needs C++17 with gcc 12 or
-/// newer, or clang. All names of TT-Metal's header exist, and its options (`PROFILE_KERNEL` and
-/// others) have the same meaning. Firmware and kernels of a chip must be built with the same
-/// header, since they share the variables described in ring.hpp and stream.hpp.
+/// newer, or clang. The macros, scopes and functions of TT-Metal's header with which kernels record
+/// exist, including those for markers of a kernel's own (inner_names.hpp), and its options
+/// (`PROFILE_KERNEL` and others) have the same meaning. Firmware and kernels of a chip must be
+/// built with the same header, since they share the variables described in ring.hpp and stream.hpp.
+///
+/// Not there are names of TT-Metal's header that read or write its buffers or push them, since this
+/// header's state differs; a kernel that uses one of them does not compile:
+/// - `profiler_data_buffer`, `profiler_control_buffer`, `myRiscID`, `mark_padding`,
+///   `mark_dropped_timestamps`, `get_dropped_timestamps`, `risc_finished_profiling`,
+///   `main_accumulate_begin`, `main_accumulate_end`
+/// - `NocRegisterStateSave`, `profiler_noc_async_write_posted`,
+///   `profiler_noc_async_flush_posted_write`, `signal_host_buffer_full`
+/// - `DRAM_PROFILER_ADDRESS`, `HOST_BUFFER_END_INDEX`, `ACCUMULATE_FLUSH_HEADROOM`,
+///   `TRACE_MARK_FW_START`, `TRACE_MARK_KERNEL_START`, `TRACE_MARK_ALL_ENDS`,
+///   `PROFILER_MAIN_SCOPE`, `$Line`
 ///
 /// Builds that this header does not support get TT-Metal's own header, which comes later on the
 /// include path: see choice.hpp. Outside of tt-metal, see standalone.hpp, and define ARCH_WORMHOLE

@@ -39,8 +39,8 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 #endif
     prepare_own_run();
     const uint32_t before = bytes_before_run(own_place());
-    wIndex = own_vector() + before + FIRST_OPTIONAL_BYTES;
-    stackSize = OPTIONAL_BYTES - before;
+    detail::next_place = own_vector() + before + FIRST_OPTIONAL_BYTES;
+    detail::room_left = OPTIONAL_BYTES - before;
     forget_stalls();
     if constexpr (DO_SUM) {
         // This emits no instruction. gcc lays variables out in the order of their first use, and

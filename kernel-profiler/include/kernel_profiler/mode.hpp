@@ -12,3 +12,5 @@
 #else
 #include "launch.hpp"
 #endif
+
+#include "inner_names.hpp"

@@ -19,7 +19,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
         return;
     }
     const uint32_t vector = hidden(own_vector());
-    uint32_t place = wIndex;
+    uint32_t place = detail::next_place;
     const uint32_t used = place - vector - FIRST_OPTIONAL_BYTES;
     if (used == 0 || used > PROFILER_L1_BUFFER_SIZE) {
         return;
@@ -104,8 +104,8 @@ inline __attribute__((noinline, cold)) void quick_push() {
         place += ZONE_BYTES;
         room -= ZONE_BYTES;
     }
-    wIndex = place;
-    stackSize = static_cast<uint32_t>(room);
+    detail::next_place = place;
+    detail::room_left = static_cast<uint32_t>(room);
 #endif
 }
 

@@ -4,7 +4,8 @@
 ///
 /// # State
 /// The state is kept in TT-Metal's variables only. The firmware of each RISC defines them in its
-/// local RAM, and kernels are linked against them. C++ and Rust share them.
+/// local RAM, and kernels are linked against them. C++ and Rust share them. The code of a kernel
+/// sees the first two in TT-Metal's units, words: see inner_names.hpp.
 ///
 /// | variable | symbol | meaning |
 /// |---|---|---|
@@ -95,9 +96,9 @@ struct Constants {
     }
 };
 
-KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() { return static_cast<int32_t>(loaded(stackSize)); }
+KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() { return static_cast<int32_t>(loaded(detail::room_left)); }
 KERNEL_PROFILER_ALWAYS_INLINE void store_room(int32_t bytes) {
-    stackSize = static_cast<uint32_t>(bytes);
+    detail::room_left = static_cast<uint32_t>(bytes);
     keep_order();
 }
 
@@ -295,10 +296,13 @@ constexpr uint32_t get_const_id(uint32_t id, PacketTypes type) {
     return (id & PROFILER_TIMER_STATIC_ID_MASK) | static_cast<uint32_t>(type) << PROFILER_TIMER_PACKET_TYPE_SHIFT;
 }
 
-/// Returns true if a record of one word and `additional_words` further words fits.
+/// Returns true if a record of one word and `additional_words` further words fits, and at least a
+/// zone: callers that give no number may open one.
 template <DoingDispatch DISPATCH = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE bool bufferHasRoom(uint32_t additional_words = 0) {
-    return detail::load_room() - detail::headroom(DISPATCH) > static_cast<int32_t>(4 * additional_words);
+    constexpr uint32_t ZONE_WORDS = detail::ZONE_BYTES / 4;
+    const uint32_t words = additional_words < ZONE_WORDS ? ZONE_WORDS - 1 : additional_words;
+    return detail::load_room() - detail::headroom(DISPATCH) > static_cast<int32_t>(4 * words);
 }
 
 /// Pushes if a record of one word and `additional_words` further words does not fit. Also pushes if

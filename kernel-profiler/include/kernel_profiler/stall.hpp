@@ -142,7 +142,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t
         return false;
     }
     write_stall(place, stall.started, Clock::now(TILE_REGISTERS));
-    wIndex = place + ZONE_BYTES;
+    detail::next_place = place + ZONE_BYTES;
     store_room(load_room() - ZONE_BYTES);
     return true;
 }

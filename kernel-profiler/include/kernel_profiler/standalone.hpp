@@ -33,7 +33,10 @@ extern uint32_t noc_nonposted_writes_acked[2];
 /// this macro once, and zeroes its local RAM.
 #define KERNEL_PROFILER_FIRMWARE_STATE                            \
     namespace kernel_profiler {                                   \
-    uint32_t wIndex, stackSize, traceCount;                       \
+    namespace detail {                                            \
+    uint32_t next_place, room_left;                               \
+    }                                                             \
+    uint32_t traceCount;                                          \
     uint32_t sums[SUM_COUNT], sumIDs[SUM_COUNT];                  \
     }                                                             \
     uint8_t noc_index, my_x[2], my_y[2];                          \

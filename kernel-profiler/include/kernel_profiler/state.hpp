@@ -9,8 +9,21 @@
 
 namespace kernel_profiler {
 
+#if KERNEL_PROFILER_IN_TT_METAL && !defined(KERNEL_BUILD)
+// TT-Metal's firmware defines these variables.
 extern uint32_t wIndex;
 extern uint32_t stackSize;
+namespace detail {
+constexpr uint32_t& next_place = wIndex;
+constexpr uint32_t& room_left = stackSize;
+}  // namespace detail
+#else
+// Elsewhere, `wIndex` and `stackSize` have TT-Metal's meaning: see inner_names.hpp.
+namespace detail {
+extern uint32_t next_place __asm__("_ZN15kernel_profiler6wIndexE");
+extern uint32_t room_left __asm__("_ZN15kernel_profiler9stackSizeE");
+}  // namespace detail
+#endif
 extern uint32_t sums[SUM_COUNT];
 extern uint32_t sumIDs[SUM_COUNT];
 extern uint32_t traceCount;
@@ -110,9 +123,9 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t loaded(uint32_t value) {
     return value;
 }
 
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return loaded(wIndex); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return loaded(detail::next_place); }
 KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
-    wIndex = place;
+    detail::next_place = place;
     keep_order();
 }
 

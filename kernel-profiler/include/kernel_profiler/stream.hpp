@@ -77,7 +77,7 @@ constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
 /// Returns true if the id of a zone can be the code of a cell.
 constexpr bool is_code(uint32_t id) { return id < STREAM_FIRST_ESCAPE; }
 
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(stackSize); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(detail::room_left); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_low() { return read_word(TILE_REGISTERS + WALL_CLOCK_LOW); }
 
 /// If the low word is at least this value, the high word may belong to the next wrap.

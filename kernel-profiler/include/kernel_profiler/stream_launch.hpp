@@ -21,14 +21,14 @@ namespace detail {
 /// Begins a launch in this RISC's lane, in all cases; `Opening::open` handles only the usual case.
 inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, uint32_t written) {
     const uint32_t time = clock_low();
-    const First first = (wIndex & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;
+    const First first = (detail::next_place & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;
     const uint32_t place = place_of_cell(written);
     const uint32_t rest = -written % STREAM_CHUNK_CELLS;
     // A launch cell is never the last cell of its chunk: otherwise the chunk would be published
     // before the RISC finds it full.
     if (rest >= (first == First::NOTHING ? 3 : 4)) {
-        stackSize = place + rest * CELL_BYTES;
-        wIndex = write_first_cells(core, place, first, time);
+        detail::room_left = place + rest * CELL_BYTES;
+        detail::next_place = write_first_cells(core, place, first, time);
         return;
     }
     if (rest != 0) {
@@ -63,7 +63,7 @@ struct Opening {
         const uint32_t in_chunk = first % STREAM_CHUNK_CELLS;
         const bool has_room = in_chunk != 0 || !is_full(first, read);
         // Near the end of the low word, the high word may belong to the next wrap.
-        if (__builtin_expect(wIndex != 0 || !has_room || time.low >= NEAR_END, 0)) {
+        if (__builtin_expect(detail::next_place != 0 || !has_room || time.low >= NEAR_END, 0)) {
             open_lane_with_care(core, written);
             return;
         }
@@ -71,8 +71,8 @@ struct Opening {
             write_word(place_of_cell(written), cell_head(StreamCode::PADDING));
         }
         const uint32_t place = hidden(place_of_cell(first));
-        wIndex = write_launch(core, place, first, launches, program, replays, time);
-        stackSize = place + CHUNK_BYTES - in_chunk * CELL_BYTES;
+        detail::next_place = write_launch(core, place, first, launches, program, replays, time);
+        detail::room_left = place + CHUNK_BYTES - in_chunk * CELL_BYTES;
     }
 };
 
@@ -93,8 +93,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
     if (told != 0) {
         write_word(core + 4 * STREAM_TOLD, told | STREAM_TOLD_ENDED);
     }
-    stackSize = 0;
-    wIndex = limit == 0 ? CLOSED_WITH_LOSS : 0;
+    detail::room_left = 0;
+    detail::next_place = limit == 0 ? CLOSED_WITH_LOSS : 0;
 }
 
 /// Writes the totals of the accumulators in use and clears them.
@@ -116,7 +116,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_totals() {
 /// Marks the launch as one without kernels. From now on, the launch records nothing.
 inline __attribute__((noinline)) void leave_launch() {
     close_lane();
-    wIndex = wIndex | CLOSED_AS_IDLE;
+    detail::next_place = detail::next_place | CLOSED_AS_IDLE;
     if (is_first_risc()) {
         // The signature is needed here, too, as the core may never run another launch.
         write_word(control_place() + 4 * SIGNATURE, STREAM_SIGNATURE_VALUE);
@@ -133,7 +133,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_count() {
 
 /// Announces the launch to the other RISCs, and begins it on the first RISC.
 inline __attribute__((noinline)) void begin_launch(uint32_t program) {
-    if (__builtin_expect((wIndex & CLOSED_AS_IDLE) != 0, 0)) {
+    if (__builtin_expect((detail::next_place & CLOSED_AS_IDLE) != 0, 0)) {
         return;
     }
     forget_cached();
@@ -173,7 +173,7 @@ inline __attribute__((noinline)) void open_lane_of_others() {
 KERNEL_PROFILER_ALWAYS_INLINE void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     using namespace detail;
     if (is_first_risc()) {
-        wIndex = wIndex & CLOSED_WITH_LOSS;
+        detail::next_place = detail::next_place & CLOSED_WITH_LOSS;
     } else {
         open_lane_of_others();
     }

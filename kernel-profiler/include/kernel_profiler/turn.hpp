@@ -164,9 +164,9 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
             read = await_room(core, written, read, policy >> STREAM_POLICY_KIND_BITS, time);
         }
         if (kind != static_cast<uint32_t>(StreamPolicy::OVERWRITE_OLDEST) && is_full(written, read)) {
-            stackSize = 0;
+            detail::room_left = 0;
             // This uses the value read above, since the host may have read more meanwhile.
-            wIndex = blocking_chunk(read);
+            detail::next_place = blocking_chunk(read);
             return 0;
         }
     }
@@ -175,16 +175,16 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
     if (has_waited) {
         next = write_stall(next, time);
     }
-    stackSize = begin + CHUNK_BYTES;
-    wIndex = next;
+    detail::room_left = begin + CHUNK_BYTES;
+    detail::next_place = next;
     return place;
 }
 
 /// Takes cells after a full chunk, in all cases; `UsualTurn` handles only the usual case.
 inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());
-    const uint32_t limit = stackSize;
-    uint32_t place = wIndex;
+    const uint32_t limit = detail::room_left;
+    uint32_t place = detail::next_place;
     First first = First::NOTHING;
     if (limit != 0) {
         if (place < limit) {
@@ -199,7 +199,7 @@ inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, u
         }
     } else if (place < OPEN) {
         count_lost(core, kind);
-        wIndex = place | CLOSED_WITH_LOSS;
+        detail::next_place = place | CLOSED_WITH_LOSS;
         return 0;
     } else {
         first = First::LOST;
@@ -261,8 +261,8 @@ struct UsualTurn {
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t core, uint32_t bytes) const {
         const uint32_t place = hidden(place_of_cell(next()));
         write_word(core + 4 * STREAM_WRITTEN, next());
-        stackSize = place + CHUNK_BYTES;
-        wIndex = place + bytes;
+        detail::room_left = place + CHUNK_BYTES;
+        detail::next_place = place + bytes;
         return place;
     }
 };
@@ -283,14 +283,14 @@ KERNEL_PROFILER_ALWAYS_INLINE void count_lost_again(uint32_t core, uint32_t kind
 
 inline __attribute__((noinline)) uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());
-    const uint32_t place = wIndex;
+    const uint32_t place = detail::next_place;
     const uint32_t read = read_word(core + 4 * STREAM_READ);
     if (__builtin_expect(blocking_chunk(read) == place, 0)) {
         count_lost_again(core, kind, read_word(core + 4 * kind));
         return 0;
     }
     UsualTurn turn = UsualTurn::begin(core, read);
-    const uint32_t limit = stackSize;
+    const uint32_t limit = detail::room_left;
     if (__builtin_expect(limit == 0 || !turn.is_it(), 0)) {
         return take_with_care(bytes, kind, time);
     }
@@ -310,7 +310,7 @@ inline __attribute__((noinline)) void end_zone_behind_chunk(uint32_t code, uint3
     }
     UsualTurn turn = UsualTurn::begin(core, read);
     const uint32_t cycles = ended - begun;
-    if (__builtin_expect(stackSize == 0 || cycles > STREAM_ZONE_CYCLES_MAX || !turn.is_it(), 0)) {
+    if (__builtin_expect(detail::room_left == 0 || cycles > STREAM_ZONE_CYCLES_MAX || !turn.is_it(), 0)) {
         write_zone_with_care(code, begun, ended);
         return;
     }
