@@ -18,7 +18,7 @@ use sim::{
 };
 use std::{
     collections::BTreeMap,
-    env, fs,
+    fs,
     process::Command,
     sync::{Arc, OnceLock},
 };
@@ -28,7 +28,7 @@ use wire::{CoreKind, PacketKind, Risc};
 const LAUNCHES: u32 = 10;
 
 /// A record without its time: kind, id, values.
-type Told = (PacketKind, u32, Vec<u64>);
+pub(crate) type Told = (PacketKind, u32, Vec<u64>);
 
 /// Compiler options that select the chip in our header.
 const ARCH_DEFINE: [&str; 2] = ["-DARCH_WORMHOLE", "-DARCH_BLACKHOLE"];
@@ -110,7 +110,7 @@ fn launches(program: &Program) -> impl Iterator<Item = Launch> {
 }
 
 /// Returns the records of each RISC in each launch.
-fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
+pub(crate) fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
     let mut told = BTreeMap::new();
     for lane in readout.lanes() {
         let records: Vec<_> = lane.records().collect();
@@ -126,7 +126,7 @@ fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
 
 /// Returns the records between the begin and the end of a kernel's own code, without the
 /// surrounding zones of firmware and kernel.
-fn inner(records: &[Told]) -> &[Told] {
+pub(crate) fn inner(records: &[Told]) -> &[Told] {
     assert!(records.len() > 4, "{records:?}");
     assert!(records[..2].iter().all(|record| record.0 == PacketKind::ZoneStart), "{records:?}");
     let behind = &records[records.len() - 2..];

@@ -18,6 +18,7 @@
 //! | do several launches share a push and lose nothing | [`accumulate`] |
 //! | do launches leave the same records under tt-metal's firmware as under ours | [`launches`] |
 //! | do both headers leave the same records | [`records`] |
+//! | are markers that a kernel writes itself the same with both headers | [`gated`], `gated.cpp` |
 //! | are NoC events the same with both headers, and as the NoC acted | [`noc_events`] |
 //! | do hardware counters equal the coprocessor's activity | [`counters`], `counters.cpp` |
 //! | do files of NoC traces have as many objects as TT-Metal's tests expect | [`traces`], `traces.cpp` |
@@ -46,6 +47,7 @@ mod counters;
 mod dispatch;
 mod drawn;
 mod firmware;
+mod gated;
 mod hazards;
 mod kernels;
 mod launches;
