@@ -1,7 +1,7 @@
 //! Latencies of writes to another tile or to DRAM and of the writes' acknowledgements, on both
 //! NoCs.
 //!
-//! These are the latencies of an empty NoC; [`network`](crate::network) adds the time for which
+//! These are the latencies of an empty NoC; the module `network` adds the time for which
 //! packets wait for each other.
 
 use crate::{

@@ -15,7 +15,7 @@ use crate::{
 use host_reader::{
     anomaly::AnomalyKind,
     names::ZoneTable,
-    noc_events::{NocTraces, SizeField, TraceOptions},
+    noc_events::{NocTraces, PayloadVersion, SizeField, TraceOptions},
     read_device_profiler,
 };
 use serde_json::Value;
@@ -94,9 +94,10 @@ impl<'a> Bench<'a> {
         let is_expected = |kind| kind == AnomalyKind::DuplicateGuaranteedMarker;
         assert!(anomalies.into_iter().all(is_expected), "{:?}", readout.anomalies);
         readout.zones = ZoneTable::from_texts(&self.zone_texts).unwrap();
-        // The header of 0.81.1 writes this size field; a few events do not determine the field.
-        let size_field = Some(SizeField::Bits12);
-        let options = TraceOptions { size_field, ..TraceOptions::default() };
+        // The header of 0.81.1 writes this version and this size field; a few events, or many of one
+        // kind, do not determine them.
+        let version = Some(PayloadVersion::Byte0Remote);
+        let options = TraceOptions { version, size_field: Some(SizeField::Bits12) };
         let traces = NocTraces::from_readout(&readout, |_, _| None, &options);
         assert_eq!(traces.notes.sentences().collect::<Vec<_>>(), [""; 0]);
         let [trace] = traces.programs.as_slice() else { panic!("one program has run") };
