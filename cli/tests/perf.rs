@@ -125,7 +125,9 @@ fn table_rows(text: &str) -> Rows {
     for line in text.lines().map(str::trim) {
         is_table = !line.is_empty()
             && (is_table || line.starts_with("ID  ") || line.starts_with("Total %"));
-        if is_table && !line.starts_with("---") && !line.starts_with("100.0 %    ") {
+        // The row with the sums has no percentage if no op has a time, unlike the package's.
+        let has_sums = line.starts_with("100.0 %    ") || line.contains(" device ops, ");
+        if is_table && !line.starts_with("---") && !has_sums {
             rows.push(
                 line.split("  ")
                     .map(str::trim)
