@@ -81,9 +81,23 @@ pub(super) fn changes_of(diff: &Value) -> Vec<Value> {
             "a_median_ns": change["a_ns"]["median"],
             "b_median_ns": change["b_ns"]["median"],
             "slower_percent": (change["ratio"].as_f64().unwrap() - 1.0) * 100.0,
+            "pair_count": change["pair_count"],
+            "agreement": change["agreement"],
+            "differs": differing(change),
         })
     };
     array(&diff["changes"]).iter().map(row).collect()
+}
+
+/// Returns what differs between the two sides of a change, as the terminal lists it.
+fn differing(change: &Value) -> String {
+    let mut aspects: Vec<_> = array(&change["differences"])
+        .iter()
+        .map(|difference| difference["aspect"].as_str().unwrap().replace('_', " "))
+        .collect();
+    aspects.dedup();
+    aspects.extend((change["is_moved"] == true).then(|| "order".to_owned()));
+    aspects.join(", ")
 }
 
 pub(super) fn rows_of_csv(perf: &Value) -> Vec<Value> {

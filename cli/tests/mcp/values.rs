@@ -345,9 +345,8 @@ fn a_comparison_is_that_of_diff() {
     assert_rows(&answers[5], changes_of(same), "99 %");
     let apart = &json_lines(folder, &["diff", "a.kprof", &csv, "--json"])[0];
     for (answer, key) in [(&answers[6], "in_a"), (&answers[7], "in_b")] {
-        let only = array(&apart[key]["only_here"]).iter().map(
-            |item| json!({ "kind": item[0], "place": item[1], "name": item[2], "source": item[3] }),
-        );
-        assert_rows(answer, only.collect(), key);
+        let only = array(&apart[key]["only_here"]).clone();
+        assert!(!only.is_empty());
+        assert_rows(answer, only, key);
     }
 }
