@@ -14,7 +14,7 @@ macro_rules! files {
 /// assert_eq!(path, "api/debug/kernel_profiler.hpp");
 /// assert!(text.contains("#pragma once"));
 /// ```
-pub const FILES: [(&str, &str); 33] = files![
+pub const FILES: [(&str, &str); 34] = files![
     "api/debug/kernel_profiler.hpp",
     "kernel_profiler.hpp",
     "kernel_profiler/accumulate.hpp",
@@ -25,6 +25,7 @@ pub const FILES: [(&str, &str); 33] = files![
     "kernel_profiler/counters.hpp",
     "kernel_profiler/fixed_zones.hpp",
     "kernel_profiler/header.hpp",
+    "kernel_profiler/inner_names.hpp",
     "kernel_profiler/lanes.hpp",
     "kernel_profiler/launch.hpp",
     "kernel_profiler/mode.hpp",

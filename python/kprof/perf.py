@@ -355,7 +355,10 @@ def _ops_between_signposts(
 
 
 def _total(rows: list[dict[str, Any]], column: str, op_name: str) -> float:
-    return math.fsum(_values([row for row in rows if op_name in _code(row)], column))
+    named = [row for row in rows if op_name in _code(row)]
+    if rows and not named:
+        raise ValueError(f"expected ops with {op_name} in their names, found none among {len(rows)} rows")
+    return math.fsum(_values(named, column))
 
 
 def _values(rows: list[dict[str, Any]], column: str) -> list[float]:
