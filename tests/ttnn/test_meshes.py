@@ -30,11 +30,11 @@ def record_two(record):  # noqa: F811
 @pytest.fixture
 def plain_two(cache, plain):  # noqa: F811
     """Variables that let a program run on the same two chips without kprof."""
-    folders = pathlib.Path(cache).glob(f"**/simulator-*/cluster_descriptor.yaml")
     (library,) = [
-        path.with_name("libkprof_chip.so") for path in folders if f"0: {ARCH}," in path.read_text()
-    ] or [None]
-    assert library is not None, "expected a folder of the simulator with two chips"
+        path.with_name(CHIP.name)
+        for path in pathlib.Path(cache).glob("**/simulator-*/cluster_descriptor.yaml")
+        if f"0: {ARCH}," in path.read_text() and path.with_name(CHIP.name).resolve() == CHIP.resolve()
+    ]
     return {**plain, "TT_METAL_SIMULATOR": str(library), "KPROF_CHIP_COUNT": "2"}
 
 
