@@ -153,10 +153,10 @@ class Session:
 
     def create_submeshes(self, parent: Any, create: Any) -> Any:
         """Creates submeshes of a mesh by calling `create`; their chips stay profiled."""
+        opened = self._opened_with(parent)
+        if opened is None or self.is_finished:
+            return create()
         with self._own_work():
-            opened = self._opened_with(parent)
-            if opened is None or self.is_finished:
-                return create()
             try:
                 opened.prepare_submeshes(parent)
             except Exception as error:
