@@ -14,7 +14,7 @@ WEAK = [
     # Name of the weakness, recorded waits, expected cause, maximum rank of its sentence, and text
     # that its reason or advice contains.
     ("launches", "totals", "dispatch", 1, "give each op more work"),
-    ("launches", "events", "dispatch", 1, "give each op more work"),
+    ("launches", "events", "dispatch", 2, "give each op more work"),
     ("one core", "off", "op_group", 1, "the longest on 1 of "),
     ("no program_config", "off", "op_group", 2, "pass a program_config that sets in0_block_w"),
     ("tilize", "off", "layout", 3, "TilizeDeviceOperation"),

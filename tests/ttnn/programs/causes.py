@@ -27,12 +27,12 @@ def on_few_cores(device, m, n):
 
 def without_program_config(device, m, n):
     config = ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
-        compute_with_storage_grid_size=(8, 4),
+        compute_with_storage_grid_size=(8, 8),
         # The whole inner dimension at once, instead of one tile after the other.
         in0_block_w=SIZE // 32,
         out_subblock_h=1,
         out_subblock_w=1,
-        per_core_M=2,
+        per_core_M=1,
         per_core_N=1,
         transpose_mcast=False,
         fused_activation=None,
