@@ -10,6 +10,7 @@ use crate::{
     op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
+    parallel::ChipOp,
     phase::{Phase, phases_of},
     rules::{self, IterationScope, OpFacts},
     steady::{SteadyPart, Window},
@@ -21,7 +22,7 @@ use crate::{
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
-use recording::{OpenedLog, Recording};
+use recording::{DeviceClock, OpenedLog, Recording, clocks_of};
 use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
@@ -174,7 +175,9 @@ impl Explanation {
             iterations,
             noc: &uses,
         };
-        let (findings, untold) = rules::explain_ops(facts, &readout.zones);
+        let (mut findings, untold) = rules::explain_ops(facts, &readout.zones);
+        let ([own_chips, all_chips], clock_error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
+        findings.extend(rules::collective_skew(&own_chips, &all_chips, clock_error_ns));
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
@@ -195,6 +198,7 @@ impl Explanation {
             sync: evidence.counts,
         };
         explanation.add_rows(&described, &rows, &uses);
+        explanation.rank();
         explanation.no_cause =
             explanation.findings.is_empty().then(|| NoCause::from_launches(&explanation, &uses));
         explanation
@@ -219,13 +223,11 @@ impl Explanation {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
         self.groups = op_code_groups(rows, uses);
-        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::conversions(&self.groups, rows));
-        findings.extend(rules::collective_skew(rows));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
-            None => (kernels_ns, GainOf::Kernels),
+            None => (ops_csv::busiest_ns(&self.groups), GainOf::Kernels),
         };
         for finding in &mut findings {
             finding.measure_against(whole);
@@ -238,7 +240,6 @@ impl Explanation {
         self.findings.extend(rules::modelled(&facts));
         self.findings.extend(host_ops(described, rows));
         self.untold.extend(described.untold.clone());
-        self.rank();
     }
 
     /// Adds a finding that is derived from the tensor shapes of an op.
@@ -311,6 +312,29 @@ impl Explanation {
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
     }
+}
+
+/// Returns two lists of launches as ops of their chips, and the error of their starts on a clock that
+/// all chips share; `None` if there is no such clock.
+fn chip_ops<'a>(
+    recording: &Recording,
+    ops: [&[&'a OpCauses]; 2],
+) -> ([Vec<ChipOp<'a>>; 2], Option<f64>) {
+    let (clocks, origin_ns) = clocks_of(recording);
+    let chips = recording.readout.devices.iter().map(|device| device.chip.chip_id);
+    let clocks: BTreeMap<u32, _> = chips.zip(clocks).collect();
+    let bounds: Option<Vec<f64>> = clocks.values().map(DeviceClock::bound_ns).collect();
+    // The errors of two chips add up.
+    let error_ns = bounds.filter(|_| origin_ns.is_some()).map(|mut bounds| {
+        bounds.sort_by(f64::total_cmp);
+        bounds.iter().rev().take(2).sum()
+    });
+    let chip_op = |op: &&'a OpCauses| {
+        let clock = clocks.get(&op.chip_id).filter(|_| error_ns.is_some());
+        let start = clock.zip(op.kernel).map(|(clock, of)| clock.time_ns(of.start_cycle) as f64);
+        rules::chip_op(op, start)
+    };
+    (ops.map(|ops| ops.iter().map(chip_op).collect()), error_ns)
 }
 
 /// Returns the finding about ops on the host. Its location lists the rows of these ops. If the rows

@@ -275,6 +275,13 @@ impl Finding {
         )
     }
 
+    /// Lowers the upper bound of the gain to a part of it, without changing which percentage of the
+    /// compared time it is: that time is taken to shrink with it.
+    pub(crate) fn with_part_of_gain(mut self, part: f64) -> Self {
+        self.gain_at_most_ns = self.gain_at_most_ns.map(|ns| ns * part);
+        self
+    }
+
     /// Lowers the upper bound of the gain.
     pub(crate) fn limit_gain(&mut self, at_most_ns: f64) {
         if let Some(ns) = self.gain_at_most_ns.filter(|ns| *ns > at_most_ns) {

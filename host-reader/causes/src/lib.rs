@@ -44,6 +44,7 @@ mod op_code_group;
 mod op_split;
 mod ops_csv;
 mod pace;
+mod parallel;
 mod path;
 mod phase;
 mod reason;

@@ -264,9 +264,9 @@ pub struct OpCauses {
     /// clock's frequency is unknown.
     #[serde(skip)]
     pub(crate) counters_ns: f64,
-    /// True if the launch belongs to a replayed trace.
+    /// Number of the replay, if the launch belongs to a replayed trace.
     #[serde(skip)]
-    pub(crate) is_replayed: bool,
+    pub(crate) replay: Option<u64>,
     /// True if each core recorded a single envelope zone for all its RISCs, as in trace-only mode.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
@@ -360,7 +360,7 @@ impl OpCauses {
             times_around,
             has_firmware: op.firmware.or(op.trace_firmware).is_some(),
             counter_count: counter_count(view),
-            is_replayed: view.launch.op.trace_replay.is_some(),
+            replay: view.launch.op.trace_replay,
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }

@@ -73,6 +73,9 @@ pub struct OpCodeGroup {
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
+    /// Kernel time of the ops on each chip, in nanoseconds.
+    #[serde(skip)]
+    pub(crate) chips_ns: Vec<(Option<u32>, f64)>,
     /// Reasons, found in the rows, why the ops are slower than their shapes allow.
     pub reasons: Vec<Reason>,
 }
@@ -136,6 +139,7 @@ impl OpCodeGroup {
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
+            chips_ns: chips_ns(&rows),
             reasons: reasons(&rows),
         };
         group.bound = group.bound();
@@ -206,6 +210,15 @@ impl OpCodeGroup {
         let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));
         is_computing && self.reasons.iter().any(|reason| reason.is_fidelity)
     }
+}
+
+/// Returns the time of rows on each chip.
+fn chips_ns(rows: &[TimedRow<'_>]) -> Vec<(Option<u32>, f64)> {
+    let mut chips: BTreeMap<Option<u32>, f64> = BTreeMap::new();
+    for (row, ns) in rows {
+        *chips.entry(row.chip_id()).or_default() += ns;
+    }
+    chips.into_iter().collect()
 }
 
 /// Returns the minimum time that an op's shape requires, capped at the measured time.

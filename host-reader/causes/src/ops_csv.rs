@@ -6,7 +6,8 @@ use crate::{
     iteration::KnownIteration,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
-    op_code_group::op_code_groups,
+    op_code_group::{OpCodeGroup, op_code_groups},
+    parallel::{ChipOp, busiest_share},
     rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
     steady::{HostWait, IterationTimes, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
@@ -81,34 +82,34 @@ impl Explanation {
             devices,
             ..Self::default()
         };
-        explanation.add_row_findings(rows);
+        explanation.add_row_findings(rows, &report.rows);
         explanation.no_cause =
             explanation.findings.is_empty().then(|| NoCause::from_csv(&explanation, report));
         explanation
     }
 
-    /// Adds the findings from the rows of an ops CSV, and ranks all findings.
-    fn add_row_findings(&mut self, rows: &[OpReport]) {
-        // Rows without a device number may belong to any of the chips.
-        let chip_count = self.devices.iter().filter(|device| device.chip_id.is_some()).count();
+    /// Adds the findings from the rows of an ops CSV, and ranks all findings. `all_rows` shows which
+    /// chips are late again and again.
+    fn add_row_findings(&mut self, rows: &[OpReport], all_rows: &[OpReport]) {
         self.groups = op_code_groups(rows, &NocUses::new());
-        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         // Compared with hours of compilation, any gain in kernels is negligible. So gains are
         // shares of the last iteration if there is one, otherwise of the kernel time.
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
-            None => (chips_mean(kernels_ns, chip_count), GainOf::Kernels),
+            None => (busiest_ns(&self.groups), GainOf::Kernels),
         };
-        let mut kernels = self.group_findings(rows, chip_count);
+        let mut kernels = rules::op_groups(&self.groups);
+        kernels.extend(rules::conversions(&self.groups, rows));
+        kernels.extend(rules::modelled(&model_facts(rows, Place::from_row)));
         let device_rows = rows.iter().filter(|row| row.kind == RowKind::Device);
-        let kernel_us = device_rows.filter_map(|row| row.device_time_us);
-        let durations_ns: Vec<f64> = kernel_us.map(|us| us * 1000.0).collect();
-        let small = rules::small_ops(&durations_ns, chip_count, whole);
+        let durations_ns: Vec<(Option<u32>, f64)> = device_rows
+            .filter_map(|row| Some((row.chip_id(), row.device_time_us? * 1000.0)))
+            .collect();
+        let small = rules::small_ops(&durations_ns, whole);
         kernels.extend(small.map(|of| at_rows(of, &small_rows(rows))));
-        // These gains are not divided by the number of chips, because all chips wait for the slow
-        // one.
-        kernels.extend(rules::slow_chips(rows));
-        kernels.extend(rules::collective_skew(rows));
+        let [chip_ops, all_ops] = [rows, all_rows].map(ChipOp::from_rows);
+        kernels.extend(rules::slow_chips(&chip_ops).into_iter().map(|(_, finding)| finding));
+        kernels.extend(rules::collective_skew(&chip_ops, &all_ops, None));
         for finding in &mut kernels {
             finding.measure_against(whole);
         }
@@ -120,19 +121,6 @@ impl Explanation {
         self.findings.extend(kernels);
         self.findings.extend(host_ops(rows));
         self.rank();
-    }
-
-    /// Returns findings about groups of ops with one op code, and about ops at a limit of the chip.
-    /// Gains are means per chip.
-    fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
-        let mut findings = rules::op_groups(&self.groups);
-        findings.extend(rules::conversions(&self.groups, rows));
-        findings.extend(rules::modelled(&model_facts(rows, Place::from_row)));
-        for finding in &mut findings {
-            let ns = finding.gain_at_most_ns.map(|ns| chips_mean(ns, chip_count));
-            finding.gain_at_most_ns = ns;
-        }
-        findings
     }
 }
 
@@ -196,9 +184,11 @@ fn iteration_times(rows: &[OpReport], iterations: &[Range<usize>]) -> IterationT
     }
 }
 
-/// Divides a sum over chips that run in parallel by the number of chips.
-fn chips_mean(ns: f64, chip_count: usize) -> f64 {
-    ns / chip_count.max(1) as f64
+/// Returns the kernel time of groups on the chip that has most of it.
+pub(crate) fn busiest_ns(groups: &[OpCodeGroup]) -> f64 {
+    let chips = groups.iter().flat_map(|group| group.chips_ns.iter().copied());
+    let whole_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
+    whole_ns * busiest_share(chips)
 }
 
 /// Returns the time in `class` on the chip on which this class has the largest share of the time,
@@ -256,6 +246,7 @@ pub(crate) fn model_facts(
     let rows = rows.iter().filter(|row| row.kind == RowKind::Device);
     rows.filter_map(|row| {
         Some(ModelFacts {
+            chip_id: row.chip_id(),
             place: place(row),
             duration_ns: row.device_time_us? * 1000.0,
             dram_percent: row.dram_percent,

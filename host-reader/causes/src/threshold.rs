@@ -36,6 +36,9 @@ thresholds! {
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: with fewer steps, one more step alone exceeds `uneven-work`";
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time is worth a sentence";
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
+    LATE_SHARE: "late-share", 50.0, "%", "proposal: a chip is named if most of the time waited in collectives is waited for it";
+    LATE_CERTAIN: "late-certain", 4.0, "x", "of the standard error, and more with few collectives: by chance less than one chip in 1,000";
+    LATE_RARE: "late-rare", 20.0, "x", "proposal: of the difference between chips that a quarter of all arrivals stays below";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: gaps this long usually come from compilation, not from a running program";
     STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";

@@ -8,6 +8,7 @@ mod dram;
 mod folders;
 mod honest;
 mod iterations;
+mod late_chips;
 mod model;
 mod ops_csvs;
 mod path_shares;

@@ -4,6 +4,7 @@ use super::{duration, late_host::Compilation};
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     middle::median,
+    parallel::busiest_share,
     threshold::{
         HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
     },
@@ -243,21 +244,22 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     Some(Finding { why, rows, ..finding.with_gain(gain_ns, (of.total_ns, gain_of)) })
 }
 
-/// Reports very short ops, if there are many and they take a large part of the time. `whole` is the
-/// time to which the gain is compared.
+/// Reports very short ops, if there are many and they take a large part of the time. `durations_ns`
+/// are the lengths of ops with their chips, and `whole` is the time to which the gain is compared.
 pub(crate) fn small_ops(
-    durations_ns: &[f64],
-    chip_count: usize,
+    durations_ns: &[(Option<u32>, f64)],
     whole: (f64, GainOf),
 ) -> Option<Finding> {
     let all = durations_ns;
-    let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
+    let is_small = |(_, ns): &(_, f64)| *ns < SMALL_OP.value * 1000.0;
+    let small: Vec<(Option<u32>, f64)> = all.iter().copied().filter(is_small).collect();
     let count_percent = percent(small.len() as f64, all.len() as f64);
-    let time_percent = percent(small.iter().sum(), all.iter().sum());
+    let sum = |of: &[(Option<u32>, f64)]| of.iter().map(|(_, ns)| ns).sum::<f64>();
+    let time_percent = percent(sum(&small), sum(all));
     let fires = reaches(small.len(), SMALL_COUNT)
         && count_percent >= SMALL_OPS.value
         && time_percent >= SMALL_TIME.value;
-    let gain_ns = small.iter().sum::<f64>() / chip_count.max(1) as f64;
+    let gain_ns = sum(&small) * busiest_share(small.iter().copied());
     fires.then(|| {
         let sentence = format!(
             "{} of {} ops are shorter than {:.0} us and take {time_percent:.0} % of the kernels' time",
@@ -430,8 +432,10 @@ pub(super) mod tests {
     #[test]
     fn small_ops_count_by_number_and_by_time() {
         let small_ops = |small: usize, large: usize, large_ns: f64| {
-            let durations_ns = [vec![4_000.0; small], vec![large_ns; large]].concat();
-            super::small_ops(&durations_ns, 1, (1e6, GainOf::Recording))
+            let chip = Some(0);
+            let durations_ns =
+                [vec![(chip, 4_000.0); small], vec![(chip, large_ns); large]].concat();
+            super::small_ops(&durations_ns, (1e6, GainOf::Recording))
         };
         let finding = small_ops(20, 20, 30_000.0).unwrap();
         assert_eq!(

@@ -4,6 +4,7 @@ use super::duration;
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
+    parallel::busiest_share,
     reason::Reason,
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
     ttnn_call::ttnn_call,
@@ -67,8 +68,13 @@ fn lower_first(text: &str) -> String {
 
 /// Reports groups with a large part of the kernel time, if they are much slower than their shapes
 /// allow, run on few cores, or have an unknown minimum time.
+///
+/// Collectives are left out: their time is that of links and of waiting for other chips, about which
+/// a group's shapes, cores and fidelity say nothing.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
-    let others = groups.iter().filter(|group| !group.is_layout);
+    let is_collective =
+        |group: &OpCodeGroup| OpCategory::from_op_code(&group.op) == OpCategory::Ccl;
+    let others = groups.iter().filter(|group| !group.is_layout && !is_collective(group));
     let large = others.filter(|group| group.percent >= GROUP_TIME.value);
     large.filter_map(op_group).collect()
 }
@@ -108,7 +114,8 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         "",
         Basis::ops(group.op_count, group.op_count),
     );
-    let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
+    let finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
+    let mut finding = finding.with_part_of_gain(busiest_share(group.chips_ns.iter().copied()));
     group.explain(&mut finding);
     Some(finding)
 }
@@ -209,7 +216,9 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         advice,
         Basis::ops(count, groups.iter().map(|group| group.op_count).sum()),
     );
-    let mut finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
+    let chips = changes.iter().flat_map(|group| group.chips_ns.iter().copied());
+    let finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
+    let mut finding = finding.with_part_of_gain(busiest_share(chips));
     first.explain(&mut finding);
     let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
     let facts = finding.why.iter().map(|fact| format!("{}: {fact}", first.op));
@@ -288,6 +297,7 @@ pub(super) fn row_ns(row: &OpReport) -> f64 {
 /// Reports conversions that the next op undoes.
 fn round_trips(trips: &[Trip<'_>], (kernels_ns, op_count): (f64, usize)) -> Option<Finding> {
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
+    let share = busiest_share(trips.iter().map(|trip| (trip.ops[0].chip_id(), trip.ns)));
     let time_percent = percent(ns, kernels_ns);
     let longest = trips.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
     if time_percent < ROUND_TRIP_TIME.value {
@@ -320,7 +330,7 @@ fn round_trips(trips: &[Trip<'_>], (kernels_ns, op_count): (f64, usize)) -> Opti
     Some(Finding {
         rows: longest.ops.map(|row| row.id).to_vec(),
         why: longest.ops.iter().filter_map(|row| call_of(&row.raw_op_code)).collect(),
-        ..finding.with_gain(ns, (kernels_ns, GainOf::Kernels))
+        ..finding.with_gain(ns, (kernels_ns, GainOf::Kernels)).with_part_of_gain(share)
     })
 }
 

@@ -16,22 +16,23 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, percent},
     noc_use::NocUses,
     op::OpCauses,
+    parallel::busiest_share,
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::{DeviceTime, firmware_around},
 };
 use analysis::SyncCounts;
 use reader::names::ZoneTable;
-use reports::perf::OpCategory;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
+pub(crate) use chips::{chip_op, slow_chips};
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::Compilation;
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
-pub(crate) use skew::{collective_skew, slow_chips};
+pub(crate) use skew::collective_skew;
 
 /// Launches with the same op name. Launches without an op name form one group for each program.
 pub(crate) struct OpGroup<'a> {
@@ -50,6 +51,11 @@ impl<'a> OpGroup<'a> {
             run_host_id: first.map(|op| op.run_host_id),
             ..Place::default()
         }
+    }
+
+    /// Returns the part of the group's kernel time that the busiest chip has.
+    fn busiest_share(&self) -> f64 {
+        busiest_share(self.ops.iter().map(|op| (Some(op.chip_id), kernel_ns(op))))
     }
 
     /// Returns the total kernel time in nanoseconds.
@@ -105,27 +111,33 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
     let mut findings: Vec<Finding> = Vec::new();
     let is_steady = of.iterations == IterationScope::Last;
     let gain_of = if is_steady { GainOf::Steady } else { GainOf::Recording };
-    let kernels = of.ops.iter().filter_map(|op| op.kernel?.duration_ns);
-    let durations_ns: Vec<f64> = kernels.map(|ns| ns as f64).collect();
-    let chips: BTreeSet<u32> = of.ops.iter().map(|op| op.chip_id).collect();
-    let small = small_ops(&durations_ns, chips.len(), (wall_ns(of.devices), gain_of));
+    let kernels = of
+        .ops
+        .iter()
+        .filter_map(|op| op.kernel?.duration_ns.map(|ns| (Some(op.chip_id), ns as f64)));
+    let durations_ns: Vec<(Option<u32>, f64)> = kernels.collect();
+    let small = small_ops(&durations_ns, (wall_ns(of.devices), gain_of));
     findings.extend(small.map(|small| Finding {
         place: longest_small(of.ops).map(launch_place).unwrap_or_default(),
         ..small
     }));
     let groups = groups(of.ops);
     let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
+    let mut noc_findings = Vec::new();
     for group in &groups {
-        findings.extend(setup::setup(group, zone_names));
-        findings.extend(pipeline::pipeline(group));
-        findings.extend(zones::kernel_zone(group, kernels_ns, zone_names));
-        findings.extend(zones::start_skew(group, kernels_ns));
+        // What chips that run at once save together is what the busiest one saves.
+        let share = group.busiest_share();
+        let of_group = [setup::setup(group, zone_names), pipeline::pipeline(group)]
+            .into_iter()
+            .chain([zones::kernel_zone(group, kernels_ns, zone_names)])
+            .chain([zones::start_skew(group, kernels_ns), barriers(group, of.noc, kernels_ns)]);
+        findings.extend(of_group.flatten().map(|finding| finding.with_part_of_gain(share)));
+        let link = noc(group, of.noc, kernels_ns);
+        noc_findings.extend(link.map(|finding| finding.with_part_of_gain(share)));
     }
     findings.extend(late_ones(of.all, &groups));
-    let noc_findings = noc(&groups, of.noc);
     findings.retain(|finding| !follows_from_noc(finding, &noc_findings));
     findings.extend(noc_findings);
-    findings.extend(barriers(&groups, of.noc));
     // A finding with one of these causes already explains blocked time: it names the stage, core or
     // chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
@@ -145,16 +157,18 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
 /// Finds cores and chips that are repeatedly late, considering all launches of a group. Gains are
 /// scaled to the launches that the explanation covers.
 fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
+    let chip_ops: Vec<_> = all.iter().map(|op| chip_op(op, None)).collect();
+    let mut slow_chips: BTreeMap<String, Finding> = slow_chips(&chip_ops).into_iter().collect();
     let mut findings = Vec::new();
     for whole in self::groups(all) {
         let own = groups.iter().find(|group| group.label == whole.label);
         let part = own.map_or(0.0, |own| percent(own.kernel_ns(), whole.kernel_ns()) / 100.0);
-        let late_core = cores::uneven_work(&whole).or_else(|| cores::straggler(&whole));
-        let late = late_core.into_iter().chain(chips::slow_chip(&whole));
-        findings.extend(late.filter(|_| part > 0.0).map(|finding| Finding {
-            gain_at_most_ns: finding.gain_at_most_ns.map(|ns| ns * part),
-            ..finding
-        }));
+        let uneven =
+            cores::uneven_work(&whole).map(|of| of.with_part_of_gain(whole.busiest_share()));
+        // All of these launches are of one chip, or of the chip that others wait for.
+        let late_core = uneven.or_else(|| cores::straggler(&whole));
+        let late = late_core.into_iter().chain(slow_chips.remove(&whole.label));
+        findings.extend(late.filter(|_| part > 0.0).map(|finding| finding.with_part_of_gain(part)));
     }
     findings
 }
@@ -165,10 +179,6 @@ const fn explains_waits(cause: Cause) -> bool {
         || matches!(cause, Cause::Straggler | Cause::UnevenWork | Cause::SlowChip | Cause::Balanced)
 }
 
-fn is_collective(op: &OpCauses) -> bool {
-    op.name.as_deref().is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
-}
-
 /// Returns the time in `class` on the chip on which this class has the largest share of the time,
 /// and the gaps or ops that this time consists of.
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
@@ -177,7 +187,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let parts = gaps_before(own.clone()).filter_map(|(op, gap_ns)| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => gap_ns?,
-            TimeClass::Collective if is_collective(op) => kernel_ns(op),
+            TimeClass::Collective if chips::is_collective(op) => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
         };
@@ -187,7 +197,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     Some(Waiting {
         parts: parts.collect(),
         between: between_launches(own.clone()),
-        is_replayed: own.clone().all(|op| op.is_replayed),
+        is_replayed: own.clone().all(|op| op.replay.is_some()),
         firmware: firmware(own.clone()),
         place: place_in_class(own, class),
         ..waiting

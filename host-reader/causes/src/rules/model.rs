@@ -6,6 +6,7 @@ use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     noc_use::{NocUse, NocUses},
     op::OpCauses,
+    parallel::busiest_share,
     threshold::{BARRIERS, DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
     time_class::{TimeClass, WaitEvidence},
 };
@@ -14,6 +15,8 @@ use analysis::noc_events::Link;
 /// One op compared with the limits of its chip.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelFacts {
+    /// Chip that ran the op; `None` if unknown.
+    pub(crate) chip_id: Option<u32>,
     pub(crate) place: Place,
     pub(crate) duration_ns: f64,
     pub(crate) dram_percent: Option<f64>,
@@ -48,14 +51,9 @@ pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
         })
 }
 
-/// Reports ops that use a NoC link at its peak, if they take a large part of the kernel time.
-pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
-    let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
-    groups.iter().filter_map(|group| noc_of(group, uses, kernels_ns)).collect()
-}
-
-/// Returns the finding about the launches of a group whose programs use a link at its peak.
-fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
+/// Reports launches of a group whose programs use a NoC link at its peak, if they take a large part
+/// of the kernel time.
+pub(crate) fn noc(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
     let bound = group.ops.iter().filter_map(|op| {
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
         noc_use.is_at_peak().then_some((*noc_use, kernel_ns(op)))
@@ -113,12 +111,7 @@ fn noc_bound(
 }
 
 /// Reports ops that only move data and spend their time at NoC barriers.
-pub(crate) fn barriers(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
-    let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
-    groups.iter().filter_map(|group| barriers_of(group, uses, kernels_ns)).collect()
-}
-
-fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
+pub(crate) fn barriers(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
     let moved = group.ops.iter().filter(|op| only_moves_data(op));
     let waiting: Vec<_> = moved
         .filter_map(|op| {
@@ -217,6 +210,7 @@ fn at_limit(
         .filter_map(|op| Some((op, of(op).filter(|percent| *percent >= limit.value)?)))
         .collect();
     let ns: f64 = bound.iter().map(|(op, _)| op.duration_ns).sum();
+    let share = busiest_share(bound.iter().map(|(op, _)| (op.chip_id, op.duration_ns)));
     let weighed: f64 = bound.iter().map(|(op, percent)| op.duration_ns * percent).sum();
     let (longest, _) = bound
         .iter()
@@ -246,7 +240,7 @@ fn at_limit(
         advice,
         Basis::ops(bound.len(), ops_count),
     );
-    Some(finding.with_gain(gain_ns, (device_ns, GainOf::Ops)))
+    Some(finding.with_gain(gain_ns, (device_ns, GainOf::Ops)).with_part_of_gain(share))
 }
 
 #[cfg(test)]
@@ -257,6 +251,7 @@ mod tests {
 
     fn op(duration_ns: f64, dram: Option<f64>, flops: Option<f64>) -> ModelFacts {
         ModelFacts {
+            chip_id: Some(0),
             place: Place { op: Some("Matmul".into()), row: Some(7), ..Place::default() },
             duration_ns,
             dram_percent: dram,

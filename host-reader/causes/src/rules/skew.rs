@@ -1,156 +1,78 @@
-//! Rules about chips that run the same ops in parallel, based on rows of an ops CSV.
+//! Rule about chips that wait for each other in collectives.
 
-use super::{chips::COMPARE_CHIPS, duration, groups::row_ns};
+use super::duration;
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
-    threshold::{CHIP, CHIP_LAUNCHES, SKEW},
+    middle::median,
+    parallel::{ChipOp, Round, rounds},
+    threshold::{LATE_CERTAIN, LATE_RARE, LATE_SHARE, SKEW},
 };
 use recording::problem::counted;
-use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Rows of one op that runs on all chips, one row per chip.
-struct Round<'a> {
-    rows: Vec<&'a OpReport>,
-}
-
-impl<'a> Round<'a> {
-    fn is_collective(&self) -> bool {
-        self.rows.first().is_some_and(|row| row.category == Some(OpCategory::Ccl))
-    }
-
-    /// Returns the row that took longest, with its length divided by the mean length of the other
-    /// rows.
-    fn slowest(&self) -> Option<(&'a OpReport, f64)> {
-        let times = self.rows.iter().map(|row| (row.device_time_us.unwrap_or(0.0), *row));
-        let (most_us, most) = times.clone().max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-        let others = times.map(|(us, _)| us).sum::<f64>() - most_us;
-        let mean = others / self.rows.len().checked_sub(1)? as f64;
-        (mean > 0.0).then(|| (most, most_us / mean))
-    }
-}
-
-/// Matches the ops of all chips by their position in each chip's sequence. Returns no rounds if the
-/// chips run different ops, or if a row has no device number.
-fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
-    let mut chips: BTreeMap<u64, Vec<&OpReport>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-        let Some(device) = row.device else { return Vec::new() };
-        chips.entry(device).or_default().push(row);
-    }
-    let mut chips = chips.into_values();
-    let Some(first) = chips.next() else { return Vec::new() };
-    let mut rounds: Vec<_> = first.into_iter().map(|row| Round { rows: vec![row] }).collect();
-    for own in chips {
-        let is_same = own.len() == rounds.len()
-            && own.iter().zip(&rounds).all(|(row, round)| {
-                let first = round.rows.first();
-                first.is_some_and(|of| of.raw_op_code == row.raw_op_code && of.source == row.source)
-            });
-        if !is_same {
-            return Vec::new();
-        }
-        rounds.iter_mut().zip(own).for_each(|(round, row)| round.rows.push(row));
-    }
-    rounds.retain(|round| round.rows.len() > 1);
-    rounds
-}
-
-/// Finds chips that repeatedly take longer than the others for ops with one op code.
+/// Reports chips that wait in collectives for the chip that arrives last, and names that chip if it
+/// is the same one for most of the time waited. `ops` are those that the explanation covers; which
+/// chip is late follows from `all` ops, since the last iteration alone may have a single collective.
 ///
-/// Collectives are left out. All chips leave a collective together, so a chip that takes longer in
-/// it has arrived early.
-pub(crate) fn slow_chips(rows: &[OpReport]) -> Vec<Finding> {
-    let mut by_op: BTreeMap<&str, Vec<(&OpReport, f64)>> = BTreeMap::new();
-    let rounds = rounds(rows);
-    let computing = rounds.iter().filter_map(Round::slowest);
-    for slowest in computing.filter(|(row, _)| row.category != Some(OpCategory::Ccl)) {
-        by_op.entry(&slowest.0.raw_op_code).or_default().push(slowest);
-    }
-    by_op.into_values().filter_map(|launches| slow_chip(&launches)).collect()
-}
-
-fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
-    let mut by_chip: BTreeMap<Option<u64>, Vec<(&OpReport, f64)>> = BTreeMap::new();
-    for (row, ratio) in launches.iter().filter(|(_, ratio)| *ratio >= CHIP.value) {
-        by_chip.entry(row.device).or_default().push((row, *ratio));
-    }
-    let (device, mut slow) = by_chip.into_iter().max_by_key(|(_, of)| of.len())?;
-    let count = slow.len() as f64;
-    if count < CHIP_LAUNCHES.value || slow.len().saturating_mul(2) < launches.len() {
-        return None;
-    }
-    slow.sort_by(|(one, _), (other, _)| row_ns(other).total_cmp(&row_ns(one)));
-    let (longest, _) = slow.first()?;
-    let whole_ns: f64 = slow.iter().map(|(row, _)| row_ns(row)).sum();
-    let gain_ns: f64 = slow.iter().map(|(row, ratio)| row_ns(row) * (1.0 - 1.0 / ratio)).sum();
-    let more = slow.iter().map(|(_, ratio)| ratio - 1.0).sum::<f64>() / count;
-    let chip_id = device.and_then(|device| u32::try_from(device).ok());
-    let sentence = format!(
-        "Chip {} takes {:.0} % longer than the others in {} of {} {} ({}, {:.0} % of it more than theirs)",
-        device?,
-        more * 100.0,
-        slow.len(),
-        launches.len(),
-        longest.raw_op_code,
-        duration(whole_ns),
-        percent(gain_ns, whole_ns),
-    );
-    let place = Place { chip_id, ..Place::from_row(longest) };
-    let rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
-    let figure = (CHIP, more + 1.0);
-    let finding = Finding::new(
-        Cause::SlowChip,
-        figure,
-        sentence,
-        place,
-        COMPARE_CHIPS,
-        Basis::ops(slow.len(), launches.len()),
-    );
-    Some(Finding { rows, ..finding.with_gain(gain_ns, (whole_ns, GainOf::Ops)) })
-}
-
-/// Reports chips that wait in collectives for the chip that arrives last.
-///
-/// All chips leave a collective together, so the shortest row of a round belongs to the chip that
-/// arrived last. The extra time of the other chips is waiting.
-pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
-    let rounds = rounds(rows);
-    let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::from_round).collect();
-    let wait_ns: f64 = arrivals.iter().map(|of| of.wait_ns).sum();
+/// `clock_error_ns` is the error of the ops' starts on a clock that all chips share; `None` if there
+/// is no such clock. Then all chips are taken to leave a collective together, so the one with the
+/// shortest time has arrived last.
+pub(crate) fn collective_skew(
+    ops: &[ChipOp<'_>],
+    all: &[ChipOp<'_>],
+    clock_error_ns: Option<f64>,
+) -> Option<Finding> {
+    let [own, whole] = [ops, all].map(rounds);
+    let collectives = own.iter().filter(|round| round.is_collective());
+    let collective_count = collectives.clone().count();
+    let mean_ns = mean(collectives.filter_map(mean_duration_ns))?;
+    let error_ns = clock_error_ns.filter(|error| error * CLOCK_SHARE <= mean_ns);
+    let arrivals = Arrivals::of_rounds(&own, 0, error_ns.is_some());
+    let wait_ns: f64 = arrivals.iter().map(|of| of.mean_wait_ns()).sum();
     let whole_ns: f64 = arrivals.iter().map(|of| of.whole_ns).sum();
     let time_percent = percent(wait_ns, whole_ns);
     if time_percent < SKEW.value {
         return None;
     }
-    let mut last: BTreeMap<Option<u64>, usize> = BTreeMap::new();
-    for of in &arrivals {
-        let count = last.entry(of.last.device).or_default();
-        *count = count.saturating_add(1);
-    }
-    let (device, count) = last.into_iter().max_by_key(|(_, count)| *count)?;
-    let is_often = count.saturating_mul(2) > arrivals.len();
-    let whose = match device.filter(|_| is_often) {
-        Some(device) => format!("chip {device} in {count} of {}", arrivals.len()),
-        None => "a different chip each time".to_owned(),
-    };
-    let ops = counted(arrivals.len() as u64, "op", "ops");
+    // The first iteration may compile.
+    let is_part = whole.len() >= own.len().saturating_mul(WARM_UP_OF);
+    let begin = if is_part { own.len() } else { 0 };
+    let all_arrivals = Arrivals::of_rounds(&whole, begin, error_ns.is_some());
+    let late = late_chip(&all_arrivals);
+    let whose = whose(late.as_ref(), &all_arrivals, &arrivals);
     let sentence = format!(
-        "Chips wait {time_percent:.0} % of the time of collectives ({ops}, {} per chip) for the last \
-         chip: {whose}",
+        "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last chip: \
+         {whose}",
+        counted(arrivals.len() as u64, "op", "ops"),
         duration(whole_ns),
     );
-    let mut longest: Vec<_> = arrivals.iter().map(|of| of.first).collect();
-    longest.sort_by(|one, other| row_ns(other).total_cmp(&row_ns(one)));
-    let row = longest.first()?;
-    let place = Place {
-        chip_id: device.filter(|_| is_often).and_then(|device| u32::try_from(device).ok()),
-        ..Place::from_row(row)
-    };
-    let advice = "give each chip the same work before its collectives, and send ops to all chips from \
-                  one trace";
-    let rows = longest.iter().take(3).map(|row| row.id).collect();
-    let collective_count = rounds.iter().filter(|round| round.is_collective()).count();
+    let mut why = Vec::new();
+    let mut advice =
+        "give each chip the same work before its collectives, and send ops to all chips from \
+                      one trace"
+            .to_owned();
+    if let Some(late) = &late {
+        let reason = late.reason(&whole);
+        why.push(reason.fact(late));
+        if let Some(of) = reason.advice() {
+            advice = of;
+        }
+    }
+    why.push(match error_ns {
+        Some(error) => format!(
+            "arrivals are starts on a clock that all chips share, known to {}",
+            duration(error)
+        ),
+        None => "no clock of all chips is known well enough: they are taken to leave a collective together, \
+                 so the one with the shortest time arrived last"
+            .to_owned(),
+    });
+    let mut longest: Vec<_> = arrivals.iter().map(|of| (of.longest_wait_ns(), of)).collect();
+    longest.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let (_, first) = longest.first()?;
+    let place =
+        Place { chip_id: late.as_ref().map(|late| late.chip_id), ..first.first.place.clone() };
+    let rows = longest.iter().take(3).filter_map(|(_, of)| of.first.place.row).collect();
     let finding = Finding::new(
         Cause::CollectiveSkew,
         (SKEW, time_percent),
@@ -159,41 +81,257 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
         advice,
         Basis { count: arrivals.len() as u64, of: collective_count as u64, what: "collectives" },
     );
-    Some(Finding { rows, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
+    Some(Finding { rows, why, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
 }
 
-/// One collective on all chips: the rows of the first and the last chip to arrive, and times in
-/// nanoseconds. The times are means over the chips.
+/// Returns a text about the chip that arrives last in collectives.
+fn whose(late: Option<&LateChip<'_>>, all: &[Arrivals<'_>], own: &[Arrivals<'_>]) -> String {
+    match (late, own) {
+        (Some(late), _) => format!(
+            "chip {} in {} of {}{}, where each other chip waits {} for it",
+            late.chip_id,
+            late.arrivals.len(),
+            all.len(),
+            if all.len() == own.len() { "" } else { " of all iterations" },
+            duration(late.held_ns)
+        ),
+        (None, [only]) => format!("chip {}", only.last),
+        (None, _) => "a different chip each time".to_owned(),
+    }
+}
+
+/// With at least this many iterations, the first one does not count.
+const WARM_UP_OF: usize = 3;
+
+/// The mean length of a collective must be this many times the error of a clock that all chips
+/// share. Otherwise, the clock says less about arrivals than the collectives' lengths.
+const CLOCK_SHARE: f64 = 10.0;
+
+fn mean(figures: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for figure in figures {
+        sum += figure;
+        count += 1.0;
+    }
+    (count > 0.0).then_some(sum / count)
+}
+
+fn mean_duration_ns(round: &Round<'_>) -> Option<f64> {
+    mean(round.ops.iter().filter_map(|op| op.duration_ns))
+}
+
+/// One collective on all chips that took part.
 struct Arrivals<'a> {
-    /// Row of the chip that arrived first: the longest row.
-    first: &'a OpReport,
-    /// Row of the chip that arrived last: the shortest row.
-    last: &'a OpReport,
-    /// Time that chips waited for the last chip.
-    wait_ns: f64,
+    /// Index of the collective among all rounds.
+    index: usize,
+    /// Op of the chip that arrived first.
+    first: &'a ChipOp<'a>,
+    /// Chip that arrived last.
+    last: u32,
+    /// How long each chip waited for the last one.
+    waits_ns: Vec<(u32, f64)>,
+    /// Mean length of the collective over the chips.
     whole_ns: f64,
 }
 
 impl<'a> Arrivals<'a> {
-    /// Computes the arrivals of the chips from a round's rows; `None` if the op is not a
-    /// collective, or if its length is unknown on any chip.
-    fn from_round(round: &Round<'a>) -> Option<Self> {
-        let timed: Option<Vec<(&OpReport, f64)>> =
-            round.rows.iter().map(|row| Some((*row, row.device_time_us? * 1000.0))).collect();
-        let timed = timed.filter(|_| round.is_collective())?;
-        let by_time =
-            |one: &&(&OpReport, f64), other: &&(&OpReport, f64)| one.1.total_cmp(&other.1);
-        let (first, _) = timed.iter().max_by(by_time)?;
-        let (last, least) = timed.iter().min_by(by_time)?;
-        let whole_ns = timed.iter().map(|(_, ns)| ns).sum::<f64>() / timed.len() as f64;
-        Some(Self { first, last, wait_ns: whole_ns - least, whole_ns })
+    /// Returns the arrivals of all collectives from the round `begin` on whose lengths are known.
+    fn of_rounds(rounds: &[Round<'a>], begin: usize, has_clock: bool) -> Vec<Self> {
+        let collectives = rounds.iter().enumerate().skip(begin);
+        let collectives = collectives.filter(|(_, round)| round.is_collective());
+        collectives.filter_map(|(index, round)| Self::from_round(index, round, has_clock)).collect()
+    }
+
+    /// Returns the arrivals of the chips; `None` if a length or start is unknown on any chip.
+    fn from_round(index: usize, round: &Round<'a>, has_clock: bool) -> Option<Self> {
+        let of = |op: &&'a ChipOp<'a>| {
+            let length_ns = op.duration_ns?;
+            // The later a chip arrives, the shorter is its part of the collective.
+            let arrival_ns = if has_clock { op.start_ns? } else { -length_ns };
+            Some((*op, arrival_ns, length_ns))
+        };
+        let known: Vec<_> = round.ops.iter().map(of).collect::<Option<_>>()?;
+        let by_arrival = |one: &&(&ChipOp<'_>, f64, f64), other: &&(&ChipOp<'_>, f64, f64)| {
+            one.1.total_cmp(&other.1)
+        };
+        let (first, ..) = known.iter().min_by(by_arrival)?;
+        let (last, last_ns, _) = known.iter().max_by(by_arrival)?;
+        Some(Self {
+            index,
+            first,
+            last: last.chip_id,
+            // A chip does not wait longer than it is in the collective.
+            waits_ns: known
+                .iter()
+                .map(|(op, at, length)| (op.chip_id, (last_ns - at).min(*length)))
+                .collect(),
+            whole_ns: mean(known.iter().map(|(.., length)| *length))?,
+        })
+    }
+
+    fn mean_wait_ns(&self) -> f64 {
+        mean(self.waits_ns.iter().map(|(_, wait)| *wait)).unwrap_or(0.0)
+    }
+
+    fn longest_wait_ns(&self) -> f64 {
+        self.waits_ns.iter().map(|(_, wait)| *wait).fold(0.0, f64::max)
+    }
+
+    /// Returns the mean time that the other chips waited for the last one.
+    fn held_ns(&self) -> f64 {
+        let others = self.waits_ns.iter().filter(|(chip, _)| *chip != self.last);
+        mean(others.map(|(_, wait)| *wait)).unwrap_or(0.0)
+    }
+
+    /// Returns how much later each chip arrived than the median of the others.
+    fn lateness_ns(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.waits_ns.iter().filter_map(|(chip, wait)| {
+            let others = self.waits_ns.iter().filter(|(other, _)| other != chip);
+            Some((*chip, median(others.map(|(_, wait)| *wait).collect())? - wait))
+        })
     }
 }
 
+/// Chip that others wait for.
+struct LateChip<'a> {
+    chip_id: u32,
+    /// Collectives in which it arrives last.
+    arrivals: Vec<&'a Arrivals<'a>>,
+    /// Mean time that each other chip waits for it in all of them.
+    held_ns: f64,
+}
+
+/// Finds the chip for which the others wait most of the time; `None` if its lateness may be chance.
+///
+/// A chip is late beyond chance if its mean lateness is large compared with its variation, or if it
+/// is rarely late, but then by far more than chips usually differ.
+fn late_chip<'a>(arrivals: &'a [Arrivals<'a>]) -> Option<LateChip<'a>> {
+    let mut by_chip: BTreeMap<u32, Vec<&Arrivals<'_>>> = BTreeMap::new();
+    for of in arrivals {
+        by_chip.entry(of.last).or_default().push(of);
+    }
+    let held = |of: &[&Arrivals<'_>]| of.iter().map(|of| of.held_ns()).sum::<f64>();
+    let whole_ns: f64 = by_chip.values().map(|of| held(of)).sum();
+    let late = by_chip
+        .into_iter()
+        .map(|(chip_id, arrivals)| LateChip { chip_id, held_ns: held(&arrivals), arrivals })
+        .max_by(|one, other| one.held_ns.total_cmp(&other.held_ns))?;
+    let is_most = percent(late.held_ns, whole_ns) >= LATE_SHARE.value;
+    (is_most && (is_always_late(late.chip_id, arrivals) || is_rarely_very_late(&late, arrivals)))
+        .then_some(late)
+}
+
+/// Returns true if the mean lateness of a chip is large compared with its standard error.
+fn is_always_late(chip_id: u32, arrivals: &[Arrivals<'_>]) -> bool {
+    let own = arrivals.iter().flat_map(|of| of.lateness_ns().filter(|(chip, _)| *chip == chip_id));
+    let own: Vec<f64> = own.map(|(_, ns)| ns).collect();
+    let degrees = own.len() as f64 - 1.0;
+    let Some(mean_ns) = mean(own.iter().copied()).filter(|_| degrees > 0.0) else { return false };
+    let variance = own.iter().map(|ns| (ns - mean_ns).powi(2)).sum::<f64>() / degrees;
+    let error_ns = (variance / own.len() as f64).sqrt();
+    // With few collectives, chance produces larger ratios.
+    mean_ns > 0.0 && mean_ns >= error_ns * (LATE_CERTAIN.value + 60.0 / degrees.powi(2))
+}
+
+/// Returns true if a chip is at least twice late by far more than chips usually differ, and most of
+/// the time waited for it passes then.
+fn is_rarely_very_late(late: &LateChip<'_>, arrivals: &[Arrivals<'_>]) -> bool {
+    let all = arrivals.iter().flat_map(Arrivals::lateness_ns);
+    let mut usual: Vec<f64> = all.map(|(_, ns)| ns.abs()).collect();
+    usual.sort_by(f64::total_cmp);
+    let Some(usual_ns) = usual.get(usual.len() / 4) else { return false };
+    let very: Vec<f64> = late
+        .arrivals
+        .iter()
+        .filter(|of| {
+            let own = of.lateness_ns().find(|(chip, _)| *chip == late.chip_id);
+            own.is_some_and(|(_, ns)| ns > 0.0 && ns >= usual_ns * LATE_RARE.value)
+        })
+        .map(|of| of.held_ns())
+        .collect();
+    very.len() > 1 && percent(very.iter().sum(), late.held_ns) >= LATE_SHARE.value
+}
+
+/// Why a chip is late.
+enum Reason<'a> {
+    /// It takes longer for the ops of a name: by how much, in how many collectives.
+    Op(&'a str, f64, usize),
+    /// It is idle before the ops of a name: how much longer, in how many collectives.
+    Gap(&'a str, f64, usize),
+    Unknown,
+}
+
+impl LateChip<'_> {
+    /// Compares the ops between the collective before and each collective for which the chip is
+    /// late with the same ops on the other chips.
+    fn reason<'a>(&self, rounds: &'a [Round<'_>]) -> Reason<'a> {
+        let mut excess: BTreeMap<(bool, &str), (f64, usize)> = BTreeMap::new();
+        for arrival in &self.arrivals {
+            let before = rounds.get(..arrival.index).unwrap_or(&[]);
+            let begin =
+                before.iter().rposition(Round::is_collective).map_or(0, |at| at.saturating_add(1));
+            let between = rounds.get(begin..=arrival.index).unwrap_or(&[]);
+            let mut own: BTreeMap<(bool, &str), f64> = BTreeMap::new();
+            for round in between {
+                let gap = round.excess(self.chip_id, |op| op.gap_ns);
+                let op = round.excess(self.chip_id, |op| op.duration_ns);
+                *own.entry((true, round.name())).or_default() += gap.unwrap_or(0.0);
+                if !round.is_collective() {
+                    *own.entry((false, round.name())).or_default() += op.unwrap_or(0.0);
+                }
+            }
+            for (key, ns) in own.into_iter().filter(|(_, ns)| *ns > 0.0) {
+                let (sum, count) = excess.entry(key).or_default();
+                *sum += ns;
+                *count = count.saturating_add(1);
+            }
+        }
+        let most = excess.into_iter().max_by(|(_, (one, _)), (_, (other, _))| one.total_cmp(other));
+        match most.filter(|(_, (ns, _))| percent(*ns, self.held_ns) >= LATE_SHARE.value) {
+            Some(((true, name), (ns, count))) => Reason::Gap(name, ns, count),
+            Some(((false, name), (ns, count))) => Reason::Op(name, ns, count),
+            None => Reason::Unknown,
+        }
+    }
+}
+
+impl Reason<'_> {
+    fn fact(&self, late: &LateChip<'_>) -> String {
+        let (chip, all) = (late.chip_id, late.arrivals.len());
+        match self {
+            Self::Op(name, ns, count) => format!(
+                "before {count} of these {all}, {name} takes {} longer on chip {chip} than on the others",
+                duration(*ns)
+            ),
+            Self::Gap(name, ns, count) => format!(
+                "before {count} of these {all}, chip {chip} is idle {} longer than the others before {name}",
+                duration(*ns)
+            ),
+            Self::Unknown => format!(
+                "no op that the chips ran before them, and no gap, takes so much longer on chip {chip} \
+                 than on the others"
+            ),
+        }
+    }
+
+    fn advice(&self) -> Option<String> {
+        match self {
+            Self::Op(name, ..) => Some(format!(
+                "give each chip the same share of {name}; if it has, {}",
+                super::chips::COMPARE_CHIPS
+            )),
+            Self::Gap(..) => Some(
+                "send ops to all chips from one trace, so that none waits for the host".to_owned(),
+            ),
+            Self::Unknown => None,
+        }
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reports::perf::{PerfReport, read_ops_csv};
+    use crate::rules::slow_chips;
+    use reports::perf::{OpReport, PerfReport, read_ops_csv};
 
     /// Builds rows of ops that run in parallel on several chips, from the times of each op in ns on
     /// each chip.
@@ -211,55 +349,99 @@ mod tests {
         PerfReport::new(vec![csv], &options).unwrap().rows
     }
 
-    fn found(ops: &[(&str, &[u32])]) -> Vec<Finding> {
-        slow_chips(&rows(ops))
+    fn slow(ops: &[(&str, &[u32])]) -> Vec<Finding> {
+        let rows = rows(ops);
+        slow_chips(&ChipOp::from_rows(&rows)).into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    fn skew(ops: &[(&str, &[u32])]) -> Option<Finding> {
+        let rows = rows(ops);
+        let ops = ChipOp::from_rows(&rows);
+        collective_skew(&ops, &ops, None)
     }
 
     #[test]
     fn chips_that_wait_in_collectives_for_the_last_one_are_told() {
         let gather: (&str, &[u32]) = ("AllGatherAsync", &[50_001, 20_000, 49_999]);
         let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 40_000, 10_000]);
-        let finding = collective_skew(&rows(&[matmul, gather, matmul, gather])).unwrap();
+        let finding = skew(&[matmul, gather, matmul, gather]).unwrap();
         // In each op, two of three chips wait 30 us. The mean over the chips is 20 us of 40 us.
         assert_eq!(
             finding.sentence,
             "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the last \
-             chip: chip 1 in 2 of 2"
+             chip: chip 1 in 2 of 2, where each other chip waits 60 us for it"
+        );
+        assert_eq!(
+            finding.why[0],
+            "before 2 of these 2, Matmul takes 60 us longer on chip 1 than on the others"
         );
         assert!((finding.gain_at_most_ns.unwrap() - 40_000.0).abs() < 1e-6);
         assert_eq!((finding.place.chip_id, finding.place.row), (Some(1), Some(5)));
         let turns: (&str, &[u32]) = ("AllGatherAsync", &[20_000, 50_000, 50_000]);
-        let finding = collective_skew(&rows(&[gather, turns])).unwrap();
+        let finding = skew(&[gather, turns]).unwrap();
         assert!(finding.sentence.ends_with("a different chip each time"), "{}", finding.sentence);
         assert_eq!(finding.place.chip_id, None);
+        let finding = skew(&[gather]).unwrap();
+        assert!(finding.sentence.ends_with("for the last chip: chip 1"), "{}", finding.sentence);
+        assert_eq!(finding.place.chip_id, None, "one collective shows no rule");
         // 10 us of 60 us on two of three chips: 12.5 % of the mean of 53 us.
-        assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[60_000, 50_000, 50_000])])), None);
-        assert_eq!(collective_skew(&rows(&[matmul, matmul])), None, "no collectives");
-        assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[50_000])])), None, "one chip");
+        assert_eq!(skew(&[("AllGatherAsync", &[60_000, 50_000, 50_000])]), None);
+        assert_eq!(skew(&[matmul, matmul]), None, "no collectives");
+        assert_eq!(skew(&[("AllGatherAsync", &[50_000])]), None, "one chip");
+    }
+
+    #[test]
+    fn a_chip_that_is_rarely_late_but_then_by_much_is_named() {
+        // Late in two of four, 775 us in all.
+        let some: (&str, &[u32]) = ("AllGatherAsync", &[20_300, 20_000]);
+        let other: (&str, &[u32]) = ("AllGatherAsync", &[20_000, 20_200]);
+        let late: (&str, &[u32]) = ("AllGatherAsync", &[420_000, 20_000]);
+        let later: (&str, &[u32]) = ("AllGatherAsync", &[395_000, 20_000]);
+        let finding = skew(&[some, late, other, later]).unwrap();
+        assert_eq!(finding.place.chip_id, Some(1));
+        assert!(
+            finding
+                .sentence
+                .ends_with("chip 1 in 3 of 4, where each other chip waits 775 us for it"),
+            "{}",
+            finding.sentence
+        );
+        assert_eq!(
+            finding.why[0],
+            "no op that the chips ran before them, and no gap, takes so much longer on chip 1 than on \
+             the others"
+        );
+        // Once may be chance.
+        assert_eq!(skew(&[some, late, other, other]).unwrap().place.chip_id, None);
     }
 
     #[test]
     fn a_chip_that_is_slow_again_and_again_is_told_with_what_it_takes_more() {
-        let slow: (&str, &[u32]) = ("Matmul", &[10_000, 15_000, 10_000]);
+        let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 15_000, 10_000]);
         let even: (&str, &[u32]) = ("Softmax", &[9_000, 9_000, 9_000]);
-        let [finding] = &found(&[slow, even, slow, even, slow])[..] else { panic!() };
+        let [finding] = &slow(&[matmul, even, matmul, even, matmul])[..] else { panic!() };
         assert_eq!(
             finding.sentence,
-            "Chip 1 takes 50 % longer than the others in 3 of 3 Matmul (45 us, 33 % of it more than \
-             theirs)"
+            "Chip 1 takes 50 % longer than the others in 3 of 3 launches of Matmul (45 us, 33 % of it \
+             more than theirs)"
         );
         assert_eq!((finding.place.chip_id, &*finding.rows), (Some(1), &[3, 9, 15][..]));
         assert!((finding.gain_at_most_ns.unwrap() - 15_000.0).abs() < 1e-6);
-        assert_eq!(found(&[slow, slow]), [], "by chance");
-        assert_eq!(found(&[slow, slow, slow, even, ("Matmul", &[10_000; 2])]), [], "other ops");
+        assert_eq!(slow(&[matmul, matmul]), [], "by chance");
+        let two_chips: (&str, &[u32]) = ("Matmul", &[10_000; 2]);
+        assert_eq!(
+            slow(&[matmul, matmul, matmul, even, two_chips]),
+            [],
+            "unequal numbers of launches"
+        );
     }
 
     #[test]
     fn chips_that_come_early_to_a_collective_are_not_slow() {
         let late: (&str, &[u32]) = ("AllGatherAsync", &[50_000, 10_000]);
-        assert_eq!(found(&[late; 5]), []);
+        assert_eq!(slow(&[late; 5]), []);
         let turns: [(&str, &[u32]); 2] = [("Matmul", &[15, 10]), ("Matmul", &[10, 15])];
-        assert_eq!(found(&[turns[0], turns[1], turns[0], turns[1], turns[0]]).len(), 1);
-        assert_eq!(found(&[turns[0], turns[1], turns[0], turns[1]]), [], "two launches each");
+        assert_eq!(slow(&[turns[0], turns[1], turns[0], turns[1], turns[0]]).len(), 1);
+        assert_eq!(slow(&[turns[0], turns[1], turns[0], turns[1]]), [], "two launches each");
     }
 }
