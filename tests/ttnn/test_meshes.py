@@ -58,7 +58,8 @@ def test_each_chip_has_the_ops_that_ran_on_it(record_two, how):
     assert wrong == ["= wrong 0"] * (5 + 2 * len(both)), recorded.said
 
 
-@pytest.mark.parametrize("seed", [500])
+# 545 leaves a submesh open that it has used without launching anything.
+@pytest.mark.parametrize("seed", [500, 545])
 def test_random_programs_on_two_chips_do_what_they_do_without_kprof(
     seed, record_two, request, monkeypatch, tmp_path
 ):

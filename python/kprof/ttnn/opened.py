@@ -200,7 +200,9 @@ class OpenDevice:
         if mesh_id in self._has_launched:
             self._has_launched.discard(mesh_id)
             if USES_COMMAND_QUEUES:
-                self.meshes[mesh_id].quiesce_devices()
+                # The original: a call of the program would read the chips first.
+                quiesce = type(self.meshes[mesh_id]).quiesce_devices
+                getattr(quiesce, "__wrapped__", quiesce)(self.meshes[mesh_id])
 
     def before_launches(self, mesh: Any) -> None:
         """Reads the chips of a mesh through the meshes that used them before.
@@ -264,9 +266,20 @@ class OpenDevice:
         return list(dict.fromkeys(chip.user for chip in unread))
 
     def synchronize(self) -> None:
-        """Waits until all launches on the meshes in use have ended."""
-        for mesh_id in dict.fromkeys(chip.user for chip in self.chips.values()):
+        """Waits until all launches on the meshes that will be read have ended.
+
+        To wait for another mesh would put it into use, beside the mesh that the program uses.
+        """
+        for mesh_id in self._readers():
             self.session.ttnn.synchronize_device(self.meshes[mesh_id])
+
+    def before_quiesce(self) -> None:
+        """Reads the chips before the program gives up the command queues of a divided device.
+
+        Afterwards it may use another mesh without launching anything, which the session does not see.
+        """
+        if self._was_divided and self.has_unread:
+            self.session.read_all()
 
     def load(self) -> list[int]:
         """Copies the chips' profiler data for the next read; returns the meshes that did."""

@@ -170,6 +170,14 @@ class Session:
                 self._end_recording(opened, f"a submesh is not profiled: {error}")
         return created
 
+    def before_quiesce(self, mesh: Any) -> None:
+        """Reads the chips of a mesh before the program gives up its command queues."""
+        opened = self._opened_with(mesh)
+        if opened is None or self.is_finished or self._is_capturing:
+            return
+        with self._own_work():
+            opened.before_quiesce()
+
     def _end_recording(self, opened: OpenDevice, reason: str) -> None:
         """Ends the recording of an open device, whose memory the program needs."""
         self.complain(f"{reason}; the recording of chips {sorted(opened.chips)} ends here")
@@ -611,6 +619,7 @@ def _watch(ttnn: Any) -> None:
         _wrap_operation(kind)
     for name in ("create_submesh", "create_submeshes"):
         _wrap_creation(ttnn.MeshDevice, name)
+    _wrap_quiesce(ttnn.MeshDevice)
     hide_cached_programs(ttnn)
     for number in (signal.SIGTERM, signal.SIGHUP):
         _finish_at(number)
@@ -674,6 +683,21 @@ def _wrap_creation(kind: Any, name: str) -> None:
         return ACTIVE[-1].create_submeshes(parent, lambda: original(parent, *args, **kwargs))
 
     setattr(kind, name, create)
+
+
+def _wrap_quiesce(kind: Any) -> None:
+    """Wraps the method with which the program gives up the command queues of a mesh."""
+    original = getattr(kind, "quiesce_devices", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def quiesce(mesh: Any) -> Any:
+        if ACTIVE:
+            ACTIVE[-1].before_quiesce(mesh)
+        return original(mesh)
+
+    kind.quiesce_devices = quiesce
 
 
 def _opened(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
