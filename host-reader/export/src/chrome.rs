@@ -35,6 +35,9 @@ impl ExportFormat {
 /// Process number of the host. It is larger than any chip number.
 const HOST_PID: u64 = 1_000_000;
 
+/// Label of a chip whose times begin at its own first record. Viewers show it beside its name.
+const OWN_CLOCK: &str = "starts at its first record: times do not compare with other chips";
+
 /// Thread number of the first lane. Rows of ops have lower thread numbers.
 const FIRST_LANE_THREAD: u64 = 1000;
 
@@ -47,7 +50,7 @@ fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::R
     let arrows = Arrows::new(trace, 0);
     let meanings = PointWords::new(trace);
     for (device_index, device) in trace.devices.iter().enumerate() {
-        out.write_all(&device_events(device_index, device, &arrows))?;
+        out.write_all(&device_events(trace, device_index, device, &arrows))?;
     }
     write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
@@ -102,10 +105,19 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn device_events(device_index: usize, device: &TraceDevice<'_>, arrows: &Arrows) -> Vec<u8> {
+fn device_events(
+    trace: &Trace<'_>,
+    device_index: usize,
+    device: &TraceDevice<'_>,
+    arrows: &Arrows,
+) -> Vec<u8> {
     let mut text = Vec::new();
     let pid = device.chip.chip_id.into();
-    JsonEvent::metadata(&mut text, "process_name", pid, 0).name(&words::device_label(device));
+    let label = words::device_label_on_axis(trace, device);
+    JsonEvent::metadata(&mut text, "process_name", pid, 0).name(&label);
+    if words::has_own_clock(trace, device) {
+        JsonEvent::metadata(&mut text, "process_labels", pid, 0).labels(OWN_CLOCK);
+    }
     let rows = device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0);
     for row in 0..rows {
         name_thread(&mut text, pid, row.into(), &words::row_label(row));

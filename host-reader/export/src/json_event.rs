@@ -98,6 +98,12 @@ impl<'t> JsonEvent<'t> {
         self.end();
     }
 
+    /// Adds a text that viewers show beside the name, and ends the metadata event.
+    pub(super) fn labels(mut self, labels: &str) {
+        self.text("labels", labels);
+        self.end();
+    }
+
     /// Adds a sort index and ends the metadata event.
     pub(super) fn sort_index(mut self, index: u64) {
         self.number("sort_index", index);

@@ -136,6 +136,33 @@ device 0 wormhole_b0;1-2;BRISC;[lost 25 zones: L1 full] 0
     assert_eq!(exported(&readout(), ExportFormat::FOLDED), expected);
 }
 
+/// Chips of a log have clocks of their own, which a viewer shows on one axis: their names say so.
+#[test]
+fn a_chip_whose_times_do_not_compare_says_so_beside_others() {
+    let names = |readout: &Readout| {
+        let json: Value = serde_json::from_str(&exported(readout, ExportFormat::CHROME)).unwrap();
+        let own =
+            json["traceEvents"].as_array().unwrap().iter().filter(|event| {
+                event["name"] == "process_name" || event["name"] == "process_labels"
+            });
+        let texts = own.map(|event| {
+            let text = event["args"]["name"].as_str().or(event["args"]["labels"].as_str());
+            (event["pid"].as_u64().unwrap(), text.unwrap().to_owned())
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let mut readout = readout();
+    assert_eq!(names(&readout), [(0, "device 0 wormhole_b0".to_owned())]);
+    let mut other = readout.devices[0].clone();
+    other.chip.chip_id = 1;
+    readout.devices.push(other);
+    let label = "starts at its first record: times do not compare with other chips".to_owned();
+    let expected = [0, 1].map(|chip| {
+        [(chip, format!("device {chip} wormhole_b0 (own clock)")), (chip, label.clone())]
+    });
+    assert_eq!(names(&readout), expected.concat());
+}
+
 /// Returns two cores with the same activity. The first core lost zones of forty programs.
 fn two_cores() -> Readout {
     let mut readout = readout();

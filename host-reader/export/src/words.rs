@@ -71,6 +71,17 @@ pub(super) fn device_label(device: &TraceDevice<'_>) -> String {
     format!("device {} {}", device.chip.chip_id, device.chip.arch)
 }
 
+/// Returns true if a trace shows a chip beside others whose times cannot be compared with its own.
+pub(super) fn has_own_clock(trace: &Trace<'_>, device: &TraceDevice<'_>) -> bool {
+    trace.devices.len() > 1 && !device.clock.is_host_time()
+}
+
+/// Returns the label of a chip in a trace with one time axis for all chips.
+pub(super) fn device_label_on_axis(trace: &Trace<'_>, device: &TraceDevice<'_>) -> String {
+    let label = device_label(device);
+    if has_own_clock(trace, device) { format!("{label} (own clock)") } else { label }
+}
+
 /// Returns the id, architecture and clock of a chip as JSON. `id_key` is the key of the id.
 pub(super) fn clock_json(device: &TraceDevice<'_>, id_key: &str) -> serde_json::Value {
     serde_json::json!({

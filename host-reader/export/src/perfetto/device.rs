@@ -133,7 +133,7 @@ pub(super) fn process(
 
 impl DevicePackets<'_, '_> {
     fn describe_device(&mut self) {
-        let name = words::device_label(self.device);
+        let name = words::device_label_on_axis(self.context.trace, self.device);
         if let Some(process) = &self.context.placement.process {
             let track =
                 child(process.track, self.tracks.device, process.named(name), self.device_index);
