@@ -562,6 +562,14 @@ impl MeshConfig {
         self
     }
 
+    /// Counts instructions and cycles by address of code: see [`crate::lines`]. Does not change the
+    /// simulated times.
+    #[must_use]
+    pub const fn with_lines(mut self) -> Self {
+        self.modes.has_lines = true;
+        self
+    }
+
     /// Simulates the RISCs of a core one instruction at a time: always the RISC with the earliest
     /// cycle executes next.
     ///

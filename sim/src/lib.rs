@@ -23,6 +23,7 @@
 //! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
+//! | Where do the cycles of a launch go in its code? | [`lines`] |
 //! | Which limits of chips are not modelled? | [`limits`] |
 //!
 //! # Example
@@ -79,6 +80,7 @@ pub mod host;
 mod host_memory;
 pub mod kernel;
 pub mod limits;
+pub mod lines;
 pub mod machine;
 pub mod mesh;
 pub mod mesh_access;

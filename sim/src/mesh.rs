@@ -8,6 +8,7 @@ use crate::{
     dispatch::CommandQueue,
     fault::Rule,
     host::HostClock,
+    lines::RiscLines,
     machine::{ExecutionFailure, KernelKind, images},
     mesh_access::ChipDevice,
     program::Launch,
@@ -220,6 +221,12 @@ impl SimulatedMesh {
     /// part by part, and need not keep all of them in memory.
     pub fn take_cells(&mut self) -> StreamedCells {
         self.devices.iter_mut().flat_map(|device| device.chip_mut().take_cells()).collect()
+    }
+
+    /// Removes and returns what each RISC has executed at each address of code, for the launches
+    /// that have ended since the last call; empty without [`MeshConfig::with_lines`].
+    pub fn take_lines(&mut self) -> Vec<RiscLines> {
+        self.devices.iter_mut().flat_map(|device| device.chip_mut().take_lines()).collect()
     }
 
     /// Returns the ground truth up to now.

@@ -37,6 +37,8 @@ pub struct KernelModes {
     /// True if the RISCs of a core are simulated one instruction at a time: always the RISC with
     /// the earliest cycle executes next.
     pub has_exact_turns: bool,
+    /// True if instructions and cycles are counted by address of code: see [`crate::lines`].
+    pub has_lines: bool,
     /// Kind of the records that kernels make of their waits.
     pub wait_records: WaitRecords,
     /// True if individual waits are recorded only during [`wire::wait::SyncWindows::DEFAULT`].
@@ -68,6 +70,7 @@ impl KernelModes {
         has_cell_truth: false,
         has_record_truth: false,
         has_exact_turns: false,
+        has_lines: false,
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
         halts_at_failure: false,

@@ -16,6 +16,7 @@ use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     dram::Dram,
     fault::RuleSet,
+    lines::RiscLines,
     machine::{Devices, ExecutionFailure, Machine, Progress, Stage, TURN_CYCLES},
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
@@ -64,6 +65,7 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<ExecutionFailure>,
     pub(crate) truth: Truth,
     pub(crate) cells: StreamedCells,
+    pub(crate) lines: Vec<RiscLines>,
 }
 
 /// Begins a launch on every core that takes part in it.
@@ -289,7 +291,7 @@ impl Core {
         self.free_at_cycle = report.free_cycle;
         let cells = stage.take_cells();
         self.tile = Some(stage.tile);
-        Some(Outcome { done_cycle: report.done_cycle, failures, truth, cells })
+        Some(Outcome { done_cycle: report.done_cycle, failures, truth, cells, lines: report.lines })
     }
 
     /// Returns the core's coordinates on the NoC-0 grid.

@@ -24,6 +24,7 @@ use crate::{
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
     host_memory::HostHugePage,
+    lines::RiscLines,
     machine::ExecutionFailure,
     program::{CoreUse, Launch},
     random::Stream,
@@ -69,6 +70,8 @@ pub struct Chip {
     truth: Truth,
     /// Cells (units of streamed records) that [`Chip::take_cells`] has not returned yet.
     cells: StreamedCells,
+    /// Counts by address of code that [`Chip::take_lines`] has not returned yet.
+    lines: Vec<RiscLines>,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
     host_random: Stream,
@@ -110,6 +113,7 @@ impl Chip {
             commands: None,
             truth: Truth::default(),
             cells: StreamedCells::new(),
+            lines: Vec::new(),
             failures: Vec::new(),
             lost_at: None,
         }
@@ -277,6 +281,7 @@ impl Chip {
             done_cycle = done_cycle.max(outcome.done_cycle);
             self.truth.add(outcome.truth);
             append(&mut self.cells, outcome.cells);
+            self.lines.extend(outcome.lines);
             self.failures.extend(outcome.failures);
         }
         done_cycle
@@ -382,6 +387,12 @@ impl Chip {
             append(&mut self.cells, stage.take_cells());
         }
         std::mem::take(&mut self.cells)
+    }
+
+    /// Removes and returns the counts by address of code of the launches that have ended since the
+    /// last call.
+    pub(crate) fn take_lines(&mut self) -> Vec<RiscLines> {
+        std::mem::take(&mut self.lines)
     }
 
     fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {

@@ -75,7 +75,7 @@ impl Run<'_> {
         let cycles = rounds * period;
         let Ok(low_cycles) = u32::try_from(cycles) else { return };
         let hart = &mut self.machine.riscs.harts[index].hart;
-        hart.move_on(cycles);
+        hart.move_on(cycles, (rounds, LOOP_INSTRUCTIONS));
         hart.set_register(found.low, last_low.wrapping_add(low_cycles));
         hart.set_register(found.distance, passed.wrapping_add(low_cycles));
     }
@@ -154,6 +154,7 @@ impl Run<'_> {
 /// because a skip changes the times at which the harts' turns begin.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
+const LOOP_INSTRUCTIONS: usize = 3;
 /// Number of rounds at the end of a wait that are executed.
 const ROUNDS_LEFT: u64 = 2;
 /// Number of consecutive rounds of equal length after which the pipeline's state depends only on

@@ -131,6 +131,10 @@ impl CoreCode {
         self.set.as_deref()
     }
 
+    pub(crate) const fn shared_firmware_set(&self) -> Option<&Arc<FirmwareSet>> {
+        self.set.as_ref()
+    }
+
     /// Returns the location of the mailboxes that the firmware and its host share.
     pub(crate) fn mailbox_place(&self) -> MailboxPlace {
         if let Some(set) = &self.set {

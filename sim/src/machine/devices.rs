@@ -208,6 +208,17 @@ impl Devices {
         Err(format!("{} is not in this RISC's address space", found.named(address)))
     }
 
+    /// Returns the name of the register at an address.
+    pub(crate) fn register_name(&self, address: u32) -> &'static str {
+        self.registers.find(address).map_or("unknown", |found| found.register.name)
+    }
+
+    /// Returns a word of the instruction RAM; 0 outside of it.
+    pub(crate) fn instruction_word(&self, offset: u32) -> u32 {
+        let word = self.instruction_ram.get(offset as usize..).and_then(<[u8]>::first_chunk);
+        word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
     /// Returns the register at an address, or the reason why hosts and other tiles may not access
     /// it.
     pub(crate) fn find_from_outside(&self, address: u32, is_store: bool) -> Result<Found, String> {

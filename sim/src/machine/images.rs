@@ -39,6 +39,7 @@ pub struct ParsedImage {
     pub digest: u64,
     /// Texts of the code's zones in the form `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
+    elf: &'static [u8],
     symbols: BTreeMap<&'static str, SymbolRange>,
 }
 
@@ -213,6 +214,7 @@ impl ParsedImage {
         Self {
             program,
             digest,
+            elf,
             zones: zone_texts(&file),
             symbols: file
                 .symbols()
@@ -229,6 +231,12 @@ impl ParsedImage {
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<SymbolRange> {
         self.symbols.get(name).copied()
+    }
+
+    /// Returns the ELF file.
+    #[must_use]
+    pub const fn elf(&self) -> &'static [u8] {
+        self.elf
     }
 
     /// Returns every symbol with its name.

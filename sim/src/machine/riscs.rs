@@ -97,11 +97,11 @@ impl Riscs {
         let is_interrupted = !matches!(result, Ok(Pause::Cycle));
         let failure = match result {
             Ok(Pause::Cycle) => None,
-            Ok(Pause::Blocked { .. }) => {
+            Ok(Pause::Blocked { address }) => {
                 // The access is repeated in the next cycle, or after the delay if a fault delays a
                 // clock read.
                 let held_until = self.clock_reads.held_until(index);
-                hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
+                hart.wait_until(held_until.unwrap_or(0).max(hart.cycle() + 1), Some(address));
                 None
             }
             Ok(Pause::Yielded) => {

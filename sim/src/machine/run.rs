@@ -12,10 +12,11 @@ use super::{
     symbol_at,
 };
 use crate::{
+    lines::{Meaning, RiscLines, is_counted, loaded_code},
     noc,
     program::{CoreUse, Emission, KernelContext},
     random::Stream,
-    riscv::Image,
+    riscv::{INSTRUCTION_RAM_BASE, Image},
     truth::{KernelTimes, LaunchTruth},
 };
 use wire::Risc;
@@ -39,6 +40,8 @@ pub(crate) struct LaunchReport {
     /// True if no kernel ran on this core.
     pub(crate) is_idle: bool,
     pub(crate) launches: Vec<(Risc, LaunchTruth)>,
+    /// What each RISC has executed, if it is counted.
+    pub(crate) lines: Vec<RiscLines>,
 }
 
 /// Phase of a launch on a core; a phase ends when none of the core's harts can continue.
@@ -139,7 +142,8 @@ impl Progress {
             run.fail(0, FailureReason::Deadlock);
         }
         run.hand_waits_over();
-        let report = run.report();
+        let lines = run.take_lines();
+        let report = LaunchReport { lines, ..run.report() };
         if !self.failures.is_empty() {
             // A failed core's state is unusable; it must boot again.
             machine.has_booted = false;
@@ -217,6 +221,10 @@ impl Run<'_> {
         };
         for (address, words) in writes {
             self.write_words(address, &words, cycle);
+        }
+        if self.counts_lines() {
+            let harts = self.machine.riscs.harts.iter_mut();
+            harts.for_each(|risc| risc.hart.begin_counts(cycle));
         }
         self.stage.place_stops(cycle);
         self.machine.riscs.devices.signals = Signals::default();
@@ -502,6 +510,55 @@ impl Run<'_> {
         }
     }
 
+    /// Returns true if the instructions of this launch are counted.
+    fn counts_lines(&self) -> bool {
+        self.stage.chip.modes.has_lines && is_counted(self.stage.context().place.kind)
+    }
+
+    /// Removes and returns the counts of all RISCs that have run since the GO message.
+    fn take_lines(&mut self) -> Vec<RiscLines> {
+        if !self.counts_lines() {
+            return Vec::new();
+        }
+        let riscs = self.riscs().into_iter();
+        riscs.filter_map(|(index, risc)| self.take_risc(index, risc)).collect()
+    }
+
+    fn take_risc(&mut self, index: usize, risc: Risc) -> Option<RiscLines> {
+        let Self { machine, stage, .. } = self;
+        let risc_hart = machine.riscs.harts.get_mut(index)?;
+        let (counts, end_cycle) = (risc_hart.hart.take_counts(), risc_hart.hart.cycle());
+        let begin_cycle = risc_hart.hart.counted_since();
+        if counts.is_empty() {
+            return None;
+        }
+        let (context, devices, tile) = (stage.context(), &machine.riscs.devices, &stage.tile);
+        let mailboxes = machine.code.mailbox_place();
+        let meaning = Meaning {
+            arch: stage.chip.arch,
+            mailboxes: mailboxes.address..mailboxes.address + mailboxes.size_bytes,
+            l1_bytes: tile.l1.size_bytes(),
+            has_own_layout: machine.code.firmware_set().is_none(),
+            register: &|address| devices.register_name(address),
+        };
+        let word = |pc: u32| match pc.checked_sub(INSTRUCTION_RAM_BASE) {
+            Some(offset) => devices.instruction_word(offset),
+            None => tile.load(u64::from(pc)),
+        };
+        Some(RiscLines {
+            chip_id: context.chip_id,
+            core: context.place.coord,
+            risc,
+            launch_index: context.launch_index,
+            program_id: context.program_id,
+            program: stage.launch.program.name().to_owned(),
+            begin_cycle,
+            end_cycle,
+            code: loaded_code(&machine.code, &stage.launch, (index, risc), tile),
+            counts: meaning.counts(counts, word),
+        })
+    }
+
     fn report(&self) -> LaunchReport {
         let signals = &self.machine.riscs.devices.signals;
         let cycles = self.machine.riscs.harts.iter().map(|risc| risc.hart.cycle());
@@ -511,6 +568,7 @@ impl Run<'_> {
             free_cycle,
             is_idle: !self.stage.launch.program.runs_on(self.stage.context().place.kind),
             launches: self.truths(),
+            lines: Vec::new(),
         }
     }
 

@@ -153,7 +153,7 @@ impl TileWatch {
     pub(crate) fn note_store(&mut self, risc_index: usize, address: u32, cycle: u64) {
         self.end_poll(risc_index);
         self.stores.insert(address, Stored { cycle, by: None });
-        if self.object(address).is_some() {
+        if Self::object(self.arch, address).is_some() {
             self.note_signal(risc_index);
         }
     }
@@ -200,7 +200,7 @@ impl TileWatch {
         let poll = self.riscs[risc_index].poll.take().filter(|poll| poll.is_repeated);
         let Some(poll) = poll else { return };
         let Poll { address, first, stored, .. } = poll;
-        let Some((kind, key)) = barrier(address).or_else(|| self.object(address)) else { return };
+        let Some((kind, key)) = Self::awaited(self.arch, address) else { return };
         let cycles = stored.cycle.saturating_sub(first);
         let released_by = stored.by.filter(|_| kind == WaitKind::SEM_WAIT);
         let risc = &mut self.riscs[risc_index];
@@ -218,6 +218,12 @@ impl TileWatch {
         }
     }
 
+    /// Returns the buffer, semaphore or NoC barrier that a RISC waits for if it polls the word at
+    /// `address`: the kind of wait, and the number or address of the object.
+    pub(crate) fn awaited(arch: Arch, address: u32) -> Option<(WaitKind, u32)> {
+        barrier(address).or_else(|| Self::object(arch, address))
+    }
+
     /// Returns what a RISC that polls the word at `address` waits for: the kind of wait, and the
     /// number of the circular buffer or the address of the semaphore.
     ///
@@ -225,11 +231,11 @@ impl TileWatch {
     ///
     /// # Compatibility
     /// `stream_io_map.h`: the registers that count received and acknowledged tiles.
-    fn object(&self, address: u32) -> Option<(WaitKind, u32)> {
+    fn object(arch: Arch, address: u32) -> Option<(WaitKind, u32)> {
         if Self::is_semaphore(address) {
             return Some((WaitKind::SEM_WAIT, address));
         }
-        let (received, acknowledged) = match self.arch {
+        let (received, acknowledged) = match arch {
             Arch::WormholeB0 => (0x10, 0x0C),
             Arch::Blackhole => (0x28, 0x20),
         };

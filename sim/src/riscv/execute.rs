@@ -16,6 +16,8 @@ use super::code::{CodeCache, LINE_BYTE_COUNT, Line, fetch};
 use super::decode::{Code, Op, SLOT_COUNT};
 use super::front::{L1Front, L1Port};
 use super::hart::Counters;
+use super::tally::{Observer, Target};
+use super::timing::blame::Kind;
 use super::timing::pipeline::{Beat, Pipeline};
 use super::timing::rules::Rules;
 use super::timing::{Access, Division};
@@ -36,13 +38,13 @@ pub(super) struct Core {
 pub(super) fn run<B: Bus, R: Rules>(
     core: &mut Core,
     pipeline: &mut Pipeline,
-    bus: &mut B,
-    front: &mut L1Front,
+    (bus, front): (&mut B, &mut L1Front),
     until: u64,
+    mut observer: impl Observer,
 ) -> Result<Pause, Trap> {
     while pipeline.now() < until {
         core.code.follow(&front.watch);
-        let stop = run_line::<B, R>(core, pipeline, bus, front, until);
+        let stop = run_line::<B, R>(core, pipeline, (bus, front), until, &mut observer);
         core.pc = stop.pc;
         match stop.reason {
             Reason::Line => {}
@@ -59,9 +61,9 @@ pub(super) fn run<B: Bus, R: Rules>(
 fn run_line<B: Bus, R: Rules>(
     core: &mut Core,
     pipeline: &mut Pipeline,
-    bus: &mut B,
-    front: &mut L1Front,
+    (bus, front): (&mut B, &mut L1Front),
     until: u64,
+    observer: &mut impl Observer,
 ) -> Stop {
     let Core { registers, code, counters, port, .. } = core;
     let mut pc = core.pc;
@@ -70,11 +72,12 @@ fn run_line<B: Bus, R: Rules>(
         Err(kind) => return Stop { reason: Reason::Trap(kind, pc), pc },
     };
     let base = pc - pc % LINE_BYTE_COUNT;
+    observer.enter(pc);
     let outside = &mut Outside { bus, front, counters, port: *port };
     let beat = pipeline.beat;
     let first = beat.count;
     let rules = PhantomData::<R>;
-    let mut engine = Engine { registers, pipeline, beat, outside, stop: None, rules };
+    let mut engine = Engine { registers, pipeline, beat, outside, stop: None, rules, observer };
     while engine.beat.next_entry < until {
         let offset = pc.wrapping_sub(base);
         if offset >= LINE_BYTE_COUNT {
@@ -221,16 +224,17 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
 ///
 /// All methods are inlined into the run loop, so that `beat` and `stop` stay in registers of the
 /// host's processor.
-struct Engine<'e, 'o, B, R> {
+struct Engine<'e, 'o, B, R, O> {
     registers: &'e mut [u32; SLOT_COUNT],
     pipeline: &'e mut Pipeline,
     beat: Beat,
     outside: &'e mut Outside<'o, B>,
     stop: Option<Stop>,
     rules: PhantomData<R>,
+    observer: &'e mut O,
 }
 
-impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
+impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
     /// Executes one instruction; returns the next pc, or [`STOP`].
     #[inline(always)]
     fn execute(&mut self, op: &Op, pc: u32) -> u32 {
@@ -308,14 +312,18 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
 
     #[inline(always)]
     fn write(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
+        let before = self.before(op);
         self.pipeline.arithmetic::<R>(&mut self.beat, op);
+        self.note(before, Kind::Arithmetic, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
     fn multiply(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
+        let before = self.before(op);
         self.pipeline.multiply::<R>(&mut self.beat, op);
+        self.note(before, Kind::Multiply, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -323,7 +331,9 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
     #[inline(always)]
     fn divide(&mut self, op: &Op, pc: u32, is_signed: bool, value: u32) -> u32 {
         let (dividend, divisor) = (self.register(op.rs1), self.register(op.rs2));
+        let before = self.before(op);
         self.pipeline.divide::<R>(&mut self.beat, op, Division { dividend, divisor, is_signed });
+        self.note(before, Kind::Divide, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -333,7 +343,9 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
         if is_taken && !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
+        let before = self.before(op);
         self.pipeline.branch::<R>(&mut self.beat, op, pc, is_taken);
+        self.note(before, Kind::Branch, (op, pc));
         if is_taken { op.immediate } else { pc.wrapping_add(4) }
     }
 
@@ -343,7 +355,9 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
             return self.misaligned_jump(pc, op.immediate);
         }
         // The front end decodes the target from the instruction word, so it cannot be mispredicted.
+        let before = self.before(op);
         self.pipeline.arithmetic::<R>(&mut self.beat, op);
+        self.note(before, Kind::Arithmetic, (op, pc));
         self.put(op, pc.wrapping_add(4));
         op.immediate
     }
@@ -353,7 +367,9 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
         if !target.is_multiple_of(4) {
             return self.misaligned_jump(pc, target);
         }
+        let before = self.before(op);
         self.pipeline.jump_register::<R>(&mut self.beat, op, pc, target);
+        self.note(before, Kind::Branch, (op, pc));
         self.put(op, pc.wrapping_add(4));
         target
     }
@@ -378,9 +394,15 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
             return self.load_mapped(op, pc, address, widen);
         };
         let access = Access { address, width: width::<N>(), region };
+        let before = self.before(op);
         let slot = self.pipeline.plan_load::<R>(&self.beat, op, access);
         let port = self.outside.front.port(self.outside.port);
         self.pipeline.commit_load::<R>(&mut self.beat, op, (access, slot), port);
+        let kind = match region {
+            Region::L1 => Kind::LoadL1,
+            _ => Kind::LoadPrivate,
+        };
+        self.note_access(before, kind, (op, pc), address);
         if region == Region::L1 {
             self.outside.bus.after_l1_load(address, slot.issue);
         }
@@ -396,11 +418,13 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
         address: u32,
         widen: impl FnOnce([u8; N]) -> u32,
     ) -> u32 {
+        let before = self.before(op);
         let mut beat = self.beat;
         let result = self.outside.load::<R>(self.pipeline, &mut beat, op, (address, width::<N>()));
         self.beat = beat;
         match result {
             Ok(value) => {
+                self.note_mapped_load(before, (op, pc), address);
                 self.put(op, widen(low_bytes(value)));
                 pc.wrapping_add(4)
             }
@@ -436,8 +460,11 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
         let access = Access { address, width: width::<N>(), region };
         let front = &mut *self.outside.front;
         let port = front.port(self.outside.port);
+        let before = O::before(self.pipeline, &self.beat, op);
         let slot = self.pipeline.plan_store::<R>(&self.beat, op, access, port);
         self.pipeline.commit_store::<R>(&mut self.beat, op, (access, slot), port);
+        self.note_access(before, Kind::Store, (op, pc), address);
+        let front = &mut *self.outside.front;
         let next = pc.wrapping_add(4);
         if region == Region::L1 && front.watch.stored(address) {
             return self.end(next, Reason::Line);
@@ -448,9 +475,13 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
     #[inline(always)]
     fn store_mapped(&mut self, op: &Op, pc: u32, address: u32, width: Width) -> u32 {
         let value = self.register(op.rs2);
+        let before = self.before(op);
         let mut beat = self.beat;
         let result = self.outside.store::<R>(self.pipeline, &mut beat, op, (address, width, value));
         self.beat = beat;
+        if result.is_ok() {
+            self.note_access(before, Kind::Store, (op, pc), address);
+        }
         let next = pc.wrapping_add(4);
         match result {
             Ok(Flow::Continue) => next,
@@ -470,13 +501,46 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
 
     #[inline(always)]
     fn push_tensix(&mut self, op: &Op, pc: u32) -> u32 {
+        let before = self.before(op);
         let mut beat = self.beat;
         let result = self.outside.push_tensix::<R>(self.pipeline, &mut beat, op, pc);
         self.beat = beat;
+        if result.is_ok() {
+            self.note_access(before, Kind::Store, (op, pc), PUSH_TENSIX);
+        }
         match result {
             Ok(_) => pc.wrapping_add(4),
             Err(reason) => self.end(pc, reason),
         }
+    }
+
+    /// Looks at the timing of an instruction before it is executed.
+    #[inline(always)]
+    fn before(&self, op: &Op) -> O::Before {
+        O::before(self.pipeline, &self.beat, op)
+    }
+
+    /// Counts an instruction that has been executed.
+    #[inline(always)]
+    fn note(&mut self, before: O::Before, kind: Kind, (op, pc): (&Op, u32)) {
+        let machine = (&*self.pipeline, &self.beat);
+        self.observer.after::<R>(before, machine, Target { kind, op, pc, address: 0 });
+    }
+
+    /// Does the same for a load or store.
+    #[inline(always)]
+    fn note_access(&mut self, before: O::Before, kind: Kind, (op, pc): (&Op, u32), address: u32) {
+        let machine = (&*self.pipeline, &self.beat);
+        self.observer.after::<R>(before, machine, Target { kind, op, pc, address });
+    }
+
+    /// Does the same for a load of a mapped register, or of L1 beyond the part that the simulator
+    /// has allocated.
+    #[inline(always)]
+    fn note_mapped_load(&mut self, before: O::Before, place: (&Op, u32), address: u32) {
+        let is_l1 = O::IS_ON && self.outside.bus.region(address) == Some(Region::L1);
+        let kind = if is_l1 { Kind::LoadL1 } else { Kind::LoadRegister };
+        self.note_access(before, kind, place, address);
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ use super::code::CodeCache;
 use super::decode::SLOT_COUNT;
 use super::execute::{Core, run};
 use super::front::{L1Front, L1Port};
+use super::tally::{Counts, Nothing, Tally};
 use super::timing::pipeline::Pipeline;
 use super::timing::rules::{Blackhole, Wormhole};
 use super::trap::{Pause, Trap};
@@ -50,6 +51,8 @@ pub struct Hart {
     core: Core,
     pipeline: Pipeline,
     arch: Arch,
+    /// Counts of each instruction; `None` if they are not wanted.
+    tally: Option<Box<Tally>>,
 }
 
 /// Counters of a hart since its creation.
@@ -77,7 +80,7 @@ impl Hart {
             code: CodeCache::default(),
             counters: Counters::default(),
         };
-        Self { core, pipeline: Pipeline::default(), arch }
+        Self { core, pipeline: Pipeline::default(), arch, tally: None }
     }
 
     /// Runs until the next instruction would start at or after `cycle`.
@@ -94,11 +97,18 @@ impl Hart {
         front: &mut L1Front,
         cycle: u64,
     ) -> Result<Pause, Trap> {
-        let Self { core, pipeline, arch } = self;
+        let Self { core, pipeline, arch, tally } = self;
         let (from, mispredicts) = (pipeline.now(), pipeline.mispredict_count());
-        let result = match arch {
-            Arch::WormholeB0 => run::<B, Wormhole>(core, pipeline, bus, front, cycle),
-            Arch::Blackhole => run::<B, Blackhole>(core, pipeline, bus, front, cycle),
+        let outside = (bus, front);
+        let result = match (arch, tally) {
+            (Arch::WormholeB0, None) => run::<B, Wormhole>(core, pipeline, outside, cycle, Nothing),
+            (Arch::Blackhole, None) => run::<B, Blackhole>(core, pipeline, outside, cycle, Nothing),
+            (Arch::WormholeB0, Some(tally)) => {
+                run::<B, Wormhole>(core, pipeline, outside, cycle, &mut **tally)
+            }
+            (Arch::Blackhole, Some(tally)) => {
+                run::<B, Blackhole>(core, pipeline, outside, cycle, &mut **tally)
+            }
         };
         core.counters.cycle_count += pipeline.now() - from;
         core.counters.mispredict_count += pipeline.mispredict_count() - mispredicts;
@@ -116,12 +126,43 @@ impl Hart {
     ///
     /// Does nothing if the hart is already at or after `cycle`.
     pub fn advance_to(&mut self, cycle: u64) {
+        self.wait_until(cycle, None);
+    }
+
+    /// Does the same as [`Hart::advance_to`]; `word` is the address that the hart waits for, if
+    /// known.
+    pub(crate) fn wait_until(&mut self, cycle: u64, word: Option<u32>) {
+        if let Some(tally) = &mut self.tally {
+            tally.stop(self.core.pc, (self.pipeline.now(), cycle), word);
+        }
         self.pipeline.advance_to(cycle);
     }
 
-    /// Adds `cycles` to the times of the pipeline, as if the hart had waited in a loop.
-    pub(crate) fn move_on(&mut self, cycles: u64) {
+    /// Adds the cycles of `rounds` rounds to the times of the pipeline, as if the hart had executed
+    /// the loop of the last `instructions` instructions again, which reads the clock.
+    pub(crate) fn move_on(&mut self, cycles: u64, (rounds, instructions): (u64, usize)) {
+        if let Some(tally) = &mut self.tally {
+            tally.repeat((self.pipeline.beat.count, instructions), rounds);
+        }
         self.pipeline.move_on(cycles);
+    }
+
+    /// Counts instructions and cycles by address from a cycle on, and forgets earlier counts.
+    pub(crate) fn begin_counts(&mut self, cycle: u64) {
+        let since = cycle.max(self.cycle());
+        let next = self.pipeline.beat.count;
+        self.tally.get_or_insert_default().begin(since, next);
+    }
+
+    /// Returns the first cycle that is counted; 0 if none are.
+    pub(crate) fn counted_since(&self) -> u64 {
+        self.tally.as_ref().map_or(0, |tally| tally.since())
+    }
+
+    /// Removes and returns the counts since [`Hart::begin_counts`]; empty if it was not called.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        let next = self.pipeline.beat.count;
+        self.tally.as_mut().map(|tally| tally.take(next)).unwrap_or_default()
     }
 
     /// Returns the address of the next instruction.
@@ -161,6 +202,10 @@ impl Hart {
         fresh.core.counters = self.core.counters;
         fresh.set_pc(pc);
         fresh.advance_to(self.cycle());
+        fresh.tally = self.tally.take();
+        if let Some(tally) = &mut fresh.tally {
+            tally.restart(self.pipeline.beat.count);
+        }
         *self = fresh;
     }
 

@@ -11,6 +11,7 @@
 //! | what do the RISCs of a tile share | [`L1Front`], [`L1Port`] |
 //! | how do I run, reset, count | [`Hart`], [`Counters`] |
 //! | why did a run end | [`Pause`], [`Trap`] |
+//! | where do a hart's cycles go | [`AddressCount`], [`Reason`] |
 //! | how do I load an ELF file and name a pc | [`Image`] |
 //!
 //! # Order of accesses
@@ -42,6 +43,10 @@ mod execute;
 mod front;
 mod hart;
 mod image;
+mod tally;
+#[cfg(test)]
+#[path = "../../tests/unit/tally.rs"]
+mod tally_tests;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -55,6 +60,9 @@ pub(crate) use decode::{Code, Op, SINK, decode, decode_bits, jump_to};
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};
+pub use tally::AddressCount;
+pub(crate) use tally::Counts;
+pub use timing::blame::Reason;
 pub(crate) use timing::noc_reads::NocRead;
 pub use trap::{Pause, Trap, TrapKind};
 

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     kernel::file::{KernelFile, KernelFileError},
     program::{KernelContext, Launch},
-    riscv::narrow,
+    riscv::{INSTRUCTION_RAM_BASE, narrow},
+    tile::Tile,
 };
 use reader::firmware_elf::debug_info::Part;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
@@ -139,6 +140,19 @@ impl FirmwareSet {
     pub const fn done_signal(&self) -> (u32, u8) {
         let mailboxes = &self.mailboxes;
         (mailboxes.address_of(mailboxes.go_signal), (mailboxes.signals.done & 0xFF) as u8)
+    }
+
+    /// Returns the address from which a processor executes a kernel that was linked for the address
+    /// `linked`, according to the launch message in the tile's L1. Instruction RAM has only one
+    /// place for code.
+    pub(crate) fn text_place(&self, tile: &Tile, risc_index: usize, linked: u32) -> u32 {
+        let parts = &self.mailboxes.launch;
+        let Some(&offset) = parts.text_offsets.get(risc_index) else { return linked };
+        if linked >= INSTRUCTION_RAM_BASE {
+            return linked;
+        }
+        let word = |part: Part| tile.load(u64::from(self.mailboxes.address_of(part)));
+        word(parts.config_base).wrapping_add(word(offset))
     }
 
     fn l1_end(&self) -> u32 {

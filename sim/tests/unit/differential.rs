@@ -8,7 +8,7 @@ use rrs_lib::{HartState, MemAccessSize, Memory};
 
 use super::asm;
 use super::tests::TestTile;
-use super::{Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
+use super::{AddressCount, Counts, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Reason};
 use crate::arch::Arch;
 
 /// Number of instructions in a program, without those that end it.
@@ -193,6 +193,39 @@ fn expected(words: &[u32], registers: &[u32; 32]) -> Outcome {
     }
 }
 
+/// Runs a program like [`found`], and counts its instructions by address from cycle `since` on.
+/// Returns the outcome, the cycle of the end, the instructions that begin from `since` on, and the
+/// counts.
+fn counted(
+    words: &[u32],
+    registers: &[u32; 32],
+    (arch, since): (Arch, u64),
+) -> (Outcome, u64, u64, Counts) {
+    let mut tile = TestTile::new(words);
+    tile.l1.truncate(MEMORY_BYTE_COUNT);
+    let mut front = L1Front::new();
+    let mut hart = Hart::new(arch, L1Port::Port2);
+    (0..32).for_each(|index| hart.set_register(index, registers[index]));
+    hart.run_until(&mut tile, &mut front, since).unwrap();
+    let before = hart.counters().instruction_count;
+    hart.begin_counts(since);
+    while hart.counters().instruction_count < STEP_COUNT {
+        let rest = STEP_COUNT - hart.counters().instruction_count;
+        let until = hart.cycle() + rest;
+        assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));
+    }
+    let (end, begin) = (hart.cycle(), hart.counted_since());
+    let executed = hart.counters().instruction_count - before;
+    let counts = hart.take_counts();
+    let outcome = Outcome {
+        registers: hart.registers().to_vec(),
+        pc: hart.pc(),
+        l1: tile.l1,
+        local: tile.local,
+    };
+    (outcome, end - begin, executed, counts)
+}
+
 fn found(words: &[u32], registers: &[u32; 32], arch: Arch) -> Outcome {
     let mut tile = TestTile::new(words);
     tile.l1.truncate(MEMORY_BYTE_COUNT);
@@ -237,6 +270,26 @@ proptest! {
         let expected = expected(&words, &registers);
         for arch in Arch::ALL {
             prop_assert_eq!(&found(&words, &registers, arch), &expected);
+        }
+    }
+
+    #[test]
+    fn counts_by_address_add_up_to_all_cycles_and_change_none(
+        pieces in prop::collection::vec(piece(), LENGTH),
+        seeds in prop::collection::vec(any::<u32>(), 28),
+        since in 0_u64..100,
+    ) {
+        let words = lay_out(&pieces);
+        let registers = initial_registers(seeds);
+        for arch in Arch::ALL {
+            let (outcome, cycles, executed, counts) = counted(&words, &registers, (arch, since));
+            prop_assert_eq!(&outcome, &expected(&words, &registers));
+            prop_assert_eq!(counts.values().map(AddressCount::total_cycles).sum::<u64>(), cycles);
+            let instructions = counts.values().map(|count| count.instructions);
+            prop_assert_eq!(instructions.sum::<u64>(), executed);
+            for count in counts.values() {
+                prop_assert_eq!(count.cycles[Reason::Issue as usize], count.instructions);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Timing of instructions in cycles. [`pipeline`] models the pipeline, and [`rules`] has the
 //! constants of each architecture.
 
+pub(super) mod blame;
 pub(super) mod calendar;
 pub(crate) mod noc_reads;
 pub(super) mod pipeline;

@@ -43,14 +43,14 @@ pub(in super::super) struct Pipeline {
     pub(in super::super) beat: Beat,
     /// First cycle in which each register is readable. The integer unit may forward a value
     /// earlier.
-    readable: [u64; SLOT_COUNT],
+    pub(super) readable: [u64; SLOT_COUNT],
     /// Cycles at which the last eight instructions leave the retire queue; the oldest is at index
     /// `count % 8`, where `count` is [`Beat::count`].
-    leaves: [u64; RETIRE_QUEUE_LENGTH],
+    pub(super) leaves: [u64; RETIRE_QUEUE_LENGTH],
     /// Cycles of the responses to the last four remote loads; the oldest is at `oldest_response`.
-    responses: [u64; REMOTE_LOADS_IN_FLIGHT],
-    oldest_response: usize,
-    stores: StoreQueue,
+    pub(super) responses: [u64; REMOTE_LOADS_IN_FLIGHT],
+    pub(super) oldest_response: usize,
+    pub(super) stores: StoreQueue,
     predictor: Predictor,
 }
 
@@ -60,9 +60,9 @@ pub(in super::super) struct Pipeline {
 pub(in super::super) struct Beat {
     /// Earliest cycle in which the next instruction can start.
     pub(in super::super) next_entry: u64,
-    last_leave: u64,
+    pub(super) last_leave: u64,
     /// Register whose value the integer unit forwards to the next instruction (Wormhole).
-    forwarded: u8,
+    pub(super) forwarded: u8,
     /// Number of instructions so far. This number modulo the length of the retire queue is the
     /// index of the oldest entry of that queue.
     pub(in super::super) count: usize,
@@ -90,7 +90,7 @@ fn retire_place(beat: &Beat) -> usize {
 
 impl Pipeline {
     #[inline(always)]
-    fn readable_from(&self, register: u8) -> u64 {
+    pub(super) fn readable_from(&self, register: u8) -> u64 {
         self.readable[usize::from(register)]
     }
 

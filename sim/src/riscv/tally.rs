@@ -1,0 +1,447 @@
+//! Where a hart's cycles go: instructions and cycles by reason for each address of code, and the
+//! words that the hart polls.
+//!
+//! A hart with a [`Tally`] counts each instruction where it is executed. The sum of all cycles is
+//! exactly the time by which the hart's clock advances, including time that is skipped.
+//!
+//! # Polling
+//! A hart polls a word if the same instruction loads the word again within
+//! [`ROUND_INSTRUCTIONS_MAX`] instructions, and the hart has stored nothing outside its private RAM
+//! in between. The instructions of this round are then counted as a wait for the word. The round
+//! after the last load finds what the hart waited for, and is not part of the wait.
+
+use std::{collections::BTreeMap, mem::take};
+
+use super::bus::{INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE};
+use super::decode::Op;
+use super::timing::blame::{Before, Cycles, Executed, Kind, RING, Reason, Ring, split};
+use super::timing::pipeline::{Beat, Pipeline};
+use super::timing::rules::Rules;
+use crate::arch::WALL_CLOCK_LOW;
+
+/// What one hart has done at one address of code.
+///
+/// ```
+/// use sim::riscv::{AddressCount, Reason};
+/// let mut count = AddressCount::default();
+/// count.cycles[Reason::Branch as usize] = 4;
+/// assert_eq!(count.total_cycles(), 4);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AddressCount {
+    /// Number of executions of the instruction.
+    pub instructions: u64,
+    /// Cycles by [`Reason`].
+    pub cycles: [u64; Reason::COUNT],
+}
+
+impl AddressCount {
+    /// Returns the cycles of all reasons.
+    #[must_use]
+    pub fn total_cycles(&self) -> u64 {
+        self.cycles.iter().sum()
+    }
+}
+
+/// Counts by address of code and polled word; the word's address is `None` where the hart polled
+/// nothing.
+pub(crate) type Counts = BTreeMap<(u32, Option<u32>), AddressCount>;
+
+/// Hooks of the run loop.
+pub(super) trait Observer {
+    /// True if the hooks do something.
+    const IS_ON: bool;
+    /// Timing before an instruction.
+    type Before: Copy;
+    /// Notes that the next instructions are in the line of code that contains `pc`.
+    fn enter(&mut self, pc: u32);
+    /// Looks at the timing before an instruction.
+    fn before(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Self::Before;
+    /// Counts an instruction that has been executed.
+    fn after<R: Rules>(
+        &mut self,
+        before: Self::Before,
+        machine: (&Pipeline, &Beat),
+        target: Target<'_>,
+    );
+}
+
+/// An instruction that has been executed.
+pub(super) struct Target<'a> {
+    pub(super) kind: Kind,
+    pub(super) op: &'a Op,
+    pub(super) pc: u32,
+    /// Address that a load or store has accessed.
+    pub(super) address: u32,
+}
+
+/// Counts nothing, and costs nothing.
+pub(super) struct Nothing;
+
+impl Observer for Nothing {
+    const IS_ON: bool = false;
+    type Before = ();
+
+    #[inline(always)]
+    fn enter(&mut self, _: u32) {}
+
+    #[inline(always)]
+    fn before(_: &Pipeline, _: &Beat, _: &Op) -> Self::Before {}
+
+    #[inline(always)]
+    fn after<R: Rules>(&mut self, (): (), _: (&Pipeline, &Beat), _: Target<'_>) {}
+}
+
+/// Counts of one hart.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    pages: Vec<Page>,
+    /// Polled words with the pages of the waits for them; first, with no word, the pages of all
+    /// other work.
+    books: Vec<Book>,
+    /// Index in `books` of the counts that instructions are added to.
+    book: usize,
+    /// Index in `pages` of the counts of the current line of code.
+    page: usize,
+    ring: Ring,
+    /// Cycles of the latest instructions that took more than one.
+    splits: [Cycles; RING],
+    loads: [Load; LOADS],
+    oldest_load: usize,
+    /// Number of the first instruction after the latest store outside the private RAM.
+    stored_until: usize,
+    /// Number of the load that began the current round of polling.
+    round_since: usize,
+    /// Cycle from which on cycles are counted.
+    since: u64,
+}
+
+/// Counts of the code of one line.
+#[derive(Clone, Debug)]
+struct Page {
+    /// Number of executions.
+    instructions: [u64; PAGE_WORDS],
+    /// Cycles beyond those of issue.
+    waits: Box<[Cycles; PAGE_WORDS]>,
+}
+
+/// Where the pages are that belong to one polled word.
+#[derive(Clone, Debug, Default)]
+struct Book {
+    word: Option<u32>,
+    /// For each page number (see [`page_number`]), 1 + the index in `pages`; 0 if there is none.
+    index: Vec<u16>,
+}
+
+/// A load that may be a poll.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    pc: u32,
+    address: u32,
+    /// Number of the instruction.
+    number: usize,
+}
+
+const NO_LOAD: Load = Load { pc: u32::MAX, address: 0, number: 0 };
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            pages: Vec::new(),
+            books: vec![Book::default()],
+            book: 0,
+            page: 0,
+            ring: [Executed::default(); RING],
+            splits: [[0; Reason::COUNT]; RING],
+            loads: [NO_LOAD; LOADS],
+            oldest_load: 0,
+            stored_until: 0,
+            round_since: 0,
+            since: 0,
+        }
+    }
+}
+
+impl Observer for &mut Tally {
+    const IS_ON: bool = true;
+    type Before = Before;
+
+    #[inline(always)]
+    fn enter(&mut self, pc: u32) {
+        self.page = self.page_of(self.book, pc);
+    }
+
+    #[inline(always)]
+    fn before(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Before {
+        Before::new(pipeline, beat, op)
+    }
+
+    #[inline(always)]
+    fn after<R: Rules>(
+        &mut self,
+        before: Before,
+        (pipeline, beat): (&Pipeline, &Beat),
+        target: Target<'_>,
+    ) {
+        let Target { kind, op, pc, address } = target;
+        let number = before.count();
+        match kind {
+            Kind::LoadL1 | Kind::LoadRegister => self.note_load((pc, number), address),
+            Kind::Store if !is_private(address) => self.note_store(pc, number),
+            _ => {}
+        }
+        if self.book != 0 && number.wrapping_sub(self.round_since) > ROUND_INSTRUCTIONS_MAX {
+            self.stop_polling(pc, number);
+        }
+        let is_plain = before.cycles(beat) == 1;
+        if !is_plain {
+            let cycles = split::<R>(&self.ring, &before, (pipeline, beat.next_entry), (op, kind));
+            self.add_waits((pc, number), &cycles);
+        }
+        let page = &mut self.pages[self.page];
+        page.instructions[(pc / 4) as usize % PAGE_WORDS] += 1;
+        self.ring[number % RING] = Executed::new::<R>((pc, op, kind), (pipeline, beat), is_plain);
+    }
+}
+
+fn add(sums: &mut Cycles, cycles: &Cycles, times: u64) {
+    sums.iter_mut().zip(cycles).for_each(|(sum, cycles)| *sum += cycles * times);
+}
+
+impl Tally {
+    /// Returns the index of the page with the counts of an address in a book.
+    #[inline(always)]
+    fn page_of(&mut self, book: usize, pc: u32) -> usize {
+        let number = page_number(pc);
+        match self.books[book].index.get(number) {
+            Some(&index) if index != 0 => usize::from(index) - 1,
+            _ => self.add_page(book, number),
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, book: usize, number: usize) -> usize {
+        let index = &mut self.books[book].index;
+        if number >= index.len() {
+            index.resize(number + 1, 0);
+        }
+        let waits = Box::new([[0; Reason::COUNT]; PAGE_WORDS]);
+        self.pages.push(Page { instructions: [0; PAGE_WORDS], waits });
+        // There are fewer pages than `u16` has values.
+        self.books[book].index[number] = u16::try_from(self.pages.len()).unwrap_or(u16::MAX);
+        self.pages.len() - 1
+    }
+
+    /// Adds the cycles of an instruction that took more than one.
+    fn add_waits(&mut self, (pc, number): (u32, usize), cycles: &Cycles) {
+        self.splits[number % RING] = *cycles;
+        add(&mut self.pages[self.page].waits[(pc / 4) as usize % PAGE_WORDS], cycles, 1);
+    }
+
+    /// Returns the index of the book of a polled word.
+    fn book_of(&mut self, word: u32) -> usize {
+        let known = self.books.iter().position(|book| book.word == Some(word));
+        known.unwrap_or_else(|| {
+            self.books.push(Book { word: Some(word), ..Book::default() });
+            self.books.len() - 1
+        })
+    }
+
+    /// Notes a load from outside the private RAM. If the same instruction has loaded the same word
+    /// before, a round of polling is complete, and another one begins.
+    #[inline(always)]
+    fn note_load(&mut self, (pc, number): (u32, usize), address: u32) {
+        let Some(place) = self.loads.iter().position(|load| load.pc == pc) else {
+            let oldest = self.oldest_load;
+            self.loads[oldest] = Load { pc, address, number };
+            self.oldest_load = (oldest + 1) % LOADS;
+            return;
+        };
+        let known = self.loads[place];
+        self.loads[place] = Load { pc, address, number };
+        let is_round = known.address == address
+            && number.wrapping_sub(known.number) <= ROUND_INSTRUCTIONS_MAX
+            && number.wrapping_sub(known.number) <= number.wrapping_sub(self.stored_until);
+        if !is_round {
+            return;
+        }
+        match self.books[self.book].word {
+            Some(word) if word == address => self.round_since = number,
+            // A loop that polls several words waits for the one that it polled first; a clock that
+            // it also reads only limits the wait.
+            Some(word) if word != WALL_CLOCK_LOW => {}
+            _ => self.poll((pc, number), (known.number, address)),
+        }
+    }
+
+    /// Counts the round since instruction number `since` as a wait for a word, and the instructions
+    /// after it until the polling ends.
+    #[cold]
+    fn poll(&mut self, (pc, number): (u32, usize), (since, word): (usize, u32)) {
+        if self.book == 0 && word == WALL_CLOCK_LOW && self.polls_another(since, word) {
+            return;
+        }
+        self.stop_polling(pc, number);
+        let book = self.book_of(word);
+        self.move_counts((0, book), (since, number));
+        (self.book, self.round_since) = (book, number);
+        self.page = self.page_of(book, pc);
+    }
+
+    /// Returns true if the hart has loaded another word since an instruction.
+    fn polls_another(&self, since: usize, address: u32) -> bool {
+        let is_later = |load: &Load| load.number.wrapping_sub(since) < RING && load.number != since;
+        let mut loads = self.loads.iter().filter(|load| load.pc != u32::MAX);
+        loads.any(|load| load.address != address && is_later(load))
+    }
+
+    #[inline(always)]
+    fn note_store(&mut self, pc: u32, number: usize) {
+        self.stored_until = number.wrapping_add(1);
+        if self.book != 0 {
+            self.stop_polling(pc, number);
+        }
+    }
+
+    /// Ends the polling: the instructions since the last complete round are no wait.
+    #[cold]
+    fn stop_polling(&mut self, pc: u32, number: usize) {
+        if self.book != 0 {
+            self.move_counts((self.book, 0), (self.round_since, number));
+            self.book = 0;
+            self.page = self.page_of(0, pc);
+        }
+    }
+
+    /// Moves the counts of the instructions from number `since` to `until` to another book.
+    fn move_counts(&mut self, (from, to): (usize, usize), (since, until): (usize, usize)) {
+        let count = until.wrapping_sub(since).min(RING);
+        for number in (1..=count).map(|back| until.wrapping_sub(back)) {
+            let Executed { pc, is_plain, .. } = self.ring[number % RING];
+            let place = (pc / 4) as usize % PAGE_WORDS;
+            let cycles = if is_plain { ISSUE } else { self.splits[number % RING] };
+            let page = self.page_of(from, pc);
+            self.pages[page].instructions[place] -= 1;
+            if !is_plain {
+                let waits = self.pages[page].waits[place].iter_mut();
+                waits.zip(&cycles).for_each(|(sum, cycles)| *sum -= cycles);
+            }
+            self.note((to, pc), (1, is_plain), &cycles, 1);
+        }
+    }
+
+    /// Adds counts of an address to a book.
+    fn note(
+        &mut self,
+        (book, pc): (usize, u32),
+        (instructions, is_plain): (u64, bool),
+        cycles: &Cycles,
+        times: u64,
+    ) {
+        let (page, place) = (self.page_of(book, pc), (pc / 4) as usize % PAGE_WORDS);
+        self.pages[page].instructions[place] += instructions * times;
+        if !is_plain {
+            add(&mut self.pages[page].waits[place], cycles, times);
+        }
+    }
+
+    /// Counts rounds of a wait for the clock that were skipped, each like the last `instructions`
+    /// instructions before number `next`.
+    pub(super) fn repeat(&mut self, (next, instructions): (usize, usize), rounds: u64) {
+        let book = self.book_of(WALL_CLOCK_LOW);
+        for number in (1..=instructions.min(RING)).map(|back| next.wrapping_sub(back)) {
+            let Executed { pc, is_plain, .. } = self.ring[number % RING];
+            let cycles = self.splits[number % RING];
+            self.note((book, pc), (1, is_plain), &cycles, rounds);
+        }
+    }
+
+    /// Counts time in which the hart executed nothing, while the instruction at `pc` is next.
+    pub(super) fn stop(&mut self, pc: u32, (from, until): (u64, u64), word: Option<u32>) {
+        let from = from.max(self.since);
+        if until <= from {
+            return;
+        }
+        let book = word.map_or(self.book, |word| self.book_of(word));
+        let mut cycles = [0; Reason::COUNT];
+        cycles[Reason::Stopped as usize] = until - from;
+        self.note((book, pc), (0, false), &cycles, 1);
+    }
+
+    /// Forgets all counts, and counts from a cycle on; `next` is the number of the next instruction.
+    pub(super) fn begin(&mut self, cycle: u64, next: usize) {
+        self.take(next);
+        self.restart(next);
+        self.since = cycle;
+    }
+
+    /// Forgets the latest instructions, because the numbers of instructions begin again.
+    ///
+    /// `next` is the number of the instruction that would have been next.
+    pub(super) fn restart(&mut self, next: usize) {
+        self.stop_polling(0, next);
+        (self.loads, self.stored_until) = ([NO_LOAD; LOADS], 0);
+    }
+
+    pub(super) const fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// Removes and returns all counts; `next` is the number of the next instruction.
+    pub(super) fn take(&mut self, next: usize) -> Counts {
+        self.stop_polling(0, next);
+        let mut counts = Counts::new();
+        let Self { pages, books, .. } = self;
+        for Book { word, index } in &*books {
+            for (number, &index) in index.iter().enumerate().filter(|(_, index)| **index != 0) {
+                let page = &mut pages[usize::from(index) - 1];
+                let sums = page.instructions.iter_mut().zip(page.waits.iter_mut());
+                for (pc, (instructions, waits)) in (page_address(number)..).step_by(4).zip(sums) {
+                    if *instructions == 0 && *waits == [0; Reason::COUNT] {
+                        continue;
+                    }
+                    let (instructions, cycles) = (take(instructions), take(waits));
+                    let mut count = AddressCount { instructions, cycles };
+                    // Instructions of more than one cycle have counted their issue themselves.
+                    count.cycles[Reason::Issue as usize] = instructions;
+                    if count != AddressCount::default() {
+                        counts.insert((pc, *word), count);
+                    }
+                }
+            }
+        }
+        counts
+    }
+}
+
+/// Returns the number of the page that contains an address of L1 or of the instruction RAM.
+#[inline(always)]
+fn page_number(pc: u32) -> usize {
+    let at = if pc < L1_LIMIT { pc } else { L1_LIMIT + (pc & 0xFFFF) };
+    at as usize / PAGE_BYTES
+}
+
+fn page_address(number: usize) -> u32 {
+    let at = u32::try_from(number * PAGE_BYTES).unwrap_or(u32::MAX);
+    if at < L1_LIMIT { at } else { INSTRUCTION_RAM_BASE + (at - L1_LIMIT) }
+}
+
+/// Returns true if an address is in private RAM.
+#[inline(always)]
+fn is_private(address: u32) -> bool {
+    address.wrapping_sub(LOCAL_RAM_BASE) < 0x2000
+}
+
+const ISSUE: Cycles = {
+    let mut cycles = [0; Reason::COUNT];
+    cycles[Reason::Issue as usize] = 1;
+    cycles
+};
+/// Upper limit of the L1 addresses of code, as in the cache of decoded code.
+const L1_LIMIT: u32 = 1 << 21;
+const PAGE_WORDS: usize = 256;
+const PAGE_BYTES: usize = 4 * PAGE_WORDS;
+/// Maximum number of instructions of a round of a polling loop.
+const ROUND_INSTRUCTIONS_MAX: usize = 96;
+/// Number of loads that are remembered: a polling loop may load several words.
+const LOADS: usize = 4;
