@@ -35,8 +35,10 @@ class Program:
     def use(self, name):
         """Moves to another mesh as tt-metal asks for: the command queues are given up before."""
         if name != self.last:
-            for mesh in self.meshes.values():
-                ttnn.synchronize_device(mesh)
+            # Only what was used: each mesh counts its launches alone, and a command of another one
+            # lets the command queue wait for launches that are counted elsewhere, for ever.
+            if self.last in self.meshes:
+                ttnn.synchronize_device(self.meshes[self.last])
             if IS_FAST:
                 self.device.quiesce_devices()
             self.last = name
@@ -120,7 +122,6 @@ class Program:
             self.meshes[name] = submesh
             self.parents[name] = parent
             self.say(name, "of", parent, submesh.id(), submesh.get_device_ids())
-        self.last = ""
 
     def close_one(self):
         names = [name for name in self.meshes if name != "device" and name not in self.parents.values()]
