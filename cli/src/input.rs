@@ -3,28 +3,37 @@
 use crate::{
     derived_logs,
     failure::{Failure, OrFail, failure, note},
+    file_kind::{self, CAPTURE, RECORDING},
     numbers::counted,
     progress::Busy,
-    wrong_file::instead_of_recording,
 };
 use host_reader::{
+    capture::Capture,
     export::{HiddenLaunches, Trace, TraceFilter},
     packed_bytes::PackedMemory,
     readout::Readout,
     recording::{DEVICE_LOG, Loaded, Opened, Recording, logs_folder, open_log, open_within},
 };
-use std::{path::Path, sync::Arc};
+use std::{io::Read, path::Path, sync::Arc};
+
+/// Name of standard input in messages.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// Reads the file or folder at the path. The format is detected from the content, and `-` means a
 /// device log on standard input. The packed records of a device log are stored in `memory`.
 pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
-        open_log(std::io::stdin().lock(), "standard input", memory).or_fail()
+        let mut input = std::io::stdin().lock();
+        let head = file_kind::head(&mut input).or_fail()?;
+        let opened = open_log((&*head).chain(input), STANDARD_INPUT, memory).or_fail();
+        opened.map_err(|failure| RECORDING.instead_of_stream(&head, failure))
     } else {
-        open_within(path, memory).or_fail_at(path)
+        open_within(path, memory)
+            .or_fail_at(path)
+            .map_err(|failure| RECORDING.instead(path, failure))
     };
-    let mut opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
+    let mut opened = opened?;
     if let Opened::Log(log) = &mut opened {
         let folder = logs_folder(path, DEVICE_LOG);
         let file = folder.map_or_else(|| path.to_owned(), |folder| folder.join(DEVICE_LOG));
@@ -36,6 +45,11 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
         note!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them");
     }
     Ok(opened)
+}
+
+/// Opens a capture.
+pub(crate) fn open_capture(path: &Path) -> Result<Capture, Failure> {
+    Capture::open(path).or_fail_at(path).map_err(|failure| CAPTURE.instead(path, failure))
 }
 
 /// Unpacks the records of a log; a capture is returned unchanged.

@@ -15,6 +15,7 @@ mod command;
 mod counter_tables;
 mod derived_logs;
 mod failure;
+mod file_kind;
 mod folders;
 mod harvesting;
 mod host_zones;
@@ -34,7 +35,6 @@ mod terminal;
 mod tracy_view;
 mod unfinished;
 mod watermark;
-mod wrong_file;
 
 use chrono::{SecondsFormat, Utc};
 use clap::Parser;

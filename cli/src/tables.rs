@@ -13,7 +13,6 @@ use crate::{
 };
 use host_reader::{
     analysis::{DataKind, DataStatistics, Doubt, Op, OwnZone, SubtractedProbeCost, own_time},
-    anomaly::Anomaly,
     probe_cost::ProbeCostRow,
     tables::{
         Column, ColumnSchema, OpRow, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
@@ -124,7 +123,7 @@ impl Findings {
         }
         let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
         for anomaly in kept.filter(|anomaly| !anomaly.kind.is_repair()).take(rows) {
-            writeln!(out, "  {}", anomaly_line(anomaly))?;
+            writeln!(out, "  {}", printable(&anomaly.to_string(), LONGEST_ANOMALY))?;
         }
         Ok(())
     }
@@ -323,13 +322,5 @@ fn zone_label(name: &str, marker_id: u32) -> String {
     if name.is_empty() { format!("id {marker_id}") } else { printable(name, LONGEST_NAME) }
 }
 
-fn anomaly_line(anomaly: &Anomaly) -> String {
-    let place = anomaly.lane.map_or_else(String::new, |lane| format!("{lane}, "));
-    let detail =
-        if anomaly.detail.is_empty() { String::new() } else { format!(": {}", anomaly.detail) };
-    let detail = printable(&detail, LONGEST_DETAIL);
-    format!("{} at {place}position {}{detail}", anomaly.kind.label(), anomaly.position)
-}
-
-/// Maximum number of characters shown of an anomaly's details.
-const LONGEST_DETAIL: usize = 200;
+/// Maximum number of characters shown of an anomaly.
+const LONGEST_ANOMALY: usize = 300;

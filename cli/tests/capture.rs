@@ -336,7 +336,7 @@ fn what_is_no_capture_is_refused_in_one_sentence() {
         }
     }
     let text = kprof(folder.path(), &["check", "text.kprof"]);
-    assert_refused(&text, "text.kprof: not a capture: expected it to begin with ");
+    assert_refused(&text, "expected a capture, found other text, text.kprof; name a capture");
 }
 
 #[test]

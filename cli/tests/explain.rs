@@ -453,3 +453,71 @@ fn every_output_tells_the_same_of_an_ops_csv() {
     assert_eq!(all["steady"], Value::Null);
     assert!(all["findings"][0]["gain_at_most_percent"].as_f64().unwrap() > 99.0);
 }
+
+/// A trace of two ops that was captured and never replayed, and one that was replayed.
+const CAPTURED: &str = "\
+OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,INPUT_0_MEMORY
+Matmul,tt_dnn_device,1024,0,{},5,,,1500,20,64,DEV_0_L1
+Matmul,tt_dnn_device,2048,0,{},6,7,,,,,
+Softmax,tt_dnn_device,3072,0,{},7,7,,,,,
+Matmul,tt_dnn_device,4096,0,{},8,9,1,1500,20,64,DEV_0_L1
+";
+
+/// The messages of a host that captured a trace of one op on chip 0 and ran another op.
+const MESSAGES: &str = "\
+MessageName;total_ns
+`TT_DNN_DEVICE_OP: \"Matmul\", 1, 0, false, 1024 ->
+{\"global_call_count\":1024,\"op_type\":\"tt_dnn_device\",\"device_id\":0,\"op_code\":\"Matmul\"}
+`;5
+`TT_METAL_TRACE_BEGIN: 0, 7`;10
+`TT_DNN_DEVICE_OP: \"Softmax\", 2, 0, false, 2048 ->
+{\"global_call_count\":2048,\"op_type\":\"tt_dnn_device\",\"device_id\":0,\"op_code\":\"Softmax\"}
+`;20
+`TT_METAL_TRACE_END: 0, 7`;30
+";
+
+const ONE_LAUNCH: &str = "\
+ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+0,1,2,BRISC,7,1600,0,1024,BRISC-KERNEL,ZONE_END
+";
+
+#[test]
+fn a_trace_that_was_never_replayed_is_said_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("ops.csv"), CAPTURED).unwrap();
+    std::fs::create_dir(path.join("logs")).unwrap();
+    std::fs::write(path.join("logs/profile_log_device.csv"), ONE_LAUNCH).unwrap();
+    std::fs::write(path.join("logs/tracy_ops_data.csv"), MESSAGES).unwrap();
+    let text = |args: &[&str]| {
+        let output = crate::program::kprof(path, args);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (input, sentence) in [
+        (
+            "ops.csv",
+            "Trace 7 of chip 0 was captured with 2 ops and never replayed: no chip ran them",
+        ),
+        ("logs", "Trace 7 of chip 0 was captured with 1 op and never replayed: no chip ran it"),
+    ] {
+        for args in [&["explain", input][..], &["explain", input, "--json"]] {
+            assert_eq!(text(args).matches(sentence).count(), 1, "{args:?}");
+        }
+        text(&["export", input, "-o", "page.html"]);
+        let page = std::fs::read_to_string(path.join("page.html")).unwrap();
+        // The notes of an ops CSV have it, too.
+        assert!(matches!(page.matches(sentence).count(), 1 | 2), "{input}");
+    }
+    for args in [&["perf", "ops.csv"][..], &["perf", "ops.csv", "--json"]] {
+        let shown = text(args);
+        assert_eq!(
+            shown.matches("Trace 7 of chip 0 was captured with 2 ops").count(),
+            1,
+            "{args:?}"
+        );
+        assert!(!shown.contains("Trace 9"), "{shown}");
+    }
+}

@@ -18,6 +18,7 @@ mod explain_recordings;
 mod export;
 #[cfg(target_os = "linux")]
 mod export_failures;
+mod file_kinds;
 mod filter;
 mod first_steps;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]

@@ -46,7 +46,7 @@ fn lost(tables: &Value) -> u64 {
 #[test]
 fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
     for options in [
-        "--stream --read-every 100us",
+        "--stream=drop --read-every 100us",
         "--stream=drop --relays 1",
         "--stream=drop --relays 1 --relay-sink host",
     ] {
@@ -62,7 +62,8 @@ fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
 fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
     let (grid, cores) = gate_or((GRID, CORES), ("2x1", 2));
     for (options, has_waits) in [
-        ("--stream=block=16777216 --read-every 1ms", true),
+        ("--stream", true),
+        ("--stream=block=16777216 --read-every 100us", true),
         // Eight relays read faster than the kernels record.
         ("--stream=block=16777216 --relays 8", false),
         ("--stream=block=16777216 --relays 8 --relay-sink host", false),

@@ -12,7 +12,7 @@ use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
-    machine::{KernelKind, link_script::link_script},
+    machine::{KernelKind, images::Selection, link_script::link_script},
     program::{CoreSelection, Kernel, Launch, Program},
     tt_metal::firmware::FirmwareSet,
 };
@@ -61,7 +61,7 @@ fn program_of_ours(package: &Package, chip: Chip) -> Program {
     let mut program = Program::new("reader-writer");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
         let script = folder.join(format!("{chip}-{processor}.ld"));
-        fs::write(&script, link_script(arch(chip), false, index)).unwrap();
+        fs::write(&script, link_script(Selection::new(arch(chip), false), index)).unwrap();
         let elf = folder.join(format!("{chip}-{processor}.elf"));
         let mut command = Command::new(&package.compiler);
         command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);

@@ -20,7 +20,7 @@ pub(crate) use counters::{CounterChoice, parse_choice};
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, RelayMemory, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
-pub(crate) use run::{READ_PERIOD_NS, duration_ns, stream_policy};
+pub(crate) use run::{DEFAULT_STREAM_POLICY, READ_PERIOD_NS, duration_ns, stream_policy};
 pub(crate) use show::{
     CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,
 };

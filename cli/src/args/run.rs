@@ -25,13 +25,12 @@ const RECORDS: &str = "Records";
 
 /// Options that conflict with `--noc-debug-dump` and `--stream`. The prebuilt kernels that support
 /// these options do not let the host read their records while they run.
-const NO_LIVE_READS: [&str; 7] = [
+const NO_LIVE_READS: [&str; 6] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
     "device_trace_profiler",
     "profile_dispatch_cores",
     "profiler_capture_perf_counters",
-    "kernel",
     "firmware",
 ];
 
@@ -163,21 +162,23 @@ pub(crate) struct WorkloadArgs {
     #[arg(
         help_heading = RECORDS,
         long,
-        conflicts_with_all = NO_LIVE_READS
+        conflicts_with_all = NO_LIVE_READS,
+        conflicts_with = "kernel"
     )]
     pub(crate) noc_debug_dump: bool,
     /// Stream records: each RISC writes them into a ring that the host drains while kernels run.
-    /// Long kernels then lose nothing if the host reads often enough (--read-every; default 1ms).
-    /// POLICY determines what a RISC does when its ring is full: drop, overwrite, block=CYCLES
-    /// (wait for at most this time), or sample=N (keep one of N chunks). CYCLES and N are powers
-    /// of two.
+    /// POLICY determines what a RISC does when its ring is full: block=CYCLES (wait for the host
+    /// for at most this time), drop, overwrite, or sample=N (keep one of N chunks). CYCLES and N are
+    /// powers of two. The default, block=16777216, loses nothing while the host reads; each wait is
+    /// a zone, and the summary says what the waits cost. The host reads every --read-every (default
+    /// 1ms).
     #[arg(
         help_heading = RECORDS,
         long,
         value_name = "POLICY",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "drop",
+        default_missing_value = DEFAULT_STREAM_POLICY,
         value_parser = stream_policy,
         conflicts_with_all = NO_LIVE_READS,
         conflicts_with = "noc_debug_dump"
@@ -296,6 +297,9 @@ fn word(text: &str) -> Result<u32, String> {
     parsed.map_err(|error| format!("expected a 32-bit word: {error}"))
 }
 
+/// Default policy of a streaming RISC: it waits for at most 2^24 cycles.
+pub(crate) const DEFAULT_STREAM_POLICY: &str = "block=16777216";
+
 /// Default time between two reads of the rings of streamed records, in nanoseconds.
 pub(crate) const READ_PERIOD_NS: u64 = 1_000_000;
 
@@ -345,14 +349,19 @@ fn exponent(number: &str, max: u8) -> Option<u8> {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof sdk sdk
-  kprof sdk sdk --enable-sum-profiling")]
+  kprof sdk sdk --enable-sum-profiling
+  kprof sdk streaming --stream")]
 pub(crate) struct SdkArgs {
     /// Folder for the scripts: wormhole_b0/brisc.ld and so on.
     #[arg(value_name = "DIR")]
     pub(crate) output: PathBuf,
     /// Write scripts for runs with --enable-sum-profiling.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "stream")]
     pub(crate) enable_sum_profiling: bool,
+    /// Write scripts for runs with --stream; compile the kernels with KERNEL_PROFILER_STREAM, or
+    /// with the feature `stream` in Rust.
+    #[arg(long)]
+    pub(crate) stream: bool,
 }
 
 /// Simulator of the chips.

@@ -2,7 +2,8 @@
 
 use crate::{
     args::CheckArgs,
-    failure::{Failure, OrFail},
+    failure::Failure,
+    input::open_capture,
     numbers::{counted, grouped},
     output::print,
 };
@@ -12,7 +13,7 @@ use std::{io::Write, process::ExitCode};
 
 /// Checks a capture and prints its problems. The exit code is 1 if the capture has problems.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
+    let capture = open_capture(&args.file)?;
     let check = capture.check();
     let document = Document {
         is_clean: check.is_clean(),

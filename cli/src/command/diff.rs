@@ -6,12 +6,12 @@ mod verdict;
 use self::verdict::Verdict;
 use crate::{
     failure::{Failure, OrFail, failure, note},
+    file_kind::is_ops_csv,
     input::{joined, open_runs, retain},
     layout::{lines_of, row_limit, table},
     numbers::{counted, grouped},
     output::print,
     terminal::{LONGEST_NAME, printable},
-    wrong_file::is_ops_csv,
 };
 use clap::{ArgGroup, Args};
 use host_reader::{

@@ -3,6 +3,7 @@
 use super::perf;
 use crate::{
     failure::{Failure, OrFail, note},
+    file_kind::is_ops_csv,
     folders::{measurements, newest_recording, simulations},
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
@@ -11,7 +12,6 @@ use crate::{
     output::print,
     progress::Busy,
     terminal::{LONGEST_NAME, Style, printable, styled},
-    wrong_file::is_ops_csv,
 };
 use clap::Args;
 use host_reader::{
@@ -219,6 +219,9 @@ fn write_explanation(
     if let Some(sentences) = &explanation.noc_events {
         writeln!(out, "{}.\n", printable(sentences, LONGEST_SENTENCE))?;
     }
+    for sentence in &explanation.unreplayed_traces {
+        writeln!(out, "{sentence}\n")?;
+    }
     if let Some(no_cause) = &explanation.no_cause {
         write_no_cause(no_cause, out)?;
     }
@@ -235,7 +238,22 @@ fn write_explanation(
     write_groups(&explanation.groups, rows, out)?;
     write_devices(explanation, rows, out)?;
     write_phases(&explanation.phases, rows, out)?;
-    write_sync(explanation, out)
+    write_sync(explanation, out)?;
+    write_not_used(&explanation.not_used, rows, out)
+}
+
+fn write_not_used(not_used: &[String], rows: usize, out: &mut impl Write) -> io::Result<()> {
+    if not_used.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNot used, or in doubt\n")?;
+    for sentence in not_used.iter().take(rows) {
+        writeln!(out, "   {}", printable(sentence, LONGEST_SENTENCE))?;
+    }
+    match not_used.len().saturating_sub(rows) {
+        0 => Ok(()),
+        more => writeln!(out, "   {} more, which --rows 0 shows", grouped(more as u64)),
+    }
 }
 
 fn write_no_cause(no_cause: &NoCause, out: &mut impl Write) -> io::Result<()> {

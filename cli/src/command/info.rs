@@ -2,13 +2,14 @@
 
 use crate::{
     args::InfoArgs,
-    failure::{Failure, OrFail},
+    failure::Failure,
+    input::open_capture,
     layout::write_columns,
     numbers::{counted, grouped},
     output::print,
 };
 use host_reader::{
-    capture::{Capture, CaptureInfo, KindTotals, ReadEnd, SectionKind},
+    capture::{CaptureInfo, KindTotals, ReadEnd, SectionKind},
     mesh::DeviceDescription,
     tables::Objects,
 };
@@ -17,7 +18,7 @@ use std::{collections::BTreeSet, io::Write};
 
 /// Reads a capture and prints its summary.
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
-    let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
+    let capture = open_capture(&args.file)?;
     let (info, problem_count) = (capture.info(), capture.problems().len());
     let document = args.json.then(|| Summary::new(&info, problem_count));
     print(document, |out| write(&info, problem_count as u64, out))

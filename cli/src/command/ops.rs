@@ -5,13 +5,13 @@ use crate::{
     args::OpsArgs,
     derived_logs::{self, check_replaceable},
     failure::{Failure, OrFail, failure, make_folder, note, same_file},
+    file_kind::RECORDING,
     input::{filter_for, joined, open_run},
     json::Lost,
     losses::lost_line,
     numbers::counted,
     output::print,
     progress::Busy,
-    wrong_file::instead_of_recording,
 };
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
@@ -104,7 +104,7 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
         false => "expected a device log, a capture or a folder of logs at",
     };
     let failure = failure!("{expected} {}, found none{found}", path.display());
-    if path.is_dir() { failure } else { instead_of_recording(path, failure) }
+    if path.is_dir() { failure } else { RECORDING.instead(path, failure) }
 }
 
 /// Returns an error if a log would be replaced that was neither made by a simulation nor derived

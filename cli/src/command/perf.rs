@@ -2,11 +2,11 @@
 
 use crate::{
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
-    input::joined,
+    file_kind::{self, OPS},
+    input::{STANDARD_INPUT, joined},
     output::print,
     progress::Busy,
     terminal::has_no_color,
-    wrong_file::instead_of_ops_csv,
 };
 use clap::{Args, ValueEnum};
 use host_reader::{
@@ -20,7 +20,7 @@ use host_reader::{
 };
 use std::{
     fs::File,
-    io::{IsTerminal, Write},
+    io::{IsTerminal, Read, Write},
     num::NonZeroU64,
     ops::RangeInclusive,
     path::{Path, PathBuf},
@@ -224,18 +224,19 @@ pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     if found != path {
         note!("reading {}", found.display());
     }
-    read(found).map_err(|failure| instead_of_ops_csv(found, failure))
+    if found == Path::new("-") {
+        let mut input = std::io::stdin().lock();
+        let head = file_kind::head(&mut input).or_fail()?;
+        let csv = read_ops_csv((&*head).chain(input), STANDARD_INPUT).or_fail();
+        return csv.map_err(|failure| OPS.instead_of_stream(&head, failure));
+    }
+    read(found).map_err(|failure| OPS.instead(found, failure))
 }
 
 fn read(path: &Path) -> Result<OpsCsv, Failure> {
     let name = path.display().to_string();
-    let csv = if name == "-" {
-        read_ops_csv(std::io::stdin().lock(), "standard input")
-    } else {
-        let file = File::open(path).map_err(|error| failure!("cannot open {name}: {error}"))?;
-        read_ops_csv(file, &name)
-    };
-    csv.or_fail()
+    let file = File::open(path).map_err(|error| failure!("cannot open {name}: {error}"))?;
+    read_ops_csv(file, &name).or_fail()
 }
 
 fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {

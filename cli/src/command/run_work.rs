@@ -7,7 +7,10 @@ use crate::{
 use sim::{
     arch::Arch,
     kernel::file::KernelFile,
-    machine::{core_code::fitting_image, images::Selection},
+    machine::{
+        core_code::fitting_image,
+        images::{Mode, Selection},
+    },
     mesh::SimulatedMesh,
     program::{Kernel, Program},
     workload::{Plan, Workload, WorkloadOptions},
@@ -58,6 +61,10 @@ impl Work {
         let name = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(name);
         let selection = Selection::new(arch, args.enable_sum_profiling);
+        let selection = match args.stream {
+            Some(_) => Selection { mode: Mode::Stream, ..selection },
+            None => selection,
+        };
         for (index, path) in files.into_iter().enumerate() {
             let Some((path, risc)) = path.zip(CoreKind::Tensix.risc(index)) else { continue };
             let kernel = read_kernel(path)?;

@@ -6,7 +6,10 @@ use crate::{
 };
 use sim::{
     arch::Arch,
-    machine::{images, link_script::link_script},
+    machine::{
+        images::{self, Mode, Selection},
+        link_script::link_script,
+    },
 };
 use std::{fs, io::Write};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
@@ -17,7 +20,7 @@ pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
         let folder = args.output.join(arch.facts().name);
         make_folder(&folder)?;
         for index in 0..RISCS_PER_CORE {
-            let script = link_script(arch, args.enable_sum_profiling, index);
+            let script = link_script(selection(arch, args), index);
             let name = images::processor(CoreKind::Tensix, index);
             let path = folder.join(format!("{name}.ld"));
             fs::write(&path, script)
@@ -26,4 +29,10 @@ pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "{}", folder.display())?;
     }
     Ok(())
+}
+
+/// Returns the variant of the firmware for which kernels are linked.
+const fn selection(arch: Arch, args: &SdkArgs) -> Selection {
+    let selection = Selection::new(arch, args.enable_sum_profiling);
+    if args.stream { Selection { mode: Mode::Stream, ..selection } } else { selection }
 }

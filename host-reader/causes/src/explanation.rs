@@ -21,8 +21,8 @@ use crate::{
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
-use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
-use recording::{DeviceClock, OpenedLog, Recording, clocks_of};
+use reader::{anomaly::AnomalyLog, from_lanes::FromLanes, packed_bytes::PackedError};
+use recording::{DeviceClock, OpenedLog, Recording, UnreplayedTrace, clocks_of};
 use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
@@ -90,6 +90,11 @@ pub struct Explanation {
     pub ops: Vec<OpCauses>,
     /// Numbers of usable and of unusable records of waits and signals.
     pub sync: SyncCounts,
+    /// Sentences about traces that were captured and never replayed.
+    pub unreplayed_traces: Vec<String>,
+    /// Sentences about what could not be used: problems of an ops CSV, or anomalies of a recording
+    /// by kind, each with the first.
+    pub not_used: Vec<String>,
 }
 
 impl Explanation {
@@ -196,6 +201,8 @@ impl Explanation {
             phases,
             ops,
             sync: evidence.counts,
+            unreplayed_traces: sentences(&recording.unreplayed_traces),
+            not_used: not_used(&readout.anomalies),
         };
         explanation.add_rows(&described, &rows, &uses);
         explanation.rank();
@@ -335,6 +342,23 @@ fn chip_ops<'a>(
         rules::chip_op(op, start)
     };
     (ops.map(|ops| ops.iter().map(chip_op).collect()), error_ns)
+}
+
+/// Returns the sentences about traces that were never replayed.
+pub(crate) fn sentences(traces: &[UnreplayedTrace]) -> Vec<String> {
+    traces.iter().map(|trace| format!("{trace}.")).collect()
+}
+
+/// Returns a sentence about each kind of anomaly that is not a repair, with the first of the kind.
+fn not_used(anomalies: &AnomalyLog) -> Vec<String> {
+    let kinds = anomalies.counts().filter(|(kind, _)| !kind.is_repair());
+    let sentences = kinds.map(|(kind, count)| {
+        let of_kind = anomalies.kept().iter().filter(|kept| kept.kind == kind);
+        let first = of_kind.min_by_key(|kept| (kept.lane, kept.position));
+        let first = first.map_or_else(|| kind.label().to_owned(), ToString::to_string);
+        if count == 1 { first } else { format!("{first}; {count} of this kind") }
+    });
+    sentences.collect()
 }
 
 /// Returns the finding about ops on the host. Its location lists the rows of these ops. If the rows

@@ -1,7 +1,7 @@
 //! Explanation of ops CSVs: gaps, ops on the host, and modelled limits.
 
 use crate::{
-    explanation::{Explanation, SCHEMA_VERSION},
+    explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
     iteration::KnownIteration,
     no_cause::{NoCause, has_no_length},
@@ -16,7 +16,7 @@ use crate::{
     timeline::{DeviceTime, SideBySide, Slot, slot_times},
 };
 use recording::problem::counted;
-use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
+use reports::perf::{OpCategory, OpReport, PerfReport, Problem, RowKind};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -80,6 +80,8 @@ impl Explanation {
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
             devices,
+            unreplayed_traces: sentences(&report.unreplayed_traces),
+            not_used: report.problems.iter().map(without_file).collect(),
             ..Self::default()
         };
         explanation.add_row_findings(rows, &report.rows);
@@ -122,6 +124,13 @@ impl Explanation {
         self.findings.extend(host_ops(rows));
         self.rank();
     }
+}
+
+/// Returns a problem as a sentence without the name of the file, which is the only one.
+fn without_file(problem: &Problem) -> String {
+    let text = problem.to_string();
+    let rest = text.strip_prefix(&problem.file).unwrap_or(&text);
+    rest.trim_start_matches([':', ' ']).to_owned()
 }
 
 /// Classes of time that get their own sentence if their share is large.

@@ -4,7 +4,7 @@
 //! kind are stored with their position, so memory is bounded for any input.
 
 use crate::lane::LaneId;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 crate::labelled! {
     /// Kind of an anomaly: an irregularity in the data, or a repair of the data.
@@ -90,6 +90,15 @@ pub struct Anomaly {
     pub position: u64,
     /// Further details as text; may be empty.
     pub detail: String,
+}
+
+impl fmt::Display for Anomaly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at ", self.kind.label())?;
+        self.lane.map_or(Ok(()), |lane| write!(f, "{lane}, "))?;
+        write!(f, "position {}", self.position)?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
 }
 
 /// Maximum number of anomalies stored with their position, per lane and kind.

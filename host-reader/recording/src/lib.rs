@@ -55,7 +55,7 @@ pub use load::{
 pub use packed_recording::PackedRecording;
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
-pub use traces::{trace_messages, traces_of_host};
+pub use traces::{UnreplayedTrace, trace_messages, traces_of_host, unreplayed_traces};
 
 use crate::capture::{
     CapturedRun,
@@ -90,6 +90,8 @@ pub struct Recording {
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,
+    /// Traces that the host captured and never replayed.
+    pub unreplayed_traces: Vec<UnreplayedTrace>,
 }
 
 /// TT-Metal's `noc_trace_*.json` in the folder of a device log.
@@ -160,8 +162,16 @@ impl Recording {
         envelopes::name_envelopes(&mut readout);
         let clock = samples.fit();
         clock.tile_origins(&readout).align(&mut readout);
-        let mut recording =
-            Self { readout, clock: Some(clock), samples, ops, host, ..Self::default() };
+        let unreplayed_traces = unreplayed_traces(&host);
+        let mut recording = Self {
+            readout,
+            clock: Some(clock),
+            samples,
+            ops,
+            host,
+            unreplayed_traces,
+            ..Self::default()
+        };
         recording.leave_out_profiler();
         recording
     }

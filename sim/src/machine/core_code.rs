@@ -386,7 +386,12 @@ pub fn fitting_image(
             "kernel {name} was linked for another firmware than {processor}'s of this run: link it \
              with {processor}.ld that `kprof sdk` of this version writes for {}{}",
             selection.arch,
-            if selection.has_sums { " and --enable-sum-profiling" } else { "" },
+            match (selection.has_sums, selection.mode) {
+                (true, _) => " and --enable-sum-profiling",
+                (false, Mode::Stream) =>
+                    " and --stream, and compile it with KERNEL_PROFILER_STREAM",
+                (false, _) => "",
+            },
         ));
     }
     Ok(image)

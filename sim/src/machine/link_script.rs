@@ -9,30 +9,31 @@ use super::{
     core_code::file_region,
     images::{self, ParsedImage, Selection},
 };
-use crate::{arch::Arch, riscv::LOCAL_RAM_BASE};
+use crate::riscv::LOCAL_RAM_BASE;
 use std::fmt::Write as _;
 use wire::CoreKind;
 
 /// The symbol whose value identifies the build of the firmware.
 pub const MARK: &str = "__kprof_firmware";
 
-/// Returns the linker script for kernels on one processor of a Tensix core, with or without sum
-/// zones.
+/// Returns the linker script for kernels on one processor of a Tensix core, for the firmware of a
+/// variant of the object code.
 ///
 /// # Panics
-/// If a Tensix core has no processor with this index.
+/// If a Tensix core has no processor with this index, or if there is no such firmware.
 ///
 /// ```
-/// use sim::{arch::Arch, machine::link_script::link_script};
-/// let script = link_script(Arch::Blackhole, false, 1);
+/// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};
+/// let script = link_script(Selection::new(Arch::Blackhole, false), 1);
 /// assert!(script.contains("ORIGIN = 0x110000"));
 /// assert!(script.contains("__kprof_firmware = 0x"));
 /// ```
 #[must_use]
-pub fn link_script(arch: Arch, has_sums: bool, risc_index: usize) -> String {
+pub fn link_script(selection: Selection, risc_index: usize) -> String {
+    let arch = selection.arch;
     let processor = images::processor(CoreKind::Tensix, risc_index);
-    let firmware = images::find(Selection::new(arch, has_sums), "firmware", processor)
-        .expect("each processor has plain firmware, with and without sum zones");
+    let firmware = images::find(selection, "firmware", processor)
+        .expect("each processor has plain firmware, with and without sum zones, and that streams");
     let region = file_region(risc_index);
     let mut script = format!(
         "/* Kernels for {processor} of a simulated {} core, linked with nothing else. */\n\

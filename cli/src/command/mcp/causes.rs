@@ -57,12 +57,16 @@ fn findings(explanation: &Explanation) -> Table<'_> {
     });
     let table = table.with_note("untold_count", explanation.untold.len());
     let time_sums = Some(explanation.time_sums.join("; ")).filter(|sums| !sums.is_empty());
+    let unreplayed = Some(explanation.unreplayed_traces.join(" ")).filter(|text| !text.is_empty());
+    let not_used = Some(explanation.not_used.join("; ")).filter(|text| !text.is_empty());
     let sentences = [
         ("simulated", &explanation.simulated),
         ("window", &explanation.window),
         ("time_sums", &time_sums),
         ("described_by", &explanation.described_by),
         ("noc_events", &explanation.noc_events),
+        ("unreplayed_traces", &unreplayed),
+        ("not_used", &not_used),
     ];
     let table = sentences.into_iter().fold(table, |table, (name, sentence)| match sentence {
         Some(sentence) => table.with_note(name, sentence.as_str()),

@@ -2,6 +2,7 @@
 
 use crate::{
     failure::{Failure, OrFail, failure},
+    file_kind::{FileKind, Unread},
     harvesting::Harvesting,
     input::{chosen_run, joined, open_packed, retain, unpacked},
     numbers::{counted, grouped},
@@ -313,5 +314,12 @@ fn trace_files(path: &Path) -> Vec<PathBuf> {
 }
 
 fn is_trace_file(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+    let is_named =
+        || ProgramTrace::is_file_name(&path.file_name().unwrap_or_default().to_string_lossy());
+    match FileKind::from_path(path) {
+        FileKind::NocTrace => true,
+        // A trace that ended before its first event is known by its name.
+        FileKind::Unread(Unread::Json | Unread::Empty) => is_named(),
+        _ => false,
+    }
 }

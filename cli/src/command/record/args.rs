@@ -1,7 +1,10 @@
 //! Options of `kprof record`.
 
 use crate::{
-    args::{CounterChoice, TracyViewArgs, Waits, duration_ns, parse_choice, stream_policy},
+    args::{
+        CounterChoice, DEFAULT_STREAM_POLICY, TracyViewArgs, Waits, duration_ns, parse_choice,
+        stream_policy,
+    },
     folders::measurements,
 };
 use clap::Args;
@@ -79,7 +82,7 @@ pub(crate) struct RecordArgs {
         value_name = "POLICY",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "block=16777216",
+        default_missing_value = DEFAULT_STREAM_POLICY,
         value_parser = stream_policy,
         conflicts_with = "profile_dispatch_cores"
     )]

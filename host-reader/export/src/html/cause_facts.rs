@@ -22,6 +22,10 @@ pub(super) struct CauseFacts<'a> {
     window: Option<&'a str>,
     /// For each chip, a text that shows the chip's time as a sum of its parts.
     time_sums: &'a [String],
+    /// Sentences about traces that were captured and never replayed.
+    unreplayed_traces: &'a [String],
+    /// Sentences about what could not be used.
+    not_used: &'a [String],
     /// Sentence that names the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
     /// Sentence about the NoC traces in the folder of the log.
@@ -100,6 +104,8 @@ impl<'a> CauseFacts<'a> {
             time_sums: &explanation.time_sums,
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
+            unreplayed_traces: &explanation.unreplayed_traces,
+            not_used: &explanation.not_used,
             findings: findings(explanation, place),
             no_cause: explanation.no_cause.as_ref(),
             untold: explanation

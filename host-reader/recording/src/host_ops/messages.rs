@@ -171,10 +171,13 @@ impl MessageReader<'_> {
         let device_id = description.get("device_id").and_then(Value::number);
         let hash = description.get("op_hash").and_then(Value::number);
         let mut op = self.op(id, message, Arc::clone(&description), device_id);
-        op.trace_id = None;
-        if let (Some(hash), Some(device_id)) = (hash, device_id) {
-            self.described.insert((device_id, hash), description);
-            op.trace_id = self.current_traces.get(&device_id).copied();
+        match (hash, device_id) {
+            (Some(hash), Some(device_id)) => {
+                self.described.insert((device_id, hash), description);
+            }
+            // TT-Metal's script looks for the trace of an op only if the op has a hash.
+            _ if self.is_exact => op.trace_id = None,
+            _ => {}
         }
         self.push(op);
     }

@@ -1,14 +1,14 @@
 //! Metadata of a recording's ops, from the host's messages.
 
 use super::{HostLog, HostOp, LaunchedPrograms, OP_MESSAGES, read_messages};
-use crate::{Recording, problem::ProblemLog};
+use crate::{Recording, UnreplayedTrace, problem::ProblemLog};
 use host_events::OpMetadata;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
     readout::Readout,
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     io::ErrorKind,
     path::Path,
     sync::Arc,
@@ -22,6 +22,8 @@ pub struct HostOps {
     pub ops: Vec<OpMetadata>,
     /// Ops of traces that were captured but never replayed. No chip ran these ops.
     captured_only: BTreeSet<(u32, RunHostId)>,
+    /// The traces of these ops.
+    unreplayed_traces: Vec<UnreplayedTrace>,
     /// Anomalies found in the messages.
     anomalies: AnomalyLog,
 }
@@ -64,7 +66,7 @@ impl HostOps {
         }
         let captured_only =
             device_ops.filter(|op| log.is_captured_only(op)).filter_map(key).collect();
-        Self { ops, captured_only, anomalies }
+        Self { ops, captured_only, unreplayed_traces: unreplayed_traces(log), anomalies }
     }
 
     /// Returns true if the host announced any op. Otherwise launches are not compared with ops.
@@ -84,15 +86,31 @@ impl HostOps {
         launched: impl IntoIterator<Item = LaunchedPrograms>,
     ) -> Recording {
         let has_ops = self.has_ops();
-        let Self { ops, captured_only, anomalies } = self;
+        let Self { ops, captured_only, unreplayed_traces, anomalies } = self;
         readout.anomalies.merge(anomalies);
         if has_ops {
             let mut all = LaunchedPrograms::default();
             launched.into_iter().for_each(|lane_programs| all.merge(lane_programs));
             all.note_joins(&ops, &captured_only, &mut readout.anomalies);
         }
-        Recording { ops, ..Recording::from_readout(readout) }
+        Recording { ops, unreplayed_traces, ..Recording::from_readout(readout) }
     }
+}
+
+/// Returns the traces of ops that no chip ran.
+fn unreplayed_traces(log: &HostLog) -> Vec<UnreplayedTrace> {
+    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
+    for op in log.ops.iter().filter(|op| log.is_captured_only(op)) {
+        let Some(key) = op.device_id.zip(op.trace_id) else { continue };
+        let count = counts.entry(key).or_default();
+        *count = count.saturating_add(1);
+    }
+    let traces = counts.into_iter().map(|((chip_id, trace_id), op_count)| UnreplayedTrace {
+        chip_id: Some(chip_id),
+        trace_id,
+        op_count,
+    });
+    traces.collect()
 }
 
 /// Returns the chip and the program of an op that ran on a chip.

@@ -113,6 +113,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     }
     let mut problems = ProblemLog::default();
     titles.check(file, extent.line, &mut problems);
+    let titles_line = extent.line;
     let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles) };
     let mut read = RowsRead::default();
     let mut pools: Vec<TextPool> = std::iter::repeat_with(TextPool::default).take(PARTS).collect();
@@ -131,6 +132,11 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
+    if read.rows.is_empty() && read.skipped_line_count == 0 {
+        let place = Position { file, line: titles_line, column: "" };
+        let expected = "rows of ops after the titles";
+        problems.add_deviation(place, expected, "the end of the file", "there are no ops");
+    }
     // Rows without data from the host are in the order of programs, and have no host times. They
     // are sorted by start here.
     if titles.has_only_device_data() {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::problem::{Position, Problem, ProblemLog, quoted};
 use rayon::prelude::*;
-use recording::TraceFilter;
+use recording::{TraceFilter, UnreplayedTrace};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
@@ -93,6 +93,8 @@ pub struct PerfReport {
     pub notes: Vec<String>,
     /// Problems found while reading the files.
     pub problems: Vec<Problem>,
+    /// Traces that were captured and never replayed.
+    pub unreplayed_traces: Vec<UnreplayedTrace>,
     /// Number of lines without any usable content.
     pub skipped_line_count: u64,
     /// True if each device is reported separately.
@@ -143,6 +145,9 @@ impl PerfReport {
         if !options.keeps_file_order {
             rows.sort_by(compare_starts);
         }
+        // A trace may be captured in the window and replayed after it.
+        let unreplayed_traces = unreplayed_traces(&rows);
+        notes.extend(unreplayed_traces.iter().map(ToString::to_string));
         let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
         retain_wanted(&mut rows, &options.filter, &mut notes);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
@@ -173,6 +178,7 @@ impl PerfReport {
             chip,
             notes,
             problems: problems.kept().to_vec(),
+            unreplayed_traces,
             skipped_line_count,
             is_by_device,
             has_kernel_durations,
@@ -199,6 +205,21 @@ impl PerfReport {
         let counts: BTreeSet<_> = counts.filter_map(|row| row.available_core_count).collect();
         self.has_sub_devices() || counts.len() > 1
     }
+}
+
+/// Returns the traces of which no row was replayed and no row has a duration.
+fn unreplayed_traces(rows: &[OpRow]) -> Vec<UnreplayedTrace> {
+    let mut counts: BTreeMap<_, Option<u64>> = BTreeMap::new();
+    for row in rows {
+        let Some(trace_id) = row.trace_id else { continue };
+        let count = counts.entry((row.device, trace_id)).or_insert(Some(0));
+        let has_run = row.trace_session.is_some() || row.kernel_duration_ns.is_some();
+        *count = count.filter(|_| !has_run).map(|count| count.saturating_add(1));
+    }
+    let traces = counts.into_iter().filter_map(|((chip_id, trace_id), count)| {
+        Some(UnreplayedTrace { chip_id, trace_id, op_count: count? })
+    });
+    traces.collect()
 }
 
 /// Compares the times at which the host started two ops. Rows without a start sort last.

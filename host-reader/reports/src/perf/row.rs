@@ -89,6 +89,8 @@ pub struct OpRow {
     pub model_compute_ns: Option<f64>,
     /// Minimum time for the op's transfers, from TT-Metal's performance model.
     pub model_bandwidth_ns: Option<f64>,
+    /// Number of the trace that the op belongs to.
+    pub trace_id: Option<u64>,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
     /// First cycle of the op's firmware on the chip's clock.
@@ -225,6 +227,7 @@ row_columns! {
     compile_duration_ns: "CompileProgram_TT_HOST_FUNC [ns]",
     kernel_duration_ns: KERNEL_DURATION,
     op_to_op_latency_ns: "OP TO OP LATENCY [ns]",
+    trace_id: "METAL TRACE ID",
     trace_session: "METAL TRACE REPLAY SESSION ID",
     firmware_start_cycle: "DEVICE FW START CYCLE",
     firmware_end_cycle: "DEVICE FW END CYCLE",
@@ -288,6 +291,7 @@ impl<'a> RowReader<'a> {
         row.more_outputs = self.more_tensors(&columns.more_outputs);
         row.model_compute_ns = cell::number(self.cell(&columns.model_compute_ns));
         row.model_bandwidth_ns = cell::number(self.cell(&columns.model_bandwidth_ns));
+        row.trace_id = cell::whole(self.cell(&columns.trace_id));
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
         row.firmware_end_cycle = cell::whole(self.cell(&columns.firmware_end_cycle));

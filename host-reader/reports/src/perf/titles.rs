@@ -62,6 +62,21 @@ reader::labelled! {
     }
 }
 
+impl OpsCsvFormat {
+    /// Returns the format of a table with these titles; `None` if it is no table of ops.
+    ///
+    /// ```
+    /// use reports::perf::OpsCsvFormat;
+    /// let format = OpsCsvFormat::from_titles(["OP CODE", "DEVICE ARCH"]);
+    /// assert_eq!(format, Some(OpsCsvFormat::V2_1));
+    /// assert_eq!(OpsCsvFormat::from_titles(["OPCODE", "DEVICE ARCH"]), None);
+    /// ```
+    pub fn from_titles<'title>(titles: impl IntoIterator<Item = &'title str>) -> Option<Self> {
+        let titles = Titles::new(&titles.into_iter().collect());
+        titles.are_of_ops().then_some(titles.format)
+    }
+}
+
 /// Header of a column, with the column's index in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Column {

@@ -5,16 +5,17 @@ function buildFindings() {
   const { causes } = facts;
   if (!causes) return;
   const section = byId('summary');
-  for (const sentence of [causes.simulated, causes.window, ...causes.time_sums, causes.described_by, causes.noc_events]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
+  for (const sentence of [causes.simulated, causes.window, ...causes.time_sums, causes.described_by, causes.noc_events, ...causes.unreplayed_traces]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
   if (causes.no_cause) section.append(noCause(causes.no_cause));
   const more = [
     ...rest.map((finding) => h('p', {}, findingItem(finding).childNodes)),
+    ...causes.not_used.map((sentence) => h('p.muted', {}, `Not used, or in doubt: ${visible(sentence)}.`)),
     ...causes.untold.map(([question, reason, how]) => h('p.muted', {}, h('strong', {}, question), `: ${reason}. Record ${how}.`)),
   ];
   if (!more.length) return;
-  const words = [rest.length && counted(rest.length, 'more finding'), causes.untold.length && `${counted(causes.untold.length, 'question')} that this recording cannot answer`].filter(Boolean);
+  const words = [rest.length && counted(rest.length, 'more finding'), causes.untold.length && `${counted(causes.untold.length, 'question')} that this recording cannot answer`, causes.not_used.length && counted(causes.not_used.length, 'kind of data not used', 'kinds of data not used')].filter(Boolean);
   const text = listed(words);
   section.append(h('details.untold', {}, h('summary', {}, text), more));
 }
