@@ -341,6 +341,23 @@ test('the first screen says why it is slow, as kprof explain does, and splits wa
   await close();
 });
 
+test('the time of every chip is shown, of more than four on demand', async () => {
+  const chips = Array.from({ length: 32 }, (_, chip) => chip);
+  const lines = chips.map((chip) => `${chip},1,2,BRISC,9,1000,0,${1024 + chip},BRISC-KERNEL,ZONE_START\n${chip},1,2,BRISC,9,${2000 + chip},0,${1024 + chip},BRISC-KERNEL,ZONE_END\n`);
+  const head = WAITING.split('\n').slice(0, 2).join('\n');
+  writeFileSync(join(folder, 'chips.csv'), `${head}\n${lines.join('')}`);
+  exported('chips.csv', 'chips.html');
+  const { page, complaints, close } = await open('chips.html');
+  assert.deepEqual(await texts(page, '.device-classes summary'), ['28 more chips']);
+  const labels = async () => (await texts(page, '.device-classes > div > .muted, .device-classes details[open] > div > .muted')).map((text) => text.trim());
+  assert.deepEqual(await labels(), chips.slice(0, 4).map((chip) => `device ${chip}`));
+  await page.click('.device-classes summary');
+  assert.deepEqual(await labels(), chips.map((chip) => `device ${chip}`));
+  assert.deepEqual(await wideOf(page), []);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('what a finding names is a link to it, and a hostile name stays text', async () => {
   const names = Array.from({ length: 4 }, (_, i) => `</script><img src=x onerror=document.title=${i}>`);
   const ops = Array.from({ length: 8 }, (_, i) => ({ program: i + 1, start: 1000 + 100_000 * i, zones: [[names[0], 900]], late: 0, tail: i === 5 ? 9000 : 4000 }));

@@ -61,10 +61,15 @@ async function showNamedZone(op, name) {
   if (row >= 0) showZone(facts.zones.longest[row]);
 }
 
+/** Chips whose bars are always shown. */
+const SHOWN_CHIPS = 4;
+
 /** Where the time of each chip went. */
 function deviceClasses() {
   const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip ?? 'unknown'} `), classBar(percents)));
-  return h('div.device-classes', {}, known.slice(0, 4));
+  const more = known.length - SHOWN_CHIPS;
+  const rest = more > 0 && h('details', {}, h('summary', {}, `${more} more ${more > 1 ? 'chips' : 'chip'}`), known.slice(SHOWN_CHIPS));
+  return h('div.device-classes', {}, known.slice(0, SHOWN_CHIPS), rest);
 }
 
 /** A bar of a time's classes, and the largest of them in words. */
