@@ -11,6 +11,7 @@ mod host;
 mod mesh_reader;
 mod periodic;
 mod recording;
+mod signals;
 mod simulated;
 mod tables;
 mod ttnn;
@@ -27,6 +28,7 @@ mod _native {
         mesh_reader::MeshReader,
         periodic::PeriodicReader,
         recording::{PyRecording, explain_ops_csv_json, open_recordings, table_of_texts},
+        signals::{end_at_signals, signal_answered},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
         ttnn::{TtnnLaunchLog, TtnnSession, ttnn_environment},
     };

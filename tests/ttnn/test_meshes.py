@@ -7,7 +7,7 @@ import os
 import pathlib
 
 import pytest
-from test_process import CHIP, SIMULATOR, cache, record, run, variables  # noqa: F401
+from test_process import CHIP, IS_FAST, SIMULATOR, cache, is_complete, record, run, variables  # noqa: F401
 from test_unchanged import compare, plain  # noqa: F401
 
 ARCH = next(
@@ -56,6 +56,21 @@ def test_each_chip_has_the_ops_that_ran_on_it(record_two, how):
     assert "Lost: nothing" in recorded.report
     wrong = [line for line in recorded.said.splitlines() if line.startswith("= wrong")]
     assert wrong == ["= wrong 0"] * (5 + 2 * len(both)), recorded.said
+
+
+def test_replicated_and_sharded_tensors_and_a_trace_run_on_both_chips(record_two):
+    recorded = record_two("mesh_tensors.py")
+    assert recorded.exit_code == 0, recorded.said
+    # Two clones, and with fast dispatch the capture and three replays of another one.
+    ops = ["CloneOperation"] * (6 if IS_FAST else 2)
+    assert by_chip(recorded) == {"0": ops, "1": ops}
+    sessions = [row["METAL TRACE REPLAY SESSION ID"] for row in recorded.rows if row["DEVICE ID"] == "1"]
+    assert sessions == ["", "", *(["", "1", "2", "3"] if IS_FAST else [])]
+    ran = [row for row in recorded.rows if not row["METAL TRACE ID"] or row["METAL TRACE REPLAY SESSION ID"]]
+    assert all(is_complete(row) for row in ran)
+    assert "Lost: nothing" in recorded.report
+    wrong = [line for line in recorded.said.splitlines() if line.startswith("= wrong")]
+    assert wrong == ["= wrong 0"] * (6 if IS_FAST else 4), recorded.said
 
 
 # 545 leaves a submesh open that it has used without launching anything.

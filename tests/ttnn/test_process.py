@@ -15,6 +15,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -584,3 +585,26 @@ def test_the_simulator_of_the_wheel_leads_to_a_page(variables, tmp_path):
     assert "MatmulDeviceOperation" in page.read_text()
     info = run([kprof, "report", str(capture)], variables).stdout
     assert info.startswith("blackhole at 1350 MHz")
+
+
+@pytest.mark.skipif(not IS_FAST, reason="the host itself waits for launches")
+def test_a_program_that_hangs_in_a_call_ends_at_sigterm(tmp_path, variables):
+    """As it does without kprof, though kprof handles the signal in order to read the chips."""
+    program = str(HERE / "programs" / "hangs.py")
+    words = [os.environ["KPROF"], "record", "-o", str(tmp_path), "--", sys.executable, program]
+    output = tmp_path / "output"
+    with output.open("w") as file:
+        process = subprocess.Popen(words, env={**os.environ, **variables}, cwd=tmp_path, stdout=file, stderr=file)
+    try:
+        while "= hangs" not in output.read_text():
+            assert process.poll() is None, output.read_text()
+            time.sleep(0.1)
+        # Until the call that never returns has begun.
+        time.sleep(10)
+        # `kprof record` passes it on.
+        process.terminate()
+        assert process.wait(timeout=300) == 128 + 15, output.read_text()
+    finally:
+        process.kill()
+    said = output.read_text()
+    assert "waits in a call that does not return" in said and "device-" in said, said

@@ -28,6 +28,10 @@ OUT_OF_MEMORY = "Out of Memory"
 LAUNCHES_BETWEEN_LOOKS = 4
 CALL_TIMEOUT_SECONDS = 1.0
 SECONDS_BETWEEN_NAMES = 1.0
+SECONDS_TO_ANSWER = 5.0
+"""Time in which Python must handle a signal that ends the process: else a call never returns."""
+SECONDS_TO_END = 60.0
+"""Time for the last read after a signal."""
 
 
 @dataclasses.dataclass
@@ -584,6 +588,11 @@ def begin_again_after_fork(ttnn: Any) -> None:
             FORKED.append(ACTIVE.pop())
         text = os.environ[SESSION_VARIABLE]
         use_own_logs(json.loads(text)["logs"])
+        # Threads do not survive the fork, so nothing watches for signals any more.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if getattr(signal.getsignal(number), "__module__", None) == __name__:
+                signal.signal(number, signal.SIG_DFL)
+        _finish_at_signals()
         begin(ttnn, Options.from_environment(text))
 
     os.register_at_fork(after_in_child=begin_in_child)
@@ -621,25 +630,29 @@ def _watch(ttnn: Any) -> None:
         _wrap_creation(ttnn.MeshDevice, name)
     _wrap_quiesce(ttnn.MeshDevice)
     hide_cached_programs(ttnn)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        _finish_at(number)
+    _finish_at_signals()
 
 
-def _finish_at(number: int) -> None:
+def _finish_at_signals() -> None:
     """Ends sessions before a signal ends the process, unless the program handles the signal."""
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(number) is not signal.SIG_DFL:
-        return
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
 
     def ended(number: int, frame: Any) -> None:
         del frame
+        _native.signal_answered()
         for session in list(ACTIVE):
             end(session)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    signal.signal(number, ended)
+    for number in numbers:
+        signal.signal(number, ended)
+    try:
+        _native.end_at_signals(numbers, SECONDS_TO_ANSWER, SECONDS_TO_END)
+    except OSError as error:
+        print(f"kprof: a program that hangs will not end at SIGTERM: {error}", file=sys.stderr)
 
 
 def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
