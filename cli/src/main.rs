@@ -10,6 +10,7 @@
 
 mod args;
 mod buffers;
+mod by_column;
 mod clocks;
 mod command;
 mod counter_tables;

@@ -518,3 +518,51 @@ fn the_report_on_the_device_alone_is_read_by_perf_explain_and_ops() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("`kprof perf ") && told.contains("`kprof explain "), "{told}");
 }
+
+/// Names, numbers of ops and device times in us, by hand from the file: times of one location are
+/// those of its rows, and the column is not TT-Metal's.
+#[test]
+fn columns_of_other_tools_are_shown_and_group_ops() {
+    let path = capture("tt-forge-fe/ops_perf_results.csv");
+    let path = path.to_str().unwrap();
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&kprof(args).stdout).unwrap()
+    };
+    let document = json(&[path, "--by", "loc", "--json"]);
+    assert_eq!(document["by"]["column"], "LOC");
+    let groups: Vec<_> = document["by"]["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| {
+            let place = group["value"].as_str().unwrap().rsplit_once("mlir\":").unwrap().1;
+            (place, group["op_count"].as_u64().unwrap(), group["device_time_us"].as_f64().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("15:14)", 1, 20.924),
+        ("20:14)", 1, 4.777),
+        ("24:14)", 1, 4.195),
+        ("18:14)", 1, 3.088),
+        ("16:14)", 1, 2.567),
+        ("22:14)", 1, 2.383),
+    ];
+    assert_eq!(groups, expected);
+    let total = document["by"]["total"]["device_time_us"].as_f64().unwrap();
+    assert!((total - document["totals"]["device_time_us"].as_f64().unwrap()).abs() < 1e-6);
+    assert_eq!(document["rows"][0]["others"]["LOC"], r#"loc("mnist_linear_out.mlir":15:14)"#);
+    let table = text(&kprof(&[path]).stdout);
+    assert!(
+        table.contains("Math Fidelity") && table.contains(r#"loc("mnist_linear_out.mlir":15:14)"#)
+    );
+    // tt-perf-report shows no such column.
+    assert!(!text(&kprof(&[path, "--upstream-exact"]).stdout).contains("LOC"));
+    // Any column groups ops, also one that the report reads.
+    let by_name = json(&[path, "--by", "op_code", "--json"]);
+    assert_eq!(by_name["by"]["groups"][0]["value"], "Matmul");
+    assert_eq!(by_name["by"]["groups"][0]["op_count"], 2);
+    let refused = kprof(&[path, "--by", "layer"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("for --by, found layer; its columns are OP CODE, OP TYPE"), "{said}");
+}

@@ -2,6 +2,7 @@
 
 use super::perf;
 use crate::{
+    by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, note},
     file_kind::is_ops_csv,
     folders::{measurements, newest_recording, simulations},
@@ -16,7 +17,8 @@ use crate::{
 use clap::Args;
 use host_reader::{
     causes::{
-        Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, TimeClass, TimeSplit, Window,
+        Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, Scope, TimeClass, TimeSplit,
+        Window,
     },
     export::TraceFilter,
     perf::{LimitKind, PerfOptions, PerfReport},
@@ -47,6 +49,7 @@ use std::{
   kprof explain                                  generated/profiler
   kprof explain matmul.kprof --filter op=3..9
   kprof explain ops_perf_results_2026_01_30.csv
+  kprof explain run.kprof --by module            which layer of the model takes the time
   kprof explain run.kprof --json | jq '.findings[0].sentence'
 
 Exit code: 0; 1 if --fail-on-loss is given and records were lost; 2 if the input cannot be used.")]
@@ -71,6 +74,10 @@ pub(crate) struct ExplainArgs {
     /// Part to explain: the last iteration, or the whole recording.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
+    /// Also group the explained ops by a column of their report: module, function or location of
+    /// their call in Python, or any other, such as LOC.
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
     #[arg(long)]
     json: bool,
@@ -99,6 +106,12 @@ impl From<WindowArg> for Window {
     }
 }
 
+impl ExplainArgs {
+    fn scope(&self) -> Scope<'_> {
+        Scope { window: self.window.into(), by: self.by.as_deref() }
+    }
+}
+
 /// Explanation of one run, and the input from which the run was read.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -116,17 +129,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         note!("kprof: reading {}", args.input.display());
     }
     if let Some(csv) = ops_csv(&args.input) {
-        let report = report_csv(&csv, &args.filters)?;
+        let report = report_csv_with(&csv, &args.filters, args.by.as_deref())?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
-        show(args, (1, &title), &Explanation::from_perf_window(&report, args.window.into()))?;
+        if let Some(asked) = args.by.as_deref().filter(|by| report.column(by).is_none()) {
+            return Err(no_such_column(asked, &report.titles, &csv.display().to_string()));
+        }
+        show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
     match open_packed(&args.input, &args.memory.packed())? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
-            let explained = Explanation::from_log_window(*log, args.window.into());
+            let explained = Explanation::from_log_window(*log, args.scope());
             drop(busy);
             let (run, explanation) = explained.or_fail()?;
             show_run(args, 1, &run.readout, &explanation)?;
@@ -135,7 +151,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         opened => {
             for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
-                let explanation = Explanation::from_recording_window(&run, args.window.into());
+                let explanation = Explanation::from_recording_window(&run, args.scope());
                 show_run(args, number, &run.readout, &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }
@@ -161,9 +177,17 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
 
 /// Reads an ops CSV, and returns the report from which causes are derived.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
+    report_csv_with(path, filters, None)
+}
+
+fn report_csv_with(
+    path: &Path,
+    filters: &[TraceFilter],
+    by: Option<&str>,
+) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
-    PerfReport::new(vec![perf::open(path)?], &options).or_fail()
+    PerfReport::new(vec![perf::open(path, by)?], &options).or_fail()
 }
 
 fn show_run(
@@ -183,6 +207,9 @@ fn show(
     explanation: &Explanation,
 ) -> Result<(), Failure> {
     let input = args.input.display().to_string();
+    if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
+        return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
+    }
     let document = Document { input, run: number, title, explanation };
     print(args.json.then_some(document), |out| {
         if number > 1 {
@@ -234,6 +261,9 @@ fn write_explanation(
     for untold in &explanation.untold {
         writeln!(out, "   {}: {}", untold.question, untold.reason)?;
         writeln!(out, "      record {}", untold.record_with)?;
+    }
+    if let Some(by) = &explanation.by {
+        write_by_column(by, rows, out)?;
     }
     write_groups(&explanation.groups, rows, out)?;
     write_devices(explanation, rows, out)?;

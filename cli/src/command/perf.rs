@@ -1,9 +1,11 @@
 //! `kprof perf`: shows figures of each op in an ops CSV, and advice.
 
 use crate::{
+    by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     file_kind::{self, OPS},
     input::{STANDARD_INPUT, joined},
+    layout::row_limit,
     output::print,
     progress::Busy,
     terminal::has_no_color,
@@ -12,12 +14,13 @@ use clap::{Args, ValueEnum};
 use host_reader::{
     export::{CancelFlag, Destination, TraceFilter, write_atomically},
     perf::{
-        ArchTable, CsvOptions, OpsCsv, Palette, PerfOptions, PerfReport, StackBy, TableOptions,
-        WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_stacked_picture,
-        write_table,
+        ArchTable, CsvOptions, OpsByColumn, OpsCsv, Palette, PerfOptions, PerfReport, StackBy,
+        TableOptions, WindowOptions, ops_by_column, read_ops_csv_with, write_ops_csv,
+        write_stacked_csv, write_stacked_picture, write_table,
     },
     recording::{device_perf_report, newest_ops_csv},
 };
+use serde::Serialize;
 use std::{
     fs::File,
     io::{IsTerminal, Read, Write},
@@ -54,6 +57,9 @@ use std::{
     kprof perf ops.csv --id-range 31- --csv ops_report.csv
   Variation of each op over the iterations of a model:
     kprof perf ops.csv --iterations --no-advice
+  Time of each module of a model that `kprof record` has run, and of each location of a compiler:
+    kprof perf ops.csv --by module
+    kprof perf ops.csv --by LOC
   The five ops with the longest device time:
     kprof perf ops.csv --json | jq '[.rows[]] | sort_by(-.device_time_us)[:5]'")]
 pub(crate) struct PerfArgs {
@@ -147,6 +153,14 @@ struct LookArgs {
     /// Omit the summary.
     #[arg(long, alias = "no-stacked-report")]
     no_summary: bool,
+    /// Show the ops grouped by a column instead of one by one: a column of the CSV, such as LOC or
+    /// "OP CODE", or module, function or location, which `kprof record` keeps of a Python program.
+    /// Modules are shown as a tree.
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// Maximum number of groups with --by; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = row_limit, requires = "by")]
+    rows: usize,
     /// Grouping of the summary.
     #[arg(long, value_enum, default_value = "memory")]
     group_by: GroupBy,
@@ -199,23 +213,50 @@ enum GroupBy {
 /// Reads the CSVs, analyses them and prints the result.
 pub(crate) fn run(args: &PerfArgs) -> Result<(), Failure> {
     let busy = Busy::new("reading ops");
-    let files = args.csv_files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let by = args.look.by.as_deref();
+    let files = args.csv_files.iter().map(|path| open(path, by));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
     let report = PerfReport::new(files, &options(args)?);
     drop(busy);
     let report = report.or_fail()?;
+    let by = by.map(|by| by_column(&report, by)).transpose()?;
     if let Some(path) = &args.files.csv {
         refuse_input_as_output(&args.csv_files, path)?;
         write_csv(args, path, &report)?;
     } else {
-        let document = args.look.json.then_some(&report);
-        print(document, |out| write_table(&report, table_options(args), out))?;
+        let document = Document { report: &report, by: by.as_ref() };
+        print(args.look.json.then_some(document), |out| match &by {
+            None => write_table(&report, table_options(args), out),
+            Some(by) => {
+                report.notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
+                write_by_column(by, args.look.rows, out)?;
+                report.problems.iter().try_for_each(|problem| writeln!(out, "{problem}"))
+            }
+        })?;
     }
     write_summary_file(args, &report)
 }
 
+/// The report, and the ops by the column that `--by` names.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    report: &'a PerfReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a OpsByColumn>,
+}
+
+/// Groups the ops of a report by the column that a user means by `asked`.
+fn by_column(report: &PerfReport, asked: &str) -> Result<OpsByColumn, Failure> {
+    let column = report.column(asked);
+    let column =
+        column.ok_or_else(|| no_such_column(asked, &report.titles, &report.files.join(", ")))?;
+    Ok(ops_by_column(&report.rows, &column))
+}
+
 /// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it. A folder without one may
-/// have TT-Metal's report on the device.
-pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
+/// have TT-Metal's report on the device. The cells of the column that a user means by `by` are kept.
+pub(crate) fn open(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
     let newest = match path.is_dir() {
         true => newest_ops_csv(path).or_else(|| device_perf_report(path)),
         false => Some(path.to_owned()),
@@ -227,16 +268,16 @@ pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     if found == Path::new("-") {
         let mut input = std::io::stdin().lock();
         let head = file_kind::head(&mut input).or_fail()?;
-        let csv = read_ops_csv((&*head).chain(input), STANDARD_INPUT).or_fail();
+        let csv = read_ops_csv_with((&*head).chain(input), STANDARD_INPUT, by).or_fail();
         return csv.map_err(|failure| OPS.instead_of_stream(&head, failure));
     }
-    read(found).map_err(|failure| OPS.instead(found, failure))
+    read(found, by).map_err(|failure| OPS.instead(found, failure))
 }
 
-fn read(path: &Path) -> Result<OpsCsv, Failure> {
+fn read(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| failure!("cannot open {name}: {error}"))?;
-    read_ops_csv(file, &name).or_fail()
+    read_ops_csv_with(file, &name, by).or_fail()
 }
 
 fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {

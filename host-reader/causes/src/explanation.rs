@@ -13,7 +13,7 @@ use crate::{
     parallel::ChipOp,
     phase::{Phase, phases_of},
     rules::{self, IterationScope, OpFacts},
-    steady::{SteadyPart, Window},
+    steady::{Scope, SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     time_sum::time_sums,
@@ -23,7 +23,7 @@ use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{anomaly::AnomalyLog, from_lanes::FromLanes, packed_bytes::PackedError};
 use recording::{DeviceClock, OpenedLog, Recording, UnreplayedTrace, clocks_of};
-use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
+use reports::perf::{OpReport, OpsByColumn, PerfOptions, RowKind, WindowOptions, ops_by_column};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
 
@@ -82,6 +82,9 @@ pub struct Explanation {
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
     pub groups: Vec<OpCodeGroup>,
+    /// Ops grouped by the column that [`Scope::by`] asks for; `None` if none is asked for, or if no
+    /// row has it.
+    pub by: Option<OpsByColumn>,
     /// Time of each chip by class.
     pub devices: Vec<DeviceTime>,
     /// Phases. Parents come before their children.
@@ -106,9 +109,9 @@ impl Explanation {
 
     /// Explains a part of a recording.
     #[must_use]
-    pub fn from_recording_window(recording: &Recording, window: Window) -> Self {
+    pub fn from_recording_window<'a>(recording: &Recording, scope: impl Into<Scope<'a>>) -> Self {
         let parts = Evidence::parts_of_readout(&recording.readout);
-        Self::from_evidence(recording, Evidence::from_parts(parts), window)
+        Self::from_evidence(recording, Evidence::from_parts(parts), scope.into())
     }
 
     /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
@@ -125,28 +128,30 @@ impl Explanation {
     ///
     /// # Errors
     /// See [`Self::from_log`].
-    pub fn from_log_window(
+    pub fn from_log_window<'a>(
         log: OpenedLog,
-        window: Window,
+        scope: impl Into<Scope<'a>>,
     ) -> Result<(Recording, Self), PackedError> {
+        let scope = scope.into();
         let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
         let needs_lanes = markers.into_iter().any(|id| log.log.lanes.has_marker(id));
         if needs_lanes || are_described(&log.host.ops) {
             let recording = log.into_recording()?;
-            let explanation = Self::from_recording_window(&recording, window);
+            let explanation = Self::from_recording_window(&recording, scope);
             return Ok((recording, explanation));
         }
         let memory = Arc::clone(log.log.lanes.memory());
         let (recording, parts) = log.collect()?;
-        let explanation = Self::from_evidence(&recording, Evidence::from_parts(parts), window);
+        let explanation = Self::from_evidence(&recording, Evidence::from_parts(parts), scope);
         memory.check()?;
         Ok((recording, explanation))
     }
 
-    fn from_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
+    fn from_evidence(recording: &Recording, mut evidence: Evidence, scope: Scope<'_>) -> Self {
+        let window = scope.window;
         let readout = &recording.readout;
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
-        let described = LaunchRows::from_recording(recording, &launches);
+        let described = LaunchRows::from_recording(recording, &launches, scope.by);
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = (window == Window::Steady && ops.len() > 1)
@@ -197,6 +202,7 @@ impl Explanation {
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events,
             groups: Vec::new(),
+            by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
             phases,
             ops,

@@ -9,13 +9,14 @@ use analysis::Launch;
 use host_events::OpMetadata;
 use recording::{Recording, problem::counted};
 use reports::{
-    perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv},
+    perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv_with},
     report::{OpsOptions, OpsReport, ReportFiles},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
     fs::File,
     path::Path,
+    sync::Arc,
 };
 
 /// Question that stays unanswered if no rows describe the launches.
@@ -36,22 +37,29 @@ pub(crate) struct LaunchRows {
     pub(crate) described_by: Option<String>,
     /// Question that the ops CSV leaves unanswered.
     pub(crate) untold: Option<Untold>,
+    /// Header of the column by which ops are to be grouped; `None` if the rows have no such column.
+    pub(crate) by: Option<Arc<str>>,
 }
 
 impl LaunchRows {
     /// Returns the rows of the ops that the host described. If there are no such ops, returns the
-    /// rows of the ops CSV in the recording's folder.
-    pub(crate) fn from_recording(recording: &Recording, launches: &[Launch]) -> Self {
+    /// rows of the ops CSV in the recording's folder. `by` is a column to keep.
+    pub(crate) fn from_recording(
+        recording: &Recording,
+        launches: &[Launch],
+        by: Option<&str>,
+    ) -> Self {
         if are_described(&recording.ops) {
             let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
             let report = OpsReport::from_recording(recording, &options);
-            let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
+            let csv = read_ops_csv_with(report.ops_csv.as_bytes(), "the ops report", by).ok();
+            let title = csv.as_ref().and_then(|csv| csv.column(by?));
             let rows = csv.and_then(rows_of).unwrap_or_default();
             let launch_of_row = Join::new(launches).join_rows(&rows);
-            return Self::new(rows, launch_of_row);
+            return Self { by: title, ..Self::new(rows, launch_of_row) };
         }
         match &recording.ops_csv {
-            Some(path) if !launches.is_empty() => Self::from_file(path, launches),
+            Some(path) if !launches.is_empty() => Self::from_file(path, launches, by),
             _ => Self::default(),
         }
     }
@@ -63,10 +71,10 @@ impl LaunchRows {
     }
 
     /// Reads the rows of an ops CSV. Returns no rows if the CSV belongs to another run.
-    fn from_file(path: &Path, launches: &[Launch]) -> Self {
+    fn from_file(path: &Path, launches: &[Launch], by: Option<&str>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let rows = match open(path, &name) {
-            Ok(rows) => rows,
+        let (rows, by) = match open(path, &name, by) {
+            Ok(found) => found,
             Err(reason) => return Self::without_file(reason),
         };
         let join = Join { others: BTreeMap::new(), ..Join::new(launches) };
@@ -95,7 +103,7 @@ impl LaunchRows {
         });
         let described_by =
             format!("{name} describes the ops of {described} of {all} launches{rest}.");
-        Self { untold, described_by: Some(described_by), ..joined }
+        Self { untold, described_by: Some(described_by), by, ..joined }
     }
 
     /// Returns an empty list of rows, with the reason why no ops CSV describes the launches.
@@ -145,10 +153,15 @@ fn rows_of(csv: OpsCsv) -> Option<Vec<OpReport>> {
     report.map(|report| report.rows)
 }
 
-fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
+/// Rows of a file, and the header of the column that is asked for.
+type RowsAndColumn = (Vec<OpReport>, Option<Arc<str>>);
+
+fn open(path: &Path, name: &str, by: Option<&str>) -> Result<RowsAndColumn, String> {
     let file = File::open(path).map_err(|error| format!("{name} cannot be read ({error})"))?;
-    let csv = read_ops_csv(file, name).map_err(|error| format!("it cannot be used: {error}"))?;
-    Ok(rows_of(csv).unwrap_or_default())
+    let csv = read_ops_csv_with(file, name, by);
+    let csv = csv.map_err(|error| format!("it cannot be used: {error}"))?;
+    let title = by.and_then(|by| csv.column(by));
+    Ok((rows_of(csv).unwrap_or_default(), title))
 }
 
 /// Lookup table of the launches to which no row has been joined yet.

@@ -79,7 +79,7 @@ pub use reason::Reason;
 pub use risc_wait::{RiscWait, WaitSum};
 pub use semaphore::{SemaphoreWait, SignalingRisc};
 pub use stage::{Engine, Stage, StageUse};
-pub use steady::{SteadyPart, Window};
+pub use steady::{Scope, SteadyPart, Window};
 pub use threshold::{THRESHOLDS, Threshold};
 pub use time_class::{ClassShare, Overlap, TimeClass, TimeSplit, WaitEvidence};
 pub use timeline::{DeviceTime, SideBySide};

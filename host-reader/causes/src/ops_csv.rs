@@ -9,14 +9,16 @@ use crate::{
     op_code_group::{OpCodeGroup, op_code_groups},
     parallel::{ChipOp, busiest_share},
     rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
-    steady::{HostWait, IterationTimes, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
+    steady::{
+        HostWait, IterationTimes, NAMED_ITERATIONS, Scope, SteadyPart, Window, steps_of_rows,
+    },
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
     timeline::{DeviceTime, SideBySide, Slot, slot_times},
 };
 use recording::problem::counted;
-use reports::perf::{OpCategory, OpReport, PerfReport, Problem, RowKind};
+use reports::perf::{OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -52,7 +54,8 @@ impl Explanation {
 
     /// Explains a part of the rows.
     #[must_use]
-    pub fn from_perf_window(report: &PerfReport, window: Window) -> Self {
+    pub fn from_perf_window<'a>(report: &PerfReport, scope: impl Into<Scope<'a>>) -> Self {
+        let Scope { window, by } = scope.into();
         let steps = steps_of_rows(&report.rows);
         let is_known =
             |at: usize| report.rows.get(at).is_some_and(|row| row.device_time_us.is_some());
@@ -79,6 +82,7 @@ impl Explanation {
             // The sentence is left out if no op has a known length.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
+            by: by.and_then(|by| report.column(by)).map(|by| ops_by_column(rows, &by)),
             devices,
             unreplayed_traces: sentences(&report.unreplayed_traces),
             not_used: report.problems.iter().map(without_file).collect(),

@@ -20,6 +20,21 @@ pub enum Window {
     All,
 }
 
+/// Part of a recording that an explanation covers, and the column by which it groups ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope<'a> {
+    /// Part that is explained.
+    pub window: Window,
+    /// Column of the ops report by which ops are also grouped, as a user writes it.
+    pub by: Option<&'a str>,
+}
+
+impl From<Window> for Scope<'_> {
+    fn from(window: Window) -> Self {
+        Self { window, by: None }
+    }
+}
+
 /// The steady part of a recording: its last iteration.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SteadyPart {

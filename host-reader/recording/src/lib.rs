@@ -9,6 +9,7 @@
 //! | how does the same code read packed lanes and lanes in memory? | [`Lanes`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
+//! | where was an op called? | [`OpCalls`] |
 //! | how is a part of a recording selected? | [`TraceFilter`], [`Recording::retain`] |
 //! | which commands did dispatch cores execute? | [`name_dispatch_commands`] |
 //! | how are cycles converted to one clock for all chips? | [`DeviceClock`] |
@@ -23,6 +24,7 @@
     )
 )]
 
+mod calls;
 pub mod capture;
 mod clock;
 pub mod device_log;
@@ -42,6 +44,7 @@ mod traces;
 pub mod whole_file;
 pub mod zone_names;
 
+pub use calls::{CALL, CALL_FUNCTION, CALL_LOCATION, CallFrame, MODULE, OF_CALL, OpCall, OpCalls};
 pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
@@ -80,6 +83,8 @@ pub struct Recording {
     pub samples: MeshSamples,
     /// The host's metadata of the ops, in no particular order.
     pub ops: Vec<OpMetadata>,
+    /// Calls of the ops in the user's program.
+    pub calls: OpCalls,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
     /// Number of launches that the profiler itself used to read the chips. The recording omits
@@ -152,7 +157,8 @@ impl Recording {
     /// of a core.
     #[must_use]
     pub fn from_captured_run(run: CapturedRun) -> Self {
-        let CapturedRun { mut readout, samples, ops, host, .. } = run;
+        let CapturedRun { mut readout, samples, mut ops, host, .. } = run;
+        let calls = OpCalls::take_from(&mut ops);
         let traces = traces_of_host(&host);
         if !traces.is_empty() {
             traces.name_runs(&mut readout);
@@ -168,6 +174,7 @@ impl Recording {
             clock: Some(clock),
             samples,
             ops,
+            calls,
             host,
             unreplayed_traces,
             ..Self::default()

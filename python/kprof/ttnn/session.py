@@ -18,6 +18,7 @@ from multiprocessing.util import Finalize
 from typing import Any
 
 from .. import _native, tracing
+from .calls import Calls
 from .inspector import Inspector, Launch
 from .opened import OpenDevice
 from .unnoticed import counters_kept, hide_cached_programs
@@ -46,6 +47,8 @@ class Options:
     sums: bool = False
     dispatch_cores: bool = False
     """Also profiles dispatch kernels."""
+    calls: bool = True
+    """Keeps the frames of the program that call operations."""
     stream_policy: int | None = None
     """Policy of full rings, as a control word, if kernels and firmware stream."""
     read_every_ns: int = 1_000_000
@@ -78,6 +81,8 @@ class Call:
     outputs: str
     chips: list[int] | None
     """Chips of the mesh that the operation ran on; None if its arguments name no mesh."""
+    frames: tuple[str, str | None] | None
+    """Name of the call's frames, and the frames themselves if they are new; None if unknown."""
 
 
 class Session:
@@ -95,6 +100,7 @@ class Session:
         self.inspector = Inspector(os.path.join(options.logs, "generated", "inspector"))
         self.devices: dict[int, OpenDevice] = {}
         self.host = tracing.HOST
+        self._frames = Calls(ttnn) if options.calls else None
         self._calls: list[Call] = []
         self._depth = threading.local()
         self._lock = threading.RLock()
@@ -288,13 +294,14 @@ class Session:
         ]
         # If the Inspector's log has no entry of a launch, only the call is known.
         ops += [(op, call, None) for op, call in by_id.items() if op not in named]
-        self.native.add_ops(
-            [
-                (chip, op, _fields(launch, call))
-                for op, call, launch in ops
-                for chip in (all_chips if call is None or call.chips is None else call.chips)
-            ]
-        )
+        described = []
+        for op, call, launch in ops:
+            for chip in all_chips if call is None or call.chips is None else call.chips:
+                described.append((chip, op, _fields(launch, call)))
+                if call is not None and call.frames is not None:
+                    # Frames are described once.
+                    call.frames = call.frames[0], None
+        self.native.add_ops(described)
 
     # Calls.
 
@@ -326,13 +333,26 @@ class Session:
                     chips = None if mesh is None else list(mesh.get_device_ids())
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
-                    self._calls.append(Call(name, first, end, start, duration, *described, chips))
+                    frames = self._frames_of(sys._getframe(1))
+                    call = Call(name, first, end, start, duration, *described, chips, frames)
+                    self._calls.append(call)
                     self._count_launches(mesh)
         finally:
             if is_locked:
                 self._lock.release()
             self._depth.value = 0
         return result
+
+    def _frames_of(self, frame: Any) -> tuple[str, str | None] | None:
+        """Returns the program's frames that call an operation, unless they are not kept."""
+        if self._frames is None:
+            return None
+        try:
+            return self._frames.of(frame)
+        except Exception as error:
+            self.complain(f"calls of operations are not kept: {error}")
+            self._frames = None
+            return None
 
     def _mesh_of(self, args: tuple, kwargs: dict) -> Any | None:
         """Returns the mesh on which a call with these arguments runs, if they name an open one."""
@@ -546,6 +566,11 @@ def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
 
 def _fields_of_call(call: Call) -> list[tuple[str, str]]:
     fields = [("name", call.name), ("attributes", call.attributes)]
+    if call.frames is not None:
+        name, frames = call.frames
+        fields.append(("call", name))
+        if frames is not None:
+            fields.append(("call_frames", frames))
     if call.end_id - call.first_id == 1:
         fields.append(("host_start_ns", str(call.start_ns)))
         fields.append(("host_duration_ns", str(call.duration_ns)))

@@ -8,8 +8,8 @@ import ttnn
 IS_FAST = "TT_METAL_SLOW_DISPATCH_MODE" not in os.environ
 
 
-def open_device():
-    return ttnn.open_device(device_id=0, **({"trace_region_size": 400_000} if IS_FAST else {}))
+def open_device(trace_bytes=400_000):
+    return ttnn.open_device(device_id=0, **({"trace_region_size": trace_bytes} if IS_FAST else {}))
 
 
 def rows(device, shape=(1, 1, 64, 64)):

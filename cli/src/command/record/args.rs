@@ -69,6 +69,9 @@ pub(crate) struct RecordArgs {
     /// Run kernels that do not compile with kprof's header, without profiling them.
     #[arg(long)]
     pub(crate) keep_going: bool,
+    /// Do not keep the Python frames that call ops: files, lines, functions and modules of a model.
+    #[arg(long)]
+    pub(crate) no_calls: bool,
     /// Which waits for circular buffers, semaphores and NoC barriers are recorded; needs kprof's
     /// header.
     #[arg(long, value_enum, value_name = "RECORDS", default_value = "off")]

@@ -222,6 +222,7 @@ impl Stock {
             "program_support_count": support_count(args),
             "sums": args.device.enable_sum_profiling,
             "dispatch_cores": args.device.profile_dispatch_cores,
+            "calls": !args.no_calls,
             "stream_policy": args.stream.map(Policy::to_word),
             "read_every_ns": args.read_every.unwrap_or(READ_PERIOD_NS),
             "tracy": tracy_options(&args.view),

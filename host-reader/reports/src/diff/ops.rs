@@ -8,7 +8,7 @@ use crate::perf::{OpReport, PerfReport, RecordedOp, RepetitionRule, Repetitions,
 use analysis::{Op, ops_of};
 use host_events::OpMetadata;
 use reader::readout::Readout;
-use recording::host_ops::value::Value;
+use recording::{OF_CALL, host_ops::value::Value};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -213,7 +213,10 @@ const TENSORS: [&str; 3] = ["input_tensors", "optional_input_tensors", "output_t
 fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     let name = op.value(OpMetadata::NAME);
     let name = name.map_or_else(|| format!("program {}", id.base()), str::to_owned);
-    let others = op.fields.iter().filter(|(key, _)| !OF_ONE_RUN.contains(&key.as_str()));
+    let others = op
+        .fields
+        .iter()
+        .filter(|(key, _)| !OF_ONE_RUN.contains(&key.as_str()) && !OF_CALL.contains(&key.as_str()));
     let source: Vec<_> = others
         .map(|(key, value)| match serde_json::from_str::<Value>(value) {
             Ok(Value::List(tensors)) if TENSORS.contains(&key.as_str()) => {

@@ -80,8 +80,10 @@ pub struct CsvOptions {
 /// Cells that a spreadsheet would interpret as a formula begin with an apostrophe.
 ///
 /// # Compatibility
-/// The columns are those of `tt-perf-report --csv`, version 1.4.1, and lines end in CR LF. With
-/// `is_upstream_exact`, missing types are `nan`, and call numbers have decimals if any is missing.
+/// The columns are those of `tt-perf-report --csv`, version 1.4.1, and behind them those that the
+/// files have besides TT-Metal's; lines end in CR LF. With
+/// `is_upstream_exact`, there are no others, missing types are `nan`, and call numbers have decimals
+/// if any is missing.
 ///
 /// # Errors
 /// Returns the errors of the stream.
@@ -94,14 +96,21 @@ pub fn write_ops_csv(
     let mut columns = OP_COLUMNS.to_vec();
     columns.extend(options.has_advice.then_some(ADVICE_COLUMN));
     columns.extend(options.has_raw_op_codes.then_some(RAW_OP_CODE_COLUMN));
-    writer.write_record(columns.iter().map(|(title, _)| title)).map_err(std::io::Error::other)?;
+    let others = match options.is_upstream_exact {
+        true => Vec::new(),
+        false => report.other_columns(),
+    };
+    let titles = columns.iter().map(|(title, _)| *title);
+    let titles = titles.chain(others.iter().map(|title| &**title));
+    writer.write_record(titles).map_err(std::io::Error::other)?;
     let missing = Missing {
         datatype: if options.is_upstream_exact { "nan" } else { "" },
         are_call_counts_fractional: report.is_call_count_missing && options.is_upstream_exact,
     };
     for row in &report.rows {
-        let cells = columns.iter().map(|(_, cell)| without_formula(cell(row, missing)));
-        writer.write_record(cells).map_err(io_error)?;
+        let cells = columns.iter().map(|(_, cell)| cell(row, missing));
+        let others = others.iter().map(|title| row.other(title).map_or("", |text| text).to_owned());
+        writer.write_record(cells.chain(others).map(without_formula)).map_err(io_error)?;
     }
     writer.flush()
 }

@@ -1,7 +1,10 @@
 //! Layout of a table: column widths, alignment and separators.
 
 use super::paint::Colour;
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 /// One cell.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +25,7 @@ impl Cell {
 
 /// Rows of cells, with their layout.
 pub(super) struct Grid {
-    titles: Vec<&'static str>,
+    titles: Vec<Cow<'static, str>>,
     pub(super) rows: Vec<Vec<Cell>>,
     /// Row of totals, after the last separator.
     total: Option<Vec<Cell>>,
@@ -33,7 +36,7 @@ pub(super) struct Grid {
 impl Grid {
     /// Computes the column widths from the titles and all rows.
     pub(super) fn new(
-        titles: Vec<&'static str>,
+        titles: Vec<Cow<'static, str>>,
         rows: Vec<Vec<Cell>>,
         total: Option<Vec<Cell>>,
         is_coloured: bool,
@@ -52,7 +55,7 @@ impl Grid {
         let gaps = self.widths.len().saturating_sub(1).saturating_mul(2);
         let rule = "-".repeat(self.widths.iter().sum::<usize>().saturating_add(gaps));
         let titles = self.titles.iter().zip(&self.widths);
-        let titles = titles.map(|(title, &width)| (*title).to_owned() + &blanks(title, width));
+        let titles = titles.map(|(title, &width)| title.to_string() + &blanks(title, width));
         writeln!(out, "{}\n{rule}", titles.collect::<Vec<_>>().join("  ").trim_end())?;
         for row in &self.rows {
             self.write_row(row, out)?;
@@ -95,7 +98,7 @@ mod tests {
     fn a_name_of_any_length_is_a_cell() {
         const LONG: usize = 70_000;
         let row = vec![Cell::plain("7".to_owned()), Cell::plain("A".repeat(LONG))];
-        let grid = Grid::new(vec!["ID ", "OP Code"], vec![row], None, false);
+        let grid = Grid::new(vec!["ID ".into(), "OP Code".into()], vec![row], None, false);
         let mut text = Vec::new();
         grid.write(&mut text).unwrap();
         let rule = "-".repeat(3 + 2 + LONG);

@@ -10,6 +10,7 @@
 )]
 
 use super::{op::OpReport, spread::Spread};
+use crate::report::MODULE;
 use std::collections::{BTreeMap, HashMap};
 
 /// Rule by which repetitions of ops were found.
@@ -72,8 +73,8 @@ pub(crate) struct Repetitions {
     pub(crate) ops: Vec<Vec<usize>>,
 }
 
-/// Device, name and source, which together identify an op.
-type Program<'a> = (Option<u64>, &'a str, &'a str);
+/// Device, name, source and module, which together identify an op.
+type Program<'a> = (Option<u64>, &'a str, &'a str, Option<&'a str>);
 
 impl Iterations {
     /// Finds iterations among the device ops of `rows`.
@@ -117,7 +118,7 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
 
 impl Repetitions {
     /// Finds the repetitions of each device op in `rows`.
-    fn find(rows: &[OpReport]) -> Self {
+    pub(super) fn find(rows: &[OpReport]) -> Self {
         Self::among(rows, |_| true)
     }
 
@@ -129,11 +130,17 @@ impl Repetitions {
     fn among(rows: &[OpReport], is_wanted: impl Fn(&OpReport) -> bool) -> Self {
         let ops = rows.iter().enumerate().filter(|(_, row)| row.is_device_op() && is_wanted(row));
         let (ops, programs): (Vec<usize>, Vec<Program<'_>>) =
-            ops.map(|(at, row)| (at, (row.device, &*row.raw_op_code, &*row.source))).unzip();
+            ops.map(|(at, row)| (at, program(row))).unzip();
         let by_trace = by_trace(rows, &ops, &programs);
         let repeated = by_trace.or_else(|| by_sequence(&ops, &programs));
         repeated.unwrap_or_else(|| pooled(&ops, &programs))
     }
+}
+
+fn program(row: &OpReport) -> Program<'_> {
+    // Layers of a model are no iterations, though they run the same ops.
+    let module = row.other(MODULE).map(|module| &**module);
+    (row.device, &row.raw_op_code, &row.source, module)
 }
 
 fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {

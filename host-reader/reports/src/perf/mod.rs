@@ -10,6 +10,7 @@
 //! | what was wrong with the file? | [`Problem`] |
 //! | how is a report computed from the file? | [`PerfReport`], with [`PerfOptions`] |
 //! | what are the limits of a chip? | [`ArchTable`], [`ArchLimits`] |
+//! | what do the ops of each module, or of any other column, take? | [`ops_by_column`] |
 //! | how much did the durations of an op vary? | [`Iterations`] |
 //! | how is a report written? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
 //!
@@ -29,6 +30,7 @@
 
 mod advice;
 mod arch;
+mod by_column;
 mod category;
 mod cell;
 mod chip;
@@ -55,6 +57,7 @@ mod window;
 pub use crate::problem::{Detail, Problem, ProblemLog};
 pub use advice::Advice;
 pub use arch::{ArchLimits, ArchTable, ArchTableError, MathFidelity};
+pub use by_column::{ColumnGroup, OpsByColumn, module_parts, ops_by_column};
 pub use category::OpCategory;
 pub use chip::{ChipFacts, UnknownArch};
 pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
@@ -63,10 +66,10 @@ pub use iterations::{Iterations, OpStatistics, RepetitionRule, prefix_matches};
 pub(crate) use iterations::{Repetitions, repeated_sequence};
 pub use model::{BoundAnalysis, LimitKind, ShapeLimit};
 pub use op::{Bound, OpReport, ProgramBlocks, RecordedOp, RowKind};
-pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
+pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv, read_ops_csv_with};
 pub use picture::{Palette, write_stacked_picture};
 pub use report::{PerfOptions, PerfReport, Totals};
-pub use row::{OpRow, Tensor};
+pub use row::{OpRow, OtherCell, Tensor};
 pub use spread::Spread;
 pub use stacked::{StackBy, StackedOps};
 pub use table::{TableOptions, write_table};

@@ -7,9 +7,10 @@ use super::{
         BoundAnalysis, ModelContext, Modelled, ShapeLimit, attribute_value, first_number,
         has_program_config, model_of,
     },
-    row::{OpRow, Tensor},
+    row::{OpRow, OtherCell, Tensor},
     text_pool::TextPool,
 };
+use serde::Serializer;
 use std::sync::Arc;
 
 /// Minimum percentage of a limit that an op must reach to be reported as bound by this limit.
@@ -188,6 +189,14 @@ pub struct OpReport {
     /// What the row says of the op itself, as recorded.
     #[serde(skip)]
     pub recorded: RecordedOp,
+    /// Cells of columns that no report of TT-Metal has, by their headers; blank cells are left out.
+    #[serde(serialize_with = "serialize_cells")]
+    pub others: Vec<OtherCell>,
+}
+
+/// Serialises cells as an object.
+fn serialize_cells<S: Serializer>(cells: &[OtherCell], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_map(cells.iter().map(|(title, cell)| (&**title, &**cell)))
 }
 
 impl OpReport {
@@ -213,6 +222,12 @@ impl OpReport {
     #[must_use]
     pub fn program(&self) -> Option<(u32, u32)> {
         Some((self.chip_id()?, self.global_call_count.parse().ok()?))
+    }
+
+    /// Returns the text of a column that no report of TT-Metal has; `None` if the cell is blank.
+    #[must_use]
+    pub fn other(&self, title: &str) -> Option<&Arc<str>> {
+        self.others.iter().find(|(column, _)| **column == *title).map(|(_, cell)| cell)
     }
 
     /// Returns the sum of device time and gap; `None` if both are blank.
@@ -296,6 +311,7 @@ pub(super) fn analyse(
         input_0_memory: row.inputs[0].memory.clone(),
         input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),
         recorded: RecordedOp::new(&row, texts),
+        others: row.others,
         output_datatype: row.output.datatype,
         raw_op_code: row.op_code,
         sub_device: row.sub_device,

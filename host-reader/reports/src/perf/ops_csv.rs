@@ -5,7 +5,7 @@
 use super::{
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
-    titles::{KERNEL_DURATION, OpsCsvFormat, Titles},
+    titles::{KERNEL_DURATION, OpsCsvFormat, Titles, find_title},
 };
 use crate::{
     problem::{Position, ProblemLog, counted},
@@ -16,6 +16,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     io::{self, Read},
+    sync::Arc,
 };
 
 /// Maximum number of times that the reader goes back in a file because a quote is never closed.
@@ -69,12 +70,23 @@ pub struct OpsCsv {
     pub format: OpsCsvFormat,
     /// True if the file has a column for kernel durations.
     pub has_kernel_durations: bool,
+    /// Headers of all columns, in the order of the file.
+    pub titles: Vec<Arc<str>>,
     /// Rows in the order of the file.
     pub rows: Vec<OpRow>,
     /// Number of lines without any usable content.
     pub skipped_line_count: u64,
     /// Problems found while reading the file.
     pub problems: ProblemLog,
+}
+
+impl OpsCsv {
+    /// Returns the header of the column that a user means by `asked`. Upper and lower case, blanks
+    /// and underscores are alike, and the prefix `CALL ` may be left out.
+    #[must_use]
+    pub fn column(&self, asked: &str) -> Option<Arc<str>> {
+        find_title(&self.titles, asked)
+    }
 }
 
 /// Reads an ops CSV of any format version. Messages use `file` as the file's name.
@@ -96,6 +108,27 @@ pub struct OpsCsv {
 /// # Ok::<(), reports::perf::OpsCsvError>(())
 /// ```
 pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError> {
+    read_ops_csv_with(input, file, None)
+}
+
+/// Reads an ops CSV like [`read_ops_csv`], and keeps the cells of the column `asked` as texts. The
+/// cells of columns that no report of TT-Metal has are always kept.
+///
+/// # Errors
+/// See [`read_ops_csv`].
+///
+/// ```
+/// let text = "OP CODE,OP TYPE,DEVICE ID,LOC\nMatmul,tt_dnn_device,0,layer1\n";
+/// let csv = reports::perf::read_ops_csv_with(text.as_bytes(), "ops.csv", Some("op code"))?;
+/// let others: Vec<_> = csv.rows[0].others.iter().map(|(title, cell)| (&**title, &**cell)).collect();
+/// assert_eq!(others, [("OP CODE", "Matmul"), ("LOC", "layer1")]);
+/// # Ok::<(), reports::perf::OpsCsvError>(())
+/// ```
+pub fn read_ops_csv_with(
+    input: impl Read,
+    file: &str,
+    asked: Option<&str>,
+) -> Result<OpsCsv, OpsCsvError> {
     let failed = |source| OpsCsvError::Io { file: file.to_owned(), source };
     let mut part = FilePart::first(input).map_err(failed)?;
     if part.bytes.trim_ascii().is_empty() {
@@ -114,7 +147,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let mut problems = ProblemLog::default();
     titles.check(file, extent.line, &mut problems);
     let titles_line = extent.line;
-    let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles) };
+    let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles, asked) };
     let mut read = RowsRead::default();
     let mut pools: Vec<TextPool> = std::iter::repeat_with(TextPool::default).take(PARTS).collect();
     drop(text);
@@ -147,6 +180,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
         file: file.to_owned(),
         format: titles.format,
         has_kernel_durations: titles.index(KERNEL_DURATION).is_some(),
+        titles: titles.all().to_vec(),
         rows: read.rows,
         skipped_line_count: read.skipped_line_count,
         problems,

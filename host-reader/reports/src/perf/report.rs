@@ -14,7 +14,7 @@ use super::{
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
-    titles::OpsCsvFormat,
+    titles::{OpsCsvFormat, find_title},
     window::{WindowOptions, cut_window},
 };
 use crate::problem::{Position, Problem, ProblemLog, quoted};
@@ -23,6 +23,7 @@ use recording::{TraceFilter, UnreplayedTrace};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
+    sync::Arc,
 };
 use wire::RunHostId;
 
@@ -84,6 +85,9 @@ pub struct Totals {
 pub struct PerfReport {
     /// Names of the files.
     pub files: Vec<String>,
+    /// Headers of the files' columns, each once.
+    #[serde(skip)]
+    pub titles: Vec<Arc<str>>,
     /// Newest format version among the files.
     pub format: OpsCsvFormat,
     /// Assumptions about the chip.
@@ -99,6 +103,10 @@ pub struct PerfReport {
     pub skipped_line_count: u64,
     /// True if each device is reported separately.
     pub is_by_device: bool,
+    /// True if the known bugs of tt-perf-report are reproduced, and no column is shown that it does
+    /// not show.
+    #[serde(skip)]
+    pub is_upstream_exact: bool,
     /// True if any file has a column for kernel durations.
     #[serde(skip)]
     pub has_kernel_durations: bool,
@@ -158,6 +166,12 @@ impl PerfReport {
         let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
         let mut problems = ProblemLog::default();
         let files_read: Vec<String> = files.iter().map(|file| file.file.clone()).collect();
+        let mut titles: Vec<Arc<str>> = Vec::new();
+        for title in files.iter().flat_map(|file| &file.titles) {
+            if !titles.contains(title) {
+                titles.push(Arc::clone(title));
+            }
+        }
         let format = files.iter().map(|file| file.format).max().unwrap_or(OpsCsvFormat::V1);
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
@@ -174,6 +188,7 @@ impl PerfReport {
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,
+            titles,
             format,
             chip,
             notes,
@@ -181,6 +196,7 @@ impl PerfReport {
             unreplayed_traces,
             skipped_line_count,
             is_by_device,
+            is_upstream_exact: is_exact,
             has_kernel_durations,
             is_call_count_missing,
             totals: Totals::new(&rows),
@@ -189,6 +205,21 @@ impl PerfReport {
             iterations: Iterations::new(&rows),
             rows,
         })
+    }
+
+    /// Returns the header of the column that a user means by `asked`, as [`OpsCsv::column`] does.
+    #[must_use]
+    pub fn column(&self, asked: &str) -> Option<Arc<str>> {
+        find_title(&self.titles, asked)
+    }
+
+    /// Returns the headers of the columns that no report of TT-Metal has and that are not blank in
+    /// every row.
+    #[must_use]
+    pub fn other_columns(&self) -> Vec<Arc<str>> {
+        let filled: BTreeSet<&Arc<str>> =
+            self.rows.iter().flat_map(|row| row.others.iter().map(|(title, _)| title)).collect();
+        self.titles.iter().filter(|title| filled.contains(title)).cloned().collect()
     }
 
     /// Returns true if any row names its sub-device.

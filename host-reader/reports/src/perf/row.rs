@@ -3,7 +3,7 @@
 use super::{
     cell,
     text_pool::TextPool,
-    titles::{Column, KERNEL_DURATION, OP_NAME, OpsCsvFormat, Titles},
+    titles::{Column, KERNEL_DURATION, KeptColumn, OP_NAME, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
 use std::{fmt::Write, sync::Arc};
@@ -99,7 +99,13 @@ pub struct OpRow {
     pub firmware_end_cycle: Option<u64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
+    /// Cells of columns that no report of TT-Metal has, as texts with their headers; blank cells are
+    /// left out.
+    pub others: Vec<OtherCell>,
 }
+
+/// Header and text of a cell whose column no report of TT-Metal has.
+pub type OtherCell = (Arc<str>, Arc<str>);
 
 impl OpRow {
     /// Returns true if the row is a signpost.
@@ -193,11 +199,14 @@ macro_rules! row_columns {
             output: TensorColumns,
             more_inputs: Vec<TensorColumns>,
             more_outputs: Vec<TensorColumns>,
+            others: Vec<KeptColumn>,
         }
 
         impl RowColumns {
-            pub(super) fn new(titles: &Titles) -> Self {
+            /// Returns the columns of a file; `asked` is a further column to keep as texts.
+            pub(super) fn new(titles: &Titles, asked: Option<&str>) -> Self {
                 Self {
+                    others: titles.kept(asked),
                     format: titles.format,
                     $($column: titles.column($title),)*
                     inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
@@ -270,7 +279,19 @@ impl<'a> RowReader<'a> {
         if !is_signpost {
             self.read_op(&mut row);
         }
+        row.others = self.others();
         row
+    }
+
+    fn others(&mut self) -> Vec<OtherCell> {
+        let mut others = Vec::new();
+        for column in &self.columns.others {
+            let cell = self.cells.get(column.at).copied().unwrap_or("");
+            if !cell::is_blank(cell) {
+                others.push((Arc::clone(&column.title), self.texts.shared(&cell::clean(cell))));
+            }
+        }
+        others
     }
 
     fn read_op(&mut self, row: &mut OpRow) {

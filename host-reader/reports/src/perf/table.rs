@@ -14,7 +14,11 @@ use super::{
     spread::Spread,
     stacked::StackBy,
 };
-use std::io::{self, Write};
+use crate::report::{CALL_FUNCTION, CALL_LOCATION};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 /// Output options of a report.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +169,7 @@ impl<W: Write> TableWriter<'_, W> {
             });
             cells.collect()
         });
-        let titles = columns.iter().map(|&(title, ..)| title).collect();
+        let titles = columns.iter().map(|&(title, ..)| title.into()).collect();
         Grid::new(titles, rows.collect(), None, self.options.is_coloured).write(self.out)
     }
 
@@ -186,7 +190,7 @@ impl<W: Write> TableWriter<'_, W> {
         )?;
         let ops = iterations.ops.iter();
         let rows = ops.map(|op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect());
-        let titles = ITERATION_COLUMNS.iter().map(|&(title, _)| title).collect();
+        let titles = ITERATION_COLUMNS.iter().map(|&(title, _)| title.into()).collect();
         Grid::new(titles, rows.collect(), None, self.options.is_coloured).write(self.out)
     }
 
@@ -205,15 +209,37 @@ impl<W: Write> TableWriter<'_, W> {
 /// Formats the table of ops. Its last row shows totals over all ops.
 fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
     let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
+    let others = shown_others(report);
     let rows = report.rows.iter().map(|row| {
         let cells = columns.iter().map(|column| {
             Cell::new((column.text)(row), cell_colour(row, column.paint, options.min_percentage))
         });
-        cells.collect()
+        let others = others.iter().map(|title| Cell::new(other_text(row, title), None));
+        cells.chain(others).collect()
     });
     let total = columns.iter().map(|of| Cell::new((of.total)(report), Some(Colour::Grey)));
-    let titles = columns.iter().map(|column| column.title).collect();
-    Grid::new(titles, rows.collect(), Some(total.collect()), options.is_coloured)
+    let titles = columns.iter().map(|column| column.title.into());
+    let titles = titles.chain(others.iter().map(|title| title.to_string().into()));
+    Grid::new(titles.collect(), rows.collect(), Some(total.collect()), options.is_coloured)
+}
+
+/// Returns the headers of the columns that are shown behind those of tt-perf-report. Of those that
+/// name the call of an op, only the module is short enough.
+fn shown_others(report: &PerfReport) -> Vec<Arc<str>> {
+    let mut others = report.other_columns();
+    others.retain(|title| ![CALL_FUNCTION, CALL_LOCATION].contains(&&**title));
+    others.retain(|_| !report.is_upstream_exact);
+    others
+}
+
+/// Returns a cell of a column that no report of TT-Metal has, shortened to fit into a table.
+fn other_text(row: &OpReport, title: &str) -> String {
+    const LONGEST: usize = 60;
+    let text = row.other(title).map_or("", |text| text);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
 }
 
 /// A column of the table of ops.

@@ -1,7 +1,10 @@
 //! Header of an ops CSV: the index of each column, and the format version.
 
-use crate::problem::{Position, ProblemLog};
-use std::collections::HashMap;
+use crate::{
+    problem::{Position, ProblemLog},
+    report::is_known_column,
+};
+use std::{collections::HashMap, sync::Arc};
 
 /// Suffix of the headers of shape columns in ops CSVs since September 2025.
 const PADDED: &str = "_PAD[LOGICAL]";
@@ -85,10 +88,19 @@ pub(super) struct Column {
     pub(super) at: Option<usize>,
 }
 
+/// A column whose cells are kept as texts.
+#[derive(Clone, Debug)]
+pub(super) struct KeptColumn {
+    pub(super) title: Arc<str>,
+    pub(super) at: usize,
+}
+
 /// Index of each column by its header.
 #[derive(Clone, Debug)]
 pub(super) struct Titles {
     index: HashMap<String, usize>,
+    /// Headers in the order of the file, each once.
+    all: Vec<Arc<str>>,
     /// Number of columns.
     pub(super) count: usize,
     pub(super) format: OpsCsvFormat,
@@ -98,11 +110,35 @@ impl Titles {
     /// Reads a header. If several columns have the same name, the first one is used.
     pub(super) fn new(record: &csv::StringRecord) -> Self {
         let mut index = HashMap::new();
+        let mut all = Vec::new();
         for (at, title) in record.iter().enumerate() {
-            index.entry(title.trim().to_owned()).or_insert(at);
+            let title = title.trim();
+            if !index.contains_key(title) {
+                index.insert(title.to_owned(), at);
+                all.push(title.into());
+            }
         }
         let format = format_of(&index);
-        Self { index, count: record.len(), format }
+        Self { index, all, count: record.len(), format }
+    }
+
+    /// Returns the headers in the order of the file.
+    pub(super) fn all(&self) -> &[Arc<str>] {
+        &self.all
+    }
+
+    /// Returns the columns whose cells are kept as texts: those that no report of TT-Metal has, and
+    /// the one that is asked for.
+    pub(super) fn kept(&self, asked: Option<&str>) -> Vec<KeptColumn> {
+        let asked = asked.and_then(|asked| find_title(&self.all, asked));
+        let kept = self.all.iter().filter(|title| {
+            let is_own = !title.is_empty() && !is_known_column(title);
+            is_own || asked.as_ref().is_some_and(|asked| asked == *title)
+        });
+        kept.filter_map(|title| {
+            Some(KeptColumn { title: Arc::clone(title), at: self.index(title)? })
+        })
+        .collect()
     }
 
     pub(super) fn index(&self, title: &str) -> Option<usize> {
@@ -148,6 +184,24 @@ impl Titles {
             }
         }
     }
+}
+
+/// Prefix of the headers of columns that name the call of an op.
+const CALL: &str = "CALL ";
+
+/// Returns the header that a user means by `asked`: it may be in lower case, with underscores, and
+/// without the prefix of columns that name the call of an op.
+pub(super) fn find_title(titles: &[Arc<str>], asked: &str) -> Option<Arc<str>> {
+    let plain = |title: &str| title.trim().to_uppercase().replace(['_', '-'], " ");
+    let wanted = plain(asked);
+    let exact = titles.iter().find(|title| ***title == *asked.trim());
+    let same = || titles.iter().find(|title| plain(title) == wanted);
+    let of_call = || {
+        titles
+            .iter()
+            .find(|title| plain(title).strip_prefix(CALL).is_some_and(|rest| rest == wanted))
+    };
+    exact.or_else(same).or_else(of_call).cloned()
 }
 
 /// Columns that together occur only in the streaming profiler's table.

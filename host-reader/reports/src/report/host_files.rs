@@ -8,7 +8,7 @@
 use super::{recorded::host_log_of, value::Value};
 use crate::problem::ProblemLog;
 use recording::{
-    Recording,
+    OF_CALL, Recording,
     host_ops::{HostLog, HostOp},
 };
 use std::io::{self, Write};
@@ -131,7 +131,9 @@ fn op_message(op: &HostOp) -> String {
     let chip_id = op.device_id.unwrap_or(0);
     let mut fields = vec![("global_call_count".to_owned(), Value::Unsigned(op.id))];
     let described = op.description.fields().iter();
-    fields.extend(described.filter(|(key, _)| key != "op_hash").cloned());
+    fields.extend(
+        described.filter(|(key, _)| key != "op_hash" && !OF_CALL.contains(&&**key)).cloned(),
+    );
     // If a description contains a hash, the scripts reuse the description for later ops with that
     // hash.
     fields.push(("op_hash".to_owned(), Value::Unsigned(hash)));

@@ -41,6 +41,7 @@ mod recorded;
 mod sheet;
 
 use recording::host_ops::value;
+pub(crate) use sheet::{CALL_FUNCTION, CALL_LOCATION, MODULE, is_known_column};
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};

@@ -4,7 +4,7 @@ use super::{sheet::fixed_column, value::Value};
 use crate::problem::ProblemLog;
 use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata, TraceStep};
 use recording::{
-    Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES,
+    CALL, Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES,
     host_ops::{HostLog, HostOp, HostTime, Signpost},
     trace_messages,
 };
@@ -152,8 +152,7 @@ fn host_op(op: &OpMetadata) -> HostOp {
             fields.push((key.to_owned(), value.unwrap_or_else(|_| Value::Text(text.clone()))));
         } else if fixed_column(key).is_some() {
             fields.push((key.to_owned(), Value::Text(text.clone())));
-        } else if !matches!(key, START | DURATION | SUB_DEVICE_MANAGER_ID | SUB_DEVICE_WORKER_CORES)
-        {
+        } else if !OWN_KEYS.contains(&key) {
             attributes.push((key.to_owned(), Value::Text(text.clone())));
         }
     }
@@ -179,6 +178,9 @@ fn host_op(op: &OpMetadata) -> HostOp {
         line: 0,
     }
 }
+
+/// Keys that are neither attributes of an op nor columns.
+const OWN_KEYS: [&str; 5] = [START, DURATION, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, CALL];
 
 const START: &str = "host_start_ns";
 const DURATION: &str = "host_duration_ns";

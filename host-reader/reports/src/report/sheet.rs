@@ -31,6 +31,15 @@ pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
 /// Suffix of the headers of columns for peak memory use. The kind of memory precedes this suffix.
 /// TT-Metal's report has no such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
+/// Column with the path of the module that called an op, such as `Model.layers.0.attention`.
+/// TT-Metal's report has no such columns as this and the next two.
+pub(crate) const MODULE: &str = "MODULE";
+/// Column with the function that called an op.
+pub(crate) const CALL_FUNCTION: &str = "CALL FUNCTION";
+/// Column with the file and the line of the call of an op, such as `model.py:12`.
+pub(crate) const CALL_LOCATION: &str = "CALL LOCATION";
+/// Columns that name the call of an op.
+const CALL: [&str; 3] = [MODULE, CALL_FUNCTION, CALL_LOCATION];
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
 /// Columns before the tensors.
@@ -114,7 +123,7 @@ pub(super) const TENSOR_COLUMNS: [&str; 7] = [
 /// Returns the fixed column for a field of an op's description, if there is one.
 pub(super) fn fixed_column(key: &str) -> Option<&'static str> {
     let title = key.replace('_', " ").to_uppercase();
-    FRONT.into_iter().chain(MIDDLE).chain(BACK).find(|&column| column == title)
+    FRONT.into_iter().chain(MIDDLE).chain(BACK).chain(CALL).find(|&column| column == title)
 }
 
 /// Returns true if a column of a device perf report also exists in an ops report.
@@ -127,6 +136,31 @@ pub(super) fn is_device_column(title: &str) -> bool {
         || FRONT.contains(&title)
         || MIDDLE.contains(&title)
         || BACK.contains(&title)
+}
+
+/// Columns of other generations of TT-Metal's reports, and of its tables of the device alone.
+const OF_OTHER_GENERATIONS: [&str; 8] = [
+    "OP NAME",
+    "CALL DEPTH",
+    "EXECUTION",
+    "DEVICE KERNEL START CYCLE",
+    "DEVICE KERNEL END CYCLE",
+    "COMPUTE KERNEL PATH",
+    "DATA MOVEMENT KERNEL PATH",
+    PROFILER_STALL,
+];
+
+/// Returns true if TT-Metal or this library gives a column of this title to reports on ops. Other
+/// columns are of the user's own tools, except those that name the call of an op.
+pub(crate) fn is_known_column(title: &str) -> bool {
+    const SUFFIXES: [&str; 3] = [CHILD_CALL_SUFFIX, BUFFER_PEAK_SUFFIX, KERNEL_SIZE_SUFFIX];
+    let of_tensor = ["INPUT_", "OUTPUT_"].iter().find_map(|which| title.strip_prefix(which));
+    let number = of_tensor.and_then(|rest| rest.split_once('_')).map(|(number, _)| number);
+    is_device_column(title)
+        || OF_OTHER_GENERATIONS.contains(&title)
+        || [EMPTY_BECAUSE, NOC_FIGURES_LACK].contains(&title)
+        || SUFFIXES.iter().any(|suffix| title.ends_with(suffix))
+        || number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Returns true if a column is about a hardware counter.
@@ -221,7 +255,8 @@ fn titles_of<R: Borrow<Cells>>(
     let peaks = filled.iter().filter(|title| title.ends_with(BUFFER_PEAK_SUFFIX));
     titles.extend(peaks.map(|&title| title.to_owned()));
     titles.extend(filled.get(PROFILER_STALL).map(|&title| title.to_owned()));
-    let others = [EMPTY_BECAUSE, NOC_FIGURES_LACK].into_iter().filter_map(|one| filled.get(one));
+    let others = [EMPTY_BECAUSE, NOC_FIGURES_LACK].into_iter().chain(CALL);
+    let others = others.filter_map(|one| filled.get(one));
     titles.extend(others.map(|&title| title.to_owned()));
     titles
 }

@@ -1,0 +1,165 @@
+//! Calls of ops in the user's program: the frames of each distinct call, and the module of the
+//! model that called.
+//!
+//! A capture names the call of an op by the field [`CALL`]. One of the ops with this call also has
+//! its frames, as JSON in the field [`CALL_FRAMES`].
+
+use host_events::OpMetadata;
+use std::collections::BTreeMap;
+
+/// Metadata key of the name of an op's call. Ops with equal calls have equal names.
+pub const CALL: &str = "call";
+/// Metadata key of the frames of a call.
+const CALL_FRAMES: &str = "call_frames";
+/// Metadata key of the path of the module that called an op, such as `Model.layers.0.attention`.
+pub const MODULE: &str = "module";
+/// Metadata key of the function that called an op.
+pub const CALL_FUNCTION: &str = "call_function";
+/// Metadata key of the file and line of an op's call, such as `model.py:12`.
+pub const CALL_LOCATION: &str = "call_location";
+
+/// Metadata keys that say where an op was called, and nothing about the op itself.
+pub const OF_CALL: [&str; 4] = [CALL, MODULE, CALL_FUNCTION, CALL_LOCATION];
+
+/// One function of the user's program that was active when an op was called.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CallFrame {
+    /// File, as the program's interpreter names it. Code without a file has a name in angle
+    /// brackets.
+    pub file: String,
+    /// Line, from 1; `None` if the interpreter does not know it.
+    pub line: Option<u32>,
+    /// Qualified name of the function.
+    pub function: String,
+    /// Path of the module whose method the function is; `None` if it is of no module.
+    pub module: Option<String>,
+}
+
+/// Frames in the form in which a capture has them.
+#[derive(serde::Deserialize)]
+struct Told {
+    frames: Vec<CallFrame>,
+    left_out: u64,
+}
+
+/// A distinct call of ops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpCall {
+    /// Frames of the program, from the outermost to the one that called the op.
+    pub frames: Vec<CallFrame>,
+    /// Number of outer frames that were not kept.
+    pub left_out_count: u64,
+}
+
+impl OpCall {
+    /// Returns the innermost module that was active; `None` if no function was of a module.
+    #[must_use]
+    pub fn module(&self) -> Option<&str> {
+        self.frames.iter().rev().find_map(|frame| frame.module.as_deref())
+    }
+
+    /// Returns file and line of the call; `None` if either is unknown.
+    #[must_use]
+    pub fn location(&self) -> Option<String> {
+        let last = self.frames.last()?;
+        Some(format!("{}:{}", last.file, last.line?))
+    }
+
+    /// Returns the function that called the op.
+    #[must_use]
+    pub fn function(&self) -> Option<&str> {
+        self.frames.last().map(|frame| frame.function.as_str())
+    }
+}
+
+/// The distinct calls of a recording's ops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpCalls {
+    calls: BTreeMap<String, OpCall>,
+    /// Number of calls whose frames cannot be read.
+    pub unreadable_count: u64,
+    /// Number of ops with a call whose frames are missing or cannot be read.
+    pub op_without_frames_count: u64,
+}
+
+impl OpCalls {
+    /// Takes the frames of calls out of the metadata of ops, and adds to each op its module, and
+    /// the function and location that called it.
+    pub(crate) fn take_from(ops: &mut [OpMetadata]) -> Self {
+        let mut found = Self::default();
+        for op in ops.iter() {
+            let Some((name, text)) = op.value(CALL).zip(op.value(CALL_FRAMES)) else { continue };
+            match serde_json::from_str::<Told>(text) {
+                Ok(told) => {
+                    let call = OpCall { frames: told.frames, left_out_count: told.left_out };
+                    found.calls.entry(name.to_owned()).or_insert(call);
+                }
+                Err(_) => found.unreadable_count = found.unreadable_count.saturating_add(1),
+            }
+        }
+        for op in ops.iter_mut().filter(|op| op.value(CALL).is_some()) {
+            let call = found.of(op);
+            let of_call = call.map_or([None, None, None], |call| {
+                [
+                    call.module().map(|module| (MODULE, module.to_owned())),
+                    call.function().map(|function| (CALL_FUNCTION, function.to_owned())),
+                    call.location().map(|location| (CALL_LOCATION, location)),
+                ]
+            });
+            let is_known = call.is_some();
+            let fields = op.fields.iter().filter(|(key, _)| key != CALL_FRAMES).cloned();
+            let of_call = of_call.into_iter().flatten().map(|(key, text)| (key.to_owned(), text));
+            op.fields = fields.chain(of_call).collect();
+            if !is_known {
+                found.op_without_frames_count = found.op_without_frames_count.saturating_add(1);
+            }
+        }
+        found
+    }
+
+    /// Returns the call of an op; `None` if it is unknown.
+    #[must_use]
+    pub fn of(&self, op: &OpMetadata) -> Option<&OpCall> {
+        self.calls.get(op.value(CALL)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(fields: &[(&str, &str)]) -> OpMetadata {
+        let fields = fields.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        OpMetadata { fields: fields.collect(), ..OpMetadata::default() }
+    }
+
+    #[test]
+    fn ops_of_one_call_share_its_frames_and_unknown_calls_are_counted() {
+        let frames = r#"{"frames": [
+            {"file": "run.py", "line": 3, "function": "main", "module": null},
+            {"file": "model.py", "line": 12, "function": "Layer.__call__", "module": "M.layers.0"},
+            {"file": "model.py", "line": 30, "function": "helper", "module": null}
+        ], "left_out": 2}"#;
+        let mut ops = [
+            op(&[("name", "Add"), (CALL, "a")]),
+            op(&[("name", "Mul"), (CALL, "a"), (CALL_FRAMES, frames), ("tile", "32")]),
+            op(&[("name", "Neg"), (CALL, "b")]),
+            op(&[("name", "Exp"), (CALL, "c"), (CALL_FRAMES, "{\"frames\": 5}")]),
+            op(&[("name", "Copy")]),
+        ];
+        let calls = OpCalls::take_from(&mut ops);
+        let of_call =
+            [(MODULE, "M.layers.0"), (CALL_FUNCTION, "helper"), (CALL_LOCATION, "model.py:30")];
+        let with = |fields: &[(&str, &str)]| op(&[fields, &of_call].concat());
+        assert_eq!(ops[0], with(&[("name", "Add"), (CALL, "a")]));
+        assert_eq!(ops[1], with(&[("name", "Mul"), (CALL, "a"), ("tile", "32")]));
+        assert_eq!(ops[2], op(&[("name", "Neg"), (CALL, "b")]));
+        assert_eq!(ops[3], op(&[("name", "Exp"), (CALL, "c")]));
+        assert_eq!(ops[4], op(&[("name", "Copy")]));
+        assert_eq!((calls.unreadable_count, calls.op_without_frames_count), (1, 2));
+        let call = calls.of(&ops[0]).unwrap();
+        assert_eq!((call.frames.len(), call.left_out_count), (3, 2));
+        assert_eq!(call.frames[1].line, Some(12));
+        assert_eq!((calls.of(&ops[2]), calls.of(&ops[4])), (None, None));
+    }
+}

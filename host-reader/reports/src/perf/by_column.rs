@@ -1,0 +1,393 @@
+//! Ops grouped by the cells of a column: by a compiler's location, by the module of the model that
+//! called them, or by any other.
+
+use super::{
+    iterations::{RepetitionRule, Repetitions},
+    op::{OpReport, RowKind},
+};
+use crate::report::MODULE;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// Figures of a group of device ops. Shares of peaks are means over the ops whose share is known,
+/// weighted by device time.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct ColumnGroup {
+    /// Text of the ops' cells; `None` for the ops whose cell is blank. In a tree, a path, and the
+    /// ops are those of this path and of all paths below.
+    pub value: Option<Arc<str>>,
+    /// Op code, if the group is the ops of this op code that belong to a path itself.
+    pub op: Option<Arc<str>>,
+    /// Number of groups of the tree that contain this one; 0 if the groups form no tree.
+    pub depth: usize,
+    /// Number of ops.
+    pub op_count: u64,
+    /// Sum of the ops' device times.
+    pub device_time_us: f64,
+    /// `device_time_us` as a percentage of the device time of all ops; `None` if that is 0.
+    pub percent: Option<f64>,
+    /// Number of ops without a device time. They are in no sum.
+    pub untimed_count: u64,
+    /// Mean device time of an iteration; `None` if none of the ops is part of an iteration.
+    pub device_time_per_iteration_us: Option<f64>,
+    /// Mean number of ops of an iteration; `None` if none of the ops is part of an iteration.
+    pub ops_per_iteration: Option<f64>,
+    /// Time that the host spent on the ops; `None` if it is known of none.
+    pub host_time_us: Option<f64>,
+    /// Number of ops whose host time is unknown. For replays of a trace the host calls no op.
+    pub without_host_time_count: u64,
+    /// Percentage of the peak FLOPs of the cores used; `None` if it is known of no op.
+    pub flops_percent: Option<f64>,
+    /// Number of ops without a percentage of the peak FLOPs.
+    pub without_flops_count: u64,
+    /// Percentage of the DRAM bandwidth; `None` if it is known of no op.
+    pub dram_percent: Option<f64>,
+    /// Number of ops without a percentage of the DRAM bandwidth.
+    pub without_dram_count: u64,
+}
+
+/// Device ops grouped by a column.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct OpsByColumn {
+    /// Header of the column.
+    pub column: Arc<str>,
+    /// Number of complete iterations; `None` if nothing repeats.
+    pub iteration_count: Option<usize>,
+    /// Number of device ops outside of the iterations, which no figure per iteration counts.
+    pub outside_iterations_count: u64,
+    /// Number of ops of the host, which are in no group.
+    pub host_op_count: u64,
+    /// All device ops.
+    pub total: ColumnGroup,
+    /// Groups, sorted by descending device time. The groups of a tree are in the order of the ops,
+    /// each before the groups in it.
+    pub groups: Vec<ColumnGroup>,
+}
+
+/// Splits the path of a module at its dots, except those inside of brackets.
+///
+/// ```
+/// let parts: Vec<_> = reports::perf::module_parts("Model.layers.0[a.b].<Norm>").collect();
+/// assert_eq!(parts, ["Model", "layers", "0[a.b]", "<Norm>"]);
+/// ```
+pub fn module_parts(path: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    path.split(move |letter| {
+        match letter {
+            '[' | '<' => depth = depth.saturating_add(1),
+            ']' | '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == '.' && depth == 0
+    })
+}
+
+/// Groups the device ops of `rows` by the column with this exact header. The column must be one
+/// whose cells were kept. The cells of the column `MODULE` are paths, so its groups form a tree.
+///
+/// ```
+/// use reports::perf::{PerfOptions, PerfReport, ops_by_column, read_ops_csv};
+/// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],LOC
+/// Matmul,tt_dnn_device,0,3000,model.py:7
+/// Softmax,tt_dnn_device,0,1000,
+/// ";
+/// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
+/// let report = PerfReport::new(vec![csv], &PerfOptions::default())?;
+/// let by = ops_by_column(&report.rows, "LOC");
+/// assert_eq!(by.groups[0].value.as_deref(), Some("model.py:7"));
+/// assert_eq!(by.groups[0].percent, Some(75.0));
+/// assert_eq!((by.groups[1].value.as_deref(), by.groups[1].op_count), (None, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
+    let repetitions = Repetitions::find(rows);
+    let is_repeated = repetitions.rule != RepetitionRule::SameProgram;
+    let repeated: BTreeSet<usize> = match is_repeated {
+        true => repetitions.ops.iter().flatten().copied().collect(),
+        false => BTreeSet::new(),
+    };
+    let mut groups = Groups { is_tree: column == MODULE, ..Groups::default() };
+    let mut total = Sums::default();
+    let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
+    for (at, row) in ops {
+        let is_repeated = repeated.contains(&at);
+        total.add(row, is_repeated);
+        groups.add(row, row.other(column), is_repeated);
+    }
+    let iteration_count = is_repeated.then_some(repetitions.iteration_count);
+    let all_us = total.device_time_us;
+    let mut found = Vec::new();
+    groups.into_figures(&mut |key, sums| {
+        found.push(sums.figures(key, all_us, iteration_count));
+    });
+    if column != MODULE {
+        found.sort_by(|one, other| other.device_time_us.total_cmp(&one.device_time_us));
+    }
+    OpsByColumn {
+        column: column.into(),
+        iteration_count,
+        outside_iterations_count: if is_repeated { repetitions.left_out.len() as u64 } else { 0 },
+        host_op_count: rows.iter().filter(|row| row.kind == RowKind::Host).count() as u64,
+        total: total.figures(&Key::default(), all_us, iteration_count),
+        groups: found,
+    }
+}
+
+/// What a group is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Key {
+    value: Option<Arc<str>>,
+    op: Option<Arc<str>>,
+    depth: usize,
+}
+
+/// Groups in the order of their first ops; those of a tree know the groups in them.
+#[derive(Default)]
+struct Groups {
+    is_tree: bool,
+    nodes: Vec<(Key, Sums, Vec<usize>)>,
+    index: HashMap<Key, usize>,
+    roots: Vec<usize>,
+}
+
+impl Groups {
+    fn add(&mut self, row: &OpReport, value: Option<&Arc<str>>, is_repeated: bool) {
+        let mut parent = None;
+        for key in self.keys(row, value) {
+            let at = self.node(key, parent);
+            if let Some((_, sums, _)) = self.nodes.get_mut(at) {
+                sums.add(row, is_repeated);
+            }
+            parent = Some(at);
+        }
+    }
+
+    /// Returns the keys of the groups that contain an op, from the outermost.
+    fn keys(&self, row: &OpReport, value: Option<&Arc<str>>) -> Vec<Key> {
+        if !self.is_tree {
+            return vec![Key { value: value.cloned(), ..Key::default() }];
+        }
+        let mut keys = Vec::new();
+        match value {
+            None => keys.push(Key::default()),
+            Some(path) => {
+                let mut end = 0_usize;
+                for (depth, part) in module_parts(path).enumerate() {
+                    end = end.saturating_add(part.len());
+                    let value = path.get(..end).map(Arc::from);
+                    keys.push(Key { value, op: None, depth });
+                    end = end.saturating_add(1);
+                }
+            }
+        }
+        let op = Some(Arc::clone(&row.raw_op_code));
+        keys.push(Key { value: value.cloned(), op, depth: keys.len() });
+        keys
+    }
+
+    fn node(&mut self, key: Key, parent: Option<usize>) -> usize {
+        if let Some(&at) = self.index.get(&key) {
+            return at;
+        }
+        let at = self.nodes.len();
+        self.nodes.push((key.clone(), Sums::default(), Vec::new()));
+        self.index.insert(key, at);
+        match parent.and_then(|parent| self.nodes.get_mut(parent)) {
+            Some((_, _, inner)) => inner.push(at),
+            None => self.roots.push(at),
+        }
+        at
+    }
+
+    /// Calls `take` for each group, before the groups in it.
+    fn into_figures(self, take: &mut dyn FnMut(&Key, &Sums)) {
+        let mut open: Vec<usize> = self.roots.into_iter().rev().collect();
+        while let Some(at) = open.pop() {
+            let Some((key, sums, inner)) = self.nodes.get(at) else { continue };
+            take(key, sums);
+            open.extend(inner.iter().rev());
+        }
+    }
+}
+
+/// Sums over the ops of a group.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    op_count: u64,
+    device_time_us: f64,
+    untimed_count: u64,
+    repeated_count: u64,
+    repeated_us: f64,
+    host_us: Option<f64>,
+    without_host_time_count: u64,
+    flops: Weighted,
+    dram: Weighted,
+}
+
+/// Percentages weighted by device time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weighted {
+    product: f64,
+    device_time_us: f64,
+    without_count: u64,
+}
+
+impl Weighted {
+    fn add(&mut self, percent: Option<f64>, device_time_us: Option<f64>) {
+        match percent.zip(device_time_us) {
+            Some((percent, us)) => {
+                self.product += percent * us;
+                self.device_time_us += us;
+            }
+            None => self.without_count = self.without_count.saturating_add(1),
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.device_time_us > 0.0).then(|| self.product / self.device_time_us)
+    }
+}
+
+impl Sums {
+    fn add(&mut self, row: &OpReport, is_repeated: bool) {
+        self.op_count = self.op_count.saturating_add(1);
+        match row.device_time_us {
+            Some(us) => self.device_time_us += us,
+            None => self.untimed_count = self.untimed_count.saturating_add(1),
+        }
+        if is_repeated {
+            self.repeated_count = self.repeated_count.saturating_add(1);
+            self.repeated_us += row.device_time_us.unwrap_or(0.0);
+        }
+        // The host spent its time on an op of a trace once, when the trace was captured.
+        match row.host_duration_ns.filter(|_| row.trace_session.is_none()) {
+            Some(ns) => self.host_us = Some(self.host_us.unwrap_or(0.0) + ns / 1000.0),
+            None => {
+                self.without_host_time_count = self.without_host_time_count.saturating_add(1);
+            }
+        }
+        self.flops.add(row.flops_percent, row.device_time_us);
+        self.dram.add(row.dram_percent, row.device_time_us);
+    }
+
+    fn figures(&self, key: &Key, all_us: f64, iteration_count: Option<usize>) -> ColumnGroup {
+        let iteration_count = iteration_count.filter(|_| self.repeated_count > 0);
+        let per_iteration = |sum: f64| iteration_count.map(|count| sum / count as f64);
+        ColumnGroup {
+            value: key.value.clone(),
+            op: key.op.clone(),
+            depth: key.depth,
+            op_count: self.op_count,
+            device_time_us: self.device_time_us,
+            percent: (all_us > 0.0).then(|| self.device_time_us / all_us * 100.0),
+            untimed_count: self.untimed_count,
+            device_time_per_iteration_us: per_iteration(self.repeated_us),
+            ops_per_iteration: per_iteration(self.repeated_count as f64),
+            host_time_us: self.host_us,
+            without_host_time_count: self.without_host_time_count,
+            flops_percent: self.flops.mean(),
+            without_flops_count: self.flops.without_count,
+            dram_percent: self.dram.mean(),
+            without_dram_count: self.dram.without_count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::{PerfOptions, PerfReport, read_ops_csv_with};
+
+    fn by(text: &str, column: &str) -> OpsByColumn {
+        let csv = read_ops_csv_with(text.as_bytes(), "ops.csv", Some(column)).unwrap();
+        let title = csv.column(column).unwrap();
+        let report = PerfReport::new(vec![csv], &PerfOptions::default()).unwrap();
+        ops_by_column(&report.rows, &title)
+    }
+
+    const MODEL: &str = "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE\n\
+        Embed,tt_dnn_device,0,100,700,\n\
+        Matmul,tt_dnn_device,0,200,2000,M.layers.0.q\n\
+        Matmul,tt_dnn_device,0,300,3000,M.layers.0.q\n\
+        Add,tt_dnn_device,0,,400,M.layers.0\n\
+        Matmul,tt_dnn_device,0,500,,M.layers.1.q\n\
+        (torch) x,python_fallback,,5,,\n";
+
+    /// Device time in ns, number of ops, number of untimed ops, host time in ns, and number of ops
+    /// without a host time, of each group of the tree.
+    #[test]
+    fn modules_form_a_tree_whose_sums_are_those_of_the_ops() {
+        let by = by(MODEL, "module");
+        let figures = |group: &ColumnGroup| {
+            let ns = (group.device_time_us * 1000.0).round();
+            let host_ns = group.host_time_us.map(|us| (us * 1000.0).round());
+            (ns, group.op_count, group.untimed_count, host_ns, group.without_host_time_count)
+        };
+        let rows: Vec<_> = by
+            .groups
+            .iter()
+            .map(|group| {
+                let name = group.op.as_ref().or(group.value.as_ref()).map_or("-", |name| name);
+                (group.depth, name, figures(group))
+            })
+            .collect();
+        let expected = [
+            (0, "-", (700.0, 1, 0, Some(100.0), 0)),
+            (1, "Embed", (700.0, 1, 0, Some(100.0), 0)),
+            (0, "M", (5400.0, 4, 1, Some(1000.0), 1)),
+            (1, "M.layers", (5400.0, 4, 1, Some(1000.0), 1)),
+            (2, "M.layers.0", (5400.0, 3, 0, Some(500.0), 1)),
+            (3, "M.layers.0.q", (5000.0, 2, 0, Some(500.0), 0)),
+            (4, "Matmul", (5000.0, 2, 0, Some(500.0), 0)),
+            (3, "Add", (400.0, 1, 0, None, 1)),
+            (2, "M.layers.1", (0.0, 1, 1, Some(500.0), 0)),
+            (3, "M.layers.1.q", (0.0, 1, 1, Some(500.0), 0)),
+            (4, "Matmul", (0.0, 1, 1, Some(500.0), 0)),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(figures(&by.total), (6100.0, 5, 1, Some(1100.0), 1));
+        assert_eq!((by.host_op_count, by.iteration_count), (1, None));
+    }
+
+    #[test]
+    fn other_columns_are_flat_and_the_longest_group_comes_first() {
+        let by = by(MODEL, "op_code");
+        let groups: Vec<_> =
+            by.groups.iter().map(|group| (group.value.as_deref(), group.op_count)).collect();
+        assert_eq!(groups, [(Some("Matmul"), 3), (Some("Embed"), 1), (Some("Add"), 1)]);
+        assert!((by.groups[0].percent.unwrap() - 5000.0 / 61.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn layers_are_no_iterations_of_the_model() {
+        let mut text = MODEL.lines().next().unwrap().to_owned() + "\n";
+        for iteration in 1..=3_u32 {
+            for layer in 0..2 {
+                text += &format!("Matmul,tt_dnn_device,0,1,{},M.{layer}.q\n", 1000 * iteration);
+            }
+        }
+        let by = by(&text, "MODULE");
+        assert_eq!(by.iteration_count, Some(3));
+        let layer = by.groups.iter().find(|group| group.value.as_deref() == Some("M.1")).unwrap();
+        assert_eq!((layer.op_count, layer.ops_per_iteration), (3, Some(1.0)));
+        assert_eq!(layer.device_time_per_iteration_us, Some(2.0));
+    }
+
+    #[test]
+    fn a_column_that_some_files_lack_is_blank_there() {
+        let text =
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],LOC\nA,tt_dnn_device,0,5,x\n";
+        let other = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nB,tt_dnn_device,0,7\n";
+        let files =
+            [text, other].map(|text| read_ops_csv_with(text.as_bytes(), "a.csv", None).unwrap());
+        let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+        let report = PerfReport::new(files.into(), &options).unwrap();
+        let by = ops_by_column(&report.rows, "LOC");
+        let groups: Vec<_> =
+            by.groups.iter().map(|group| (group.value.as_deref(), group.op_count)).collect();
+        assert_eq!(groups, [(None, 1), (Some("x"), 1)]);
+    }
+}

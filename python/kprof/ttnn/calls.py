@@ -1,0 +1,301 @@
+"""Calls of operations: the program's own frames, and the module of the model that called."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import hashlib
+import itertools
+import json
+import os
+import sys
+import sysconfig
+import weakref
+from collections.abc import Callable
+from types import CellType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+MOST_FRAMES = 64
+"""Number of innermost frames of a call that are kept."""
+MOST_KNOWN = 1 << 16
+"""Number of calls that are remembered, so that their frames need not be described again."""
+MOST_OBJECTS = 4096
+"""Number of objects in which a module is looked for."""
+DEEPEST = 4
+"""Number of attributes and items between two modules, such as 2 for `layers[3]`."""
+MOST_SEARCHES = 8
+"""Number of objects of one class that are looked for in vain, as they are made for each call."""
+LIBRARIES = frozenset(("torch", "_pytest", "pluggy", "pytest"))
+"""Packages whose frames are between those of the program, and none of its own."""
+_PLAIN = (str, bytes, int, float, complex, type(None), type, FunctionType, ModuleType)
+"""Kinds of objects that hold no modules."""
+
+
+class _Code:
+    """What is known of the frames of a function."""
+
+    __slots__ = ("cell", "code", "file", "function", "is_kept", "is_method")
+
+    def __init__(self, code: CodeType, is_kept: bool) -> None:
+        # The reference keeps the code's id from being used again.
+        self.code = code
+        self.file = code.co_filename
+        self.function = str(getattr(code, "co_qualname", code.co_name))
+        self.is_kept = is_kept
+        self.is_method = code.co_argcount > 0 and code.co_varnames[0] == "self"
+        is_cell = self.is_method and "self" in code.co_cellvars
+        self.cell = code.co_cellvars.index("self") if is_cell else None
+        """Number of the cell that holds `self` if an inner function uses it."""
+
+
+def _of_stack(frame: FrameType, code: _Code) -> Any:
+    """Returns `self` of a method's frame in Python 3.10.
+
+    The attribute `f_locals` would keep all local variables alive until the method returns.
+    """
+    held = gc.get_referents(frame)
+    # Before its variables, a frame holds the caller's frame, the code, builtins, globals, and, if
+    # the program has asked for them, a dictionary of variables and a trace function.
+    first = 3 + (frame.f_back is not None)
+    if code.cell is not None:
+        cells = [one for one in held[first:] if type(one) is CellType]
+        return cells[code.cell].cell_contents if code.cell < len(cells) else None
+    for one in held[first:]:
+        if type(one) is not dict and one is not frame.f_trace:
+            return one
+    return None
+
+
+def _of_variable(frame: FrameType, code: _Code) -> Any:
+    """Returns `self` of a method's frame in Python 3.12; see :func:`_of_stack`."""
+    del code
+    try:
+        return _get_variable(frame, b"self")
+    except NameError:
+        return None
+
+
+def _of_view(frame: FrameType, code: _Code) -> Any:
+    """Returns `self` of a method's frame since Python 3.13, whose `f_locals` keeps nothing alive."""
+    del code
+    return frame.f_locals.get("self")
+
+
+def _unknown(frame: FrameType, code: _Code) -> Any:
+    """Returns None: Python 3.11 shows variables of a frame only by keeping all of them alive."""
+    del frame, code
+    return None
+
+
+def _way_to_self() -> Callable[[FrameType, _Code], Any]:
+    """Returns the function that finds `self` in frames of this Python."""
+    if sys.implementation.name != "cpython":
+        return _unknown
+    if sys.version_info[:2] == (3, 10):
+        return _of_stack
+    if sys.version_info[:2] == (3, 12):
+        return _of_variable
+    return _of_view if sys.version_info >= (3, 13) else _unknown
+
+
+_self_of = _way_to_self()
+if _self_of is _of_variable:
+    _get_variable = ctypes.pythonapi.PyFrame_GetVarString
+    _get_variable.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    _get_variable.restype = ctypes.py_object
+
+
+class Calls:
+    """The distinct calls of a program; each gets a name and is described once."""
+
+    def __init__(self, ttnn: Any) -> None:
+        own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        self._hidden = tuple(
+            os.path.join(folder, "")
+            for folder in (own, os.path.dirname(os.path.abspath(ttnn.__file__)))
+        )
+        self._library = os.path.join(sysconfig.get_paths()["stdlib"], "")
+        self._codes: dict[int, _Code] = {}
+        self._known: dict[tuple, str | None] = {}
+        self._told: set[str] = set()
+        self._untold: dict[str, str] = {}
+        self._serials: dict[int, tuple[Any, int]] = {}
+        self._next_serial = itertools.count(1)
+        self._searches: dict[tuple[type, type], int] = {}
+        self._found: dict[tuple[int, int], str] = {}
+        self._paths: dict[int, str] = {}
+        """Paths of modules that are part of others, by their serial numbers."""
+        self._roots: dict[type, list[int]] = {}
+        """Serial numbers of modules that are part of no other, by their class."""
+        self._alive: set[int] = set()
+
+    def of(self, frame: FrameType | None) -> tuple[str, str | None] | None:
+        """Returns the name of the call in `frame`, and its frames as JSON if they are new.
+
+        Returns None if no frame is the program's own.
+        """
+        key = []
+        codes, at = self._codes, frame
+        while at is not None:
+            code = codes.get(id(at.f_code)) or self._learn(at)
+            if code.is_kept:
+                key.append(id(code))
+                key.append(at.f_lasti)
+                if code.is_method:
+                    key.append(self._serial(_self_of(at, code)))
+            at = at.f_back
+        whole = tuple(key)
+        name = self._known.get(whole, "")
+        if name == "":
+            name = self._describe(whole, frame)
+        if name is None:
+            return None
+        return name, self._untold.pop(name, None)
+
+    def _learn(self, frame: FrameType) -> _Code:
+        code = frame.f_code
+        file = code.co_filename
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        is_library = file.startswith(self._library) and "-packages" not in file
+        is_hidden = file.startswith(self._hidden) or file.startswith("<frozen ")
+        known = _Code(code, not (is_library or is_hidden or package in LIBRARIES))
+        self._codes[id(code)] = known
+        return known
+
+    def _serial(self, owner: Any) -> int:
+        """Returns a number of an object that no other object ever has; 0 if it has none."""
+        if owner is None:
+            return 0
+        known = self._serials.get(id(owner))
+        if known is not None:
+            return known[1]
+        identity = id(owner)
+        serial = next(self._next_serial)
+
+        def forget(_: Any) -> None:
+            self._serials.pop(identity, None)
+            self._alive.discard(serial)
+            self._paths.pop(serial, None)
+
+        try:
+            self._serials[identity] = weakref.ref(owner, forget), serial
+        except TypeError:
+            return 0
+        self._alive.add(serial)
+        return serial
+
+    def _describe(self, key: tuple, frame: FrameType | None) -> str | None:
+        """Describes a call that is not known yet; returns its name."""
+        frames: list[tuple[_Code, FrameType]] = []
+        while frame is not None:
+            code = self._codes[id(frame.f_code)]
+            if code.is_kept:
+                frames.append((code, frame))
+            frame = frame.f_back
+        frames.reverse()
+        told: list[dict[str, Any]] = []
+        path: list[tuple[Any, str]] = []
+        for code, at in frames:
+            owner = _self_of(at, code) if code.is_method else None
+            module = None
+            if owner is not None and _is_module(owner):
+                module = self._enter(path, owner)
+            frame_told = {"file": code.file, "line": at.f_lineno}
+            told.append({**frame_told, "function": code.function, "module": module})
+        left_out = max(0, len(told) - MOST_FRAMES)
+        text = json.dumps({"frames": told[left_out:], "left_out": left_out})
+        name = hashlib.sha256(text.encode()).hexdigest()[:16] if told else None
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = name
+        if name is not None and name not in self._told:
+            self._told.add(name)
+            self._untold[name] = text
+        return name
+
+    def _enter(self, path: list[tuple[Any, str]], owner: Any) -> str:
+        """Adds the module that calls next to the modules that are calling; returns its path."""
+        for at in range(len(path) - 1, -1, -1):
+            outer, name = path[at]
+            if outer is owner:
+                path.append((owner, name))
+                return name
+            inner = self._find(outer, owner)
+            if inner is not None:
+                path.append((owner, f"{name}{inner if inner[0] == '[' else f'.{inner}'}"))
+                self._paths[self._serial(owner)] = path[-1][1]
+                return path[-1][1]
+        if path:
+            # An object that no module holds, such as one that is made for the call.
+            path.append((owner, f"{path[-1][1]}.<{type(owner).__name__}>"))
+        else:
+            path.append((owner, self._paths.get(self._serial(owner)) or self._root(owner)))
+        return path[-1][1]
+
+    def _root(self, owner: Any) -> str:
+        """Returns the class of a module, with a number if others of this class are alive."""
+        serial, kind = self._serial(owner), type(owner)
+        numbers = self._roots.setdefault(kind, [])
+        if serial and serial not in numbers:
+            free = [at for at, number in enumerate(numbers) if number not in self._alive]
+            if free:
+                numbers[free[0]] = serial
+            else:
+                numbers.append(serial)
+        at = numbers.index(serial) if serial else 0
+        return kind.__name__ if at == 0 else f"{kind.__name__}#{at + 1}"
+
+    def _find(self, outer: Any, wanted: Any) -> str | None:
+        """Returns the attributes and items by which an object holds another one."""
+        pair = self._serial(outer), self._serial(wanted)
+        if pair in self._found:
+            return self._found[pair]
+        kinds = type(outer), type(wanted)
+        if self._searches.get(kinds, 0) >= MOST_SEARCHES:
+            return None
+        level: list[tuple[Any, str]] = [(outer, "")]
+        seen = {id(outer)}
+        for _ in range(DEEPEST):
+            deeper: list[tuple[Any, str]] = []
+            for holder, path in level:
+                for name, held in _held_by(holder):
+                    inner = f"{path}.{name}" if path and name[0] != "[" else f"{path}{name}"
+                    if held is wanted:
+                        if all(pair) and len(self._found) < MOST_KNOWN:
+                            self._found[pair] = inner
+                        return inner
+                    if id(held) not in seen and not isinstance(held, _PLAIN):
+                        seen.add(id(held))
+                        deeper.append((held, inner))
+                        if len(seen) > MOST_OBJECTS:
+                            break
+            level = deeper
+        self._searches[kinds] = self._searches.get(kinds, 0) + 1
+        return None
+
+
+def _is_module(owner: Any) -> bool:
+    """Returns true for objects that are called as a part of a model is."""
+    kind = type(owner)
+    return hasattr(kind, "__call__") or hasattr(kind, "forward")
+
+
+def _held_by(holder: Any) -> list[tuple[str, Any]]:
+    """Returns the objects that an object holds, each with the name of its attribute or item."""
+    if isinstance(holder, (list, tuple)):
+        return [(str(at), held) for at, held in enumerate(holder)]
+    if isinstance(holder, dict):
+        return [(_item(key), held) for key, held in list(holder.items())]
+    attributes = getattr(holder, "__dict__", None)
+    if not isinstance(attributes, dict):
+        return []
+    # torch keeps the attributes that are modules in a dictionary of their own.
+    modules = attributes.get("_modules")
+    inner = list(modules.items()) if isinstance(modules, dict) else []
+    return [(str(name), value) for name, value in [*inner, *list(attributes.items())]]
+
+
+def _item(key: Any) -> str:
+    """Returns the name of a dictionary's item; brackets keep what is no name apart."""
+    text = str(key)[:200]
+    return text if text.isidentifier() or text.isdigit() else f"[{text}]"
