@@ -59,23 +59,28 @@ pub(crate) fn write_by_column(
     write_missing(by, out)
 }
 
-/// Returns the last part of a path, an op code, or a whole cell.
+/// Returns the name of a group: the last part of a path, an op code, or a whole cell.
 fn name_of(group: &ColumnGroup, by: &OpsByColumn) -> String {
-    let name = match (&group.op, &group.value) {
-        (Some(op), _) => op,
-        (None, Some(path)) if group.depth > 0 => module_parts(path).last().unwrap_or(path),
-        (None, Some(value)) => value,
-        (None, None) => return format!("({} unknown)", by.column.to_lowercase()),
-    };
-    match name.len().checked_sub(LONGEST_NAME) {
-        // The end of a location has the file and the line.
-        Some(_) if name.contains('/') => {
-            let start = name.char_indices().rev().nth(LONGEST_NAME.saturating_sub(2));
-            let end = start.and_then(|(start, _)| name.get(start..)).unwrap_or(name);
-            printable(&format!("…{end}"), LONGEST_NAME)
-        }
-        _ => printable(name, LONGEST_NAME),
+    match &group.op {
+        Some(op) => printable(op, LONGEST_NAME),
+        None => value_name(group.value.as_deref(), group.depth, &by.column),
     }
+}
+
+/// Returns the last part of a path, a whole cell, or a text for blank cells of a column.
+pub(crate) fn value_name(value: Option<&str>, depth: usize, column: &str) -> String {
+    let name = match value {
+        Some(path) if depth > 0 => module_parts(path).last().unwrap_or(path),
+        Some(value) => value,
+        None => return format!("({} unknown)", printable(&column.to_lowercase(), LONGEST_NAME)),
+    };
+    if name.chars().count() <= LONGEST_NAME || !name.contains('/') {
+        return printable(name, LONGEST_NAME);
+    }
+    // The end of a location has the file and the line.
+    let start = name.char_indices().rev().nth(LONGEST_NAME.saturating_sub(2));
+    let end = start.and_then(|(start, _)| name.get(start..)).unwrap_or(name);
+    printable(&format!("…{end}"), LONGEST_NAME)
 }
 
 fn cells(name: &str, group: &ColumnGroup, has_iterations: bool) -> Vec<String> {

@@ -356,3 +356,39 @@ fn recordings_that_cannot_be_read_are_refused_in_a_sentence() {
         assert!(errors.contains(sentence) && errors.trim_end().lines().count() == 1, "{errors}");
     }
 }
+
+/// By hand from the files: `rmsnorm` of A has other ops than that of B, and only B has `head`.
+#[test]
+fn modules_are_compared_whatever_their_ops_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, rows: &str| {
+        let path = folder.path().join(name);
+        let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],MODULE";
+        std::fs::write(&path, format!("{titles}\n{rows}")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let a = file("a.csv", "Pow,tt_dnn_device,0,300,M.norm\nMul,tt_dnn_device,0,200,M.norm\n");
+    let b = file("b.csv", "RmsNorm,tt_dnn_device,0,250,M.norm\nMm,tt_dnn_device,0,90,M.head\n");
+    let output = program::program().args(["diff", &a, &b, "--by", "module", "--json"]).output();
+    let document: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    let changes: Vec<_> = document["by"]["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| {
+            let ns = [&change["a_ns"], &change["b_ns"]].map(|ns| ns.as_f64().map(f64::round));
+            (change["value"].as_str().unwrap().to_owned(), ns, change["ratio"].as_f64())
+        })
+        .collect();
+    let expected = [
+        ("M".to_owned(), [Some(500.0), Some(340.0)], Some(0.68)),
+        ("M.norm".to_owned(), [Some(500.0), Some(250.0)], Some(0.5)),
+        ("M.head".to_owned(), [None, Some(90.0)], None),
+    ];
+    assert_eq!(changes, expected);
+    let table = program::program().args(["diff", &a, &b, "--by", "MODULE"]).output().unwrap();
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("By MODULE, over all ops") && table.contains("-0.250"), "{table}");
+    let refused = program::program().args(["diff", &a, &b, "--by", "layer"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -75,8 +75,7 @@ def test_times_by_module_are_the_sums_of_their_ops(model):
 
 
 def test_calls_are_not_kept_if_they_are_switched_off(tmp_path, variables):
-    words = {"options": ("-r", "--no-calls")}
-    recorded = recorded_in(tmp_path, variables, PROGRAM.name, "eager", **words)
+    columns = {"MODULE", "CALL FUNCTION", "CALL LOCATION"}
+    recorded = recorded_in(tmp_path, variables, "loop.py", "3", options=("-r", "--no-calls"))
     assert recorded.exit_code == 0, recorded.said
-    assert not {"MODULE", "CALL FUNCTION", "CALL LOCATION"} & set(recorded.rows[0])
-    assert len(recorded.rows) == len(expected(recorded)["eager"])
+    assert recorded.rows and not columns & set(recorded.rows[0])

@@ -5,6 +5,7 @@ mod verdict;
 
 use self::verdict::Verdict;
 use crate::{
+    by_column::{no_such_column, value_name},
     failure::{Failure, OrFail, failure, note},
     file_kind::is_ops_csv,
     input::{joined, open_runs, retain},
@@ -16,11 +17,13 @@ use crate::{
 use clap::{ArgGroup, Args};
 use host_reader::{
     diff::{
-        Agreement, Aspect, Certainty, Change, Diff, DiffOptions, Gate, Group, MeasuredKind,
-        Measurements, Shortfall, Side, UnmatchedReason,
+        Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Gate, Group,
+        MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
     },
     export::{Recording as Run, TraceFilter},
-    perf::{OpsCsv, PerfOptions, PerfReport, UnknownArch, read_ops_csv},
+    perf::{
+        OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, ops_by_column, read_ops_csv_with,
+    },
 };
 use serde::Serialize;
 use std::{
@@ -63,6 +66,8 @@ use std::{
     kprof diff a.kprof b.kprof --filter op=Matmul*,risc=ncrisc
   Several runs of each build, so that intervals include the variation between runs:
     kprof diff a1.kprof b1.kprof --more-a a2.kprof --more-a a3.kprof --more-b b2.kprof
+  Which layer of a model became slower, whatever its ops are called:
+    kprof diff a.kprof b.kprof --by module
   Everything, with a confidence level of 99 percent:
     kprof diff a.csv b.csv --all --confidence 99
   The largest significant slowdown:
@@ -103,6 +108,11 @@ pub(crate) struct DiffArgs {
     /// terms. Repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
+    /// Also compare the times of groups of ops by a column of their report: module, function or
+    /// location of their call in Python, or any other. Groups are compared although their ops have
+    /// other names or numbers.
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
     /// Also show insignificant changes.
     #[arg(long)]
     all: bool,
@@ -129,6 +139,8 @@ struct Document<'a> {
     too_little_compared: Option<Shortfall>,
     total_change_ns: Option<f64>,
     groups: &'a [Group],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a ColumnDiff>,
     changes: &'a [Change],
     other_devices: &'a [(Arc<str>, Arc<str>)],
     is_alignment_bounded: bool,
@@ -139,9 +151,10 @@ struct Document<'a> {
 /// Compares the recordings and prints the result.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let sides = [
-        Recording::open_all(&args.a, &args.more_a, &args.filters)?,
-        Recording::open_all(&args.b, &args.more_b, &args.filters)?,
+        Recording::open_all(&args.a, &args.more_a, args)?,
+        Recording::open_all(&args.b, &args.more_b, args)?,
     ];
+    let by = args.by.as_deref().map(|by| column_diff(&sides, by)).transpose()?;
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
         let measured = recordings.iter().map(Recording::measurements);
@@ -172,13 +185,14 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         too_little_compared: diff.shortfall(),
         total_change_ns: diff.change_ns(),
         groups: &diff.groups,
+        by: by.as_ref(),
         changes: &diff.changes,
         other_devices: &diff.other_devices,
         is_alignment_bounded: diff.is_alignment_bounded,
         in_a: &diff.a,
         in_b: &diff.b,
     });
-    print(document, |out| show(args, &diff, &verdict, out))?;
+    print(document, |out| show(args, &diff, by.as_ref(), &verdict, out))?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
@@ -189,16 +203,13 @@ enum Recording {
 }
 
 impl Recording {
-    fn open_all(
-        first: &Path,
-        more: &[PathBuf],
-        filters: &[TraceFilter],
-    ) -> Result<Vec<Self>, Failure> {
+    fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Self>, Failure> {
         let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        files.map(|file| Self::open(file, filters)).collect()
+        files.map(|file| Self::open(file, args)).collect()
     }
 
-    fn open(path: &Path, filters: &[TraceFilter]) -> Result<Self, Failure> {
+    fn open(path: &Path, args: &DiffArgs) -> Result<Self, Failure> {
+        let filters = args.filters.as_slice();
         if !is_ops_csv(path) {
             let mut runs = open_runs(path)?;
             for run in &mut runs {
@@ -214,12 +225,36 @@ impl Recording {
             ));
         }
         let file = File::open(path).or_fail_at(path)?;
-        let csv = read_ops_csv(file, &path.display().to_string()).or_fail()?;
+        let name = path.display().to_string();
+        let csv = read_ops_csv_with(file, &name, args.by.as_deref()).or_fail()?;
         let report = by_device(vec![csv]).or_fail_at(path)?;
         for problem in &report.problems {
             note!("kprof: {problem}");
         }
         Ok(Self::Ops(Box::new(report)))
+    }
+
+    /// Returns the ops of each run by a column.
+    fn by_column(&self, asked: &str) -> Result<Vec<OpsByColumn>, Failure> {
+        let grouped = |report: &PerfReport, name: &str| match report.column(asked) {
+            Some(column) => Ok(ops_by_column(&report.rows, &column)),
+            None => Err(no_such_column(asked, &report.titles, name)),
+        };
+        match self {
+            Self::Ops(report) => Ok(vec![grouped(report, &report.files.join(", "))?]),
+            Self::Runs(runs) => {
+                let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+                let reports = runs.iter().map(|run| {
+                    let report = PerfReport::from_recording(run, Some(asked), &options);
+                    let name = "the recording";
+                    report.map_or_else(
+                        || Err(no_such_column(asked, &[], name)),
+                        |report| grouped(&report, name),
+                    )
+                });
+                reports.collect()
+            }
+        }
     }
 
     fn measurements(&self) -> Measurements {
@@ -238,6 +273,15 @@ impl Recording {
     }
 }
 
+/// Groups the ops of both sides by the column that a user means by `asked`.
+fn column_diff(sides: &[Vec<Recording>; 2], asked: &str) -> Result<ColumnDiff, Failure> {
+    let [a, b] = sides.each_ref().map(|side| {
+        let groups: Result<Vec<_>, _> = side.iter().map(|file| file.by_column(asked)).collect();
+        groups.map(|groups| groups.into_iter().flatten().collect::<Vec<_>>())
+    });
+    Ok(ColumnDiff::new(&a?, &b?))
+}
+
 /// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
 /// device would stand for all.
 pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
@@ -247,10 +291,14 @@ pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
 fn show(
     args: &DiffArgs,
     diff: &Diff,
+    by: Option<&ColumnDiff>,
     verdict: &Verdict<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     write_totals(diff, out)?;
+    if let Some(by) = by {
+        write_column_diff(by, args.rows, out)?;
+    }
     write_groups(args, diff, out)?;
     let shown: Vec<&Change> =
         diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
@@ -346,6 +394,37 @@ fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
         writeln!(out, "{line}")?;
     }
     write_rest(groups.len(), args.rows, out)
+}
+
+/// Writes the times of groups by a column.
+fn write_column_diff(by: &ColumnDiff, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let unit = if by.is_per_iteration { "per iteration" } else { "over all ops" };
+    writeln!(out, "\nBy {}, {unit}", printable(&by.column, LONGEST_NAME))?;
+    let mut shown = table(&["name", "ops A", "ops B", "A us", "B us", "change us", "B/A"]);
+    let cell =
+        |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1000.0));
+    for change in by.changes.iter().take(rows) {
+        let name = value_name(change.value.as_deref(), change.depth, &by.column);
+        shown.add_row([
+            format!("{}{name}", "  ".repeat(change.depth)),
+            change.a_op_count.to_string(),
+            change.b_op_count.to_string(),
+            cell(change.a_ns),
+            cell(change.b_ns),
+            change.change_ns.map_or_else(|| "-".to_owned(), |ns| format!("{:+.3}", ns / 1000.0)),
+            change.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.4}")),
+        ]);
+    }
+    writeln!(out)?;
+    for line in lines_of(&mut shown) {
+        writeln!(out, "{line}")?;
+    }
+    write_rest(by.changes.len(), rows, out)?;
+    let untimed = [("A", by.a_untimed_count), ("B", by.b_untimed_count)];
+    for (name, count) in untimed.into_iter().filter(|(_, count)| *count > 0) {
+        writeln!(out, "Without a device time in {name}: {}", counted(count, "op", "ops"))?;
+    }
+    Ok(())
 }
 
 /// Writes what differs between the compared ops besides their durations.

@@ -8,10 +8,7 @@ use crate::{
 use analysis::Launch;
 use host_events::OpMetadata;
 use recording::{Recording, problem::counted};
-use reports::{
-    perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv_with},
-    report::{OpsOptions, OpsReport, ReportFiles},
-};
+use reports::perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv_with};
 use std::{
     collections::{BTreeMap, VecDeque},
     fs::File,
@@ -50,11 +47,10 @@ impl LaunchRows {
         by: Option<&str>,
     ) -> Self {
         if are_described(&recording.ops) {
-            let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
-            let report = OpsReport::from_recording(recording, &options);
-            let csv = read_ops_csv_with(report.ops_csv.as_bytes(), "the ops report", by).ok();
-            let title = csv.as_ref().and_then(|csv| csv.column(by?));
-            let rows = csv.and_then(rows_of).unwrap_or_default();
+            let options = Explanation::report_options();
+            let report = PerfReport::from_recording(recording, by, &options);
+            let title = report.as_ref().and_then(|report| report.column(by?));
+            let rows = report.map(|report| report.rows).unwrap_or_default();
             let launch_of_row = Join::new(launches).join_rows(&rows);
             return Self { by: title, ..Self::new(rows, launch_of_row) };
         }

@@ -54,6 +54,8 @@ def _of_stack(frame: FrameType, code: _Code) -> Any:
     The attribute `f_locals` would keep all local variables alive until the method returns.
     """
     held = gc.get_referents(frame)
+    if code.cell is None and frame.f_trace is None and frame.f_back is not None and type(held[4]) is not dict:
+        return held[4]
     # Before its variables, a frame holds the caller's frame, the code, builtins, globals, and, if
     # the program has asked for them, a dictionary of variables and a trace function.
     first = 3 + (frame.f_back is not None)
@@ -134,15 +136,19 @@ class Calls:
 
         Returns None if no frame is the program's own.
         """
-        key = []
-        codes, at = self._codes, frame
+        key: list[int] = []
+        add = key.append
+        codes, serials, at = self._codes, self._serials, frame
         while at is not None:
-            code = codes.get(id(at.f_code)) or self._learn(at)
+            number = id(at.f_code)
+            code = codes.get(number) or self._learn(at)
             if code.is_kept:
-                key.append(id(code))
-                key.append(at.f_lasti)
+                add(number)
+                add(at.f_lasti)
                 if code.is_method:
-                    key.append(self._serial(_self_of(at, code)))
+                    owner = _self_of(at, code)
+                    known = serials.get(id(owner))
+                    add(self._serial(owner) if known is None else known[1])
             at = at.f_back
         whole = tuple(key)
         name = self._known.get(whole, "")

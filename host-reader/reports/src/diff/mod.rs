@@ -6,6 +6,7 @@
 //! | what was measured in a recording? | [`Measurements`], [`Measured`] |
 //! | which kind is an op, whatever its version calls it? | [`kind_of`], [`OpTraits`] |
 //! | what changed, in time and otherwise? | [`Diff`], [`Change`], [`Group`], [`Difference`] |
+//! | how long do the ops of a module take in both? | [`ColumnDiff`] |
 //! | what could not be compared? | [`Side`], [`Unmatched`] |
 //! | which changes fail a build? | [`Gate`], [`Finding`], [`Shortfall`] |
 //! | how certain is a change? | [`welch`], [`adjusted_p_values`] |
@@ -28,6 +29,7 @@
 //! but no interval.
 
 mod align;
+mod by_column;
 mod change;
 mod gate;
 mod groups;
@@ -43,6 +45,7 @@ mod traits;
 mod unmatched;
 mod zones;
 
+pub use by_column::{ColumnChange, ColumnDiff};
 pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;

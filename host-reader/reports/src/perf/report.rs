@@ -9,7 +9,7 @@ use super::{
     iterations::Iterations,
     model::{ModelContext, UNKNOWN_SHAPE},
     op::{OpReport, RowKind, analyse, is_duration_invalid},
-    ops_csv::OpsCsv,
+    ops_csv::{OpsCsv, read_ops_csv_with},
     row::OpRow,
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
@@ -17,9 +17,12 @@ use super::{
     titles::{OpsCsvFormat, find_title},
     window::{WindowOptions, cut_window},
 };
-use crate::problem::{Position, Problem, ProblemLog, quoted};
+use crate::{
+    problem::{Position, Problem, ProblemLog, quoted},
+    report::{OpsOptions, OpsReport, ReportFiles},
+};
 use rayon::prelude::*;
-use recording::{TraceFilter, UnreplayedTrace};
+use recording::{Recording, TraceFilter, UnreplayedTrace};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
@@ -205,6 +208,20 @@ impl PerfReport {
             iterations: Iterations::new(&rows),
             rows,
         })
+    }
+
+    /// Analyses the ops of a recording by its ops report, whose column `by` is kept; `None` if the
+    /// host described no op, or if the architecture is unknown.
+    #[must_use]
+    pub fn from_recording(
+        recording: &Recording,
+        by: Option<&str>,
+        options: &PerfOptions,
+    ) -> Option<Self> {
+        let files = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
+        let report = OpsReport::from_recording(recording, &files);
+        let csv = read_ops_csv_with(report.ops_csv.as_bytes(), "the ops report", by).ok()?;
+        Self::new(vec![csv], options).ok()
     }
 
     /// Returns the header of the column that a user means by `asked`, as [`OpsCsv::column`] does.
