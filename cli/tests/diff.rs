@@ -377,7 +377,8 @@ fn modules_are_compared_whatever_their_ops_are_called() {
         .iter()
         .map(|change| {
             let ns = [&change["a_ns"], &change["b_ns"]].map(|ns| ns.as_f64().map(f64::round));
-            (change["value"].as_str().unwrap().to_owned(), ns, change["ratio"].as_f64())
+            let ratio = change["ratio"].as_f64().map(|ratio| (ratio * 1e6).round() / 1e6);
+            (change["value"].as_str().unwrap().to_owned(), ns, ratio)
         })
         .collect();
     let expected = [
