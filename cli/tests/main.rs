@@ -23,6 +23,7 @@ mod filter;
 mod first_steps;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
+mod lines;
 mod mcp;
 mod memory;
 #[cfg(feature = "parquet")]

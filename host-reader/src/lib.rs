@@ -58,6 +58,8 @@ pub use ::export;
 pub use ::host_events::{
     self as host, host_frame_mark, host_message, host_plot, host_signpost, host_zone_scoped,
 };
+#[cfg(feature = "lines")]
+pub use ::lines;
 #[cfg(feature = "recording")]
 pub use ::recording::{self, capture, capture::sync, device_log as log, whole_file, zone_names};
 #[cfg(feature = "reports")]

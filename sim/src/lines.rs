@@ -131,6 +131,12 @@ impl LoadedCode {
         }
     }
 
+    /// Returns true if the code is part of this program.
+    #[must_use]
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.file, CodeFile::Embedded(..))
+    }
+
     /// Returns the contents of the ELF file.
     #[must_use]
     pub fn elf(&self) -> &[u8] {

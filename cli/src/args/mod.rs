@@ -10,7 +10,8 @@ mod tracy_view;
 mod write;
 
 use crate::command::{
-    diff::DiffArgs, explain::ExplainArgs, mcp::McpArgs, perf::PerfArgs, record::RecordArgs,
+    diff::DiffArgs, explain::ExplainArgs, lines::LinesArgs, mcp::McpArgs, perf::PerfArgs,
+    record::RecordArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ use std::path::PathBuf;
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs, StreamArgs};
 pub(crate) use counters::{CounterChoice, parse_choice};
 pub(crate) use run::{
-    Backend, CaptureArgs, DispatchCoreKind, RelayMemory, RunArgs, SdkArgs, Waits, WorkloadArgs,
+    Backend, CaptureArgs, DispatchCoreKind, LinesOf, RelayMemory, RunArgs, SdkArgs, Waits,
+    WorkloadArgs,
 };
 pub(crate) use run::{DEFAULT_STREAM_POLICY, READ_PERIOD_NS, duration_ns, stream_policy};
 pub(crate) use show::{
@@ -46,6 +48,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     Perf(PerfArgs),
     Diff(DiffArgs),
+    Lines(LinesArgs),
     Noc(NocArgs),
     Info(InfoArgs),
     Check(CheckArgs),

@@ -229,6 +229,18 @@ pub(crate) struct WorkloadArgs {
     /// Which waits for circular buffers, semaphores and NoC barriers are recorded.
     #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
+    /// Count instructions and cycles by line of source, and write the table `lines` next to the log
+    /// or capture; `kprof lines` shows it. `cores` keeps the rows of each core apart.
+    #[arg(
+        help_heading = RECORDS,
+        long,
+        value_enum,
+        value_name = "ROWS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "sums"
+    )]
+    pub(crate) lines: Option<LinesOf>,
     /// Also read the profiler while launches run. The value is the simulated time to wait before
     /// each read, such as 50us, 2ms or 1s. A read also takes time, about 1 ms for a chip. Default:
     /// read between the phases of a workload.
@@ -392,6 +404,15 @@ pub(crate) enum RelayMemory {
     Dram,
     /// The host's memory.
     Host,
+}
+
+/// Rows of the table `lines`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LinesOf {
+    /// Sums over all cores.
+    Sums,
+    /// Rows of each core.
+    Cores,
 }
 
 /// Which waits kernels record.

@@ -10,6 +10,7 @@ use host_reader::{
 };
 use sim::{
     config::MeshConfig,
+    lines::RiscLines,
     mesh::SimulatedMesh,
     workload::{Phase, Plan},
 };
@@ -44,6 +45,11 @@ pub(super) trait Chips: Mesh {
 
     /// Returns the failures of kernels.
     fn kernel_failures(&self) -> Vec<KernelFailure> {
+        Vec::new()
+    }
+
+    /// Removes and returns what the RISCs have executed since the last call, if it is counted.
+    fn take_lines(&mut self) -> Vec<RiscLines> {
         Vec::new()
     }
 
@@ -119,6 +125,10 @@ impl Chips for SimulatedMesh {
                 KernelFailure { lane, text: failure.to_string() }
             })
             .collect()
+    }
+
+    fn take_lines(&mut self) -> Vec<RiscLines> {
+        Self::take_lines(self)
     }
 
     fn launches_left(&self) -> u64 {

@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 mod export;
 mod info;
+pub(crate) mod lines;
 mod man;
 pub(crate) mod mcp;
 mod noc;
@@ -22,6 +23,7 @@ mod report;
 mod run;
 mod run_buffers;
 mod run_counters;
+mod run_lines;
 mod run_mesh;
 mod run_outputs;
 mod run_session;
@@ -60,6 +62,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Serve(args)) => return serve::run(&args),
         Some(Command::Sdk(args)) => sdk::run(&args),
         Some(Command::Info(args)) => info::run(&args),
+        Some(Command::Lines(args)) => lines::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

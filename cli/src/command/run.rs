@@ -37,7 +37,7 @@ pub(super) fn carry_out(
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
     let Request { args, mut settings } = Request::new(args)?;
-    let (args, files) = (&args, Files::new(logs, capture, &settings));
+    let (args, files) = (&args, Files::new(logs, capture, &settings, args.lines.is_some()));
     use_threads(args.threads)?;
     let arch = run_mesh::arch(args)?;
     let work = Work::chosen(args, arch)?;
@@ -45,15 +45,7 @@ pub(super) fn carry_out(
     settings.program_support_count = Some(config.program_support_count);
     let mesh = SimulatedMesh::new(&config).or_fail()?;
     let (worker_cores, reserved_cores) = run_mesh::core_counts(&mesh, &config);
-    let options = WorkloadOptions {
-        ops: args.ops,
-        replays: args.replays,
-        seed: args.seed,
-        pipeline: args.pipeline.unwrap_or_default(),
-        moves_tiles: args.collect_noc_traces,
-        ..WorkloadOptions::default()
-    };
-    let plan = work.plan(&mesh, &options);
+    let plan = work.plan(&mesh, &workload_options(args));
     let is_foreign = config.modes.firmware.is_some();
     let config = run_mesh::with_kernels(config, args, &work)?;
     let passes = run_counters::passes(args, arch)?;
@@ -77,16 +69,17 @@ pub(super) fn carry_out(
         simulated: is_timed.then(sim::limits::simulated_time),
         has_buffers: settings.buffer_usage,
         pause_ns: args.read_every,
+        lines: args.lines,
         stream_policy: args.stream.unwrap_or_default(),
         view: Some((&args.view, work.name())),
     };
-    let Executed { mut recording, read_count, view } =
+    let Executed { mut recording, read_count, lines, view } =
         execute(&mut *mesh, &plan, &config, &session)?;
     let later = execute_later_passes(args, &plan, (&config, &passes.1), &session)?;
     run_counters::add_later(&mut recording.readout, &later);
     describe_counters(&mut recording.readout);
     describe_addresses(&mut recording.readout);
-    files.write(&recording)?;
+    files.write(&recording, lines)?;
     let failures = failure_texts(&mesh.kernel_failures(), &recording.readout);
     let source = Source {
         arch: &args.arch,
@@ -109,6 +102,17 @@ pub(super) fn carry_out(
     Ok(if print_failures(&failures, left, rows) { ExitCode::from(2) } else { code })
 }
 
+fn workload_options(args: &WorkloadArgs) -> WorkloadOptions {
+    WorkloadOptions {
+        ops: args.ops,
+        replays: args.replays,
+        seed: args.seed,
+        pipeline: args.pipeline.unwrap_or_default(),
+        moves_tiles: args.collect_noc_traces,
+        ..WorkloadOptions::default()
+    }
+}
+
 /// Returns true if the back end simulates time. For ttsim, which has no timing, refuses options that
 /// it does not support.
 fn is_timed(backend: Backend, config: &MeshConfig, show: ShowArgs) -> Result<bool, Failure> {
@@ -117,6 +121,11 @@ fn is_timed(backend: Backend, config: &MeshConfig, show: ShowArgs) -> Result<boo
     }
     if config.modes.firmware.is_some() {
         return Err(failure!("--firmware is only for kprof's own simulator; choose --backend sim"));
+    }
+    if config.modes.has_lines {
+        return Err(failure!(
+            "--lines needs cycles, which ttsim does not simulate; choose --backend sim"
+        ));
     }
     if config.kernel_grid.is_some() {
         return Err(failure!("--grid is only for kprof's own simulator; choose --backend sim"));

@@ -32,6 +32,9 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
         .with_program_support_count(count)
         .with_sums(args.enable_sum_profiling);
     config.kernel_grid = args.grid;
+    if args.lines.is_some() {
+        config = config.with_lines();
+    }
     if records_waits(args, work) {
         config = match args.waits {
             Waits::Off => config,

@@ -1,5 +1,9 @@
 //! Files that a run writes.
 
+use super::{
+    lines::{LINES_FILE, beside_capture},
+    run_lines::LineCollector,
+};
 use crate::{
     derived_logs::{self, check_replaceable},
     failure::{Failure, OrFail, failure, make_folder, note},
@@ -22,6 +26,8 @@ use std::{
 pub(super) struct Files {
     files: Vec<(Output, PathBuf)>,
     pub(super) capture: Option<CaptureTarget>,
+    /// File for the table `lines`, if it is wanted.
+    pub(super) lines: Option<PathBuf>,
 }
 
 impl Files {
@@ -31,6 +37,7 @@ impl Files {
         logs: Option<PathBuf>,
         capture: Option<CaptureTarget>,
         settings: &Settings,
+        has_lines: bool,
     ) -> Self {
         let traces = settings.noc_events_folder.as_ref().or(logs.as_ref());
         let traces = traces.filter(|_| settings.files && settings.noc_events);
@@ -43,12 +50,18 @@ impl Files {
         .filter(|(is_wanted, ..)| *is_wanted)
         .filter_map(|(_, output, name)| Some((output, logs.as_ref()?.join(name))));
         let traces = traces.map(|folder| (Output::NocTraces, folder.clone()));
-        Self { files: in_logs.chain(traces).collect(), capture }
+        let lines = match &capture {
+            Some(target) => Some(beside_capture(&target.path)),
+            None => logs.as_ref().map(|logs| logs.join(LINES_FILE)),
+        };
+        let lines = lines.filter(|_| has_lines);
+        Self { files: in_logs.chain(traces).collect(), capture, lines }
     }
 
     /// Refuses to replace files that were not written by a simulation. Call this before any work is
     /// done.
     pub(super) fn check(&self) -> Result<(), Failure> {
+        self.lines.iter().try_for_each(|path| check_replaceable(path))?;
         self.files.iter().try_for_each(|(output, path)| match output {
             Output::NocTraces => check_traces(path),
             _ => check_replaceable(path),
@@ -62,13 +75,23 @@ impl Files {
             Output::NocTraces => Some(path.as_path()),
             _ => path.parent(),
         });
-        let mut folders = folders.chain(capture).filter(|path| !path.as_os_str().is_empty());
+        let lines = self.lines.as_ref().and_then(|path| path.parent());
+        let mut folders =
+            folders.chain(capture).chain(lines).filter(|path| !path.as_os_str().is_empty());
         folders.try_for_each(make_folder)
     }
 
     /// Writes all files except the capture, which is already complete.
-    pub(super) fn write(&self, recording: &Recording) -> Result<(), Failure> {
+    pub(super) fn write(
+        &self,
+        recording: &Recording,
+        lines: Option<LineCollector>,
+    ) -> Result<(), Failure> {
         end_on_signals()?;
+        if let Some((lines, path)) = lines.zip(self.lines.as_ref()) {
+            lines.write(path)?;
+            derived_logs::note(path, recording.readout.simulated.as_ref())?;
+        }
         for (output, path) in &self.files {
             let written = match output {
                 Output::DeviceLog => {
@@ -108,6 +131,9 @@ impl Files {
         }
         if let Some(target) = &self.capture {
             writeln!(out, "Capture: {}", target.path.display())?;
+        }
+        if let Some(path) = &self.lines {
+            writeln!(out, "Lines: {}", path.display())?;
         }
         Ok(())
     }

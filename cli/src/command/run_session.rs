@@ -3,10 +3,11 @@
 use super::{
     backend::{self, Chips},
     run_buffers::HostBuffers,
+    run_lines::LineCollector,
     run_traces::{report_replays, report_traces},
 };
 use crate::{
-    args::{TracyViewArgs, WorkloadArgs},
+    args::{LinesOf, TracyViewArgs, WorkloadArgs},
     failure::{Failure, OrFail},
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     progress::Progress,
@@ -50,6 +51,8 @@ pub(super) struct HostSession<'run> {
     /// Simulated time between two reads of running launches, in nanoseconds; `None` if chips are
     /// read only between launches.
     pub(super) pause_ns: Option<u64>,
+    /// Rows of the table `lines`; `None` if it is not wanted.
+    pub(super) lines: Option<LinesOf>,
     /// Policy of a streaming RISC when its ring is full.
     pub(super) stream_policy: Policy,
     /// Options for Tracy viewers, and the title that the viewers show.
@@ -60,6 +63,8 @@ pub(super) struct HostSession<'run> {
 pub(super) struct Executed {
     pub(super) recording: recording::Recording,
     pub(super) read_count: u64,
+    /// Counts of the executed instructions, if they are wanted.
+    pub(super) lines: Option<LineCollector>,
     /// Tracy viewers that may still need data of the run.
     pub(super) view: Option<LiveView>,
 }
@@ -91,6 +96,7 @@ pub(super) fn execute(
     let (mut launches_done, mut read_count) = (0, 0);
     report_traces(&host, mesh, plan);
     let mut buffers = HostBuffers::default();
+    let mut lines = session.lines.map(LineCollector::new);
     for (index, phase) in plan.phases.iter().enumerate() {
         if has_buffers {
             buffers.enqueue(&host, mesh, (phase, config.seed));
@@ -118,6 +124,9 @@ pub(super) fn execute(
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, reads_l1))?;
         read_count += 1;
         mesh.check()?;
+        if let Some(lines) = &mut lines {
+            lines.add(mesh.take_lines());
+        }
     }
     if let Some(simulated) = session.simulated.clone() {
         recording.recorder.add_simulated_time(simulated).or_fail()?;
@@ -129,7 +138,7 @@ pub(super) fn execute(
     }
     recording.recorder.add_host(host.recorder()).or_fail()?;
     let (recording, view) = recording.finish()?;
-    Ok(Executed { recording, read_count, view })
+    Ok(Executed { recording, read_count, lines, view })
 }
 
 /// Reads the chips while launches run, with `pause_ns` of simulated time before each read. Returns

@@ -18,6 +18,7 @@
 
 mod column;
 mod dataset;
+mod lines;
 mod losses;
 mod objects;
 mod ops;
@@ -33,6 +34,7 @@ pub use dataset::{
     OpsReportCells, ProfilerTime, ProfilerTimeRow, RecordingRow, Recordings, WaitRow, WaitSumRow,
     WaitSums, Waits, ZoneRow, Zones,
 };
+pub use lines::{LineRow, Lines, REASONS};
 pub use losses::{LossGroups, LossRow, Losses};
 pub use objects::{Arrays, Field, Object, Objects};
 pub use ops::{OpObjects, OpPlace, OpRow, Ops, op_rows};

@@ -154,5 +154,6 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::OpBuffers>(),
         TableSchema::from_table::<crate::OpsReportCells>(),
         TableSchema::from_table::<crate::Recordings>(),
+        TableSchema::from_table::<crate::Lines>(),
     ]
 }

@@ -1,0 +1,347 @@
+//! `kprof lines`: where the cycles of kernels went in their source.
+
+use crate::{
+    failure::{Failure, OrFail, failure, note},
+    layout::{row_limit, write_columns},
+    numbers::{counted, grouped},
+    output::print,
+};
+use clap::Args;
+use host_reader::{
+    lines::{Ranked, by_function, by_line, read_csv, write_folded, write_pprof},
+    tables::{LineRow, Lines, Rows},
+};
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+/// Name of the file with the table in a folder of logs.
+pub(crate) const LINES_FILE: &str = "kprof_lines.csv";
+
+/// Show where the cycles of kernels went: lines of source, then functions.
+///
+/// The input comes from `kprof run --lines` or `kprof capture --lines`. See docs/lines.md.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof lines generated/kprof
+  kprof lines matmul.kprof --risc NCRISC --source
+  kprof lines generated/kprof -o profile.pb.gz && go tool pprof -top profile.pb.gz")]
+pub(crate) struct LinesArgs {
+    /// Folder of a run, capture, or file with the table `lines`.
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: PathBuf,
+    /// Only ops or programs with this text in their name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Option<String>,
+    /// Only this RISC: BRISC, NCRISC or TRISC_0 to TRISC_2.
+    #[arg(long, value_name = "RISC")]
+    pub(crate) risc: Option<String>,
+    /// Also show lines of the firmware.
+    #[arg(long)]
+    pub(crate) firmware: bool,
+    /// Print the source files with the cycles of each line instead of tables.
+    #[arg(long)]
+    pub(crate) source: bool,
+    /// Folder with the source files, in place of the folder FROM in their paths.
+    #[arg(long, value_name = "FROM=TO", value_parser = folders, requires = "source")]
+    pub(crate) source_dir: Vec<(PathBuf, PathBuf)>,
+    /// File to write: `.pb.gz` for pprof, `.folded` for folded stacks.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "source")]
+    pub(crate) output: Option<PathBuf>,
+    /// Number of rows in each table; 0 shows all.
+    #[arg(long, value_name = "N", default_value = "10", value_parser = row_limit)]
+    pub(crate) rows: usize,
+    /// Print the rows of the table `lines` as JSON instead of tables.
+    #[arg(long, conflicts_with_all = ["source", "output"])]
+    pub(crate) json: bool,
+}
+
+/// Parses `FROM=TO`.
+fn folders(text: &str) -> Result<(PathBuf, PathBuf), String> {
+    let parts = text.split_once('=').filter(|(_, to)| !to.is_empty());
+    let (from, to) = parts.ok_or_else(|| "expected FROM=TO, such as /build=/home/me".to_owned())?;
+    Ok((from.into(), to.into()))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    lines: Rows<'a, Lines>,
+}
+
+/// Reads the table and prints or writes it.
+pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
+    let rows = rows(args)?;
+    if let Some(path) = &args.output {
+        return export(&rows, path);
+    }
+    if args.source {
+        return print(None::<()>, |out| write_sources(&rows, args, out));
+    }
+    if args.json {
+        let document = Document { lines: Rows(rows) };
+        return print(Some(&document), |_| Ok(()));
+    }
+    print(None::<()>, |out| write_tables(&rows, args, out))
+}
+
+/// Returns the path of the table for an input.
+fn table_path(input: &Path) -> PathBuf {
+    if input.is_dir() {
+        let in_logs = input.join(".logs").join(LINES_FILE);
+        return if in_logs.exists() { in_logs } else { input.join(LINES_FILE) };
+    }
+    match input.extension().is_some_and(|extension| extension == "kprof") {
+        true => beside_capture(input),
+        false => input.to_owned(),
+    }
+}
+
+/// Returns the path of the table that belongs to a capture.
+pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
+    capture.with_extension("lines.csv")
+}
+
+/// Reads the rows that the options choose.
+fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
+    let path = table_path(&args.input);
+    let file = File::open(&path).map_err(|error| {
+        failure!(
+            "expected the table of lines in {}: {error}; run the kernels with `kprof run --lines`",
+            path.display()
+        )
+    })?;
+    let found = read_csv(io::BufReader::new(file)).or_fail_at(&path)?;
+    if let Some(problem) = &found.first_problem {
+        let count = counted(found.unreadable_count, "row", "rows");
+        note!("kprof: {}: {count} skipped, the rest is used; {problem}", path.display());
+    }
+    let mut rows = found.rows;
+    if let Some(risc) = &args.risc {
+        check(risc, "RISC", rows.iter().map(|row| row.risc.as_str()))?;
+        rows.retain(|row| row.risc == *risc);
+    }
+    if let Some(op) = &args.op {
+        let is_op = |row: &LineRow| row.op.as_ref().is_some_and(|name| name.contains(op));
+        if !rows.iter().any(is_op) {
+            check(op, "op", rows.iter().filter_map(|row| row.op.as_deref()))?;
+        }
+        rows.retain(is_op);
+    }
+    Ok(rows)
+}
+
+/// Returns an error if a value is not among those that were found.
+fn check<'a>(
+    wanted: &str,
+    what: &str,
+    found: impl Iterator<Item = &'a str>,
+) -> Result<(), Failure> {
+    let found: BTreeSet<&str> = found.collect();
+    if found.contains(wanted) {
+        return Ok(());
+    }
+    let found: Vec<_> = found.into_iter().collect();
+    Err(failure!("expected the {what} `{wanted}`, found {}", found.join(", ")))
+}
+
+fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let write: fn(&[LineRow], &mut dyn Write) -> io::Result<()> = if name.ends_with(".pb.gz") {
+        write_pprof
+    } else if name.ends_with(".folded") {
+        write_folded
+    } else {
+        return Err(failure!(
+            "expected a file that ends in .pb.gz (pprof) or .folded, found {}",
+            path.display()
+        ));
+    };
+    let mut out = BufWriter::new(File::create(path).or_fail_at(path)?);
+    write(rows, &mut out).and_then(|()| out.flush()).or_fail_at(path)
+}
+
+fn total(rows: &[LineRow]) -> u64 {
+    rows.iter().fold(0, |sum, row| sum.saturating_add(row.total_cycles()))
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        "0 %".to_owned()
+    } else {
+        format!("{:.1} %", part as f64 * 100.0 / whole as f64)
+    }
+}
+
+fn write_tables(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io::Result<()> {
+    let (firmware, shown): (Vec<LineRow>, Vec<LineRow>) =
+        rows.iter().cloned().partition(|row| row.code == "firmware" && !args.firmware);
+    let whole = total(rows);
+    writeln!(out, "{} cycles of all RISCs; percentages are of these\n", grouped(whole))?;
+    let lines = by_line(&shown);
+    writeln!(out, "Lines")?;
+    write_ranked(&lines, whole, args.rows, out)?;
+    writeln!(out, "\nFunctions")?;
+    write_ranked(&by_function(&shown), whole, args.rows, out)?;
+    if !firmware.is_empty() {
+        let cycles = total(&firmware);
+        writeln!(
+            out,
+            "\nFirmware: {} cycles ({}), not in the tables; --firmware shows it",
+            grouped(cycles),
+            percent(cycles, whole)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_ranked(
+    ranked: &[Ranked],
+    whole: u64,
+    rows: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write_columns!(ranked, rows, out, |one| {
+        "cycles" => grouped(one.total_cycles()),
+        "share" => percent(one.total_cycles(), whole),
+        "instructions" => grouped(one.instructions),
+        "RISC" => one.risc,
+        "where" => place(one),
+        "name" => without_arguments(&one.function),
+        "kind" => one.code,
+        "cause" => cause(one),
+    })
+}
+
+/// Returns a function's name without its arguments.
+fn without_arguments(function: &str) -> &str {
+    match function.split_once('(') {
+        Some((name, _)) if !name.is_empty() => name,
+        _ => function,
+    }
+}
+
+fn place(one: &Ranked) -> String {
+    let Some(file) = &one.file else { return "?".to_owned() };
+    let name = Path::new(file)
+        .file_name()
+        .map_or(file.clone(), |name| name.to_string_lossy().into_owned());
+    one.line.map_or(name.clone(), |line| format!("{name}:{line}"))
+}
+
+/// Names of the reasons for cycles, in the order of the columns.
+const REASONS: [&str; host_reader::tables::REASONS] = [
+    "issue",
+    "arithmetic",
+    "load from private RAM",
+    "load from L1",
+    "load from a register",
+    "store queue",
+    "branch",
+    "L1 port",
+    "stopped",
+];
+
+/// Returns what a line mainly waits for: the object of its polling loops, or the largest reason.
+fn cause(one: &Ranked) -> String {
+    if let Some((object, _)) = one.main_wait() {
+        return format!("waits for {object}");
+    }
+    let (reason, cycles) =
+        REASONS.iter().zip(one.cycles).max_by_key(|(_, cycles)| *cycles).unwrap_or((&"", 0));
+    format!("{reason} {}", percent(cycles, one.total_cycles()))
+}
+
+/// Writes each source file with the cycles of its lines; lines without cycles are shown near those
+/// that have some.
+fn write_sources(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io::Result<()> {
+    let whole = total(rows);
+    let mut files: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
+    let mut unknown = 0_u64;
+    for row in rows.iter().filter(|row| args.firmware || row.code != "firmware") {
+        match row.file.as_deref().zip(row.line) {
+            Some((file, line)) => {
+                *files.entry(file).or_default().entry(line).or_default() += row.total_cycles();
+            }
+            None => unknown = unknown.saturating_add(row.total_cycles()),
+        }
+    }
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.values().sum::<u64>()));
+    for (file, lines) in files {
+        let cycles: u64 = lines.values().sum();
+        writeln!(out, "{file}: {} cycles ({})", grouped(cycles), percent(cycles, whole))?;
+        match source(file, &args.source_dir) {
+            Ok(text) => write_source(&text, &lines, whole, out)?,
+            Err(sentence) => {
+                writeln!(out, "  {sentence}")?;
+                for (line, cycles) in &lines {
+                    writeln!(
+                        out,
+                        "{:>14} {:>7} {line:>6}",
+                        grouped(*cycles),
+                        percent(*cycles, whole)
+                    )?;
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    if unknown > 0 {
+        let share = percent(unknown, whole);
+        writeln!(out, "{} cycles ({share}) have no known line", grouped(unknown))?;
+    }
+    Ok(())
+}
+
+/// Number of lines without cycles that are shown before and after a line with cycles.
+const CONTEXT_LINES: u32 = 2;
+
+fn write_source(
+    text: &str,
+    lines: &BTreeMap<u32, u64>,
+    whole: u64,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut last = 0;
+    for (number, code) in (1_u32..).zip(text.lines()) {
+        let near = number.saturating_sub(CONTEXT_LINES)..=number.saturating_add(CONTEXT_LINES);
+        if lines.range(near).next().is_none() {
+            continue;
+        }
+        if last + 1 != number && last != 0 {
+            writeln!(out, "{:>14} {:>7} {:>6}", "", "", "...")?;
+        }
+        last = number;
+        let (cycles, share) = match lines.get(&number) {
+            Some(&cycles) => (grouped(cycles), percent(cycles, whole)),
+            None => (String::new(), String::new()),
+        };
+        writeln!(out, "{cycles:>14} {share:>7} {number:>6}  {code}")?;
+    }
+    let beyond: Vec<_> =
+        lines.keys().filter(|&&line| line as usize > text.lines().count()).collect();
+    if let Some(line) = beyond.first() {
+        writeln!(out, "  the file has no line {line}: it is not the one that was compiled")?;
+    }
+    Ok(())
+}
+
+/// Reads a source file; an error is one sentence.
+fn source(file: &str, folders: &[(PathBuf, PathBuf)]) -> Result<String, String> {
+    let path = Path::new(file);
+    let mapped = folders.iter().find_map(|(from, to)| {
+        let rest = path.strip_prefix(from).ok()?;
+        Some(to.join(rest))
+    });
+    let path = mapped.unwrap_or_else(|| path.to_owned());
+    fs::read_to_string(&path).map_err(|error| {
+        format!(
+            "cannot read {}: {error}; name its folder with --source-dir FROM=TO",
+            path.display()
+        )
+    })
+}

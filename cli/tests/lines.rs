@@ -1,0 +1,272 @@
+//! Tests of `--lines` and `kprof lines`: planted slow lines are named first, with counts that follow
+//! from the documented timing, and faulty input is one sentence.
+
+use crate::program::kprof;
+use serde_json::Value;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+const DIVIDE: &str = r#"
+static inline __attribute__((always_inline)) unsigned divide(volatile unsigned* words, unsigned by) {
+    return words[0] / by; // slow
+}
+
+extern "C" void kernel_main(const unsigned*, unsigned) {
+    static volatile unsigned words[2];
+    unsigned sum = 0;
+    words[0] = 0x12345678;
+    for (unsigned i = 0; i < 200; ++i) {
+        sum += divide(words, i + 3);
+        words[1] = sum;
+    }
+}
+"#;
+
+const NARROW_STORE: &str = r#"
+extern "C" void kernel_main(const unsigned*, unsigned) {
+    static volatile unsigned char bytes[64];
+    for (unsigned i = 0; i < 200; ++i) {
+        bytes[0] = i, bytes[16] = i, bytes[32] = i, bytes[48] = i; // slow
+    }
+}
+"#;
+
+const WAIT: &str = r#"
+extern "C" void kernel_main(const unsigned*, unsigned) {
+    volatile unsigned* clock = reinterpret_cast<volatile unsigned*>(0xFFB121F0u);
+    static volatile unsigned word;
+    const unsigned begin = *clock;
+    while (*clock - begin < 5000) { // slow
+    }
+    for (unsigned i = 0; i < 20; ++i) {
+        word = i;
+    }
+}
+"#;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lines").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    assert!(kprof(&folder, &["sdk", "sdk"]).status.success());
+    folder
+}
+
+/// Compiles a kernel for BRISC with debug information, or without; returns `None` after printing a
+/// reason.
+fn compile(folder: &Path, arch: &str, source: &str, has_lines: bool) -> Option<PathBuf> {
+    let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
+    let (file, elf) = (folder.join("slow.cpp"), folder.join("slow.elf"));
+    fs::write(&file, source).unwrap();
+    let mut command = Command::new(&compiler);
+    command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
+    command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+    command.arg("-T").arg(folder.join("sdk").join(arch).join("brisc.ld"));
+    command.arg(if has_lines { "-g" } else { "-s" }).arg(&file).arg("-o").arg(&elf);
+    match command.output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(elf)
+        }
+        Err(error) => {
+            assert_ne!(env::var("CI").as_deref(), Ok("true"), "{compiler}: {error}");
+            eprintln!("skipped: {compiler}: {error}; install gcc-riscv64-unknown-elf");
+            None
+        }
+    }
+}
+
+fn run(folder: &Path, arch: &str) -> Output {
+    let args = ["run", "--arch", arch, "--kernel", "slow.elf", "--grid", "2x2"];
+    let output = kprof(folder, &[&args[..], &["--lines", "-o", "out"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn rows(folder: &Path) -> Vec<Value> {
+    let output = kprof(folder, &["lines", "out", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["lines"].as_array().unwrap().clone()
+}
+
+fn sum(rows: &[Value], column: &str, is_chosen: impl Fn(&Value) -> bool) -> u64 {
+    let chosen = rows.iter().filter(|row| is_chosen(row));
+    chosen.map(|row| row[column].as_u64().unwrap()).sum()
+}
+
+/// Cores of the grid.
+const CORES: u64 = 4;
+
+#[test]
+fn planted_slow_lines_are_named_first_with_their_reason() {
+    // A division of 29 bits takes 33 cycles on both chips, and each store of a byte to L1 blocks the
+    // port for 5 cycles.
+    let plants = [
+        ("divide", DIVIDE, "arithmetic_cycles", 200 * 32),
+        ("store", NARROW_STORE, "store_cycles", 0),
+        ("wait", WAIT, "register_load_cycles", 0),
+    ];
+    for arch in ["wormhole_b0", "blackhole"] {
+        for (name, source, column, exact) in plants {
+            let folder = folder(&format!("{name}-{arch}"));
+            if compile(&folder, arch, source, true).is_none() {
+                return;
+            }
+            run(&folder, arch);
+            let rows = rows(&folder);
+            let slow: Vec<u64> = (1..)
+                .zip(source.lines())
+                .filter(|(_, line)| line.contains("// slow"))
+                .map(|(number, _)| number)
+                .collect();
+            let is_slow =
+                |row: &Value| row["line"].as_u64().is_some_and(|line| slow.contains(&line));
+            let all = sum(&rows, "total_cycles", |row| row["code"] == "kernel");
+            let planted = sum(&rows, "total_cycles", is_slow);
+            assert!(planted * 2 > all, "{name} on {arch}: {planted} of {all}");
+            let reason = sum(&rows, column, is_slow);
+            assert!(reason * 3 > planted, "{name} on {arch}: {reason} of {planted}");
+            if exact > 0 {
+                assert_eq!(reason, exact * CORES, "{name} on {arch}");
+            }
+            let text = kprof(&folder, &["lines", "out"]);
+            let text = String::from_utf8(text.stdout).unwrap();
+            let first = text.lines().skip_while(|line| !line.starts_with("Lines")).nth(2).unwrap();
+            assert!(slow.iter().any(|line| first.contains(&format!("slow.cpp:{line} "))), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_waiting_loop_waits_for_the_clock_as_long_as_it_says() {
+    for arch in ["wormhole_b0", "blackhole"] {
+        let folder = folder(&format!("clock-{arch}"));
+        if compile(&folder, arch, WAIT, true).is_none() {
+            return;
+        }
+        run(&folder, arch);
+        let rows = rows(&folder);
+        let is_wait = |row: &Value| row["code"] == "kernel" && row["waits_for"] == "wall clock";
+        let waited = sum(&rows, "total_cycles", is_wait);
+        assert!((CORES * 4950..=CORES * 5020).contains(&waited), "{arch}: {waited}");
+    }
+}
+
+/// The cycles of a RISC's kernel are those of its zone, up to the few instructions around it.
+#[test]
+fn lines_of_a_kernel_sum_to_the_time_that_its_zone_recorded() {
+    for arch in ["wormhole_b0", "blackhole"] {
+        let folder = folder(&format!("zone-{arch}"));
+        if compile(&folder, arch, DIVIDE, true).is_none() {
+            return;
+        }
+        let args = ["run", "--arch", arch, "--kernel", "slow.elf", "--grid", "2x2", "--json"];
+        let output = kprof(&folder, &[&args[..], &["--lines=cores", "-o", "out"]].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let zones = document["zones"].as_array().unwrap();
+        let zone = zones.iter().find(|zone| zone["name"] == "BRISC-KERNEL").unwrap();
+        let recorded = zone["total_cycles"].as_u64().unwrap();
+        let rows = rows(&folder);
+        let counted = sum(&rows, "total_cycles", |row| row["code"] == "kernel");
+        let around = recorded - counted;
+        assert!(around < CORES * 100, "{arch}: zone {recorded}, lines {counted}");
+        let mut cores: Vec<_> =
+            rows.iter().map(|row| (row["core_x"].as_u64(), row["core_y"].as_u64())).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        assert_eq!(cores.len() as u64, CORES, "{cores:?}");
+    }
+}
+
+#[test]
+fn files_for_other_viewers_have_all_cycles() {
+    let folder = folder("viewers");
+    if compile(&folder, "wormhole_b0", DIVIDE, true).is_none() {
+        return;
+    }
+    run(&folder, "wormhole_b0");
+    let all = sum(&rows(&folder), "total_cycles", |_| true);
+    assert!(kprof(&folder, &["lines", "out", "-o", "a.folded"]).status.success());
+    let folded = fs::read_to_string(folder.join("a.folded")).unwrap();
+    let cycles: u64 =
+        folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+    assert_eq!(cycles, all);
+    assert!(
+        folded.contains(
+            "device 0;slow;BRISC;slow.elf;kernel_main at slow.cpp:11;divide at slow.cpp:3 "
+        )
+    );
+    assert!(kprof(&folder, &["lines", "out", "-o", "a.pb.gz"]).status.success());
+    let Ok(top) = Command::new("go")
+        .args(["tool", "pprof", "-top", "-lines", "-sample_index=cycles"])
+        .arg(folder.join("a.pb.gz"))
+        .env("HOME", &folder)
+        .output()
+    else {
+        eprintln!("skipped: go is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&top.stdout).into_owned();
+    assert!(top.status.success(), "{}", String::from_utf8_lossy(&top.stderr));
+    let first = text.lines().find(|line| line.contains('%') && line.contains("slow.cpp")).unwrap();
+    assert!(first.contains("divide") && first.contains("slow.cpp:3"), "{text}");
+}
+
+#[test]
+fn sources_are_annotated_and_what_is_missing_is_said() {
+    let folder = folder("sources");
+    if compile(&folder, "wormhole_b0", DIVIDE, true).is_none() {
+        return;
+    }
+    run(&folder, "wormhole_b0");
+    let text = |args: &[&str]| {
+        let output = kprof(&folder, args);
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    let source = text(&["lines", "out", "--source"]);
+    assert!(source.lines().any(|line| line.contains("3      return words[0] / by; // slow")));
+    fs::create_dir(folder.join("moved")).unwrap();
+    fs::rename(folder.join("slow.cpp"), folder.join("moved/slow.cpp")).unwrap();
+    let missing = text(&["lines", "out", "--source"]);
+    assert!(missing.contains("name its folder with --source-dir FROM=TO"), "{missing}");
+    let map = format!("{}={}", folder.display(), folder.join("moved").display());
+    assert_eq!(text(&["lines", "out", "--source", "--source-dir", &map]), source);
+    let risc = text(&["lines", "out", "--risc", "NOC"]);
+    assert!(risc.contains("expected the RISC `NOC`, found BRISC"), "{risc}");
+    fs::write(folder.join("other.csv"), "a,b\n").unwrap();
+    let other = text(&["lines", "other.csv"]);
+    assert!(other.contains("found no column `chip_id`"), "{other}");
+    let none = text(&["lines", "nowhere"]);
+    assert!(none.contains("run the kernels with `kprof run --lines`"), "{none}");
+}
+
+#[test]
+fn a_stripped_kernel_has_addresses_and_a_sentence() {
+    let folder = folder("stripped");
+    if compile(&folder, "wormhole_b0", DIVIDE, false).is_none() {
+        return;
+    }
+    let output = run(&folder, "wormhole_b0");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    let wanted = "slow.elf has neither debug information nor symbols";
+    assert_eq!(notes.matches(wanted).count(), 1, "{notes}");
+    let kernel = || -> Vec<Value> {
+        rows(&folder).into_iter().filter(|row| row["code"] == "kernel").collect()
+    };
+    let stripped = kernel();
+    assert!(stripped.len() > 10);
+    assert!(stripped.iter().all(|row| row["file"].is_null() && row["function"].is_null()));
+    // Debug information changes no instruction and no cycle.
+    compile(&folder, "wormhole_b0", DIVIDE, true).unwrap();
+    run(&folder, "wormhole_b0");
+    let executed = |rows: &[Value]| -> Vec<[Value; 4]> {
+        let columns = ["address", "instruction", "instructions", "total_cycles"];
+        rows.iter().map(|row| columns.map(|column| row[column].clone())).collect()
+    };
+    let full = kernel();
+    assert_eq!(executed(&full), executed(&stripped));
+    assert!(full.iter().all(|row| row["file"].is_string() && row["function"].is_string()));
+}
