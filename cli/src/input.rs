@@ -3,7 +3,7 @@
 use crate::{
     derived_logs,
     failure::{Failure, OrFail, failure, note},
-    file_kind::{self, CAPTURE, RECORDING},
+    file_kind::{self, CAPTURE, RECORDING, STANDARD_INPUT},
     numbers::counted,
     progress::Busy,
 };
@@ -15,9 +15,6 @@ use host_reader::{
     recording::{DEVICE_LOG, Loaded, Opened, Recording, logs_folder, open_log, open_within},
 };
 use std::{io::Read, path::Path, sync::Arc};
-
-/// Name of standard input in messages.
-pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// Reads the file or folder at the path. The format is detected from the content, and `-` means a
 /// device log on standard input. The packed records of a device log are stored in `memory`.

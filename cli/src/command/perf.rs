@@ -3,8 +3,8 @@
 use crate::{
     by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
-    file_kind::{self, OPS},
-    input::{STANDARD_INPUT, joined},
+    file_kind::{self, OPS, STANDARD_INPUT},
+    input::joined,
     layout::row_limit,
     output::print,
     progress::Busy,

@@ -4,12 +4,15 @@ mod head;
 #[cfg(test)]
 mod tests;
 
-use crate::{failure::Failure, input::STANDARD_INPUT};
+use crate::failure::Failure;
 use head::Head;
 use host_reader::recording::{
     DEVICE_LOG, device_captures, device_perf_report, is_capture, logs_folder,
 };
 use std::{fs::File, io::Read, path::Path};
+
+/// Name of standard input in messages.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// Number of bytes read to identify a file.
 const HEAD_BYTES: u64 = 16 << 10;
