@@ -6,10 +6,10 @@ import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { exported, folder, open, picture, texts, wideOf } from './browser.js';
 
-const TITLES = 'OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,INPUT_0_MEMORY';
+const TITLES = 'OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,INPUT_0_MEMORY,LOC';
 /** Name, device, kernel and gap before in nanoseconds, cores. */
 const OPS = [['Tilize', 0, 4000, 0, 64], ['Soft<b>max', 0, 1500, 90000, 8], ['Reduce', 0, 2500, '', 1], ['Tilize', 1, 3000, 0, 64], ['Copy', 1, 250, 700, 2]];
-const lines = OPS.map(([name, device, kernel, gap, cores], index) => `${name},tt_dnn_device,${1024 * (index + 1)},${device},{},${index},${kernel},${gap},${cores},DEV_0_L1`);
+const lines = OPS.map(([name, device, kernel, gap, cores], index) => `${name},tt_dnn_device,${1024 * (index + 1)},${device},{},${index},${kernel},${gap},${cores},DEV_0_L1,model.py:${index}`);
 
 describe('an ops CSV', () => {
   let report;
@@ -37,7 +37,7 @@ describe('an ops CSV', () => {
     assert.match(await page.textContent('#summary .verdict'), /Losses are unknown: an ops CSV does not tell/);
     assert.match(await page.textContent('#gaps'), /1 gap not known/);
     assert.match(await page.textContent('#absent'), /Single cores and RISCs.*kprof export FOLDER/s);
-    assert.match(await page.textContent('#notes'), /expected 10 cells, found 2 cells/);
+    assert.match(await page.textContent('#notes'), /expected 11 cells, found 2 cells/);
   });
 
   test('a link goes to its op, and a filter leaves the ops that fit', async () => {
@@ -46,6 +46,10 @@ describe('an ops CSV', () => {
     assert.equal(await page.textContent('#op h3'), 'Soft<b>max (row 3)');
     await page.fill('#ops input', 'tilize');
     assert.equal(await page.textContent('#ops .section-head .muted'), '2 of 6 ops');
+    // A column that TT-Metal's reports do not have.
+    assert.match(await page.textContent('#op'), /LOC: model\.py:1/);
+    await page.fill('#ops input', 'model.py:4');
+    assert.equal(await page.textContent('#ops .section-head .muted'), '1 of 6 ops');
     assert.deepEqual(report.complaints, []);
     await report.close();
   });

@@ -80,6 +80,11 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
             ("fidelity", |row| (*row.math_fidelity).into()),
             ("category", |row| row.category.map(|category| category.label()).into()),
             ("source", |row| (*row.source).into()),
+            // Cells of columns that no report of TT-Metal has, such as the module of an op.
+            ("others", |row| {
+                let cells = row.others.iter().map(|(title, text)| format!("{title}: {text}"));
+                cells.collect::<Vec<_>>().into()
+            }),
             ("advice", |row| row.advice.clone().unwrap_or_default().into()),
         ],
     )
@@ -99,12 +104,15 @@ fn rounded_ns(us: Option<f64>) -> Option<f64> {
 /// ```
 /// use causes::Explanation;
 /// use reports::perf::{PerfReport, read_ops_csv};
-/// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nSoftmax,tt_dnn_device,0,1500\n";
+/// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],MODULE\n\
+///     Softmax,tt_dnn_device,0,1500,Model.head\n";
 /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
 /// let report = PerfReport::new(vec![csv], &Explanation::report_options())?;
 /// let mut page = Vec::new();
 /// export::write_ops_page("ops.csv", &report, &Explanation::from_perf_report(&report), &mut page)?;
-/// assert!(String::from_utf8(page)?.contains(r#""time_ns":[1500.0]"#));
+/// let page = String::from_utf8(page)?;
+/// assert!(page.contains(r#""time_ns":[1500.0]"#));
+/// assert!(page.contains(r#""others":[["MODULE: Model.head"]]"#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

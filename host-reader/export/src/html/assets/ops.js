@@ -31,7 +31,7 @@ function buildOps() {
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: steadyOps, noun: ['op'], placeholder: 'Filter ops', sort: { column: 1, isDown: false },
-    search: (op) => `${opLabel(op)} ${ops.bound[op] ?? ''} ${ops.source[op]}`, height: 446, minWidth: 900, onOpen: pickOp, onPick: pickOp,
+    search: (op) => `${opLabel(op)} ${ops.bound[op] ?? ''} ${ops.source[op]} ${ops.others[op].join(' ')}`, height: 446, minWidth: 900, onOpen: pickOp, onPick: pickOp,
   });
   const all = [['steady', 'Steady part'], ['all', 'All rows']];
   const which = facts.steady && choice('Rows', all, (value) => {
@@ -47,6 +47,7 @@ function opFacts(op) {
   return h('div', {}, h('h3', {}, opLabel(op)),
     h('dl.figures', {}, pair('Tensors', ops.source[op]), pair('Math fidelity', ops.fidelity[op]), pair('Category', ops.category[op] ?? ''), pair('Call', ops.call[op]),
       pair('Limit of its shape', ops.limit_ns[op] === null ? '' : `${ops.is_limit_exact[op] ? '' : '≥ '}${timeText(ops.limit_ns[op])} by ${ops.is_flops_limit[op] ? 'FLOPs' : 'DRAM'}`)),
+    ops.others[op].map((cell) => h('p.muted', {}, visible(cell))),
     ops.advice[op].map((advice) => h('p', {}, visible(advice))), groupReasons(op));
 }
 
