@@ -350,6 +350,8 @@ typedef struct KprofCounts {
     uint64_t discarded_launches;
     /// Words read from the chips; 0 for logs.
     uint64_t words_read;
+    /// Launches that had not ended when they were read, counted on each lane.
+    uint64_t unfinished_runs;
 } KprofCounts;
 
 /// A launch of a program on one RISC.
@@ -432,6 +434,16 @@ typedef struct KprofColumn {
     /// Array with one flag per row: 1 if the value is known, else 0. Null if all values are known.
     const uint8_t *is_known;
 } KprofColumn;
+
+/// Open zones with the same name, in launches that had not ended when they were read.
+typedef struct KprofOpenZones {
+    /// Name of the zones; empty if unknown.
+    struct KprofText name;
+    /// Number of RISCs on which it is the innermost open zone.
+    uint64_t risc_count;
+    /// Earliest start, in cycles of the recording's clock.
+    uint64_t first_start_cycle;
+} KprofOpenZones;
 
 /// An anomaly or a repair, and its position.
 typedef struct KprofAnomaly {
@@ -760,6 +772,16 @@ enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
 enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recording,
                                            const struct KprofText **rows,
                                            size_t *count);
+
+/// Sets `rows` to an array of the open zones of launches that had not ended when they were read, and
+/// `count` to its length.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
+enum KprofStatus kprof_recording_open_zones(const struct KprofRecording *recording,
+                                            const struct KprofOpenZones **rows,
+                                            size_t *count);
 
 /// Sets `rows` to an array of those anomalies and repairs whose position is known, and `count` to
 /// its length. For each lane, at most 8 anomalies of each kind are kept.

@@ -277,6 +277,9 @@ public:
     }
 
     Column<KprofText> uncounted() const { return rows<KprofText>(kprof_recording_uncounted); }
+    Column<KprofOpenZones> open_zones() const {
+        return rows<KprofOpenZones>(kprof_recording_open_zones);
+    }
     Column<KprofAnomaly> anomalies() const {
         return rows<KprofAnomaly>(kprof_recording_anomalies);
     }

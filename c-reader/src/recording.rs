@@ -9,7 +9,7 @@ pub use columns::{
     KPROF_COLUMN_DOUBLE, KPROF_COLUMN_FLAG, KPROF_COLUMN_INT64, KPROF_COLUMN_TEXT,
     KPROF_COLUMN_UINT32, KPROF_COLUMN_UINT64, KprofColumn,
 };
-pub use rows::{KprofAnomaly, KprofRun, KprofText};
+pub use rows::{KprofAnomaly, KprofOpenZones, KprofRun, KprofText};
 
 use crate::{
     arguments::{HasSize, Out, array, array_mut, owned, path, shared, text},
@@ -122,6 +122,7 @@ impl KprofRecording {
             pending_runs: summary.pending_run_count,
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
+            unfinished_runs: self.figures().rows.unfinished.run_count,
         }
     }
 }
@@ -179,6 +180,8 @@ pub struct KprofCounts {
     pub discarded_launches: u64,
     /// Words read from the chips; 0 for logs.
     pub words_read: u64,
+    /// Launches that had not ended when they were read, counted on each lane.
+    pub unfinished_runs: u64,
 }
 
 // SAFETY: `repr(C)`, and the first field is a `usize`.
@@ -506,6 +509,22 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
 ) -> KprofStatus {
     // SAFETY: the called function has the safety requirements of this function.
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
+}
+
+/// Sets `rows` to an array of the open zones of launches that had not ended when they were read, and
+/// `count` to its length.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_open_zones(
+    recording: *const KprofRecording,
+    rows: *mut *const KprofOpenZones,
+    count: *mut usize,
+) -> KprofStatus {
+    // SAFETY: the called function has the safety requirements of this function.
+    unsafe { give(recording, rows, count, |rows| &rows.open_zones) }
 }
 
 /// Sets `rows` to an array of those anomalies and repairs whose position is known, and `count` to

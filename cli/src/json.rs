@@ -6,11 +6,10 @@ use crate::{
     counter_tables::OpCounters,
     numbers::{counted, grouped},
     output::Findings,
-    unfinished::Unfinished,
     watermark::fullest_lane,
 };
 use host_reader::{
-    analysis::{DataStatistics, KeptCounts, KindCount, SubtractedProbeCost},
+    analysis::{DataStatistics, KeptCounts, KindCount, SubtractedProbeCost, Unfinished},
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},

@@ -8,11 +8,13 @@ use crate::{
     numbers::{bounded, counted, grouped, optional},
     output::Findings,
     terminal::{LONGEST_NAME, Style, printable, styled},
-    unfinished::Unfinished,
+    unfinished::write_unfinished,
     watermark::write_fullest,
 };
 use host_reader::{
-    analysis::{DataKind, DataStatistics, Doubt, Op, OwnZone, SubtractedProbeCost, own_time},
+    analysis::{
+        DataKind, DataStatistics, Doubt, Op, OwnZone, SubtractedProbeCost, Unfinished, own_time,
+    },
     probe_cost::ProbeCostRow,
     tables::{
         Column, ColumnSchema, OpRow, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
@@ -59,7 +61,7 @@ impl Findings {
             counted(summary.lane_count, "RISC", "RISCs"),
             counted(summary.core_count, "core", "cores"),
         )?;
-        Unfinished::from_readout(&self.readout).write(rows, out)?;
+        write_unfinished(&Unfinished::from_readout(&self.readout), rows, out)?;
         for kind in OwnZone::ALL {
             let Some(time) = own_time(&self.report.zones, kind) else { continue };
             let what = match kind {

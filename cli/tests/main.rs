@@ -24,6 +24,7 @@ mod first_steps;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
 mod lines;
+mod losses_alike;
 mod mcp;
 mod memory;
 #[cfg(feature = "parquet")]

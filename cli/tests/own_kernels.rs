@@ -189,6 +189,62 @@ fn what_a_kernel_had_recorded_when_it_hung_or_crashed_is_kept() {
     }
 }
 
+/// A streamed zone is written when it ends, so a ring has no open zone: what a kernel that hung had
+/// not published is unknown, and not "nothing".
+#[test]
+fn kernels_of_ones_own_stream_and_what_a_hung_one_holds_back_is_unknown() {
+    let folder = folder("own-streams");
+    assert!(kprof(&folder, &["sdk", "sdk", "--stream"]).status.success());
+    let zones = "for (int i = 0; i < 700; ++i) { DeviceZoneScopedN(\"ROUND\"); }";
+    let hang = "volatile int x = 0; while (x == 0) {}";
+    for (name, stop, has_hung) in [("ends", "", false), ("hangs", hang, true)] {
+        let source = folder.join(format!("{name}.cpp"));
+        let text =
+            format!("#define KERNEL_PROFILER_STREAM 1\n{}", stopping(&format!("{zones} {stop}")));
+        fs::write(&source, text).unwrap();
+        let elf = compile(&folder, "wormhole_b0", "brisc", &source, &format!("{name}.elf"));
+        let Some(elf) = elf else { return };
+        let kernel = elf.to_str().unwrap();
+        let capture = folder.join(format!("{name}.kprof"));
+        let args = ["capture", "--stream", "--kernel", kernel, "--cycle-limit", "20000000"];
+        let output = kprof(
+            &folder,
+            &[&args[..], &["--grid", "2x1", "-o", capture.to_str().unwrap()]].concat(),
+        );
+        assert_eq!(output.status.code(), Some(if has_hung { 2 } else { 0 }), "{output:?}");
+        let output = kprof(&folder, &["report", capture.to_str().unwrap(), "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(zone_count(&report, "BEFORE"), 2);
+        let (rounds, uncounted) = (zone_count(&report, "ROUND"), &report["lost"]["uncounted"]);
+        assert_eq!(report["lost"]["records"], 0);
+        if has_hung {
+            // A chunk has eight cells; those of the last one are not published.
+            assert!((2 * 692..2 * 700).contains(&rounds), "{rounds}");
+            assert_eq!(report["unfinished"]["run_count"], 2);
+            let told = uncounted[0].as_str().unwrap();
+            assert!(told.starts_with("streaming kernels had not ended; "), "{told}");
+        } else {
+            assert_eq!((rounds, zone_count(&report, "STUCK")), (2 * 700, 2));
+            assert_eq!((uncounted, report.get("unfinished")), (&serde_json::json!([]), None));
+        }
+        let output = kprof(&folder, &["report", capture.to_str().unwrap()]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            text.contains("Lost: unknown; streaming kernels had not ended"),
+            has_hung,
+            "{text}"
+        );
+        assert_eq!(text.contains("Lost: nothing\n"), !has_hung, "{text}");
+    }
+    let plain = sdk("own-streams-plain");
+    let elf =
+        compile(&plain, "wormhole_b0", "brisc", &folder.join("ends.cpp"), "plain.elf").unwrap();
+    let complaint = complaint(&plain, &["run", "--stream", "--kernel", elf.to_str().unwrap()]);
+    let way =
+        "`kprof sdk` of this version writes for wormhole_b0 and --stream, and compile it with";
+    assert!(complaint.contains(way), "{complaint}");
+}
+
 /// Compiler target of kernels in Rust.
 const RISCV: &str = "riscv32im-unknown-none-elf";
 

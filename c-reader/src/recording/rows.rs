@@ -1,6 +1,11 @@
 //! Rows of a recording as C structs. They are built once for each recording.
 
-use host_reader::{analysis::Report, anomaly::Anomaly, lane::Lane, recording::Recording};
+use host_reader::{
+    analysis::{Report, Unfinished},
+    anomaly::Anomaly,
+    lane::Lane,
+    recording::Recording,
+};
 use std::ffi::c_char;
 
 /// A text without a terminating zero byte. Its memory belongs to the recording, the session or the
@@ -63,6 +68,18 @@ pub struct KprofAnomaly {
     pub position: u64,
 }
 
+/// Open zones with the same name, in launches that had not ended when they were read.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofOpenZones {
+    /// Name of the zones; empty if unknown.
+    pub name: KprofText,
+    /// Number of RISCs on which it is the innermost open zone.
+    pub risc_count: u64,
+    /// Earliest start, in cycles of the recording's clock.
+    pub first_start_cycle: u64,
+}
+
 /// All rows of a recording.
 #[derive(Debug)]
 pub(crate) struct Rows {
@@ -70,6 +87,9 @@ pub(crate) struct Rows {
     pub(super) runs: Vec<Vec<KprofRun>>,
     pub(super) uncounted: Vec<KprofText>,
     pub(super) anomalies: Vec<KprofAnomaly>,
+    /// Texts of `open_zones` point into `unfinished`.
+    pub(super) open_zones: Vec<KprofOpenZones>,
+    pub(super) unfinished: Unfinished,
 }
 
 impl Rows {
@@ -78,7 +98,15 @@ impl Rows {
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
         let readout = &recording.readout;
         let anomalies = readout.anomalies.kept().iter().chain(report.pairing.kept());
+        let unfinished = Unfinished::from_readout(readout);
+        let open_zones = unfinished.open_zones.iter().map(|zones| KprofOpenZones {
+            name: KprofText::from_text(&zones.name),
+            risc_count: zones.risc_count,
+            first_start_cycle: zones.first_start_cycle,
+        });
         Self {
+            open_zones: open_zones.collect(),
+            unfinished,
             runs: readout.lanes().map(runs_of).collect(),
             uncounted: readout
                 .losses

@@ -16,10 +16,13 @@ use crate::{
     numbers::counted,
     output::Findings,
     recording::CaptureTarget,
+    terminal::{LONGEST_NAME, printable},
     tracy_view::wait_for_viewers,
-    unfinished::{OpenZone, open_zone},
 };
-use host_reader::{counters::describe_counters, noc_events::describe_addresses, readout::Readout};
+use host_reader::{
+    analysis::OpenZone, counters::describe_counters, noc_events::describe_addresses,
+    readout::Readout,
+};
 use sim::{config::MeshConfig, mesh::SimulatedMesh, workload::WorkloadOptions};
 use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
 
@@ -167,12 +170,16 @@ fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
 
 /// Returns one sentence for each failure: cause and place, and the zone in which the RISC was.
 fn failure_texts(failures: &[KernelFailure], readout: &Readout) -> Vec<String> {
-    let text = |KernelFailure { lane, text }: &KernelFailure| match open_zone(readout, *lane) {
-        Some(OpenZone { name, start_cycle }) => {
-            format!("{text}; its zone {name} is open since cycle {start_cycle} of the recording")
-        }
-        None => text.clone(),
-    };
+    let text =
+        |KernelFailure { lane, text }: &KernelFailure| match OpenZone::of_lane(readout, *lane) {
+            Some(OpenZone { name, start_cycle }) => {
+                let name = printable(&name, LONGEST_NAME);
+                format!(
+                    "{text}; its zone {name} is open since cycle {start_cycle} of the recording"
+                )
+            }
+            None => text.clone(),
+        };
     failures.iter().map(text).collect()
 }
 

@@ -101,6 +101,8 @@ fn compare_lost(answers: &[Answer], report: &Value) {
         let is_known = records > 0 || !is_lower_bound;
         assert_eq!(found["records"], if is_known { json!(records) } else { Value::Null });
         assert_eq!(found["omitted_records"], lost["omitted_records"]);
+        let running = &report["unfinished"]["run_count"];
+        assert_eq!(found["unfinished_runs"].as_u64(), Some(running.as_u64().unwrap_or(0)));
         for reason in array(&lost["uncounted"]) {
             assert!(found["text"].as_str().unwrap().contains(reason.as_str().unwrap()), "{found}");
         }

@@ -12,6 +12,7 @@
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
 //! | how many records are missing for each cause, and which options prevent such losses? | [`loss_groups`], [`loss_remedies`] |
 //! | how much time did RISCs spend on the profiler? | [`own_time`] |
+//! | which launches had not ended, and in which zones were they? | [`Unfinished`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | how are all figures computed at once? | [`Report`] |
 //! | how are figures computed lane by lane? | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
@@ -56,6 +57,7 @@ mod summary;
 mod sums;
 mod sync;
 mod tally;
+mod unfinished;
 mod waits;
 mod zone_time;
 mod zones;
@@ -77,6 +79,7 @@ pub use sync::{
     Blocked, RunSync, SignalAt, SyncCounts, SyncDecoder, SyncName, SyncNames, Wait, WaitForm,
     WindowsAt,
 };
+pub use unfinished::{OpenZone, OpenZones, Unfinished};
 pub use waits::WaitStatistics;
 pub use zone_time::{
     PairedZone, ZoneDurations, ZoneSum, ZoneTime, ZoneWalk, paired_zones, zone_times,

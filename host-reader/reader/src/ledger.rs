@@ -259,6 +259,10 @@ crate::labelled! {
         ForeignRuntime = "the runtime on the chip does not count what it loses",
         /// A log from TT-Metal.
         TtMetalLog = "TT-Metal's logs do not record losses",
+        /// Rings of kernels that were still running at the last read. A RISC writes a zone when the
+        /// zone ends, and publishes eight cells at a time, so the ring has neither the open zones
+        /// nor the last records.
+        RunningStream = "streaming kernels had not ended; their open zones and last records are not in the rings",
         /// A capture that its writer did not finish.
         UnfinishedCapture = "the capture was never finished",
         /// A capture with unusable bytes.

@@ -8,9 +8,10 @@ use crate::{
     losses::lost_line,
     numbers::counted,
     op_names::OpNames,
+    unfinished::unfinished_lines,
 };
 use host_reader::{
-    analysis::Report,
+    analysis::{Report, Unfinished},
     causes::Explanation,
     diff::Measurements,
     ledger::LossLedger,
@@ -51,6 +52,7 @@ pub(super) struct RunFigures {
     pub(super) report: Report,
     pub(super) names: OpNames,
     pub(super) losses: LossLedger,
+    pub(super) unfinished: Unfinished,
 }
 
 /// Summary of losses. Every answer with figures contains it.
@@ -63,6 +65,9 @@ pub(super) struct Lost {
     pub(super) omitted_records: Option<u64>,
     pub(super) is_lower_bound: bool,
     pub(super) text: String,
+    /// Number of runs that had not ended when they were read, counted on each RISC; `None` if
+    /// unknown.
+    pub(super) unfinished_runs: Option<u64>,
 }
 
 impl Loaded {
@@ -150,7 +155,8 @@ impl Part {
         let report = Report::new(&recording.readout);
         let title = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
-        let run = RunFigures { report, names, losses: recording.readout.losses };
+        let unfinished = Unfinished::from_readout(&recording.readout);
+        let run = RunFigures { report, names, losses: recording.readout.losses, unfinished };
         Self { title, explanation, figures: Figures::Run(Box::new(run)) }
     }
 
@@ -161,14 +167,16 @@ impl Part {
                 omitted_records: None,
                 is_lower_bound: true,
                 text: "Lost: unknown; an ops CSV does not contain losses".to_owned(),
+                unfinished_runs: None,
             },
-            Figures::Run(run) => Lost::from_ledger(&run.losses),
+            Figures::Run(run) => Lost::from_run(run),
         }
     }
 }
 
 impl Lost {
-    fn from_ledger(losses: &LossLedger) -> Self {
+    fn from_run(run: &RunFigures) -> Self {
+        let RunFigures { losses, unfinished, .. } = run;
         let total = losses.unintended_total();
         let is_uncounted = losses.uncounted().next().is_some();
         let is_lower_bound = total.is_lower_bound || is_uncounted;
@@ -177,7 +185,11 @@ impl Lost {
             records: (records > 0 || !is_lower_bound).then_some(records),
             omitted_records: Some(losses.intended_total().record_count()),
             is_lower_bound,
-            text: lost_line(losses),
+            text: std::iter::once(lost_line(losses))
+                .chain(unfinished_lines(unfinished))
+                .collect::<Vec<_>>()
+                .join("; "),
+            unfinished_runs: Some(unfinished.run_count),
         }
     }
 }

@@ -266,10 +266,12 @@ impl Lost {
         let records = known.fold(0, u64::saturating_add);
         let omitted: Option<Vec<u64>> = runs.iter().map(|lost| lost.omitted_records).collect();
         let omitted_records = omitted.map(|counts| counts.into_iter().sum());
+        let running: Option<Vec<u64>> = runs.iter().map(|lost| lost.unfinished_runs).collect();
+        let unfinished_runs = running.map(|counts| counts.into_iter().sum());
         let is_lower_bound = runs.iter().any(|lost| lost.is_lower_bound);
         let records = (records > 0 || !is_lower_bound).then_some(records);
         let text = "all runs together; recordings shows those of each run".to_owned();
-        Self { records, omitted_records, is_lower_bound, text }
+        Self { records, omitted_records, is_lower_bound, unfinished_runs, text }
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     zone_facts::{NameFacts, PointCount, PointKey, Row, point_columns, zone_columns},
 };
 use crate::{Trace, host_names::HostNames};
+use analysis::Unfinished;
 use causes::OpCodeGroup;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -35,6 +36,8 @@ struct Facts<'a> {
     /// Reasons why more records may be missing than were counted. The flag of a reason is true if a
     /// source of records is faulty, and false if the source never counts its losses.
     uncounted: Vec<(&'static str, bool)>,
+    /// Launches that had not ended when they were read.
+    unfinished: &'a Unfinished,
     /// Labels of the RISCs, in the order of [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
@@ -76,6 +79,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
             .iter()
             .map(|source| (source.label(), source.is_failure()))
             .collect(),
+        unfinished: &trace.unfinished,
         riscs: Risc::ALL.map(Risc::label),
         names: NameFacts::new(trace, &host_names),
         devices: trace.devices.iter().map(|device| DeviceFacts::new(device, trace)).collect(),

@@ -7,7 +7,7 @@ use super::{
     loss::{self, UnplacedLoss},
     op,
 };
-use analysis::{Launch, launches_of};
+use analysis::{Launch, Unfinished, launches_of};
 use host_events::OpMetadata;
 use rayon::prelude::*;
 use reader::{
@@ -67,6 +67,7 @@ impl<'a> Trace<'a> {
             hidden: HiddenCounts::default(),
             unplaced_losses: Vec::new(),
             uncounted: readout.losses.uncounted().collect(),
+            unfinished: Unfinished::from_readout(readout),
         }
     }
 

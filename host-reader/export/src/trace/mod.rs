@@ -37,6 +37,7 @@ pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 
+use analysis::Unfinished;
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
@@ -105,6 +106,8 @@ pub struct Trace<'a> {
     pub comparison: Option<TraceComparison>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
+    /// Launches that had not ended when they were read, including hidden ones.
+    pub unfinished: Unfinished,
 }
 
 /// One chip of a trace.

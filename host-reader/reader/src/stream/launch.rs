@@ -169,6 +169,15 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
+    /// Moves the records of the current launch to the finished records. The launch had not ended at
+    /// the last read.
+    pub(crate) fn close_unfinished(&mut self) {
+        self.close();
+        if let Some(run) = self.ready.runs.last_mut().filter(|_| self.goes_on) {
+            run.is_unfinished = true;
+        }
+    }
+
     /// Moves the current records to the finished records, and returns a new state that contains
     /// only the finished records.
     ///

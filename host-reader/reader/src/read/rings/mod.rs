@@ -23,7 +23,7 @@ use super::{
 use crate::{
     anomaly::AnomalyKind,
     lane::{Lane, LaneId},
-    ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan},
+    ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan, UncountedSource},
     mesh::{AccessError, CoreDescription, Noc0Coord},
     stream::{Batch, CellReader, CellWords, Damage, LaneAssembly, LaunchId, Piece, StreamRecord},
 };
@@ -186,6 +186,9 @@ impl Rings {
         }
         let ids = lanes_of(session.device.description().chip_id, &core).map(|(_, id)| id);
         let is_last = session.options.last_read;
+        if is_last && ids.clone().any(|id| self.is_running(id)) {
+            session.losses.note_uncounted(UncountedSource::RunningStream);
+        }
         let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.take_lane(is_last)));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
@@ -194,6 +197,16 @@ impl Rings {
     /// another reader had read before.
     pub(super) const fn earlier_losses(&self) -> LossTotals {
         self.earlier_losses
+    }
+
+    /// Returns true if a RISC had announced a launch and not ended it at the last read.
+    fn is_running(&self, id: LaneId) -> bool {
+        self.lanes.get(&id).is_some_and(|ring| !ring.was_at_rest)
+    }
+
+    /// Returns true if the launch of any RISC had not ended at the last read.
+    pub(super) fn has_running_launches(&self) -> bool {
+        self.lanes.values().any(|ring| !ring.was_at_rest)
     }
 
     /// Removes the records of launches that had not ended at the last read, and returns them.
@@ -328,8 +341,10 @@ impl Ring {
     /// Before the last read, the records of the launch in progress are kept, because later reads
     /// may find more records of this launch.
     fn take_lane(&mut self, is_last_read: bool) -> Lane {
-        if is_last_read {
-            self.lane.close();
+        match (is_last_read, self.was_at_rest) {
+            (true, true) => self.lane.close(),
+            (true, false) => self.lane.close_unfinished(),
+            (false, _) => {}
         }
         self.lane.take_ready()
     }
@@ -753,7 +768,10 @@ fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
 }
 
 /// Returns the RISCs of a core, each with its index and its lane.
-fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize, LaneId)> + use<> {
+fn lanes_of(
+    chip_id: u32,
+    core: &CoreDescription,
+) -> impl Iterator<Item = (usize, LaneId)> + Clone + use<> {
     let CoreDescription { noc0, kind, .. } = *core;
     (0..kind.risc_count()).filter_map(move |risc_index| {
         let risc = kind.risc(risc_index)?;

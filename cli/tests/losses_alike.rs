@@ -1,0 +1,107 @@
+//! Losses of each recording in the repository, and of kernels that were stopped: the terminal, JSON
+//! and the page say the same classes and numbers.
+
+use crate::program::kprof;
+use captures::capture_path;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Returns the captures and device logs in the repository.
+fn recordings() -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![capture_path("")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".kprof")
+                || name == "profile_log_device.csv"
+                || name.starts_with("f9_")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn said(folder: &Path, args: &[&str]) -> String {
+    let output = kprof(folder, args);
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the sum of the numbers in `12,345 zones, 6 data`.
+fn sum_of(text: &str) -> u64 {
+    let numbers = text.split(", ").map(|part| part.split(' ').next().unwrap().replace(',', ""));
+    numbers.map(|number| number.parse::<u64>().unwrap()).sum()
+}
+
+/// Asserts that each output of a recording has the same losses.
+fn assert_alike(folder: &Path, input: &str) {
+    let text = said(folder, &["report", input, "--rows", "0"]);
+    let documents = said(folder, &["report", input, "--json"]);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Lost: ")).collect();
+    let documents: Vec<Value> =
+        documents.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), documents.len(), "{input}");
+    for ((number, line), document) in (1..).zip(lines).zip(&documents) {
+        let what = format!("{input}, run {number}: {line}");
+        let run = number.to_string();
+        said(folder, &["export", input, "-o", "page.html", "--run", &run]);
+        let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
+        let (_, facts) = page.split_once(r#"id="facts">"#).unwrap();
+        let facts: Value = serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+        let lost = &document["lost"];
+        assert_eq!(facts["lost_record_count"], lost["records"], "{what}");
+        assert_eq!(facts["omitted_record_count"], lost["omitted_records"], "{what}");
+        let reasons: Vec<Value> =
+            facts["uncounted"].as_array().unwrap().iter().map(|of| of[0].clone()).collect();
+        assert_eq!(json!(reasons), lost["uncounted"], "{what}");
+        let running = document
+            .get("unfinished")
+            .cloned()
+            .unwrap_or(json!({"run_count": 0, "open_zones": []}));
+        assert_eq!(facts["unfinished"], running, "{what}");
+        // The terminal: classes in one line.
+        let records = lost["records"].as_u64().unwrap();
+        let is_counted = line.starts_with("Lost: nothing") || line.starts_with("Lost: unknown");
+        assert_eq!(is_counted, records == 0 && lost["is_lower_bound"] != true, "{what}");
+        for reason in &reasons {
+            assert!(line.contains(reason.as_str().unwrap()), "{what}");
+        }
+        assert_eq!(line.contains("Lost: nothing"), is_counted && reasons.is_empty(), "{what}");
+        let omitted: u64 = line
+            .split("; omitted, ")
+            .skip(1)
+            .map(|part| sum_of(part.split(": ").nth(1).unwrap()))
+            .sum();
+        assert_eq!(omitted, lost["omitted_records"].as_u64().unwrap(), "{what}");
+        let count = running["run_count"].as_u64().unwrap();
+        assert_eq!(text.contains("Unfinished: "), count > 0, "{what}");
+    }
+}
+
+#[test]
+fn every_recording_has_the_same_losses_in_terminal_json_and_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let recordings = recordings();
+    assert!(recordings.len() >= 8, "{recordings:?}");
+    for path in recordings {
+        assert_alike(folder.path(), path.to_str().unwrap());
+    }
+    for (name, options) in [
+        ("full.kprof", "--workload full-buffer --ops 3"),
+        ("broken.kprof", "--workload broken-kernels"),
+        ("random.kprof", "--workload random --ops 20"),
+        ("drop.kprof", "--workload long-kernel --stream=drop --grid 2x1"),
+    ] {
+        let args: Vec<&str> =
+            ["capture", "-o", name].into_iter().chain(options.split(' ')).collect();
+        let output = kprof(folder.path(), &args);
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{output:?}");
+        assert_alike(folder.path(), name);
+    }
+}
