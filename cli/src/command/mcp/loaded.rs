@@ -80,7 +80,7 @@ impl Loaded {
         let name = path.display().to_string();
         if let Some(csv) = explain::ops_csv(path) {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
-            let by_device = diff::by_device(vec![perf::open(&csv)?]).or_fail_at(&csv)?;
+            let by_device = diff::by_device(vec![perf::open(&csv, None)?]).or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
             return Ok(Self { path: name, problem_count, parts: vec![part], measurements });
         }
@@ -141,8 +141,8 @@ impl Part {
     /// Reads an ops CSV. Also returns the number of problems found in the file.
     fn from_ops_csv(csv: &Path) -> Result<(Self, u64), Failure> {
         let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
-        let report =
-            PerfReport::new(vec![perf::open(csv)?], &PerfOptions::default()).or_fail_at(csv)?;
+        let report = PerfReport::new(vec![perf::open(csv, None)?], &PerfOptions::default())
+            .or_fail_at(csv)?;
         let ops = counted(report.totals.device_op_count, "op", "ops");
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let problem_count = report.skipped_line_count.saturating_add(report.problems.len() as u64);
