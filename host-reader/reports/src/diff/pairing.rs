@@ -288,12 +288,12 @@ impl<'a> Pairing<'a> {
             }
         }
         let time = |pair: Paired<'_>| if number == 0 { pair.a_ns } else { pair.b_ns };
-        times.compared_ns = self.ops().map(time).sum();
-        times.alone_ns = self.alone(number).iter().filter_map(|(slot, _)| slot.time_ns()).sum();
-        let all = |zone: &Measured| zone.durations_ns.iter().sum::<f64>();
-        times.zones_ns = self.zones.get(number).copied().unwrap_or(&[]).iter().map(all).sum();
+        times.compared_ns = sum(self.ops().map(time));
+        times.alone_ns = sum(self.alone(number).iter().filter_map(|(slot, _)| slot.time_ns()));
+        let all = |zone: &Measured| sum(zone.durations_ns.iter().copied());
+        times.zones_ns = sum(self.zones.get(number).copied().unwrap_or(&[]).iter().map(all));
         let own = |zone: Paired<'_>| all(if number == 0 { zone.a } else { zone.b });
-        times.compared_zones_ns = self.compared_zones().map(own).sum();
+        times.compared_zones_ns = sum(self.compared_zones().map(own));
         times
     }
 }
@@ -386,4 +386,9 @@ fn usual_ratios(pairs: &[Paired<'_>]) -> Option<(f64, f64)> {
     let spread = median(ratios.iter().map(|ratio| (ratio - middle).abs()).collect());
     let reach = (OUTLIER_DEVIATIONS * MEDIAN_DEVIATION * spread).max(LEAST_OUTLIER);
     Some((middle - reach, middle + reach))
+}
+
+/// Returns a sum that is 0.0 for no values: that of [`Iterator::sum`] is -0.0, which is shown.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
 }

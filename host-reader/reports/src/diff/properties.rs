@@ -152,6 +152,9 @@ proptest! {
         for (side, launches) in [(&diff.a, &a), (&diff.b, &b)] {
             let Side { total_ns, compared_ns, alone_ns, iteration_count, .. } = *side;
             prop_assert!(is_close(compared_ns + alone_ns, total_ns), "{side:?}");
+            // A sum of nothing would be shown as -0.0.
+            let sums = [compared_ns, alone_ns, total_ns, side.zones_ns, side.compared_zones_ns];
+            prop_assert!(sums.iter().all(|sum| sum.is_sign_positive()), "{side:?}");
             let listed: f64 = side.only_here.iter().map(|item| item.time_ns).sum();
             prop_assert!(is_close(listed, alone_ns), "{side:?}");
             if iteration_count == 1 {
