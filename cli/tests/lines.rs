@@ -136,8 +136,36 @@ fn planted_slow_lines_are_named_first_with_their_reason() {
             let text = String::from_utf8(text.stdout).unwrap();
             let first = text.lines().skip_while(|line| !line.starts_with("Lines")).nth(2).unwrap();
             assert!(slow.iter().any(|line| first.contains(&format!("slow.cpp:{line} "))), "{text}");
+            check_explanation(&folder, &slow, (planted, all));
         }
     }
+}
+
+/// `kprof explain` names one of the slow lines, with its share of the kernel's cycles, until a run
+/// without lines has replaced the recording.
+fn check_explanation(folder: &Path, slow: &[u64], (planted, all): (u64, u64)) {
+    let explained = || -> Value {
+        let done = kprof(folder, &["explain", "out", "--json"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let found = explained();
+    let line = &found["lines"][0];
+    assert!(slow.contains(&line["line"].as_u64().unwrap()), "{line}");
+    assert!(line["cycles"].as_u64().unwrap() <= planted, "{line}");
+    assert!(
+        line["percent"].as_f64().unwrap() <= planted as f64 * 100.0 / all as f64 + 0.1,
+        "{line}"
+    );
+    assert_eq!((&line["risc"], &line["core_count"]), (&"BRISC".into(), &CORES.into()));
+    let sentence = line["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("BRISC in ") && sentence.contains("slow.cpp:"), "{sentence}");
+    let text = String::from_utf8(kprof(folder, &["explain", "out"]).stdout).unwrap();
+    assert!(text.contains(sentence), "{text}");
+    let again =
+        kprof(folder, &["run", "--workload", "matmul", "--ops", "1", "--grid", "1x1", "-o", "out"]);
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    assert!(explained()["lines"].is_null(), "lines of the earlier run");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `kprof explain`: explains slowness in at most ten sentences, and shows where the time went.
 
-use super::perf;
+use super::{
+    explain_lines::{LineShare, lines_of, write_lines},
+    perf,
+};
 use crate::{
     by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, note},
@@ -121,6 +124,9 @@ struct Document<'a> {
     title: &'a str,
     #[serde(flatten)]
     explanation: &'a Explanation,
+    /// Lines that take a large part of kernels, if the simulator counted them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    lines: &'a [LineShare],
 }
 
 /// Reads the input, explains it and prints the result.
@@ -210,13 +216,15 @@ fn show(
     if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
         return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
     }
-    let document = Document { input, run: number, title, explanation };
+    let lines = lines_of(&args.input)?;
+    let document = Document { input, run: number, title, explanation, lines: &lines };
     print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
         }
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
-        write_explanation(explanation, args.rows, out)
+        write_explanation(explanation, args.rows, out)?;
+        write_lines(&lines, args.rows, out)
     })
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
 }
 
 /// Returns the path of the table for an input.
-fn table_path(input: &Path) -> PathBuf {
+pub(super) fn table_path(input: &Path) -> PathBuf {
     if input.is_dir() {
         let in_logs = input.join(".logs").join(LINES_FILE);
         return if in_logs.exists() { in_logs } else { input.join(LINES_FILE) };
@@ -107,19 +107,7 @@ pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
 
 /// Reads the rows that the options choose.
 fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
-    let path = table_path(&args.input);
-    let file = File::open(&path).map_err(|error| {
-        failure!(
-            "expected the table of lines in {}: {error}; run the kernels with `kprof run --lines`",
-            path.display()
-        )
-    })?;
-    let found = read_csv(io::BufReader::new(file)).or_fail_at(&path)?;
-    if let Some(problem) = &found.first_problem {
-        let count = counted(found.unreadable_count, "row", "rows");
-        note!("kprof: {}: {count} skipped, the rest is used; {problem}", path.display());
-    }
-    let mut rows = found.rows;
+    let mut rows = read_table(&table_path(&args.input))?;
     if let Some(risc) = &args.risc {
         check(risc, "RISC", rows.iter().map(|row| row.risc.as_str()))?;
         rows.retain(|row| row.risc == *risc);
@@ -132,6 +120,22 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
         rows.retain(is_op);
     }
     Ok(rows)
+}
+
+/// Reads all readable rows of a table, and prints how many are not.
+pub(super) fn read_table(path: &Path) -> Result<Vec<LineRow>, Failure> {
+    let file = File::open(path).map_err(|error| {
+        failure!(
+            "expected the table of lines in {}: {error}; run the kernels with `kprof run --lines`",
+            path.display()
+        )
+    })?;
+    let found = read_csv(io::BufReader::new(file)).or_fail_at(path)?;
+    if let Some(problem) = &found.first_problem {
+        let count = counted(found.unreadable_count, "row", "rows");
+        note!("kprof: {}: {count} skipped, the rest is used; {problem}", path.display());
+    }
+    Ok(found.rows)
 }
 
 /// Returns an error if a value is not among those that were found.
@@ -168,7 +172,7 @@ fn total(rows: &[LineRow]) -> u64 {
     rows.iter().fold(0, |sum, row| sum.saturating_add(row.total_cycles()))
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(super) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         "0 %".to_owned()
     } else {
@@ -217,14 +221,14 @@ fn write_ranked(
 }
 
 /// Returns a function's name without its arguments.
-fn without_arguments(function: &str) -> &str {
+pub(super) fn without_arguments(function: &str) -> &str {
     match function.split_once('(') {
         Some((name, _)) if !name.is_empty() => name,
         _ => function,
     }
 }
 
-fn place(one: &Ranked) -> String {
+pub(super) fn place(one: &Ranked) -> String {
     let Some(file) = &one.file else { return "?".to_owned() };
     let name = Path::new(file)
         .file_name()

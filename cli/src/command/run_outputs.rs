@@ -28,6 +28,8 @@ pub(super) struct Files {
     pub(super) capture: Option<CaptureTarget>,
     /// File for the table `lines`, if it is wanted.
     pub(super) lines: Option<PathBuf>,
+    /// File of an earlier run, whose table `lines` would belong to another recording.
+    old_lines: Option<PathBuf>,
 }
 
 impl Files {
@@ -54,14 +56,15 @@ impl Files {
             Some(target) => Some(beside_capture(&target.path)),
             None => logs.as_ref().map(|logs| logs.join(LINES_FILE)),
         };
-        let lines = lines.filter(|_| has_lines);
-        Self { files: in_logs.chain(traces).collect(), capture, lines }
+        let (lines, old_lines) = if has_lines { (lines, None) } else { (None, lines) };
+        Self { files: in_logs.chain(traces).collect(), capture, lines, old_lines }
     }
 
     /// Refuses to replace files that were not written by a simulation. Call this before any work is
     /// done.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        self.lines.iter().try_for_each(|path| check_replaceable(path))?;
+        let tables = self.lines.iter().chain(&self.old_lines);
+        tables.into_iter().try_for_each(|path| check_replaceable(path))?;
         self.files.iter().try_for_each(|(output, path)| match output {
             Output::NocTraces => check_traces(path),
             _ => check_replaceable(path),
@@ -88,6 +91,9 @@ impl Files {
         lines: Option<LineCollector>,
     ) -> Result<(), Failure> {
         end_on_signals()?;
+        if let Some(old) = self.old_lines.as_ref().filter(|path| path.exists()) {
+            std::fs::remove_file(old).or_fail_at(old)?;
+        }
         if let Some((lines, path)) = lines.zip(self.lines.as_ref()) {
             lines.write(path)?;
             derived_logs::note(path, recording.readout.simulated.as_ref())?;

@@ -5,7 +5,7 @@
 //! | which function, file and line is at an address of an ELF file? | [`CodeFile`] |
 //! | how do counts of single RISCs become rows of the table `lines`? | [`Sums`] |
 //! | how is the table written to a file, and read again? | [`write_csv`], [`read_csv`] |
-//! | which lines and functions took the most cycles? | [`by_line`], [`by_function`] |
+//! | which lines and functions took the most cycles? | [`by_line`], [`by_function`], [`busiest_lines`] |
 //! | how do other viewers show the rows? | [`write_folded`], [`write_pprof`] |
 //!
 //! Counts come from a program that executes the code, such as the simulator. ELF files and tables
@@ -26,5 +26,5 @@ pub use csv_file::{LinesFile, LinesFileError, read_csv, write_csv};
 pub use folded::write_folded;
 pub use frame::{Frame, frames};
 pub use pprof::write_pprof;
-pub use ranking::{Ranked, by_function, by_line};
+pub use ranking::{BusiestLine, Ranked, busiest_lines, by_function, by_line};
 pub use sums::{LineCounts, Sums};

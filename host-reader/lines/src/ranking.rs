@@ -65,6 +65,57 @@ pub fn by_function(rows: &[LineRow]) -> Vec<Ranked> {
     ranked(rows, |row| (row.file.clone(), None))
 }
 
+/// Line that takes most of the cycles that one RISC spends in the kernels of one op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusiestLine {
+    /// Name of the op or program; `program` and its number if it has no name.
+    pub op: String,
+    /// Cycles of all lines of these kernels, over all cores and launches.
+    pub kernel_cycles: u64,
+    /// Maximum number of launches that a row counts.
+    pub launches: u64,
+    /// Maximum number of cores that a row counts; 1 if each core has rows of its own.
+    pub cores: u32,
+    /// The line.
+    pub line: Ranked,
+}
+
+/// Returns the busiest line of each op and RISC, without firmware; kernels with the most cycles come
+/// first.
+///
+/// ```
+/// use tables::LineRow;
+/// let row = |risc: &str, line, cycles| LineRow {
+///     risc: risc.into(), line: Some(line), file: Some("a.cpp".into()), code: "kernel".into(),
+///     op: Some("add".into()), cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default()
+/// };
+/// let rows = [row("BRISC", 1, 5), row("NCRISC", 1, 4), row("NCRISC", 2, 5)];
+/// let found = lines::busiest_lines(&rows);
+/// let told: Vec<_> = found.iter().map(|one| (&*one.line.risc, one.line.line, one.kernel_cycles)).collect();
+/// assert_eq!(told, [("NCRISC", Some(2), 9), ("BRISC", Some(1), 5)]);
+/// ```
+#[must_use]
+pub fn busiest_lines(rows: &[LineRow]) -> Vec<BusiestLine> {
+    let mut kernels: BTreeMap<(String, &str), Vec<LineRow>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.code != "firmware") {
+        // The ten lowest bits of an id are the chip.
+        let op = row.op.clone().unwrap_or_else(|| format!("program {}", row.run_host_id >> 10));
+        kernels.entry((op, &row.risc)).or_default().push(row.clone());
+    }
+    let busiest = kernels.into_iter().filter_map(|((op, _), rows)| {
+        Some(BusiestLine {
+            op,
+            kernel_cycles: rows.iter().fold(0, |sum, row| sum.saturating_add(row.total_cycles())),
+            launches: rows.iter().map(|row| row.launches).max()?,
+            cores: rows.iter().map(|row| row.cores).max()?,
+            line: by_line(&rows).into_iter().next()?,
+        })
+    });
+    let mut busiest: Vec<_> = busiest.collect();
+    busiest.sort_by_key(|one| std::cmp::Reverse(one.kernel_cycles));
+    busiest
+}
+
 fn ranked(
     rows: &[LineRow],
     place: impl Fn(&LineRow) -> (Option<String>, Option<u32>),

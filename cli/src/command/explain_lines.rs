@@ -1,0 +1,105 @@
+//! Lines of source in `kprof explain`: where the kernels of each op stood most of the time.
+
+use super::lines::{percent, place, read_table, table_path, without_arguments};
+use crate::{
+    failure::Failure,
+    numbers::{counted, grouped},
+    terminal::{LONGEST_NAME, printable},
+};
+use host_reader::lines::{BusiestLine, busiest_lines};
+use serde::Serialize;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// Least share of the kernels' cycles of a line that is worth a sentence.
+const LEAST_PERCENT: f64 = 20.0;
+
+/// Line that takes a large part of the cycles that a RISC spends in the kernels of an op.
+#[derive(Debug, Serialize)]
+pub(super) struct LineShare {
+    op: String,
+    risc: String,
+    function: String,
+    file: Option<String>,
+    line: Option<u32>,
+    cycles: u64,
+    /// Cycles of all lines of these kernels.
+    kernel_cycles: u64,
+    percent: f64,
+    /// Object that most of these cycles wait for.
+    waits_for: Option<String>,
+    launches: u64,
+    core_count: u32,
+    sentence: String,
+}
+
+/// Returns the lines of the table that belongs to an input; none if it has no such table.
+pub(super) fn lines_of(input: &Path) -> Result<Vec<LineShare>, Failure> {
+    let path = table_path(input);
+    if path == input || !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let shares = busiest_lines(&read_table(&path)?).into_iter().map(LineShare::new);
+    Ok(shares.filter(|share| share.percent >= LEAST_PERCENT).collect())
+}
+
+impl LineShare {
+    fn new(busiest: BusiestLine) -> Self {
+        let BusiestLine { op, kernel_cycles, launches, cores, line } = busiest;
+        let cycles = line.total_cycles();
+        let waits_for = line.main_wait().map(|(object, _)| object.to_owned());
+        let waits = waits_for.as_ref().map_or_else(String::new, |of| format!(", waiting for {of}"));
+        let at = match &line.file {
+            Some(_) => format!("at {}", place(&line)),
+            None => "without a known line".to_owned(),
+        };
+        let sentence = format!(
+            "{} in {}: {} of {} cycles are in {} {at}{waits} ({} on {})",
+            line.risc,
+            printable(&op, LONGEST_NAME),
+            percent(cycles, kernel_cycles),
+            grouped(kernel_cycles),
+            printable(without_arguments(&line.function), LONGEST_NAME),
+            counted(launches, "launch", "launches"),
+            counted(cores.into(), "core", "cores"),
+        );
+        Self {
+            op,
+            risc: line.risc,
+            function: line.function,
+            file: line.file,
+            line: line.line,
+            cycles,
+            kernel_cycles,
+            percent: if kernel_cycles == 0 {
+                0.0
+            } else {
+                cycles as f64 * 100.0 / kernel_cycles as f64
+            },
+            waits_for,
+            launches,
+            core_count: cores,
+            sentence,
+        }
+    }
+}
+
+pub(super) fn write_lines(
+    lines: &[LineShare],
+    rows: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nLines that take most of a RISC's kernels, of all recorded launches\n")?;
+    for line in lines.iter().take(rows) {
+        writeln!(out, "   {}", line.sentence)?;
+    }
+    match lines.len().saturating_sub(rows) {
+        0 => Ok(()),
+        more => writeln!(out, "   {} more, which --rows 0 shows", grouped(more as u64)),
+    }
+}
