@@ -14,7 +14,7 @@ target=${CARGO_TARGET_DIR:-target}
 # Both at once, so that they share what is built.
 packages=(-p kprof-pci-chip -p kprof)
 if [ "${KPROF_WHEEL_OF_WORKSPACE:-0}" = 1 ]; then packages=(--workspace); fi
-cargo build --release --locked "${packages[@]}" --lib --bin kprof --features kprof/parquet
+cargo build --release --locked "${packages[@]}" --lib --bin kprof --features kprof/parquet,kprof/mcp
 mkdir -p python/kprof.data/scripts
 cp "$target/release/kprof" python/kprof.data/scripts/kprof
 cp "$target/release/libkprof_chip.so" python/kprof/libkprof_chip.so
