@@ -175,8 +175,14 @@ fn an_input_without_ops_is_refused_and_nothing_written() {
     std::fs::write(path.join("text.txt"), "hello\n").unwrap();
     std::fs::create_dir(path.join("folder")).unwrap();
     for (input, expected) in [
-        ("empty", "at empty, found none: empty: expected a device log, found an empty file"),
-        ("text.txt", "at text.txt, found none: text.txt: line 1: expected `ARCH: <name>"),
+        (
+            "empty",
+            "a folder with .logs, found an empty file, empty; name the profile_log_device.csv",
+        ),
+        (
+            "text.txt",
+            "a folder with .logs, found other text, text.txt; name the profile_log_device",
+        ),
         (
             "folder",
             "in the folder folder, found none: folder/profile_log_device.csv: cannot be read, \

@@ -331,8 +331,11 @@ fn by_default_figures_differ_only_where_the_package_is_wrong() {
     let questions: Vec<_> = SAMPLES[1..].iter().map(question).collect();
     for (question, theirs) in questions.iter().zip(ask_package(&questions)) {
         let ours = ask_kprof(question);
-        assert_eq!((theirs.ops.len(), &theirs.ops[0]), (ours.ops.len(), &ours.ops[0]));
         let titles = &theirs.ops[0];
+        // Behind the package's columns, kprof keeps those of other tools, which tt-mlir has added.
+        let (own, others) = ours.ops[0].split_at(titles.len());
+        assert_eq!((theirs.ops.len(), &titles[..]), (ours.ops.len(), own));
+        assert!(others.iter().all(|title| title == "LOC"), "{others:?}");
         for (theirs, ours) in theirs.ops[1..].iter().zip(&ours.ops[1..]) {
             for (at, title) in titles.iter().enumerate() {
                 let is_same = theirs[at] == ours[at];
