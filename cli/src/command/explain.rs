@@ -1,7 +1,7 @@
 //! `kprof explain`: explains slowness in at most ten sentences, and shows where the time went.
 
 use super::{
-    explain_lines::{LineShare, lines_of, write_lines},
+    explain_lines::{LineShare, lines_of},
     perf,
 };
 use crate::{
@@ -134,6 +134,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     if args.input == simulations() && args.input != measurements() {
         note!("kprof: reading {}", args.input.display());
     }
+    // One table for all runs of a capture.
+    let lines = lines_of(&args.input)?;
     if let Some(csv) = ops_csv(&args.input) {
         let report = report_csv_with(&csv, &args.filters, args.by.as_deref())?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
@@ -141,7 +143,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         if let Some(asked) = args.by.as_deref().filter(|by| report.column(by).is_none()) {
             return Err(no_such_column(asked, &report.titles, &csv.display().to_string()));
         }
-        show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()))?;
+        show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()), &lines)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
@@ -151,14 +153,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let explained = Explanation::from_log_window(*log, args.scope());
             drop(busy);
             let (run, explanation) = explained.or_fail()?;
-            show_run(args, 1, &run.readout, &explanation)?;
+            show_run(args, 1, (&run.readout, &lines), &explanation)?;
             has_failures = run.readout.losses.has_failures();
         }
         opened => {
             for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
                 let explanation = Explanation::from_recording_window(&run, args.scope());
-                show_run(args, number, &run.readout, &explanation)?;
+                show_run(args, number, (&run.readout, &lines), &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }
         }
@@ -199,32 +201,33 @@ fn report_csv_with(
 fn show_run(
     args: &ExplainArgs,
     number: usize,
-    readout: &Readout,
+    (readout, lines): (&Readout, &[LineShare]),
     explanation: &Explanation,
 ) -> Result<(), Failure> {
     let title = describe(readout);
     let launches = counted(explanation.ops.len() as u64, "launch", "launches");
-    show(args, (number, &format!("{title}, {launches}")), explanation)
+    show(args, (number, &format!("{title}, {launches}")), explanation, lines)
 }
 
 fn show(
     args: &ExplainArgs,
     (number, title): (usize, &str),
     explanation: &Explanation,
+    lines: &[LineShare],
 ) -> Result<(), Failure> {
     let input = args.input.display().to_string();
     if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
         return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
     }
-    let lines = lines_of(&args.input)?;
-    let document = Document { input, run: number, title, explanation, lines: &lines };
+    let document = Document { input, run: number, title, explanation, lines };
     print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
         }
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
         write_explanation(explanation, args.rows, out)?;
-        write_lines(&lines, args.rows, out)
+        let sentences = lines.iter().map(|line| &*line.sentence);
+        write_sentences(LINES_TITLE, sentences, args.rows, out)
     })
 }
 
@@ -277,18 +280,29 @@ fn write_explanation(
     write_devices(explanation, rows, out)?;
     write_phases(&explanation.phases, rows, out)?;
     write_sync(explanation, out)?;
-    write_not_used(&explanation.not_used, rows, out)
+    let not_used = explanation.not_used.iter().map(String::as_str);
+    write_sentences("Not used, or in doubt", not_used, rows, out)
 }
 
-fn write_not_used(not_used: &[String], rows: usize, out: &mut impl Write) -> io::Result<()> {
-    if not_used.is_empty() {
+/// Title of the sentences about lines of source.
+const LINES_TITLE: &str = "Lines that take most of a RISC's kernels, of all recorded launches";
+
+/// Writes sentences below a title; nothing if there are none.
+fn write_sentences<'a>(
+    title: &str,
+    sentences: impl ExactSizeIterator<Item = &'a str>,
+    rows: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let count = sentences.len();
+    if count == 0 {
         return Ok(());
     }
-    writeln!(out, "\nNot used, or in doubt\n")?;
-    for sentence in not_used.iter().take(rows) {
+    writeln!(out, "\n{title}\n")?;
+    for sentence in sentences.take(rows) {
         writeln!(out, "   {}", printable(sentence, LONGEST_SENTENCE))?;
     }
-    match not_used.len().saturating_sub(rows) {
+    match count.saturating_sub(rows) {
         0 => Ok(()),
         more => writeln!(out, "   {} more, which --rows 0 shows", grouped(more as u64)),
     }

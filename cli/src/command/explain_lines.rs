@@ -8,10 +8,7 @@ use crate::{
 };
 use host_reader::lines::{BusiestLine, busiest_lines};
 use serde::Serialize;
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::path::Path;
 
 /// Least share of the kernels' cycles of a line that is worth a sentence.
 const LEAST_PERCENT: f64 = 20.0;
@@ -32,7 +29,7 @@ pub(super) struct LineShare {
     waits_for: Option<String>,
     launches: u64,
     core_count: u32,
-    sentence: String,
+    pub(super) sentence: String,
 }
 
 /// Returns the lines of the table that belongs to an input; none if it has no such table.
@@ -83,23 +80,5 @@ impl LineShare {
             core_count: cores,
             sentence,
         }
-    }
-}
-
-pub(super) fn write_lines(
-    lines: &[LineShare],
-    rows: usize,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nLines that take most of a RISC's kernels, of all recorded launches\n")?;
-    for line in lines.iter().take(rows) {
-        writeln!(out, "   {}", line.sentence)?;
-    }
-    match lines.len().saturating_sub(rows) {
-        0 => Ok(()),
-        more => writeln!(out, "   {} more, which --rows 0 shows", grouped(more as u64)),
     }
 }

@@ -4,31 +4,15 @@
 //! Half of the seeds are new in each run. To repeat a failing seed alone, run with
 //! `KPROF_LATE_SEED=SEED`.
 
+use crate::model::Numbers;
 use causes::{Cause, Explanation, Finding, Window};
 use reports::perf::{PerfReport, read_ops_csv};
 use std::fmt::Write;
 
-/// Random numbers of one seed (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    /// A factor around 1 that is more often near 1 than far from it.
-    fn jitter(&mut self, width: f64) -> f64 {
-        let sum: f64 = (0..4).map(|_| self.below(1 << 20) as f64 / f64::from(1 << 20)).sum();
-        1.0 + width * (sum - 2.0)
-    }
+/// Returns a factor around 1 that is more often near 1 than far from it.
+fn jitter(numbers: &mut Numbers, width: f64) -> f64 {
+    let sum: f64 = (0..4).map(|_| numbers.below(1 << 20) as f64 / f64::from(1 << 20)).sum();
+    1.0 + width * (sum - 2.0)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "all times are below a second")]
@@ -103,8 +87,8 @@ impl Model {
                 for (index, ns) in self.ops_ns.iter().enumerate() {
                     let more = late.is_some_and(|of| of.reason == Reason::Op(index));
                     let more = if more { 40_000.0 } else { 0.0 };
-                    let ns = whole(ns * numbers.jitter(self.jitter) + more);
-                    let gap = whole(1_000.0 * numbers.jitter(self.jitter));
+                    let ns = whole(ns * jitter(numbers, self.jitter) + more);
+                    let gap = whole(1_000.0 * jitter(numbers, self.jitter));
                     arrival += ns + gap;
                     ops.push(Op { name: NAMES[index], call, chip, ns, gap, start: 0 });
                     call += 1;
@@ -114,7 +98,7 @@ impl Model {
                 arrivals.push((chip, arrival + gap, gap));
             }
             let last = arrivals.iter().map(|(_, at, _)| *at).max().unwrap();
-            let length = whole(self.collective_ns * numbers.jitter(self.jitter));
+            let length = whole(self.collective_ns * jitter(numbers, self.jitter));
             for (chip, at, gap) in arrivals {
                 let ns = last - at + length;
                 ops.push(Op { name: "AllGatherAsync", call, chip, ns, gap, start: 0 });
@@ -199,7 +183,7 @@ fn skew_of(explanation: Explanation) -> Option<Finding> {
 
 /// Returns whether the chip and the reason that were planted are named; panics if others are.
 fn is_named(seed: u64) -> bool {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     let model = Model::new(&mut numbers, true);
     let late = model.late.unwrap();
     let finding = skew_of(explained(&csv_of(&model.ops(&mut numbers)), Window::All));
@@ -236,7 +220,7 @@ fn the_chip_that_others_wait_for_is_named_with_its_reason() {
 fn no_chip_is_named_by_chance() {
     let (mut told, seeds) = (0, seeds());
     for seed in &seeds {
-        let mut numbers = Numbers(*seed);
+        let mut numbers = Numbers::new(*seed);
         let mut model = Model::new(&mut numbers, false);
         // Chips that differ by chance, by more than a collective takes.
         model.jitter = 0.1;
@@ -250,7 +234,7 @@ fn no_chip_is_named_by_chance() {
 
 #[test]
 fn a_late_chip_is_named_in_the_last_iteration_from_all_of_them() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     let model = Model {
         chip_count: 4,
         iteration_count: 12,
@@ -276,7 +260,7 @@ fn a_late_chip_is_named_in_the_last_iteration_from_all_of_them() {
 #[test]
 fn a_log_gains_what_its_ops_csv_gains() {
     for seed in 0..12 {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let model = Model::new(&mut numbers, true);
         let ops = model.ops(&mut numbers);
         let folder = tempfile::tempdir().unwrap();

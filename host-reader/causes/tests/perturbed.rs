@@ -9,6 +9,7 @@
 //! KPROF_PERTURBED_SEED=7 cargo test -p kprof-causes --test integration perturbed
 //! ```
 
+use crate::model::Numbers;
 use causes::{Cause, Explanation, Finding};
 use reports::perf::{PerfReport, read_ops_csv};
 use std::fmt::Write;
@@ -20,16 +21,7 @@ const HIFI4: f64 = 74e3 / 72.0;
 const HIFI2: f64 = 148e3 / 72.0;
 const CORES: u64 = 64;
 
-struct Numbers(u64);
-
 impl Numbers {
-    /// Draws a number from `low` to `high`.
-    fn draw(&mut self, low: u64, high: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        low + (self.0 >> 33) % (high - low + 1)
-    }
-
     fn index(&mut self, low: usize, high: usize) -> usize {
         usize::try_from(self.draw(low as u64, high as u64)).unwrap()
     }
@@ -247,7 +239,7 @@ fn names(finding: &Finding, worse: &Worse) -> bool {
 }
 
 fn check(seed: u64) {
-    let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut numbers = Numbers::new(seed);
     let model = Model::healthy(&mut numbers);
     let mut iterations = vec![model.iteration(); model.iterations];
     // In the first iteration, the host compiles kernels before each op.

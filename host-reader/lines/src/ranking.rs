@@ -98,8 +98,7 @@ pub struct BusiestLine {
 pub fn busiest_lines(rows: &[LineRow]) -> Vec<BusiestLine> {
     let mut kernels: BTreeMap<(String, &str), Vec<LineRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.code != "firmware") {
-        // The ten lowest bits of an id are the chip.
-        let op = row.op.clone().unwrap_or_else(|| format!("program {}", row.run_host_id >> 10));
+        let op = row.op.clone().unwrap_or_else(|| format!("program {}", row.program()));
         kernels.entry((op, &row.risc)).or_default().push(row.clone());
     }
     let busiest = kernels.into_iter().filter_map(|((op, _), rows)| {

@@ -55,6 +55,17 @@ pub struct LineRow {
 pub const REASONS: usize = 9;
 
 impl LineRow {
+    /// Returns the number of the program, which is the same on all chips.
+    ///
+    /// ```
+    /// let row = tables::LineRow { run_host_id: 5 << 10 | 3, ..Default::default() };
+    /// assert_eq!(row.program(), 5);
+    /// ```
+    #[must_use]
+    pub fn program(&self) -> u32 {
+        wire::RunHostId(self.run_host_id).base()
+    }
+
     /// Returns the cycles of all reasons.
     ///
     /// ```

@@ -30,6 +30,11 @@ impl Numbers {
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
+
+    /// Draws a number from `low` to `high`.
+    pub(crate) fn draw(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
 }
 
 /// Cycles that each stage needs for one block.
