@@ -8,6 +8,7 @@ mod capture;
 mod chip;
 #[path = "../../chip/tests/support/mod.rs"]
 mod chips;
+mod claims;
 mod cli;
 mod counted;
 mod debug_dump;
@@ -21,6 +22,8 @@ mod export_failures;
 mod file_kinds;
 mod filter;
 mod first_steps;
+#[path = "../../host-reader/causes/tests/generated/mod.rs"]
+mod generated;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
 mod lines;

@@ -365,13 +365,24 @@ fn figures_of_the_nocs_have_values_where_they_are_asked_for() {
         for row in rows {
             let cell = |title: &str| &row[titles.iter().position(|found| found == title).unwrap()];
             let percent = |title: &str| cell(title).parse::<f64>().unwrap();
-            // The matrices are read from DRAM and written to DRAM, faster than its controllers
-            // allow, because the simulator does not model their speed. No core multicasts.
+            // No core multicasts.
             assert!((0.1..100.0).contains(&percent("NOC UTIL (%)")), "{row:?}");
-            assert!(percent("DRAM BW UTIL (%)") > 0.1, "{row:?}");
             assert!(percent("NPE CONG IMPACT (%)") >= 0.0, "{row:?}");
             assert_eq!([cell("MULTICAST NOC UTIL (%)"), cell("ETH BW UTIL (%)")], ["0.0", "-"]);
-            assert!(cell("DRAM BW UTIL PER CTRL (%)").starts_with('c'), "{row:?}");
+            // The first launch finds its matrices in DRAM faster than a controller can move them,
+            // because the simulator does not model this speed.
+            let columns = ["DRAM BW UTIL (%)", "DRAM BW UTIL PER CTRL (%)"];
+            let because = cell("EMPTY FIGURES BECAUSE");
+            if &row[titles.iter().position(|title| title.starts_with("GLOBAL")).unwrap()] == "1024"
+            {
+                assert_eq!(columns.map(cell), ["", ""], "{row:?}");
+                let reason = "NoC figures: more bytes than a DRAM controller moves in the time of \
+                              the kernels";
+                assert!(because.contains(reason), "{row:?}");
+            } else {
+                assert!((0.1..=105.0).contains(&percent(columns[0])), "{row:?}");
+                assert!(cell(columns[1]).starts_with('c') && because.is_empty(), "{row:?}");
+            }
         }
     }
 }

@@ -213,6 +213,10 @@ pub(crate) struct Evidence {
     pub(crate) counts: SyncCounts,
     /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
+    /// True if any lane has readings of hardware counters.
+    pub(crate) has_counters: bool,
+    /// True if any lane has zones that authors put into their kernels.
+    pub(crate) has_own_zones: bool,
     /// For each chip, the times of the first and the last record among the records of all cores
     /// that ran ops.
     ///
@@ -268,6 +272,8 @@ impl FromLanes for Evidence {
         let mut scan = LaneScan { context, lane, counts: &mut self.counts, has_noc_events: false };
         let runs = scan.runs();
         self.has_noc_events |= scan.has_noc_events;
+        self.has_counters |= runs.iter().any(|run| run.counters().is_some());
+        self.has_own_zones |= runs.iter().any(|run| !run.zones().is_empty());
         self.runs.push((lane.id, runs));
     }
 }
@@ -292,6 +298,8 @@ impl Evidence {
         self.runs.extend(other.runs);
         self.counts.merge(other.counts);
         self.has_noc_events |= other.has_noc_events;
+        self.has_counters |= other.has_counters;
+        self.has_own_zones |= other.has_own_zones;
         for (own, other) in
             [(&mut self.bounds, other.bounds), (&mut self.dispatch_bounds, other.dispatch_bounds)]
         {

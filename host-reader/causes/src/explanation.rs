@@ -6,12 +6,13 @@ use crate::{
     finding::{Cause, Finding, GainOf, Untold, percent},
     launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
-    noc_use::{NocUses, noc_uses},
+    noc_use::{NocEvidence, NocUses},
     op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
     parallel::ChipOp,
     phase::{Phase, phases_of},
+    recorded::Recorded,
     rules::{self, IterationScope, OpFacts},
     steady::{Scope, SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
@@ -168,26 +169,24 @@ impl Explanation {
             None => all.clone(),
         };
         let part = found.as_ref().and_then(|steady| steady.part(&pairs, [&all, &devices]));
-        let iterations = match (&part, window) {
-            (Some(_), _) => IterationScope::Last,
-            (None, Window::Steady) => IterationScope::None,
-            (None, Window::All) => IterationScope::All,
-        };
+        let iterations = iterations_of(part.is_some(), window);
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
-        let (uses, noc_events) = noc_uses(recording, &launches, evidence.has_noc_events);
+        let noc = NocEvidence::new(recording, &launches, evidence.has_noc_events);
+        let recorded = Recorded::new(readout, &evidence, noc.has_events);
         let facts = OpFacts {
             devices: &devices,
             ops: &own_ops,
             all: &all_ops,
             sync: &evidence.counts,
             iterations,
-            noc: &uses,
+            noc: &noc.uses,
+            recorded,
         };
         let (mut findings, untold) = rules::explain_ops(facts, &readout.zones);
-        let ([own_chips, all_chips], clock_error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
-        findings.extend(rules::collective_skew(&own_chips, &all_chips, clock_error_ns));
+        let ([own, all], error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
+        findings.extend(rules::collective_skew(&own, &all, error_ns));
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
@@ -200,7 +199,7 @@ impl Explanation {
             time_sums: time_sums(&devices),
             described_by: described.described_by.clone(),
             simulated: readout.simulated.as_ref().map(ToString::to_string),
-            noc_events,
+            noc_events: noc.sentences.clone(),
             groups: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
@@ -210,10 +209,12 @@ impl Explanation {
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used: not_used(&readout.anomalies),
         };
-        explanation.add_rows(&described, &rows, &uses);
+        explanation.add_rows(&described, &rows, &noc.uses);
         explanation.rank();
-        explanation.no_cause =
-            explanation.findings.is_empty().then(|| NoCause::from_launches(&explanation, &uses));
+        explanation.no_cause = explanation
+            .findings
+            .is_empty()
+            .then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded)));
         explanation
     }
 
@@ -324,6 +325,15 @@ impl Explanation {
             let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
+    }
+}
+
+/// Returns which iterations an explanation covers.
+const fn iterations_of(has_steady_part: bool, window: Window) -> IterationScope {
+    match (has_steady_part, window) {
+        (true, _) => IterationScope::Last,
+        (false, Window::Steady) => IterationScope::None,
+        (false, Window::All) => IterationScope::All,
     }
 }
 

@@ -314,7 +314,10 @@ impl Place {
     /// ```
     pub(crate) fn text(&self, rows: &[u64]) -> String {
         let op = self.op.as_ref().map(|op| format!("op {op}"));
-        let program = self.run_host_id.map(|id| format!("program {}", wire::RunHostId(id).base()));
+        // Launches are counted by program, and several programs may run the same op.
+        let is_needed = op.is_none() || self.launch.is_some();
+        let program = self.run_host_id.filter(|_| is_needed);
+        let program = program.map(|id| format!("program {}", wire::RunHostId(id).base()));
         let row = match rows {
             [first, _, ..] if self.row == Some(*first) => {
                 let numbers: Vec<String> = rows.iter().map(u64::to_string).collect();
@@ -324,7 +327,8 @@ impl Place {
         };
         let parts = [
             self.chip_id.map(|chip| format!("chip {chip}")),
-            op.or(program),
+            op,
+            program,
             self.launch.map(|launch| format!("launch {launch}")),
             self.core.map(|(x, y)| format!("core ({x},{y})")),
             self.risc.map(str::to_owned),

@@ -48,6 +48,7 @@ mod parallel;
 mod path;
 mod phase;
 mod reason;
+mod recorded;
 mod risc_wait;
 mod roles;
 mod rules;

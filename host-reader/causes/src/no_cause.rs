@@ -6,7 +6,8 @@ use crate::{
     finding::{Place, percent},
     noc_use::NocUses,
     op::OpCauses,
-    rules::{duration, kernel_ns, label_of, launch_place, rounded},
+    recorded::Recorded,
+    rules::{LENGTHS, duration, kernel_ns, label_of, launch_place, rounded},
     threshold::WAITING,
     time_class::TimeClass,
     timeline::DeviceTime,
@@ -53,7 +54,7 @@ impl NoCause {
             );
         }
         if !explanation.devices.iter().all(has_no_length) {
-            return Self::from_figures(explanation, &NocUses::new());
+            return Self::from_figures(explanation, None);
         }
         let measured = [firmware_fact(&rows), host_fact(&rows), compile_fact(&rows)];
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
@@ -71,7 +72,7 @@ impl NoCause {
     }
 
     /// Returns the statement that a recording's launches show no cause.
-    pub(crate) fn from_launches(explanation: &Explanation, uses: &NocUses) -> Self {
+    pub(crate) fn from_launches(explanation: &Explanation, recorded: (&NocUses, Recorded)) -> Self {
         if explanation.devices.is_empty() {
             return Self::without_ops("Nothing was recorded, so there is nothing to explain");
         }
@@ -79,7 +80,7 @@ impl NoCause {
             return Self::without_ops("No op was recorded, so there is nothing to explain");
         }
         if !explanation.devices.iter().all(has_no_length) {
-            return Self::from_figures(explanation, uses);
+            return Self::from_figures(explanation, Some(recorded));
         }
         let without = explanation.ops.iter().filter(|op| op.kernel.is_none()).count();
         let launches = match explanation.ops.len() {
@@ -91,16 +92,14 @@ impl NoCause {
             Some(format!("{}: {ns} from its first record to its last", chip_of(device)))
         });
         let first = explanation.ops.first();
+        let lengths = explanation.untold.iter().find(|of| of.question == LENGTHS);
         Self {
             sentence: format!(
                 "No op has a known duration: {launches} the start or the end of a kernel"
             ),
             measured: time.collect(),
             location: first.map_or_else(String::new, |op| launch_place(op).to_string()),
-            record_next:
-                "fewer zones or programs before each read, so that no marker is lost; `kprof \
-                          report` shows which are"
-                    .to_owned(),
+            record_next: lengths.map_or_else(String::new, |of| of.record_with.to_owned()),
         }
     }
 
@@ -114,8 +113,12 @@ impl NoCause {
         }
     }
 
-    /// Returns the statement for a recording with known lengths in which no rule fired.
-    fn from_figures(explanation: &Explanation, uses: &NocUses) -> Self {
+    /// Returns the statement for a recording with known lengths in which no rule fired. `recorded` is
+    /// what launches show, and `None` for an ops CSV.
+    fn from_figures(explanation: &Explanation, recorded: Option<(&NocUses, Recorded)>) -> Self {
+        let none = NocUses::new();
+        let (uses, recorded) = recorded.unzip();
+        let uses = uses.unwrap_or(&none);
         let sentence = format!(
             "No cause stands out: {} did not reach their thresholds",
             looked_at(explanation, uses)
@@ -137,7 +140,7 @@ impl NoCause {
                 longest(explanation).map_or_else(String::new, |op| launch_place(op).to_string())
             }
         };
-        Self { sentence, measured, location, record_next: record_next(explanation, uses) }
+        Self { sentence, measured, location, record_next: record_next(explanation, recorded) }
     }
 }
 
@@ -263,15 +266,25 @@ fn classes(device: &DeviceTime) -> Option<String> {
     ))
 }
 
+/// Returns the launches that the explanation covers.
+fn covered(explanation: &Explanation) -> impl Iterator<Item = &OpCauses> {
+    explanation.ops.iter().filter(|op| {
+        let window = explanation.devices.iter().find(|device| device.chip_id == Some(op.chip_id));
+        window.zip(op.kernel).is_some_and(|(DeviceTime { window: (first, last), .. }, kernel)| {
+            (*first..=*last).contains(&kernel.start_cycle)
+        })
+    })
+}
+
 fn longest(explanation: &Explanation) -> Option<&OpCauses> {
-    explanation.ops.iter().max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
+    covered(explanation).max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
 }
 
 /// Returns a fact about the launch with the longest kernels.
 fn longest_launch(explanation: &Explanation) -> Option<String> {
     let op = longest(explanation)?;
     let name = label_of(op);
-    let whole: f64 = explanation.ops.iter().map(kernel_ns).sum();
+    let whole: f64 = covered(explanation).map(kernel_ns).sum();
     (whole > 0.0).then(|| {
         format!(
             "the longest launch is of {name}: kernels of {}, {:.1} % of the kernels' time",
@@ -305,15 +318,20 @@ fn group_fact(explanation: &Explanation) -> Option<String> {
 /// Maximum number of recording modes that one statement suggests.
 const NAMED_RECORDINGS: usize = 2;
 
-/// Returns what to record in order to answer the open questions.
-fn record_next(explanation: &Explanation, uses: &NocUses) -> String {
+/// Returns what to record in order to answer the open questions. `recorded` is what launches show; an ops
+/// CSV has no room for more.
+fn record_next(explanation: &Explanation, recorded: Option<Recorded>) -> String {
     let mut recordings: Vec<&str> =
         explanation.untold.iter().map(|of| of.record_with).take(NAMED_RECORDINGS).collect();
-    if uses.is_empty() {
+    let lacks = |has: fn(&Recorded) -> bool| recorded.as_ref().is_some_and(|of| !has(of));
+    if lacks(|of| of.has_noc_events) {
         recordings.push("NoC events (TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1)");
     }
-    if recordings.is_empty() {
+    if recordings.is_empty() && lacks(|of| of.has_counters) {
         recordings.push("hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)");
+    }
+    if recordings.is_empty() {
+        recordings.push("zones inside the longest zones of the kernels (docs/kernels.md)");
     }
     recordings.join("; ")
 }

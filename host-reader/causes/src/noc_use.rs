@@ -2,14 +2,14 @@
 
 use crate::{barriers::BarrierUse, finding::percent, threshold::NOC};
 use analysis::{
-    Launch,
+    Launch, MOST_PERCENT,
     noc_events::{
         Link, NocLanes, NocPrograms, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
         TraceFiles, TraceNotes, TraceOptions, Traffic,
     },
 };
 use reader::{lane::TraceReplay, readout::Readout};
-use recording::Recording;
+use recording::{Recording, problem::counted};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     path::PathBuf,
@@ -42,24 +42,57 @@ impl NocUse {
 /// missing.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
-/// Returns the NoC use of all programs of a recording, and sentences about the source of the NoC
-/// events if there are `noc_trace` files next to the device log.
-pub(crate) fn noc_uses(
-    recording: &Recording,
-    launches: &[Launch],
-    has_own_events: bool,
-) -> (NocUses, Option<String>) {
-    let (readout, files) = (&recording.readout, &recording.noc_traces);
-    if has_own_events {
-        return (uses_of_readout(readout, launches), files.sentence_of_log());
-    }
-    match files.unrepeated() {
-        [] => (NocUses::new(), files.sentence_of_log()),
-        paths => {
-            let (uses, counts) = uses_of_files(readout, launches, paths);
-            (uses, Some(counts.sentences().collect::<Vec<_>>().join(". ")))
+/// What the NoC events of a recording show.
+#[derive(Debug, Default)]
+pub(crate) struct NocEvidence {
+    pub(crate) uses: NocUses,
+    /// True if the recording has NoC events, also if no use follows from them.
+    pub(crate) has_events: bool,
+    /// Sentences about the source of the events, and about programs whose use is unknown.
+    pub(crate) sentences: Option<String>,
+}
+
+impl NocEvidence {
+    /// Returns the NoC use of all programs of a recording.
+    pub(crate) fn new(recording: &Recording, launches: &[Launch], has_own_events: bool) -> Self {
+        let (readout, files) = (&recording.readout, &recording.noc_traces);
+        let paths = files.unrepeated();
+        let (mut uses, mut sentences) = match paths {
+            _ if has_own_events => (uses_of_readout(readout, launches), Vec::new()),
+            [] => (NocUses::new(), Vec::new()),
+            paths => {
+                let (uses, counts) = uses_of_files(readout, launches, paths);
+                (uses, counts.sentences().collect())
+            }
+        };
+        if sentences.is_empty() {
+            sentences.extend(files.sentence_of_log());
+        }
+        sentences.extend(leave_out_impossible(&mut uses));
+        Self {
+            uses,
+            has_events: has_own_events || !paths.is_empty(),
+            sentences: (!sentences.is_empty()).then(|| sentences.join(". ")),
         }
     }
+}
+
+/// Removes uses above the peak of a link, and returns a sentence about them. The routes or the lengths
+/// of such programs are not those of the model.
+fn leave_out_impossible(uses: &mut NocUses) -> Option<String> {
+    let all = uses.len();
+    uses.retain(|_, of| of.percent <= MOST_PERCENT);
+    for of in uses.values_mut() {
+        of.barriers = of.barriers.filter(|barriers| barriers.percent <= MOST_PERCENT);
+    }
+    let left_out = all.saturating_sub(uses.len());
+    (left_out > 0).then(|| {
+        format!(
+            "The use of NoC links is unknown for {left_out} of {}: more bytes than a link carries in \
+             the time of the kernels",
+            counted(all as u64, "program", "programs")
+        )
+    })
 }
 
 fn uses_of_readout(readout: &Readout, launches: &[Launch]) -> NocUses {

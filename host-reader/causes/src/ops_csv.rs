@@ -469,9 +469,9 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
     let invalid = report.totals.invalid_duration_count;
     if invalid > 0 {
         untold.push(Untold {
-            question: "how long every op took",
+            question: rules::LENGTHS,
             reason: without(invalid, "usable duration"),
-            record_with: "fewer zones, or read after fewer programs",
+            record_with: "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)",
         });
     }
     untold

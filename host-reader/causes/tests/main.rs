@@ -6,6 +6,7 @@ mod captures;
 mod claims;
 mod dram;
 mod folders;
+mod generated;
 mod honest;
 mod iterations;
 mod late_chips;

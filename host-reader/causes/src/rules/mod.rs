@@ -17,6 +17,7 @@ use crate::{
     noc_use::NocUses,
     op::OpCauses,
     parallel::busiest_share,
+    recorded::Recorded,
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::{DeviceTime, firmware_around},
@@ -104,7 +105,11 @@ pub(crate) struct OpFacts<'a> {
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: IterationScope,
     pub(crate) noc: &'a NocUses,
+    pub(crate) recorded: Recorded,
 }
+
+/// Question about launches without a length.
+pub(crate) const LENGTHS: &str = "how long every op took";
 
 /// Returns the findings about launches, and the unanswered questions.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
@@ -292,24 +297,23 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     // Launches outside the steady part count: it was chosen because its launches have lengths.
     let without = of.all.iter().filter(|op| op.kernel.is_none()).count();
     if without > 0 {
+        let (why, record_with) = of.recorded.lengths();
         add(
-            "how long every op took",
-            format!("{without} of {} launches have no length", of.all.len()),
-            "fewer zones, or read after fewer programs (`kprof report` shows the \
-             losses)",
+            LENGTHS,
+            format!("{without} of {} launches have no length{why}", of.all.len()),
+            record_with,
         );
     }
     let sync = of.sync;
     if of.ops.iter().any(|op| op.time.waits == WaitEvidence::None) && !sync.has_waits() {
-        let reason = match sync.without_cycles {
-            0 => "no waits were recorded".to_owned(),
-            count => format!("{count} waits have no cycles: a device log has no room for them"),
+        let (reason, record_with) = match (sync.without_cycles, of.recorded.waits()) {
+            (0, (reason, record_with)) => (reason.to_owned(), record_with),
+            (count, _) => (
+                format!("{count} waits have no cycles: a device log has no room for them"),
+                "a capture of kernels that record waits (docs/explain.md)",
+            ),
         };
-        add(
-            "which stage waits for which: reader, math or writer",
-            reason,
-            "a capture of kernels that record waits (docs/explain.md)",
-        );
+        add("which stage waits for which: reader, math or writer", reason, record_with);
     }
     if let Some(group) = groups.iter().find(|group| pipeline::is_open_by_semaphores(group)) {
         add(
@@ -337,7 +341,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     if let Some(Untold { question, reason, record_with }) = untold_behind_losses(of.ops) {
         add(question, reason, record_with);
     }
-    if of.ops.len() == 1 {
+    if of.all.len() == 1 {
         add(
             "whether the host keeps up",
             "a single launch has no gaps between ops".to_owned(),

@@ -45,6 +45,13 @@ fn a_log_that_is_cut_is_explained_up_to_the_cut() {
     // Kernels of 50,000 cycles at 1000 MHz in each of the three launches.
     assert_eq!(found.devices[0].kernel_sum_ns, Some(150_000));
     assert!(!found.time_sums.is_empty(), "{found:?}");
+    // Each of the three launches that the explanation covers has the same length.
+    let no_cause = found.no_cause.unwrap();
+    let longest = no_cause.measured.iter().find(|of| of.contains("longest launch")).unwrap();
+    assert!(longest.ends_with("kernels of 50 us, 33.3 % of the kernels' time"), "{longest}");
+    // TT-Metal's logs do not say what was lost, so no command shows it.
+    assert!(!no_cause.record_next.contains("shows the losses"), "{}", no_cause.record_next);
+    assert!(lengths.record_with.starts_with("the whole log, if its end is missing"));
 }
 
 /// The cache of K and V is 71 MB; how much of it decode reads depends on the positions.
@@ -122,6 +129,9 @@ fn time_is_not_called_firmware_without_firmware_in_the_log() {
     assert!(!all.contains("firmware around") && !all.contains("(firmware"), "{all}");
     // From 1,005 to 9,005 at 1350 MHz, with 2,000 cycles between the two launches.
     assert_eq!(found.devices[0].time.total_cycles, 8_000);
+    let lengths = found.untold.iter().find(|of| of.question == "how long every op took").unwrap();
+    assert!(lengths.reason.ends_with("the recording has no zone of a kernel"), "{lengths:?}");
+    assert!(lengths.record_with.starts_with("firmware and kernels built"), "{lengths:?}");
     let launches = found.findings.iter().find(|of| of.cause == Cause::Dispatch).unwrap();
     assert_eq!(launches.sentence, "Launches take 25.0 % of 5.9 us: 1 gap of 1.5 us");
     assert!(!found.time_sums[0].contains("of kernels"), "{:?}", found.time_sums);
@@ -210,6 +220,34 @@ fn a_zone_that_is_most_of_a_kernel_is_named() {
     ]);
     let found = explain_log(&log);
     assert!(found.findings[0].sentence.starts_with("WAIT_IN is 70 %"), "{:#?}", found.findings);
+}
+
+/// The log has the name of a wait, as of kernels that are built to record waits, but no wait. More of
+/// these records would show nothing.
+#[test]
+fn nobody_is_sent_to_records_that_are_on() {
+    let of = |zone: &str, data: &str| {
+        let log = log_of(&[
+            (1, "NCRISC", 1, 1_000, 0, "NCRISC-KERNEL,ZONE_START"),
+            (1, "NCRISC", 3, 1_100, 0, &format!("{zone},ZONE_START")),
+            (1, "NCRISC", 3, 1_150, 0, &format!("{zone},ZONE_END")),
+            (1, "NCRISC", 9090, 1_500, 5, data),
+            (1, "NCRISC", 1, 2_000, 0, "NCRISC-KERNEL,ZONE_END"),
+        ]);
+        let found = explain_log(&log);
+        let untold = found.untold.into_iter().find(|of| of.question.starts_with("which stage"));
+        (untold.unwrap(), found.no_cause.unwrap().record_next)
+    };
+    let (waits, _) = of("LOOP", "SOMETHING,TS_DATA");
+    assert_eq!(waits.record_with, "a capture of kernels that record waits (docs/explain.md)");
+    let (waits, next) = of("LOOP", "SYNC-WAIT-TOTAL,TS_EVENT");
+    assert_eq!(
+        waits.record_with,
+        "zones inside the longest zones of the kernels (docs/kernels.md)"
+    );
+    assert!(!next.contains("record waits"), "{next}");
+    let (waits, _) = of("NCRISC-KERNEL", "SYNC-WAIT-TOTAL,TS_EVENT");
+    assert_eq!(waits.record_with, "zones around the loops of the kernels (docs/kernels.md)");
 }
 
 /// The second core starts 470 cycles after the first; the op takes 1,000.

@@ -6,7 +6,10 @@ use super::{
     simulation::{Outcome, simulate},
     workload::{Flow, Sink, Workload},
 };
-use crate::noc_events::{counted, trace::ProgramTrace};
+use crate::{
+    MOST_PERCENT,
+    noc_events::{counted, trace::ProgramTrace},
+};
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
 
@@ -126,16 +129,25 @@ impl NocFigures {
             }
         }
         let dram = f64::from(chip.dram_controller_rate()) * kernel_cycles / 100.0;
-        self.dram_percent = chip.dram_controller_count().map(|count| {
-            let bytes = controller_bytes.values().fold(0.0, |sum, bytes| sum + bytes);
-            bytes / (dram * f64::from(count))
-        });
-        if self.dram_percent.is_none() {
-            self.gaps.push(NocGap::UnknownBoard);
+        let whole: f64 = controller_bytes.values().fold(0.0, |sum, bytes| sum + bytes);
+        let controllers = mapped(controller_bytes, |bytes| bytes / dram);
+        if controllers.values().any(|percent| *percent > MOST_PERCENT) {
+            self.gaps.push(NocGap::AboveDramPeak);
+        } else {
+            self.dram_controller_percent = Some(controllers);
+            self.dram_percent =
+                chip.dram_controller_count().map(|count| whole / (dram * f64::from(count)));
+            if self.dram_percent.is_none() {
+                self.gaps.push(NocGap::UnknownBoard);
+            }
         }
         let ethernet = f64::from(chip.rates.ethernet_link) * kernel_cycles / 100.0;
-        self.dram_controller_percent = Some(mapped(controller_bytes, |bytes| bytes / dram));
-        self.ethernet_percent = Some(mapped(ethernet_bytes, |bytes| bytes / ethernet));
+        let links = mapped(ethernet_bytes, |bytes| bytes / ethernet);
+        if links.values().any(|percent| *percent > MOST_PERCENT) {
+            self.gaps.push(NocGap::AboveEthernetPeak);
+        } else {
+            self.ethernet_percent = Some(links);
+        }
     }
 
     fn add_links(&mut self, workload: &Workload, chip: &NocChip) -> Result<(), NocGap> {
@@ -147,6 +159,9 @@ impl NocFigures {
             _ if workload.flows.is_empty() => 0.0,
             _ => return Err(NocGap::AllAtEnd),
         };
+        if all > MOST_PERCENT {
+            return Err(NocGap::AboveLinkPeak);
+        }
         self.link_percent = Some(all);
         self.multicast_link_percent = Some(multicast);
         self.congestion_percent = Some(congestion);

@@ -24,6 +24,12 @@ pub enum NocGap {
     TooLong,
     /// The number of DRAM controllers depends on the board, and the board is unknown.
     UnknownBoard,
+    /// More bytes were moved than a DRAM controller moves in the assumed time of the kernels.
+    AboveDramPeak,
+    /// More bytes arrived than an Ethernet link carries in the assumed time of the kernels.
+    AboveEthernetPeak,
+    /// More bytes were moved than the links carry in the assumed time of the kernels.
+    AboveLinkPeak,
 }
 
 impl fmt::Display for NocGap {
@@ -47,9 +53,16 @@ impl fmt::Display for NocGap {
             Self::AllAtEnd => "all transfers begin at the end of the kernels".to_owned(),
             Self::TooLong => "the transfers take too long to model".to_owned(),
             Self::UnknownBoard => "the number of DRAM controllers is unknown".to_owned(),
+            Self::AboveDramPeak => above("a DRAM controller moves"),
+            Self::AboveEthernetPeak => above("an Ethernet link carries"),
+            Self::AboveLinkPeak => above("the links carry"),
         };
         f.write_str(&text)
     }
+}
+
+fn above(peak: &str) -> String {
+    format!("more bytes than {peak} in the time of the kernels")
 }
 
 #[cfg(test)]

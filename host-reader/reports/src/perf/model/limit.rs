@@ -6,10 +6,7 @@ use crate::perf::{
     fidelity::sufficient_fidelity,
     row::{OpRow, Tensor},
 };
-
-/// Percentage of a peak rate above which a model is wrong. Up to this percentage, the peak rate, the
-/// clock and the duration may be inexact.
-pub(in crate::perf) const MOST_PERCENT: f64 = 105.0;
+use analysis::MOST_PERCENT;
 
 reader::labelled! {
     /// What a limit says about the minimum time of an op.

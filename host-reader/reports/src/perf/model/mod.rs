@@ -8,13 +8,13 @@ mod matmul;
 mod sparse;
 
 pub(super) use attribute::{first_number, has_program_config, value as attribute_value};
-pub(super) use limit::MOST_PERCENT;
 pub use limit::{LimitKind, ShapeLimit};
 
 use super::{
     arch::{ArchLimits, MathFidelity},
     row::{OpRow, Tensor},
 };
+use analysis::MOST_PERCENT;
 
 reader::labelled! {
     /// Limits to which an op is compared.

@@ -1,0 +1,77 @@
+//! What a recording holds, so that no advice asks for it again.
+
+use crate::evidence::Evidence;
+use analysis::SyncNames;
+use reader::{ledger::UncountedSource, readout::Readout, role::ZoneRole};
+
+/// Kinds of records that a recording holds, or was made to hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Recorded {
+    /// True if the recording has the names of waits. Kernels that are built to record waits bring
+    /// these names along, also if nothing makes them wait.
+    pub(crate) has_wait_names: bool,
+    /// True if authors put zones of their own into kernels.
+    pub(crate) has_own_zones: bool,
+    /// True if the recording has zones of kernels.
+    pub(crate) has_kernel_zones: bool,
+    /// True if the recording has readings of hardware counters.
+    pub(crate) has_counters: bool,
+    /// True if the recording has NoC events.
+    pub(crate) has_noc_events: bool,
+    /// True if it is unknown whether records were lost.
+    pub(crate) are_losses_unknown: bool,
+}
+
+/// Advice to authors whose kernels wait in none of the calls that record waits.
+const ZONES_AROUND_LOOPS: &str = "zones around the loops of the kernels (docs/kernels.md)";
+
+/// Advice to authors who have such zones.
+const ZONES_INSIDE: &str = "zones inside the longest zones of the kernels (docs/kernels.md)";
+
+impl Recorded {
+    /// Returns what a recording holds.
+    pub(crate) fn new(readout: &Readout, evidence: &Evidence, has_noc_events: bool) -> Self {
+        let mut uncounted = readout.losses.uncounted();
+        Self {
+            has_wait_names: !SyncNames::from_names(&readout.zones).is_empty(),
+            has_kernel_zones: readout
+                .zones
+                .named_indices()
+                .any(|(_, name)| ZoneRole::from_name(name).is_kernel()),
+            are_losses_unknown: uncounted.any(|source| {
+                matches!(source, UncountedSource::TtMetalLog | UncountedSource::ForeignRuntime)
+            }),
+            has_own_zones: evidence.has_own_zones,
+            has_counters: evidence.has_counters,
+            has_noc_events,
+        }
+    }
+
+    /// Returns why launches may have no length, and what to record in order to know it.
+    pub(crate) const fn lengths(self) -> (&'static str, &'static str) {
+        if !self.has_kernel_zones {
+            return (
+                ": the recording has no zone of a kernel",
+                "firmware and kernels built with the profiler, whose zones BRISC-KERNEL and so on \
+                 begin and end each launch",
+            );
+        }
+        let advice = if self.are_losses_unknown {
+            "the whole log, if its end is missing; else fewer zones, or read after fewer programs"
+        } else {
+            "fewer zones, or read after fewer programs (`kprof report` shows the losses)"
+        };
+        ("", advice)
+    }
+
+    /// Returns why no wait is known, and what to record instead.
+    pub(crate) const fn waits(self) -> (&'static str, &'static str) {
+        let advice = if self.has_own_zones { ZONES_INSIDE } else { ZONES_AROUND_LOOPS };
+        if self.has_wait_names {
+            let reason = "the recording has the names of waits, but no wait: kernels waited in none of \
+                          the calls that record waits, or --waits off was given";
+            return (reason, advice);
+        }
+        ("no waits were recorded", "a capture of kernels that record waits (docs/explain.md)")
+    }
+}
