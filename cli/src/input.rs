@@ -12,7 +12,9 @@ use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
     packed_bytes::PackedMemory,
     readout::Readout,
-    recording::{DEVICE_LOG, Loaded, Opened, Recording, logs_folder, open_log, open_within},
+    recording::{
+        DEVICE_LOG, Loaded, Opened, PackedRecording, Recording, logs_folder, open_log, open_within,
+    },
 };
 use std::{io::Read, path::Path, sync::Arc};
 
@@ -101,6 +103,51 @@ pub(crate) fn open_runs(path: &Path) -> Result<Vec<Recording>, Failure> {
     Ok(unpacked(opened)?.recordings)
 }
 
+/// A run, packed if nothing in it needs all lanes at once.
+pub(crate) enum Run {
+    Packed(Box<PackedRecording>),
+    Whole(Box<Recording>),
+}
+
+impl Run {
+    /// Returns the run; without lanes if they are packed.
+    pub(crate) fn recording(&self) -> &Recording {
+        match self {
+            Self::Packed(packed) => &packed.recording,
+            Self::Whole(run) => run,
+        }
+    }
+}
+
+/// Reads the runs at a path in the same way as [`open_packed`], without the data that the filters
+/// exclude. The records of a device log stay packed, unless a filter or a kind of data needs all of
+/// them at once.
+pub(crate) fn open_flat(
+    path: &Path,
+    filters: &[TraceFilter],
+    memory: &Arc<PackedMemory>,
+) -> Result<Vec<Run>, Failure> {
+    let opened = open_packed(path, memory)?;
+    let busy = Busy::new(format!("reading {}", path.display()));
+    let opened = match opened {
+        Opened::Log(log) if joined(filters).is_empty() => match PackedRecording::obstacle(&log) {
+            None => return Ok(vec![Run::Packed(Box::new(PackedRecording::new(*log).or_fail()?))]),
+            Some(what) => {
+                if memory.written_bytes() > 0 {
+                    let path = path.display();
+                    drop(busy);
+                    note!("kprof: {path}: {what} need all records at once: --memory is no limit");
+                }
+                Opened::Log(log)
+            }
+        },
+        opened => opened,
+    };
+    let mut runs = unpacked(opened)?.recordings;
+    runs.iter_mut().try_for_each(|run| retain(run, filters).map(drop))?;
+    Ok(runs.into_iter().map(|run| Run::Whole(Box::new(run))).collect())
+}
+
 /// Reads the run with the given number from a file; the first run has number 1. If no number is
 /// given, the file must contain exactly one run.
 pub(crate) fn open_run(path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
@@ -109,11 +156,11 @@ pub(crate) fn open_run(path: &Path, number: Option<usize>) -> Result<Recording, 
 
 /// Returns the run with the given number; the first run has number 1. If no number is given, there
 /// must be exactly one run.
-pub(crate) fn chosen_run(
-    runs: Vec<Recording>,
+pub(crate) fn chosen_run<R>(
+    runs: Vec<R>,
     path: &Path,
     number: Option<usize>,
-) -> Result<Recording, Failure> {
+) -> Result<R, Failure> {
     let count = runs.len();
     let chosen = number.unwrap_or(1);
     if number.is_none() && count > 1 {

@@ -89,6 +89,8 @@ pub(crate) struct ExportArgs {
     /// continue these logs even if this option is not given.
     #[arg(long)]
     pub(crate) delta_log: bool,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Print one JSON object that describes the output.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,8 +8,9 @@ use crate::{
     by_column::{no_such_column, value_name},
     failure::{Failure, OrFail, failure, note},
     file_kind::is_ops_csv,
-    input::{joined, open_runs, retain},
+    input::{Run, joined, open_flat},
     layout::{lines_of, row_limit, table},
+    memory::MemoryArgs,
     numbers::{counted, grouped},
     output::print,
     terminal::{LONGEST_NAME, printable},
@@ -20,7 +21,7 @@ use host_reader::{
         Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Gate, Group,
         MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
     },
-    export::{Recording as Run, TraceFilter},
+    export::TraceFilter,
     perf::{
         OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, ops_by_column, read_ops_csv_with,
     },
@@ -119,6 +120,8 @@ pub(crate) struct DiffArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = row_limit)]
     rows: usize,
+    #[command(flatten)]
+    memory: MemoryArgs,
     /// Instead of tables, print one JSON object with every op and zone.
     #[arg(long)]
     json: bool,
@@ -158,10 +161,12 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
         let measured = recordings.iter().map(Recording::measurements);
+        let measured: Vec<_> = measured.collect::<Result<_, Failure>>()?;
         let mut measurements = Measurements::from_recordings(measured);
         measurements.retain_zones(|zone| filter.selects_zone(&zone.name));
-        measurements
+        Ok::<_, Failure>(measurements)
     });
+    let (a, b) = (a?, b?);
     let diff = Diff::new(&a, &b, DiffOptions { confidence: args.confidence / 100.0 });
     let gate = Gate {
         above_percent: args.fail_above,
@@ -211,11 +216,7 @@ impl Recording {
     fn open(path: &Path, args: &DiffArgs) -> Result<Self, Failure> {
         let filters = args.filters.as_slice();
         if !is_ops_csv(path) {
-            let mut runs = open_runs(path)?;
-            for run in &mut runs {
-                retain(run, filters)?;
-            }
-            return Ok(Self::Runs(runs));
+            return Ok(Self::Runs(open_flat(path, filters, &args.memory.packed())?));
         }
         if !filters.is_empty() {
             let path = path.display();
@@ -245,7 +246,12 @@ impl Recording {
             Self::Runs(runs) => {
                 let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
                 let reports = runs.iter().map(|run| {
-                    let report = PerfReport::from_recording(run, Some(asked), &options);
+                    let report = match run {
+                        Run::Packed(packed) => {
+                            PerfReport::from_packed(packed, Some(asked), &options).or_fail()?
+                        }
+                        Run::Whole(run) => PerfReport::from_recording(run, Some(asked), &options),
+                    };
                     let name = "the recording";
                     report.map_or_else(
                         || Err(no_such_column(asked, &[], name)),
@@ -257,19 +263,24 @@ impl Recording {
         }
     }
 
-    fn measurements(&self) -> Measurements {
+    fn measurements(&self) -> Result<Measurements, Failure> {
         let runs = match self {
-            Self::Ops(report) => return Measurements::from_report(report),
+            Self::Ops(report) => return Ok(Measurements::from_report(report)),
             Self::Runs(runs) => runs,
         };
         let mut all = Measurements::default();
         for run in runs {
-            for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
+            for source in
+                run.recording().readout.losses.uncounted().filter(|source| source.is_failure())
+            {
                 note!("kprof: more records may be lost: {}", source.label());
             }
-            all.append(Measurements::from_recording(run));
+            all.append(match run {
+                Run::Packed(packed) => Measurements::from_packed(packed).or_fail()?,
+                Run::Whole(run) => Measurements::from_recording(run),
+            });
         }
-        all
+        Ok(all)
     }
 }
 

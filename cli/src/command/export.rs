@@ -7,15 +7,17 @@ use super::{
 };
 use crate::{
     args::{ExportArgs, ExportTarget},
-    failure::{Failure, failure, refuse_input_as_output},
-    input::{self, open_run},
+    failure::{Failure, OrFail, failure, refuse_input_as_output},
+    input::{self, Run, chosen_run, joined, open_flat, open_run},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
 use host_reader::{
+    causes::Explanation,
     diff::{Diff, DiffOptions, Measurements},
     export::{
-        CancelFlag, Destination, ExportFormat, Recording, Trace, TraceComparison,
+        CancelFlag, Destination, ExportFormat, PackedCounts, PackedTrace, Recording, Trace,
+        TraceComparison, TraceItems,
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
@@ -57,21 +59,54 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     {
         return ops_page::write(args, &csv, destination);
     }
-    let run = open_run(&args.file, args.run)?;
-    let busy = Busy::new(format!("arranging {}", args.file.display()));
-    let mut trace = input::trace(&run, &args.filters)?;
-    drop(busy);
-    trace.title = title(&args.file);
-    trace.comparison = comparison(args, &run, &target)?;
-    if let Target::File(format, _) = &target {
-        format.add_causes(&mut trace, &run);
+    if let (Some(_), false) = (&args.compare, target.is_page()) {
+        return Err(compare_is_of_html());
     }
+    let run = if target.takes_packed() && joined(&args.filters).is_empty() {
+        chosen_run(open_flat(&args.file, &[], &args.memory.packed())?, &args.file, args.run)?
+    } else {
+        Run::Whole(Box::new(open_run(&args.file, args.run)?))
+    };
+    let busy = Busy::new(format!("arranging {}", args.file.display()));
+    match &run {
+        Run::Packed(packed) => {
+            let causes = match target.shows_causes() {
+                true => Some(Explanation::from_packed(packed).or_fail()?),
+                false => None,
+            };
+            let trace = PackedTrace::new(packed).or_fail()?.described(title(&args.file), causes);
+            let PackedCounts { zones, points, ops } = trace.counts();
+            let counts = TraceCounts { zones, points, ops, ..TraceCounts::new(trace.trace()) };
+            drop(busy);
+            write(args, (&run, (&trace).into()), counts, &target)
+        }
+        Run::Whole(recording) => {
+            let mut trace = input::trace(recording, &args.filters)?;
+            trace.title = title(&args.file);
+            trace.comparison = comparison(args, recording)?;
+            if target.shows_causes() {
+                trace.explanation = Some(Explanation::from_recording(recording));
+            }
+            let counts = TraceCounts::new(&trace);
+            drop(busy);
+            write(args, (&run, (&trace).into()), counts, &target)
+        }
+    }
+}
+
+/// Writes the items of a run.
+fn write(
+    args: &ExportArgs,
+    (run, items): (&Run, TraceItems<'_, '_>),
+    counts: TraceCounts,
+    target: &Target,
+) -> Result<(), Failure> {
     let cancel = cancel_on_signals()?;
     match target {
         Target::File(format, destination) => {
-            write_file(args, &trace, format, &destination, &cancel)
+            write_file(args, items, (*format, destination), counts, &cancel)
         }
-        Target::Dataset(dataset) => dataset.write(&trace, &run, &cancel, args.json),
+        Target::Dataset(dataset) => dataset.write(items, run, &cancel, args.json),
     }
 }
 
@@ -104,15 +139,8 @@ fn title(file: &Path) -> String {
 }
 
 /// Compares the run with the recording that `--compare` names, if the option is given.
-fn comparison(
-    args: &ExportArgs,
-    run: &Recording,
-    target: &Target,
-) -> Result<Option<TraceComparison>, Failure> {
+fn comparison(args: &ExportArgs, run: &Recording) -> Result<Option<TraceComparison>, Failure> {
     let Some(other) = &args.compare else { return Ok(None) };
-    if !matches!(target, Target::File(format, _) if *format == ExportFormat::HTML) {
-        return Err(compare_is_of_html());
-    }
     let other_run = open_run(other, None)?;
     let [a, b] = [run, &other_run].map(Measurements::from_recording);
     let diff = Diff::new(&a, &b, DiffOptions::default());
@@ -125,20 +153,41 @@ enum Target {
     Dataset(Dataset),
 }
 
+impl Target {
+    /// Returns true if the output is an HTML page.
+    fn is_page(&self) -> bool {
+        matches!(self, Self::File(format, _) if *format == ExportFormat::HTML)
+    }
+
+    /// Returns true if the output can be written lane by lane.
+    const fn takes_packed(&self) -> bool {
+        match self {
+            Self::File(format, _) => format.takes_packed(),
+            Self::Dataset(_) => true,
+        }
+    }
+
+    /// Returns true if the output shows the causes of slowness.
+    const fn shows_causes(&self) -> bool {
+        matches!(self, Self::File(format, _) if format.shows_causes())
+    }
+}
+
 fn write_file(
     args: &ExportArgs,
-    trace: &Trace<'_>,
-    format: ExportFormat,
-    destination: &Destination,
+    items: TraceItems<'_, '_>,
+    (format, destination): (ExportFormat, &Destination),
+    counts: TraceCounts,
     cancel: &CancelFlag,
 ) -> Result<(), Failure> {
+    let trace = items.trace();
     let progress = Progress::new("lanes", trace.lane_count() as u64);
     let changes = write_atomically(destination, cancel, |out| {
         if format == ExportFormat::TRACY {
             let options = tracy_options(&args.file);
             return write_tracy_file(trace, &options, out).map(|notes| notes.doubts());
         }
-        format.write(trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new())
+        format.write(items, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new())
     })
     .map_err(|error| refusal(&error))?;
     drop(progress);
@@ -146,7 +195,6 @@ fn write_file(
         return Ok(());
     }
     let changes = changes.into_iter().map(|(what, count)| (what.to_owned(), count));
-    let counts = TraceCounts::new(trace);
     let summary = counts.summary();
     let (output, format) = (destination.to_string(), format.label());
     let doubts = Some(trace.doubts().into_iter().chain(changes).collect());

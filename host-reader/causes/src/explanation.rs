@@ -23,8 +23,10 @@ use crate::{
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{anomaly::AnomalyLog, from_lanes::FromLanes, packed_bytes::PackedError};
-use recording::{DeviceClock, OpenedLog, Recording, UnreplayedTrace, clocks_of};
-use reports::perf::{OpReport, OpsByColumn, PerfOptions, RowKind, WindowOptions, ops_by_column};
+use recording::{DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of};
+use reports::perf::{
+    OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions, ops_by_column,
+};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
 
@@ -111,12 +113,35 @@ impl Explanation {
     /// Explains a part of a recording.
     #[must_use]
     pub fn from_recording_window<'a>(recording: &Recording, scope: impl Into<Scope<'a>>) -> Self {
+        let (scope, options) = (scope.into(), Self::report_options());
         let parts = Evidence::parts_of_readout(&recording.readout);
-        Self::from_evidence(recording, Evidence::from_parts(parts), scope.into())
+        let report = are_described(&recording.ops)
+            .then(|| PerfReport::from_recording(recording, scope.by, &options));
+        Self::from_evidence(recording, Evidence::from_parts(parts), (scope, report.flatten()))
     }
 
-    /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
-    /// lanes at once. Only in the latter case does the returned recording contain its lanes.
+    /// Explains a packed log. Each thread unpacks one lane at a time.
+    ///
+    /// # Errors
+    /// If packed records cannot be read back from the temporary file.
+    pub fn from_packed(packed: &PackedRecording) -> Result<Self, PackedError> {
+        Self::from_packed_scope(packed, Window::Steady.into())
+    }
+
+    fn from_packed_scope(packed: &PackedRecording, scope: Scope<'_>) -> Result<Self, PackedError> {
+        let evidence = Evidence::from_parts(packed.collect()?);
+        let report = match are_described(&packed.recording.ops) {
+            true => PerfReport::from_packed(packed, scope.by, &Self::report_options())?,
+            false => None,
+        };
+        packed.lanes.memory().check()?;
+        Ok(Self::from_evidence(&packed.recording, evidence, (scope, report)))
+    }
+
+    /// Explains a log. Each thread unpacks one lane at a time, unless the log has
+    /// hardware counters or NoC events, or has described ops and an
+    /// [obstacle](PackedRecording::obstacle). Only in the latter cases does the returned recording
+    /// contain its lanes.
     ///
     /// # Errors
     /// Returns an error if records beyond the memory limit cannot be written to the temporary file
@@ -134,25 +159,38 @@ impl Explanation {
         scope: impl Into<Scope<'a>>,
     ) -> Result<(Recording, Self), PackedError> {
         let scope = scope.into();
+        let is_described = are_described(&log.host.ops);
         let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
         let needs_lanes = markers.into_iter().any(|id| log.log.lanes.has_marker(id));
-        if needs_lanes || are_described(&log.host.ops) {
+        if needs_lanes || is_described && PackedRecording::obstacle(&log).is_some() {
             let recording = log.into_recording()?;
             let explanation = Self::from_recording_window(&recording, scope);
             return Ok((recording, explanation));
         }
+        if is_described {
+            let packed = PackedRecording::new(log)?;
+            let explanation = Self::from_packed_scope(&packed, scope)?;
+            return Ok((packed.recording, explanation));
+        }
         let memory = Arc::clone(log.log.lanes.memory());
         let (recording, parts) = log.collect()?;
-        let explanation = Self::from_evidence(&recording, Evidence::from_parts(parts), scope);
+        let explanation =
+            Self::from_evidence(&recording, Evidence::from_parts(parts), (scope, None));
         memory.check()?;
         Ok((recording, explanation))
     }
 
-    fn from_evidence(recording: &Recording, mut evidence: Evidence, scope: Scope<'_>) -> Self {
+    /// Explains what the lanes of a recording hold. `report` is about the ops that the host
+    /// described.
+    fn from_evidence(
+        recording: &Recording,
+        mut evidence: Evidence,
+        (scope, report): (Scope<'_>, Option<PerfReport>),
+    ) -> Self {
         let window = scope.window;
         let readout = &recording.readout;
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
-        let described = LaunchRows::from_recording(recording, &launches, scope.by);
+        let described = LaunchRows::from_recording(recording, &launches, (report, scope.by));
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = (window == Window::Steady && ops.len() > 1)

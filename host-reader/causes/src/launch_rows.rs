@@ -39,20 +39,17 @@ pub(crate) struct LaunchRows {
 }
 
 impl LaunchRows {
-    /// Returns the rows of the ops that the host described. If there are no such ops, returns the
-    /// rows of the ops CSV in the recording's folder. `by` is a column to keep.
+    /// Returns the rows of the report on the ops that the host described. If there is no such
+    /// report, returns the rows of the ops CSV in the recording's folder. `by` is a column to keep.
     pub(crate) fn from_recording(
         recording: &Recording,
         launches: &[Launch],
-        by: Option<&str>,
+        (report, by): (Option<PerfReport>, Option<&str>),
     ) -> Self {
-        if are_described(&recording.ops) {
-            let options = Explanation::report_options();
-            let report = PerfReport::from_recording(recording, by, &options);
-            let title = report.as_ref().and_then(|report| report.column(by?));
-            let rows = report.map(|report| report.rows).unwrap_or_default();
-            let launch_of_row = Join::new(launches).join_rows(&rows);
-            return Self { by: title, ..Self::new(rows, launch_of_row) };
+        if let Some(report) = report {
+            let title = by.and_then(|by| report.column(by));
+            let launch_of_row = Join::new(launches).join_rows(&report.rows);
+            return Self { by: title, ..Self::new(report.rows, launch_of_row) };
         }
         match &recording.ops_csv {
             Some(path) if !launches.is_empty() => Self::from_file(path, launches, by),

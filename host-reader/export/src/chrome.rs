@@ -7,13 +7,14 @@
 //! field `loc`.
 
 use super::{
-    ExportFormat, OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceLane,
+    ExportFormat, OnLanes, PointCategory, Trace, TraceHost, TraceHostMark, TraceItems, TraceLane,
     TraceOp, TracePlotPoint, TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
-    format::Sink,
+    format::{Sink, SinkWrite},
     json_event::JsonEvent,
-    lane_writer::{LanePosition, PlacedLane, write_lanes},
+    lane_writer::write_lanes,
     point_words::{Meaning, PointWords},
+    trace::place::PlacedLane,
     words,
 };
 use analysis::ZoneTime;
@@ -28,7 +29,7 @@ impl ExportFormat {
         help: "Chrome's JSON, for chrome://tracing, speedscope and other viewers",
         is_binary: false,
         shows_causes: false,
-        write,
+        write: SinkWrite::Parts(write),
     });
 }
 
@@ -42,17 +43,18 @@ const OWN_CLOCK: &str = "starts at its first record: times do not compare with o
 const FIRST_LANE_THREAD: u64 = 1000;
 
 /// Writes all ops, then all lanes.
-fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+    let trace = items.trace();
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
     serde_json::to_writer(&mut *out, &other_data(trace))?;
     out.write_all(b",\"traceEvents\":[\n")?;
     let names = EncodedNames::new(trace);
     let arrows = Arrows::new(trace, 0);
     let meanings = PointWords::new(trace);
-    for (device_index, device) in trace.devices.iter().enumerate() {
-        out.write_all(&device_events(trace, device_index, device, &arrows))?;
+    for device_index in 0..trace.devices.len() {
+        write_device(items, device_index, &arrows, out)?;
     }
-    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows, &meanings))?;
+    write_lanes(items, out, on_lanes, |lane| lane_events(lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
     // Every event but the last one ends with a comma. The last event closes the list.
     out.write_all(
@@ -105,12 +107,18 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn device_events(
-    trace: &Trace<'_>,
+/// Number of bytes after which the events of ops are written.
+const OP_BYTES: usize = 1 << 16;
+
+/// Writes the names and the ops of a chip.
+fn write_device(
+    items: TraceItems<'_, '_>,
     device_index: usize,
-    device: &TraceDevice<'_>,
     arrows: &Arrows,
-) -> Vec<u8> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let trace = items.trace();
+    let device = &trace.devices[device_index];
     let mut text = Vec::new();
     let pid = device.chip.chip_id.into();
     let label = words::device_label_on_axis(trace, device);
@@ -118,17 +126,21 @@ fn device_events(
     if words::has_own_clock(trace, device) {
         JsonEvent::metadata(&mut text, "process_labels", pid, 0).labels(OWN_CLOCK);
     }
-    let rows = device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0);
-    for row in 0..rows {
+    for row in 0..items.row_count(device_index) {
         name_thread(&mut text, pid, row.into(), &words::row_label(row));
     }
-    for op in &device.ops {
-        op_event(&mut text, pid, op);
-        for id in arrows.ids(device_index, &op.runs) {
+    let mut arrow_ids = arrows.of_ops(items, device_index);
+    for (number, op) in (0..).zip(items.ops(device_index)) {
+        op_event(&mut text, pid, &op);
+        for id in arrow_ids(number, &op) {
             JsonEvent::flow(&mut text, 's', id, pid, op.row.into(), op.start_ns);
         }
+        if text.len() >= OP_BYTES {
+            out.write_all(&text)?;
+            text.clear();
+        }
     }
-    text
+    out.write_all(&text)
 }
 
 fn name_thread(text: &mut Vec<u8>, pid: u64, tid: u64, name: &str) {
@@ -156,7 +168,9 @@ fn lane_events(
     let (pid, tid) =
         (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.place.lane_index as u64);
     let mut text = Vec::with_capacity(lane.zones.len() * 170 + lane.points.len() * 120 + 300);
-    name_thread(&mut text, pid, tid, &words::lane_label(lane));
+    if placed.is_first {
+        name_thread(&mut text, pid, tid, &words::lane_label(lane));
+    }
     let begins = lane.zones.edges().filter_map(|edge| match edge {
         ZoneEdge::Begin(index) => lane.zones.get(index),
         ZoneEdge::End(_) => None,
@@ -164,10 +178,9 @@ fn lane_events(
     for zone in begins {
         zone_event(&mut text, (pid, tid), lane, zone, &names.zones[zone.name.index()]);
     }
-    let LanePosition { device_index, lane_index, .. } = placed.place;
-    for &run in arrows.lane_arrows(device_index, lane_index) {
+    for &run in arrows.arrow_runs(placed) {
         if let Some(kernel) = lane.kernel(run) {
-            let id = arrows.id(device_index, lane_index, run);
+            let id = arrows.id_of(placed, run);
             JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
         }
     }

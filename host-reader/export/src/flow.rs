@@ -3,8 +3,13 @@
 //! On each core of an op, one arrow ends at the kernel that starts first. Arrows to every RISC
 //! would hide the slices below the arrows.
 
-use super::{Trace, TraceDevice, TraceLane, TraceRun};
-use std::collections::HashMap;
+use super::{
+    Trace, TraceDevice, TraceItems, TraceOp, TraceRun,
+    trace::{
+        first_kernels::{Arrow, CoreArrows},
+        place::{LanePosition, PlacedLane},
+    },
+};
 
 /// Arrows of a trace, from ops to kernels. An arrow is identified by the run of its kernel.
 pub(super) struct Arrows {
@@ -22,14 +27,43 @@ impl Arrows {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }
 
-    /// Returns the indices of those runs of a lane at which an arrow ends, in ascending order.
-    pub(super) fn lane_arrows(&self, device_index: usize, lane_index: usize) -> &[usize] {
+    /// Returns the indices of those runs of a lane, or of a part of it, at whose kernel an arrow ends,
+    /// in ascending order.
+    pub(super) fn arrow_runs<'t>(&'t self, placed: &PlacedLane<'t, '_>) -> &'t [usize] {
+        let LanePosition { device_index, lane_index, .. } = placed.place;
+        placed.arrow_runs.unwrap_or_else(|| self.lane_arrows(device_index, lane_index))
+    }
+
+    /// Returns the id of the arrow that ends at a run of a lane, or of a part of it.
+    pub(super) const fn id_of(&self, placed: &PlacedLane<'_, '_>, run: usize) -> u64 {
+        let LanePosition { device_index, lane_index, .. } = placed.place;
+        self.id(device_index, lane_index, placed.first_run + run)
+    }
+
+    /// Returns a function that finds the arrow ids of an op, for a chip whose ops are asked for in
+    /// ascending order.
+    pub(super) fn of_ops<'t>(
+        &'t self,
+        items: TraceItems<'t, '_>,
+        device_index: usize,
+    ) -> impl FnMut(u32, &TraceOp<'_>) -> Vec<u64> + 't {
+        let mut packed = items.packed().map(|packed| packed.op_arrows(device_index));
+        move |number, op| match &mut packed {
+            None => self.ids(device_index, &op.runs),
+            Some(op_arrows) => {
+                let arrows = op_arrows(number).into_iter();
+                arrows.map(|arrow| self.id(device_index, arrow.lane, arrow.run)).collect()
+            }
+        }
+    }
+
+    fn lane_arrows(&self, device_index: usize, lane_index: usize) -> &[usize] {
         let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
         runs.map_or(&[], Vec::as_slice)
     }
 
     /// Returns the arrow ids of an op's runs. Runs without an arrow are skipped.
-    pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
+    fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
         runs.iter()
             .filter(|run| self.lane_arrows(device_index, run.lane).binary_search(&run.run).is_ok())
             .map(|run| self.id(device_index, run.lane, run.run))
@@ -37,49 +71,9 @@ impl Arrows {
     }
 
     /// Returns an arrow id that is unique for this run of this lane, and never 0.
-    pub(super) const fn id(&self, device_index: usize, lane_index: usize, run: usize) -> u64 {
+    const fn id(&self, device_index: usize, lane_index: usize, run: usize) -> u64 {
         let device = (self.first_device + device_index + 1) as u64;
         (device << 48) | ((lane_index as u64) << 28) | run as u64
-    }
-}
-
-/// Arrow from an op to the kernel that starts first on one of its cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Arrow {
-    /// Index in [`TraceDevice::ops`].
-    pub(super) op: u32,
-    /// Index in [`TraceDevice::lanes`].
-    pub(super) lane: usize,
-    /// Index in [`TraceLane::runs`].
-    pub(super) run: usize,
-}
-
-/// First kernel of each op on one core, collected lane by lane.
-#[derive(Debug, Default)]
-pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
-
-impl CoreArrows {
-    /// Adds the kernels in `lane`, which is one of the core's lanes or a part of it. The first run
-    /// in `lane` has the index `first_run` among all runs of the complete lane.
-    pub(super) fn add_lane(
-        &mut self,
-        (lane_index, first_run): (usize, usize),
-        lane: &TraceLane<'_>,
-    ) {
-        for (run, op) in lane.run_ops.iter().enumerate() {
-            let Some((op, kernel)) = op.zip(lane.kernel(run)) else { continue };
-            let kernel = (kernel.start_cycle, lane_index, first_run + run);
-            let first = self.0.entry(op).or_insert(kernel);
-            *first = kernel.min(*first);
-        }
-    }
-
-    /// Returns the arrows, sorted by op.
-    pub(super) fn into_arrows(self) -> Vec<Arrow> {
-        let mut arrows: Vec<_> =
-            self.0.into_iter().map(|(op, (_, lane, run))| Arrow { op, lane, run }).collect();
-        arrows.sort_unstable();
-        arrows
     }
 }
 

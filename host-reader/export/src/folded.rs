@@ -20,14 +20,19 @@
 //! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
-    ExportFormat, OnLanes, Trace, TraceHostThread,
-    format::Sink,
+    ExportFormat, OnLanes, Trace, TraceHostThread, TraceItems,
+    format::{Sink, SinkWrite},
     host_names::HostNames,
-    lane_writer::{PlacedLane, write_lanes},
-    stacks::{Stacks, chip_stacks},
+    lane_writer::for_each_lane,
+    stacks::Stacks,
+    trace::place::PlacedLane,
 };
 use crate::words;
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+use wire::Risc;
 
 impl ExportFormat {
     /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
@@ -37,7 +42,7 @@ impl ExportFormat {
         help: "folded stacks, for flame graphs",
         is_binary: false,
         shows_causes: false,
-        write,
+        write: SinkWrite::Parts(write),
     });
 
     /// Folded stacks of each RISC, summed over all cores of a chip.
@@ -47,17 +52,33 @@ impl ExportFormat {
         help: "folded stacks summed over the cores of each chip",
         is_binary: false,
         shows_causes: false,
-        write: write_chips,
+        write: SinkWrite::Parts(write_chips),
     });
 }
 
 /// Writes the stacks of every lane, then of every host thread.
-fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+    let trace = items.trace();
     let device_frames = trace.names.as_slice().iter().map(|name| frame(&name.label));
     let host_names = HostNames::new(trace);
     let host_frames = host_names.sources.iter().map(|source| frame(&source.name));
     let frames: Vec<String> = device_frames.chain(host_frames).collect();
-    write_lanes(trace, out, on_lanes, |lane| folded_lane(&lane, &frames))?;
+    // The lane whose parts are being added: its index, and its stacks.
+    let mut open: Option<(usize, LaneStacks)> = None;
+    for_each_lane(items, on_lanes, LaneStacks::new, |place, part| {
+        match &mut open {
+            Some((index, lane)) if *index == place.index => lane.add(part),
+            _ => {
+                if let Some((_, lane)) = open.replace((place.index, part)) {
+                    out.write_all(lane.text(&frames).as_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if let Some((_, lane)) = open {
+        out.write_all(lane.text(&frames).as_bytes())?;
+    }
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;
     }
@@ -66,17 +87,27 @@ fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::R
 }
 
 /// Writes the stacks of each RISC type of each chip, summed over all cores.
-fn write_chips(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+fn write_chips(
+    items: TraceItems<'_, '_>,
+    out: &mut dyn Write,
+    on_lanes: OnLanes<'_>,
+) -> io::Result<()> {
+    let trace = items.trace();
     let frames: Vec<String> =
         trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
-    for device in &trace.devices {
-        let label = frame(&words::device_label(device));
-        for (risc, stacks) in chip_stacks(device) {
-            let base = format!("{label};{risc}");
-            out.write_all(text_of(&stacks, &base, &frames).as_bytes())?;
-        }
+    let mut chips: BTreeMap<(usize, Risc), Stacks> = BTreeMap::new();
+    let stacks_of = |placed: &PlacedLane<'_, '_>| {
+        (placed.lane.id.risc, Stacks::from_zones(&placed.lane.zones, |zone| zone.name))
+    };
+    for_each_lane(items, on_lanes, stacks_of, |place, (risc, stacks)| {
+        chips.entry((place.device_index, risc)).or_default().merge(stacks);
+        Ok(())
+    })?;
+    for ((device_index, risc), stacks) in chips {
+        let label = frame(&words::device_label(&trace.devices[device_index]));
+        let base = format!("{label};{risc}");
+        out.write_all(text_of(&stacks, &base, &frames).as_bytes())?;
     }
-    on_lanes(trace.lane_count());
     out.write_all(doubts_of(trace, |_| true).as_bytes())
 }
 
@@ -92,16 +123,39 @@ fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }
 
-fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
-    let lane = placed.lane;
-    let device = frame(&words::device_label(placed.device));
-    let base = format!("{device};{};{}", words::core_label(lane), lane.id.risc);
-    let stacks = Stacks::from_zones(&lane.zones, |zone| zone.name);
-    let mut text = text_of(&stacks, &base, frames);
-    if let Some(losses) = words::losses_label(lane) {
-        text.push_str(&format!("{base};[{}] 0\n", frame(&losses)));
+/// Stacks and losses of a lane, or of its parts so far.
+struct LaneStacks {
+    /// Frames of the chip, the core and the RISC.
+    base: String,
+    stacks: Stacks,
+    losses: Option<String>,
+}
+
+impl LaneStacks {
+    fn new(placed: &PlacedLane<'_, '_>) -> Self {
+        let lane = placed.lane;
+        let device = frame(&words::device_label(placed.device));
+        Self {
+            base: format!("{device};{};{}", words::core_label(lane), lane.id.risc),
+            stacks: Stacks::from_zones(&lane.zones, |zone| zone.name),
+            losses: words::losses_label(lane),
+        }
     }
-    text.into_bytes()
+
+    /// Adds the next part of the lane. The losses of a lane are in its last part.
+    fn add(&mut self, part: Self) {
+        self.stacks.merge(part.stacks);
+        self.losses = part.losses;
+    }
+
+    fn text(&self, frames: &[String]) -> String {
+        let Self { base, stacks, losses } = self;
+        let mut text = text_of(stacks, base, frames);
+        if let Some(losses) = losses {
+            text.push_str(&format!("{base};[{}] 0\n", frame(losses)));
+        }
+        text
+    }
 }
 
 fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[String]) -> String {

@@ -1,6 +1,6 @@
 //! Export formats that write a single file, and their selection by name or file name.
 
-use super::{OnLanes, Trace};
+use super::{OnLanes, Trace, TraceItems};
 use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
@@ -16,7 +16,15 @@ pub(super) struct Sink {
     pub(super) is_binary: bool,
     /// True if the format shows the causes of slowness.
     pub(super) shows_causes: bool,
-    pub(super) write: fn(&Trace<'_>, &mut dyn Write, OnLanes<'_>) -> io::Result<()>,
+    pub(super) write: SinkWrite,
+}
+
+/// How a format is written.
+pub(super) enum SinkWrite {
+    /// Part of a lane after part of a lane, so packed lanes never need to be in memory together.
+    Parts(fn(TraceItems<'_, '_>, &mut dyn Write, OnLanes<'_>) -> io::Result<()>),
+    /// All lanes together.
+    Whole(fn(&Trace<'_>, &mut dyn Write, OnLanes<'_>) -> io::Result<()>),
 }
 
 /// Export format with one file per trace.
@@ -73,6 +81,18 @@ impl ExportFormat {
         fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
     }
 
+    /// Returns true if packed lanes can be written without unpacking all of them together.
+    #[must_use]
+    pub const fn takes_packed(self) -> bool {
+        matches!(self.0.write, SinkWrite::Parts(_))
+    }
+
+    /// Returns true if the format shows the causes of slowness.
+    #[must_use]
+    pub const fn shows_causes(self) -> bool {
+        self.0.shows_causes
+    }
+
     /// Adds the causes of slowness to a recording's trace, if this format shows them.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
         if self.0.shows_causes {
@@ -86,14 +106,22 @@ impl ExportFormat {
     /// bytes.
     ///
     /// # Errors
-    /// If `out` fails.
-    pub fn write(
+    /// If `out` fails, if packed items cannot be read from the temporary file, or if the items are
+    /// packed and the format needs all of them: see [`Self::takes_packed`].
+    pub fn write<'t, 'a: 't>(
         self,
-        trace: &Trace<'_>,
+        items: impl Into<TraceItems<'t, 'a>>,
         out: &mut dyn Write,
         on_lanes: OnLanes<'_>,
     ) -> io::Result<()> {
-        (self.0.write)(trace, out, on_lanes)
+        let items = items.into();
+        match (&self.0.write, items) {
+            (SinkWrite::Parts(write), _) => write(items, out, on_lanes),
+            (SinkWrite::Whole(write), TraceItems::InMemory(trace)) => write(trace, out, on_lanes),
+            (SinkWrite::Whole(_), TraceItems::Packed(_)) => Err(io::Error::other(format!(
+                "the format {self} needs all lanes in memory, found packed lanes"
+            ))),
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Stacks of zones, with the self cycles of the innermost zone.
 
-use super::{NameId, TraceDevice, TraceZone, TraceZones};
+use super::{NameId, TraceZone, TraceZones};
 use analysis::{ZoneSum, ZoneTime};
-use std::collections::{BTreeMap, HashMap};
-use wire::Risc;
+use std::collections::HashMap;
 
 /// Tree of stacks, in the order of their first occurrence.
 #[derive(Default)]
@@ -31,38 +30,36 @@ pub(super) struct Stack {
     pub(super) unknown_cycles: u64,
 }
 
-/// Returns the stacks of each RISC type of a chip, summed over all cores.
-pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
-    let mut riscs: BTreeMap<Risc, Stacks> = BTreeMap::new();
-    for lane in &device.lanes {
-        let stacks = riscs.entry(lane.id.risc).or_default();
-        stacks.add_zones(&lane.zones, |zone| zone.name);
-    }
-    riscs
-}
-
 impl Stacks {
     pub(super) fn from_zones(zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) -> Self {
         let mut stacks = Self::default();
-        stacks.add_zones(zones, name);
-        stacks
-    }
-
-    /// Adds the zones of another lane.
-    fn add_zones(&mut self, zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) {
         // For each zone around: its node, and whether its end is recorded.
         let mut around: Vec<(usize, bool)> = Vec::new();
         for zone in zones.iter() {
             around.truncate(zone.depth.into());
-            let node = self.node(around.last().map(|&(node, _)| node), name(zone));
-            self.nodes[node].sum.add(zone.time(), ());
+            let node = stacks.node(around.last().map(|&(node, _)| node), name(zone));
+            stacks.nodes[node].sum.add(zone.time(), ());
             if let ZoneTime::Open { unknown_cycles } = zone.time()
                 && let Some(&(whole, _)) = around.iter().rfind(|(_, is_whole)| *is_whole)
             {
-                let unknown = &mut self.nodes[whole].unknown_cycles;
+                let unknown = &mut stacks.nodes[whole].unknown_cycles;
                 *unknown = unknown.saturating_add(unknown_cycles);
             }
             around.push((node, !zone.has_synthetic_end));
+        }
+        stacks
+    }
+
+    /// Adds the stacks of the next part of the lane, or of another lane.
+    pub(super) fn merge(&mut self, later: Self) {
+        let mut own: Vec<usize> = Vec::with_capacity(later.nodes.len());
+        for node in later.nodes {
+            // A node comes after the node around it.
+            let at = self.node(node.parent.map(|parent| own[parent]), node.name);
+            self.nodes[at].sum.merge(node.sum);
+            let unknown = &mut self.nodes[at].unknown_cycles;
+            *unknown = unknown.saturating_add(node.unknown_cycles);
+            own.push(at);
         }
     }
 

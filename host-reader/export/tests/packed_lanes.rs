@@ -2,12 +2,14 @@
 #![cfg(feature = "parquet")]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
+use causes::Explanation;
 use export::{
-    AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, MergedTrace, PackedTrace,
-    ParquetDataset, Trace, TraceFilter, TraceItems, TraceOp,
+    AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, ExportFormat, MergedTrace,
+    PackedCounts, PackedTrace, ParquetDataset, Trace, TraceFilter, TraceItems, TraceOp,
 };
 use reader::packed_bytes::{PackedError, PackedMemory};
 use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
+use reports::diff::Measurements;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -120,11 +122,33 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// Exports of a log: a merged trace that contains the log twice, and a dataset.
+/// Exports of a log: a merged trace that contains the log twice, a dataset, and a file of each
+/// format that is written lane by lane.
 #[derive(Debug, PartialEq)]
 struct Written {
     trace: Vec<u8>,
     dataset: BTreeMap<PathBuf, Vec<u8>>,
+    files: BTreeMap<&'static str, Vec<u8>>,
+}
+
+/// Returns a file of each format that is written lane by lane. The lines of Chrome's events, whose
+/// order means nothing, are sorted; the packets of Perfetto are compared by `packets`.
+fn format_files(items: TraceItems<'_, '_>) -> BTreeMap<&'static str, Vec<u8>> {
+    let formats = ExportFormat::ALL.iter().filter(|format| format.takes_packed());
+    let files = formats.map(|format| {
+        let (mut file, mut lanes) = (Vec::new(), 0);
+        format.write(items, &mut file, &mut |done| lanes = done).unwrap();
+        assert_eq!(lanes, items.trace().lane_count(), "{format}");
+        if *format == ExportFormat::CHROME {
+            let text = String::from_utf8(file).unwrap();
+            serde_json::from_str::<serde_json::Value>(&text).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.sort_unstable();
+            file = lines.join("\n").into_bytes();
+        }
+        (format.label(), file)
+    });
+    files.collect()
 }
 
 fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
@@ -146,7 +170,8 @@ fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
         dataset.add_items(key, packed).unwrap();
     }
     dataset.finish().unwrap();
-    Written { trace: file, dataset: files(folder.path()) }
+    let items = packed.map_or_else(|| trace.into(), TraceItems::from);
+    Written { trace: file, dataset: files(folder.path()), files: format_files(items) }
 }
 
 #[test]
@@ -160,15 +185,25 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
     logs.extend(broken);
     let folder = tempfile::tempdir().unwrap();
     for (name, log) in logs {
-        let whole = opened(&log, &PackedMemory::unlimited()).into_recording().unwrap();
-        let whole = Trace::new(&whole, &TraceFilter::default());
+        let recording = opened(&log, &PackedMemory::unlimited()).into_recording().unwrap();
+        let mut whole = Trace::new(&recording, &TraceFilter::default());
+        let causes = Explanation::from_recording(&recording);
+        whole.explanation = Some(causes.clone());
         let expected = written(&whole, None);
+        assert_eq!(expected.files.len(), 4);
         for limit_bytes in [0, 1_000, u64::MAX] {
             let memory = PackedMemory::new(limit_bytes, folder.path());
             let log = opened(&log, &memory);
             assert_eq!(PackedRecording::obstacle(&log), None, "{name}");
             let packed = PackedRecording::new(log).unwrap();
+            assert_eq!(Explanation::from_packed(&packed).unwrap(), causes, "{name}");
+            let measured = Measurements::from_packed(&packed).unwrap();
+            assert_eq!(measured, Measurements::from_recording(&recording), "{name}");
             let packed = PackedTrace::new(&packed).unwrap();
+            let packed = packed.described(String::new(), Some(causes.clone()));
+            let ops = whole.devices.iter().map(|device| device.ops.len()).sum();
+            let (zones, points) = (whole.zone_count(), whole.point_count());
+            assert_eq!(packed.counts(), PackedCounts { zones, points, ops }, "{name}");
             let trace = packed.trace();
             assert_eq!(trace.anomalies, whole.anomalies, "{name}");
             assert_eq!(trace.doubts(), whole.doubts(), "{name}");
@@ -336,6 +371,14 @@ fn a_lane_in_parts_has_the_zones_points_and_arrows_of_the_whole_lane() {
     let found = written(packed.trace(), Some(&packed));
     assert!(found.dataset == expected.dataset);
     assert_eq!(packed.trace().anomalies, whole.anomalies);
+    let perfetto = ExportFormat::PERFETTO.label();
+    for (format, file) in &expected.files {
+        let found = &found.files[format];
+        match *format == perfetto {
+            true => assert!(packets(found).events == packets(file).events),
+            false => assert!(found == file, "{format}"),
+        }
+    }
     let (found, expected) = (packets(&found.trace), packets(&expected.trace));
     assert!(expected.events.len() > 4 * 2 * 16_000, "{}", expected.events.len());
     assert!(found.events == expected.events);

@@ -6,7 +6,11 @@ use crate::{
     device_log::PackedLanes,
 };
 use analysis::{LaneContext, LaneRuns, NumberedLaunches};
-use reader::{from_lanes::FromLanes, lane::Lane, packed_bytes::PackedError};
+use reader::{
+    from_lanes::{FromLanes, LanesContext},
+    lane::Lane,
+    packed_bytes::PackedError,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::ZoneId;
 
@@ -106,6 +110,17 @@ impl PackedRecording {
         let launches = runs.numbered_launches(&recording.readout, lanes.memory());
         lanes.memory().check()?;
         Ok(Self { recording, lanes, launches, used_zones, bounds })
+    }
+
+    /// Collects data from all lanes, in several parts. Each thread unpacks one lane at a time.
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn collect<F: FromLanes>(&self) -> Result<Vec<F>, PackedError> {
+        let context = F::Context::new(&self.recording.readout, self.lanes.memory());
+        // The anomalies of the lanes have been counted when the recording was created.
+        let (parts, _) = self.lanes.visit(|part: &mut F, lane| part.add(&context, &lane))?;
+        Ok(parts)
     }
 
     /// Returns the clock of each chip.

@@ -3,13 +3,13 @@
 use super::{
     location::{delta_logs, location},
     machine_clock::{machine_clock, recorded_on},
-    ops_report::ops_report,
+    ops_report::{ops_report, packed_ops_report},
 };
 use crate::{
     args::ExportArgs,
     command::written::Written,
     failure::{Failure, OrFail, failure},
-    input::joined,
+    input::{Run, joined},
     numbers::counted,
     progress::Busy,
 };
@@ -17,9 +17,8 @@ use chrono::NaiveDate;
 use host_reader::{
     export::{
         AddedRecording, CancelFlag, DatasetCounts, DatasetLabels, DatasetLocation, DeltaLogs,
-        ParquetDataset, Trace, TraceFilter,
+        ParquetDataset, TraceFilter, TraceItems,
     },
-    recording::Recording,
     tables::RecordingKey,
 };
 use serde::Serialize;
@@ -107,11 +106,12 @@ impl Dataset {
     /// Writes the recording, and prints the counts of written rows.
     pub(crate) fn write(
         &self,
-        trace: &Trace<'_>,
-        run: &Recording,
+        items: TraceItems<'_, '_>,
+        run: &Run,
         cancel: &CancelFlag,
         as_json: bool,
     ) -> Result<(), Failure> {
+        let trace = items.trace();
         let recording = match &self.recording {
             RecordingName::Named(name) => name.clone(),
             RecordingName::OfFile(name) => format!("{name}-{}", trace.recording_id()),
@@ -120,10 +120,16 @@ impl Dataset {
         let mut files = self.files(&recording, cancel)?;
         let key = RecordingKey { host: &self.host, recording: &recording };
         let machine = machine_clock(&self.file, trace);
-        let report = ops_report(&self.file, run, self.filter.clone());
+        let report = match run {
+            Run::Packed(packed) => packed_ops_report(&self.file, packed)?,
+            Run::Whole(run) => ops_report(&self.file, run, self.filter.clone()),
+        };
         let ops_csv = Some(&*report.ops_csv);
-        let added = files.add(&AddedRecording { key, machine, trace, ops_csv });
-        let counts = added.and_then(|()| files.finish()).or_fail()?;
+        files.add(&AddedRecording { key, machine, trace, ops_csv }).or_fail()?;
+        if let Some(packed) = items.packed() {
+            files.add_items(key, packed).or_fail()?;
+        }
+        let counts = files.finish().or_fail()?;
         drop(busy);
         let written = Written {
             output: self.location.to_string(),

@@ -27,11 +27,9 @@ mod without_parquet {
     use crate::{
         args::{CompactArgs, ExportArgs, MergeArgs},
         failure::{Failure, failure},
+        input::Run,
     };
-    use host_reader::{
-        export::{CancelFlag, Trace},
-        recording::Recording,
-    };
+    use host_reader::export::{CancelFlag, TraceItems};
     use std::process::ExitCode;
 
     /// Placeholder for the type `Dataset` in builds without `parquet`, which cannot write datasets.
@@ -44,8 +42,8 @@ mod without_parquet {
 
         pub(crate) fn write(
             &self,
-            _: &Trace<'_>,
-            _: &Recording,
+            _: TraceItems<'_, '_>,
+            _: &Run,
             _: &CancelFlag,
             _: bool,
         ) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 
 use crate::{
     Trace,
-    op_causes::{causes_of_ops, names_of_ops},
+    op_causes::{names_of_ops, with_causes},
 };
 use causes::{
     Explanation, Finding, NoCause, OpCauses, Pace, Place, RiscWait, TimeClass, TimeSplit,
@@ -78,8 +78,11 @@ impl<'a> CauseFacts<'a> {
     /// Returns the page data; `None` if the trace has no explanation.
     pub(super) fn new(trace: &'a Trace<'_>) -> Option<Self> {
         let explanation = trace.explanation.as_ref()?;
-        let ops: Vec<_> =
-            trace.devices.iter().flat_map(|device| causes_of_ops(trace, device)).collect();
+        let ops = trace.devices.iter().flat_map(|device| {
+            let ops = with_causes(trace, device.chip.chip_id, device.ops.iter());
+            ops.map(|(causes, _)| causes)
+        });
+        let ops: Vec<_> = ops.collect();
         let names: Vec<_> =
             trace.devices.iter().flat_map(|device| names_of_ops(trace, device)).collect();
         Some(Self {

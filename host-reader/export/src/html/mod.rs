@@ -38,7 +38,10 @@ pub use ops_csv::write_ops_page;
 #[cfg(test)]
 pub(super) use packed::reading::Reading;
 
-use super::{ExportFormat, OnLanes, Trace, format::Sink};
+use super::{
+    ExportFormat, OnLanes, Trace,
+    format::{Sink, SinkWrite},
+};
 use std::io::{self, Write};
 
 impl ExportFormat {
@@ -49,7 +52,7 @@ impl ExportFormat {
         help: "a page for any browser",
         is_binary: false,
         shows_causes: true,
-        write,
+        write: SinkWrite::Whole(write),
     });
 }
 

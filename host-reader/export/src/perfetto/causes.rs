@@ -10,9 +10,10 @@ use super::{
     message::{INSTANT, SLICE_BEGIN},
     sequence::{Sequence, named_number, named_text},
 };
-use crate::{TraceDevice, TraceOp, op_causes::causes_of_ops};
+use crate::{TraceDevice, op_causes::with_causes};
 use causes::{CriticalPath, OpCauses, PathStep, StepKind, TimeClass};
 use reader::{lane::LaneId, mesh::Noc0Coord};
+use std::ops::Range;
 
 /// First id for the arrows of critical paths. Arrows from ops have lower ids.
 const FIRST_FLOW: u64 = 1 << 63;
@@ -26,10 +27,9 @@ pub(super) fn draw(
     tracks: &Tracks,
 ) {
     let Some(device) = context.trace.devices.get(device_index) else { return };
-    let known: Vec<_> = causes_of_ops(context.trace, device)
-        .into_iter()
-        .zip(&device.ops)
-        .filter_map(|(causes, op)| Some((causes?, op)))
+    let ops = context.items.ops(device_index);
+    let known: Vec<ExplainedOp<'_>> = with_causes(context.trace, device.chip.chip_id, ops)
+        .filter_map(|(causes, op)| Some((causes?, op.start_ns..op.end_ns)))
         .collect();
     draw_classes(sequence, context, tracks, &known);
     let paths = known.iter().filter_map(|(causes, _)| causes.critical_path.as_ref());
@@ -38,12 +38,15 @@ pub(super) fn draw(
     path.draw(paths);
 }
 
+/// Causes of an op, and its start and end in nanoseconds.
+type ExplainedOp<'t> = (&'t OpCauses, Range<u64>);
+
 /// Draws the share of each class in the time of each op, over the op's duration.
 fn draw_classes(
     sequence: &mut Sequence,
     context: &Context<'_, '_>,
     tracks: &Tracks,
-    known: &[(&OpCauses, &TraceOp<'_>)],
+    known: &[ExplainedOp<'_>],
 ) {
     let classes: Vec<_> = TimeClass::ALL
         .into_iter()
@@ -60,8 +63,8 @@ fn draw_classes(
         let descriptor = child(tracks.classes, track, format!("{} %", class.label()), place);
         let description = "share of the op's time, firmware included".to_owned();
         describe(sequence, counter(descriptor, None, Some(description)));
-        for (causes, op) in known {
-            for (time_ns, value) in [(op.start_ns, causes.time.percent(class)), (op.end_ns, 0.0)] {
+        for (causes, time) in known {
+            for (time_ns, value) in [(time.start, causes.time.percent(class)), (time.end, 0.0)] {
                 sequence.count(context.base_ns + time_ns, track, value);
             }
         }

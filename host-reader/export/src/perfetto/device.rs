@@ -44,18 +44,11 @@ pub(super) fn write(
     packets.describe_counters();
     packets.describe_trace();
     for row in 0..tracks.row_count {
-        let mut packed_arrows = context.items.packed().map(|packed| packed.op_arrows(device_index));
+        let mut arrow_ids = context.arrows.of_ops(context.items, device_index);
         for (number, op) in
             (0..).zip(context.items.ops(device_index)).filter(|(_, op)| op.row == row)
         {
-            let flow_ids = match &mut packed_arrows {
-                None => context.arrows.ids(device_index, &op.runs),
-                Some(op_arrows) => op_arrows(number)
-                    .into_iter()
-                    .map(|arrow| context.arrows.id(device_index, arrow.lane, arrow.run))
-                    .collect(),
-            };
-            packets.op_slice(&op, flow_ids);
+            packets.op_slice(&op, arrow_ids(number, &op));
             packets.sequence.write_many(out)?;
         }
     }

@@ -12,8 +12,8 @@ use super::{
     wait_track,
 };
 use crate::{
-    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge,
-    lane_writer::PlacedLane, point_words::Meaning, words,
+    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, point_words::Meaning,
+    trace::place::PlacedLane, words,
 };
 use analysis::{ZoneTime, counters::Sample};
 
@@ -48,15 +48,13 @@ const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. An arrow
-/// ends at the kernel of each run in `arrow_runs`.
+/// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`.
 ///
 /// Each part has its own interned names. If several parts of a lane contain waits, each of them
 /// contains a descriptor of the track for waits.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
-    arrow_runs: &[usize],
     sequence_id: u32,
 ) -> Vec<u8> {
     let base_ns = context.base_ns;
@@ -64,7 +62,7 @@ pub(super) fn packets(
     let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
     let first = first_packet(placed, context);
     let mut sequence = Sequence::begin(sequence_id, first, capacity_bytes);
-    let flows = kernel_flows(placed, context, arrow_runs);
+    let flows = kernel_flows(placed, context);
     let mut next_flow = flows.iter().copied().peekable();
     for edge in lane.zones.edges() {
         match edge {
@@ -130,20 +128,14 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
 }
 
 /// Returns the zones at which arrows from ops end, in ascending order, each with the arrow's id.
-fn kernel_flows(
-    placed: &PlacedLane<'_, '_>,
-    context: &Context<'_, '_>,
-    arrow_runs: &[usize],
-) -> Vec<(usize, u64)> {
-    let PlacedLane { lane, place, first_run, .. } = *placed;
-    let mut flows: Vec<_> = arrow_runs
+fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(usize, u64)> {
+    let arrows = &context.arrows;
+    let mut flows: Vec<_> = arrows
+        .arrow_runs(placed)
         .iter()
         .filter_map(|&run| {
-            let kernel = lane.run_kernels.get(run).copied().flatten()?;
-            Some((
-                kernel as usize,
-                context.arrows.id(place.device_index, place.lane_index, first_run + run),
-            ))
+            let kernel = placed.lane.run_kernels.get(run).copied().flatten()?;
+            Some((kernel as usize, arrows.id_of(placed, run)))
         })
         .collect();
     flows.sort_unstable();
@@ -153,7 +145,7 @@ fn kernel_flows(
 fn first_packet(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> TracePacket {
     let track_uuid = Some(lane_track(context.lane_index(placed)));
     TracePacket {
-        first_packet_on_sequence: (placed.first_run > 0).then_some(false),
+        first_packet_on_sequence: (!placed.is_first).then_some(false),
         interned_data: Some(interned(placed, context.trace)),
         trace_packet_defaults: Some(TracePacketDefaults {
             track_event_defaults: Some(TrackEventDefaults { track_uuid }),

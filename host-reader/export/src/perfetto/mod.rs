@@ -21,12 +21,12 @@ mod summary;
 use super::{
     ExportFormat, OnLanes, Trace, TraceItems,
     flow::Arrows,
-    format::Sink,
-    lane_writer::{LanePosition, PlacedLane, write_lanes},
+    format::{Sink, SinkWrite},
+    lane_writer::write_lanes,
     point_words::PointWords,
+    trace::place::PlacedLane,
 };
 pub use merged::{CommonTime, MergedTrace};
-use rayon::prelude::*;
 use std::io::{self, Write};
 
 impl ExportFormat {
@@ -37,14 +37,15 @@ impl ExportFormat {
         help: "for ui.perfetto.dev and its trace processor",
         is_binary: true,
         shows_causes: true,
-        write,
+        write: SinkWrite::Parts(write),
     });
 }
 
 /// Writes a single trace.
-fn write(trace: &Trace<'_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
-    let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
-    write_placed(trace.into(), &Placement { base_ns, ..Placement::default() }, out, on_lanes)
+fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
+    let origin = items.trace().origin_host_ns;
+    let base_ns = origin.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
+    write_placed(items, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
 
 /// Writes one of the traces of a file: all chips, then all lanes. Long packed lanes are written in
@@ -57,20 +58,9 @@ fn write_placed(
 ) -> io::Result<()> {
     let context = Context::new(items, placement);
     let sequence_id = write_chips(&context, out)?;
-    let packets = |placed: &PlacedLane<'_, '_>, arrow_runs: &[usize]| {
-        lane::packets(placed, &context, arrow_runs, lane_sequence(sequence_id, placed.place.index))
-    };
-    match items {
-        TraceItems::InMemory(trace) => write_lanes(trace, out, on_lanes, |placed| {
-            let LanePosition { device_index, lane_index, .. } = placed.place;
-            packets(&placed, context.arrows.lane_arrows(device_index, lane_index))
-        })?,
-        TraceItems::Packed(packed) => packed.for_each_batch(|parts| {
-            let encoded: Vec<Vec<u8>> =
-                parts.par_iter().map(|part| packets(&part.placed(), &part.arrow_runs)).collect();
-            encoded.iter().try_for_each(|bytes| out.write_all(bytes))
-        })?,
-    }
+    write_lanes(items, out, on_lanes, |placed| {
+        lane::packets(placed, &context, lane_sequence(sequence_id, placed.place.index))
+    })?;
     write_host(&context, sequence_id, out)
 }
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod comparison;
+pub(super) mod first_kernels;
 mod host;
 mod identity;
 mod items;
@@ -14,6 +15,7 @@ mod noc;
 mod op;
 mod ops_by_start;
 mod packed;
+pub(super) mod place;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -31,7 +33,7 @@ pub(super) use noc::kind_of;
 #[cfg(feature = "parquet")]
 pub(super) use op::FreeRows;
 pub use op::{TraceOp, op_label};
-pub use packed::{LanePart, PackedTrace};
+pub use packed::{LanePart, PackedCounts, PackedTrace};
 pub use points::{PointCategory, TracePoint};
 pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;

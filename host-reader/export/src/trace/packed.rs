@@ -4,16 +4,14 @@
 use super::{
     Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp,
     build::{self, ProgramMetadata},
+    first_kernels::{Arrow, CoreArrows},
     lane::{self, LaneContext},
     lane_parts::{LaneRange, parts},
     loss::{self, UnplacedLoss},
     ops_by_start::ops_by_start,
+    place::{LanePosition, PlacedLane, lane_places},
 };
-use crate::{
-    counters::{kernel_steps, summed_steps},
-    flow::{Arrow, CoreArrows},
-    lane_writer::{LanePosition, PlacedLane, lane_places},
-};
+use crate::counters::{kernel_steps, summed_steps};
 use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
@@ -57,6 +55,18 @@ pub struct PackedTrace<'a> {
     /// The host's metadata of programs.
     metadata: ProgramMetadata<'a>,
     chips: Vec<PackedChip>,
+    counts: PackedCounts,
+}
+
+/// Numbers of the items of a trace that are packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackedCounts {
+    /// Number of zones.
+    pub zones: usize,
+    /// Number of events, values and sums.
+    pub points: usize,
+    /// Number of ops.
+    pub ops: usize,
 }
 
 /// Data about a chip's packed ops and lanes.
@@ -66,6 +76,7 @@ struct PackedChip {
     ops: Vec<u32>,
     /// Number of rows in which the ops are drawn.
     row_count: u32,
+    op_count: usize,
     cores: Vec<PackedCore>,
 }
 
@@ -86,10 +97,12 @@ pub struct LanePart<'l> {
     /// The chip, with this part as its only lane and without ops.
     pub(crate) device: TraceDevice<'l>,
     place: LanePosition,
+    /// True for the first part of its lane.
+    is_first: bool,
     /// Index of the part's first run in the whole lane.
     first_run: usize,
     /// Indices in the part, in ascending order, of the runs at whose kernel an arrow ends.
-    pub(crate) arrow_runs: Vec<usize>,
+    arrow_runs: Vec<usize>,
 }
 
 impl<'l> LanePart<'l> {
@@ -102,8 +115,9 @@ impl<'l> LanePart<'l> {
 
     /// Returns the part as a lane, with its position in the trace.
     pub(crate) fn placed(&self) -> PlacedLane<'_, 'l> {
-        let Self { ref device, place, first_run, .. } = *self;
-        PlacedLane { device, lane: self.lane(), place, first_run }
+        let Self { ref device, place, is_first, first_run, ref arrow_runs } = *self;
+        let arrow_runs = Some(arrow_runs.as_slice());
+        PlacedLane { device, lane: self.lane(), place, is_first, first_run, arrow_runs }
     }
 }
 
@@ -143,11 +157,20 @@ impl<'a> PackedTrace<'a> {
             });
         }
         let metadata = build::metadata_of(&recording.ops);
-        let mut built = Self { trace, packed, metadata, chips: Vec::new() };
+        let counts = PackedCounts::default();
+        let mut built = Self { trace, packed, metadata, chips: Vec::new(), counts };
         built.chips = (0..built.trace.devices.len()).map(|index| built.read_ops(index)).collect();
+        built.counts.ops = built.chips.iter().map(|chip| chip.op_count).sum();
         built.read_lanes()?;
         packed.lanes.memory().check()?;
         Ok(built)
+    }
+
+    /// Sets the trace's title, and the causes of slowness.
+    #[must_use]
+    pub fn described(mut self, title: String, explanation: Option<causes::Explanation>) -> Self {
+        (self.trace.title, self.trace.explanation) = (title, explanation);
+        self
     }
 
     /// Returns the trace. The trace has no ops, and its lanes have losses but no records.
@@ -173,6 +196,12 @@ impl<'a> PackedTrace<'a> {
             let launches = self.packed.launches.launches.chip_launches(device.chip.chip_id);
             ops_by_start(launches, &self.metadata, device.clock)
         })
+    }
+
+    /// Returns the numbers of packed items.
+    #[must_use]
+    pub const fn counts(&self) -> PackedCounts {
+        self.counts
     }
 
     /// Returns the number of rows in which the ops of a chip are drawn.
@@ -215,6 +244,7 @@ impl<'a> PackedTrace<'a> {
                 *launch_number = number;
             }
             chip.row_count = chip.row_count.max(op.row.saturating_add(1));
+            chip.op_count += 1;
         }
         chip
     }
@@ -247,9 +277,11 @@ impl<'a> PackedTrace<'a> {
     }
 
     fn add_core(&mut self, device_index: usize, (core, lanes): ReadCore) {
-        for (lane, (anomalies, losses)) in core.lanes.clone().zip(lanes) {
-            self.trace.anomalies.merge(anomalies);
-            self.trace.devices[device_index].lanes[lane].losses = losses;
+        for (lane, read) in core.lanes.clone().zip(lanes) {
+            self.trace.anomalies.merge(read.anomalies);
+            self.trace.devices[device_index].lanes[lane].losses = read.losses;
+            self.counts.zones += read.zone_count;
+            self.counts.points += read.point_count;
         }
         self.chips[device_index].cores.push(core);
     }
@@ -272,16 +304,19 @@ impl<'a> PackedTrace<'a> {
             let losses = losses.get(&id).map_or_else(Vec::new, |losses| {
                 loss::place_losses(losses, records, ends, &device.clock)
             });
-            let (mut lane_steps, mut anomalies) = (StepPacker::default(), AnomalyLog::default());
+            let mut lane_steps = StepPacker::default();
+            let mut found = ReadLane { losses, ..ReadLane::default() };
             for part in &unpacked.parts {
                 let cut = part.cut(&unpacked.records);
                 let (lane, part_anomalies) = self.built(&unpacked, part, &cut);
-                anomalies.merge(part_anomalies);
+                found.anomalies.merge(part_anomalies);
+                found.zone_count += lane.zones.len();
+                found.point_count += lane.points.len();
                 firsts.add_lane((lane_index, part.runs.start), &lane);
                 lane_steps.add(kernel_steps(&lane, &self.trace.names));
             }
             steps.push(lane_steps.kept(memory));
-            read.push((anomalies, losses));
+            read.push(found);
         }
         let arrows = pack_arrows(firsts.into_arrows(), lanes.start, memory);
         Ok((PackedCore { lanes, arrows, steps }, read))
@@ -339,15 +374,16 @@ impl<'a> PackedTrace<'a> {
         }) {
             let lanes = batch.par_iter().map(|place| self.unpacked(*place));
             let lanes: Vec<_> = lanes.collect::<Result<_, PackedError>>()?;
-            let parts =
-                lanes.iter().flat_map(|lane| lane.parts.iter().map(move |part| (lane, part)));
+            let parts = lanes
+                .iter()
+                .flat_map(|lane| lane.parts.iter().enumerate().map(move |part| (lane, part)));
             let parts: Vec<_> = parts.collect();
             for parts in parts.chunks(rayon::current_num_threads()) {
                 let records: Vec<_> =
-                    parts.par_iter().map(|(lane, part)| part.cut(&lane.records)).collect();
+                    parts.par_iter().map(|(lane, (_, part))| part.cut(&lane.records)).collect();
                 let built = parts.par_iter().zip(&records);
                 let built: Vec<_> =
-                    built.map(|((lane, part), records)| self.part(lane, part, records)).collect();
+                    built.map(|((lane, part), records)| self.part(lane, *part, records)).collect();
                 take(&built)?;
             }
         }
@@ -357,7 +393,7 @@ impl<'a> PackedTrace<'a> {
     fn part<'l>(
         &'l self,
         unpacked: &UnpackedLane,
-        part: &LaneRange,
+        (number, part): (usize, &LaneRange),
         records: &'l Lane,
     ) -> LanePart<'l> {
         let LanePosition { device_index, lane_index, .. } = unpacked.place;
@@ -372,6 +408,7 @@ impl<'a> PackedTrace<'a> {
         LanePart {
             device: TraceDevice { lanes: vec![lane], ..without_items(device) },
             place: unpacked.place,
+            is_first: number == 0,
             first_run: part.runs.start,
             arrow_runs,
         }
@@ -413,8 +450,17 @@ impl<'a> PackedTrace<'a> {
     }
 }
 
-/// Result of reading a core: the core, with the anomalies and losses of each of its lanes.
-type ReadCore = (PackedCore, Vec<(AnomalyLog, Vec<super::TraceLoss>)>);
+/// Result of reading a core: the core, with what was found in each of its lanes.
+type ReadCore = (PackedCore, Vec<ReadLane>);
+
+/// What is found in a lane before the first lane is written.
+#[derive(Default)]
+struct ReadLane {
+    anomalies: AnomalyLog,
+    losses: Vec<super::TraceLoss>,
+    zone_count: usize,
+    point_count: usize,
+}
 
 /// Returns the lanes of a chip that have records or losses, in order.
 fn lanes_of_chip<'a>(packed: &PackedRecording, chip_id: u32) -> Vec<TraceLane<'a>> {

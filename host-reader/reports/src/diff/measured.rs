@@ -1,9 +1,10 @@
 //! Durations of each op and zone in one recording, in the order in which the ops ran.
 
-use super::{align::align, traits::OpTraits};
+use super::{align::align, traits::OpTraits, zones::LaunchZones};
 use crate::perf::repeated_sequence;
-use reader::timeline::Timeline;
-use recording::Recording;
+use analysis::{Op, ops_of};
+use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
+use recording::{PackedRecording, Recording};
 use std::{collections::BTreeMap, sync::Arc};
 
 reader::labelled! {
@@ -140,10 +141,32 @@ impl Measurements {
     /// not be measured.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
+        let parts = LaunchZones::parts_of_readout(&recording.readout);
+        Self::from_figures(recording, ops_of(&recording.readout), LaunchZones::from_parts(parts))
+    }
+
+    /// Measures the ops and the zones of a packed log, as [`Self::from_recording`] does. Each thread
+    /// unpacks one lane at a time.
+    ///
+    /// # Errors
+    /// If packed records cannot be read back from the temporary file.
+    pub fn from_packed(packed: &PackedRecording) -> Result<Self, PackedError> {
+        let zones = LaunchZones::from_parts(packed.collect()?);
+        let launches = &packed.launches.launches;
+        let measurements = Self::from_figures(&packed.recording, launches.ops(), zones);
+        launches.check()?;
+        Ok(measurements)
+    }
+
+    fn from_figures(
+        recording: &Recording,
+        ops: impl IntoIterator<Item = Op>,
+        zones: LaunchZones,
+    ) -> Self {
         let readout = &recording.readout;
         let mut measurements = Self { records_zones: true, ..Self::default() };
-        measurements.add_ops(readout, &recording.ops);
-        measurements.add_zones(readout, &Timeline::from_readout(readout));
+        measurements.add_ops(readout, &recording.ops, ops);
+        measurements.add_zones(readout, zones);
         let lost = readout.losses.unintended_total().record_count();
         measurements.skip("records that were lost", lost);
         measurements

@@ -5,7 +5,7 @@ use super::{
     traits::{Aspect, COMPARED_TENSORS, OpTraits, bare, memory_name},
 };
 use crate::perf::{OpReport, PerfReport, RecordedOp, RepetitionRule, Repetitions, Tensor};
-use analysis::{Op, ops_of};
+use analysis::Op;
 use host_events::OpMetadata;
 use reader::readout::Readout;
 use recording::{OF_CALL, host_ops::value::Value};
@@ -75,15 +75,20 @@ impl Measurements {
         }))
     }
 
-    /// Adds the ops of a readout. `ops` contains the host's descriptions of programs.
+    /// Adds the ops of a readout. `described` contains the host's descriptions of programs.
     ///
     /// If a sequence of ops repeats, the repetitions of an op are the passes through that sequence.
-    pub(super) fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
+    pub(super) fn add_ops(
+        &mut self,
+        readout: &Readout,
+        described: &[OpMetadata],
+        ops: impl IntoIterator<Item = Op>,
+    ) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
-            ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
+            described.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
         let mut programs: HashMap<(u32, RunHostId, u64), Program> = HashMap::new();
         let mut devices: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
-        for op in ops_of(readout) {
+        for op in ops {
             let id = RunHostId(op.run_host_id);
             let metadata = named.get(&(op.chip_id, id)).copied();
             let key = (op.chip_id, id, op.core_count);

@@ -6,9 +6,12 @@ use super::{
 };
 use analysis::{ZoneSum, paired_zones, zone_times};
 use reader::{
+    anomaly::AnomalyLog,
+    from_lanes::FromLanes,
     lane::{Lane, TraceReplay, ZoneIndex},
-    readout::{DeviceReadout, Readout},
-    timeline::{DeviceTimeline, NO_RUN, Timeline},
+    names::ZoneTable,
+    readout::Readout,
+    timeline::{NO_RUN, pair_lane},
 };
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
@@ -17,33 +20,52 @@ use wire::Risc;
 /// same program and replay.
 type Launch = (u32, Option<TraceReplay>, u64);
 
+/// Sums of the zones of one launch, for each chip, RISC and zone.
+#[derive(Debug, Default)]
+pub(super) struct LaunchZones(BTreeMap<(u32, Risc, ZoneIndex), BTreeMap<Launch, ZoneSum<()>>>);
+
+impl FromLanes for LaunchZones {
+    type Context<'readout> = &'readout ZoneTable;
+
+    fn add(&mut self, names: &&ZoneTable, lane: &Lane) {
+        // Open zones are counted in the sums.
+        let zones = pair_lane(lane, names, &mut AnomalyLog::default()).zones;
+        let launches = launches_of(lane);
+        let times = zone_times(paired_zones(&zones));
+        for (zone, time) in zones.iter().zip(times) {
+            let launch = launch_of(&launches, zone.run);
+            let key = (lane.id.chip_id, lane.id.risc, zone.zone);
+            self.0.entry(key).or_default().entry(launch).or_default().add(time, ());
+        }
+    }
+}
+
+impl LaunchZones {
+    /// Merges the parts collected by all threads.
+    pub(super) fn from_parts(parts: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for Self(part) in parts {
+            for (key, launches) in part {
+                let own = all.0.entry(key).or_default();
+                for (launch, sum) in launches {
+                    own.entry(launch).or_default().merge(sum);
+                }
+            }
+        }
+        all
+    }
+}
+
 impl Measurements {
     /// Adds the zones of a readout. Each launch is a repetition.
     ///
     /// The duration of a zone in a repetition is the mean over all cores of the launch and all
     /// passes through the zone. Zones without an end are left out and counted as skipped.
-    pub(super) fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
-        for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
-            self.add_device(readout, device, zones);
-        }
-    }
-
-    fn add_device(&mut self, readout: &Readout, device: &DeviceReadout, zones: &DeviceTimeline) {
-        let mut sums: BTreeMap<(Risc, ZoneIndex), BTreeMap<Launch, ZoneSum<()>>> = BTreeMap::new();
-        for (lane, zones) in device.lanes.iter().zip(&zones.lanes) {
-            let launches = launches_of(lane);
-            let times = zone_times(paired_zones(&zones.zones));
-            for (zone, time) in zones.zones.iter().zip(times) {
-                let launch = launch_of(&launches, zone.run);
-                let launches = sums.entry((lane.id.risc, zone.zone)).or_default();
-                launches.entry(launch).or_default().add(time, ());
-            }
-        }
+    pub(super) fn add_zones(&mut self, readout: &Readout, LaunchZones(sums): LaunchZones) {
         let open_count = sums.values().flat_map(BTreeMap::values).map(|sum| sum.open_count).sum();
         self.skip("zones without an end", open_count);
-        let chip_id = device.chip.chip_id;
-        let clock = clock_mhz(readout, chip_id);
-        for ((risc, zone), launches) in sums {
+        for ((chip_id, risc, zone), launches) in sums {
+            let clock = clock_mhz(readout, chip_id);
             let source = readout.zones.sources(zone).first();
             self.add(Measured {
                 kind: MeasuredKind::Zone,

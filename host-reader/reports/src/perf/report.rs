@@ -22,7 +22,8 @@ use crate::{
     report::{OpsOptions, OpsReport, ReportFiles},
 };
 use rayon::prelude::*;
-use recording::{Recording, TraceFilter, UnreplayedTrace};
+use reader::packed_bytes::PackedError;
+use recording::{PackedRecording, Recording, TraceFilter, UnreplayedTrace};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
@@ -219,7 +220,26 @@ impl PerfReport {
         options: &PerfOptions,
     ) -> Option<Self> {
         let files = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
-        let report = OpsReport::from_recording(recording, &files);
+        Self::from_ops_report(&OpsReport::from_recording(recording, &files), by, options)
+    }
+
+    /// Analyses the ops of a packed log, as [`Self::from_recording`] does.
+    ///
+    /// # Errors
+    /// If packed records cannot be read back from the temporary file.
+    pub fn from_packed(
+        packed: &PackedRecording,
+        by: Option<&str>,
+        options: &PerfOptions,
+    ) -> Result<Option<Self>, PackedError> {
+        Ok(Self::from_ops_report(&OpsReport::from_packed(packed)?, by, options))
+    }
+
+    fn from_ops_report(
+        report: &OpsReport,
+        by: Option<&str>,
+        options: &PerfOptions,
+    ) -> Option<Self> {
         let csv = read_ops_csv_with(report.ops_csv.as_bytes(), "the ops report", by).ok()?;
         Self::new(vec![csv], options).ok()
     }

@@ -19,7 +19,10 @@ use super::{
     plots::Plot,
     scene::{Scene, tracy_ns},
 };
-use crate::{ExportFormat, OnLanes, Trace, format::Sink};
+use crate::{
+    ExportFormat, OnLanes, Trace,
+    format::{Sink, SinkWrite},
+};
 use blocks::BlockWriter;
 pub(super) use blocks::compressed;
 use bytes::Bytes;
@@ -35,7 +38,7 @@ impl ExportFormat {
         help: "for the Tracy viewer",
         is_binary: true,
         shows_causes: false,
-        write,
+        write: SinkWrite::Whole(write),
     });
 }
 
