@@ -15,10 +15,10 @@ use crate::{
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
 };
-use std::{fmt, ops::Range, sync::Arc};
+use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, wait::WaitKind};
 
-/// Counts of one RISC in one launch.
+/// Counts of one RISC, summed over launches of one program.
 #[derive(Clone, Debug)]
 pub struct RiscLines {
     /// Number of the chip.
@@ -27,20 +27,86 @@ pub struct RiscLines {
     pub core: TileCoord,
     /// The RISC.
     pub risc: Risc,
-    /// Number of the launch on its chip, from 0.
-    pub launch_index: u64,
-    /// The launch's program id.
+    /// The program's id.
     pub program_id: u32,
     /// Name of the program.
     pub program: String,
+    /// Launches, in the order in which they ended.
+    pub launches: Vec<CountedLaunch>,
+    /// Code that the RISC may have executed, at the same place in all launches.
+    pub code: Vec<LoadedCode>,
+    /// Counts, in order of address and polled word.
+    pub counts: Vec<LineCount>,
+}
+
+/// A launch whose instructions were counted on a RISC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedLaunch {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
     /// First cycle that is counted, on the chip's clock.
     pub begin_cycle: u64,
     /// First cycle after those that are counted.
     pub end_cycle: u64,
-    /// Code that the RISC may have executed.
-    pub code: Vec<LoadedCode>,
-    /// Counts, in order of address and awaited object.
-    pub counts: Vec<LineCount>,
+}
+
+/// Adds up the counts of launches of the same program on the same RISC, with the same code.
+#[derive(Debug, Default)]
+pub(crate) struct LineBook {
+    riscs: Vec<RiscLines>,
+    /// Indices in `riscs` by core, RISC and program id: one for each code that they executed.
+    index: HashMap<(TileCoord, Risc, u32), Vec<usize>>,
+}
+
+impl LineBook {
+    pub(crate) fn add(&mut self, lines: RiscLines) {
+        let key = (lines.core, lines.risc, lines.program_id);
+        let places = self.index.entry(key).or_default();
+        let riscs = &mut self.riscs;
+        match places.iter().find(|&&place| riscs[place].has_same_code(&lines)) {
+            Some(&place) => riscs[place].merge(lines),
+            None => {
+                places.push(riscs.len());
+                riscs.push(lines);
+            }
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<RiscLines> {
+        self.index.clear();
+        std::mem::take(&mut self.riscs)
+    }
+}
+
+impl RiscLines {
+    fn has_same_code(&self, other: &Self) -> bool {
+        self.program == other.program && self.code == other.code
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.launches.extend(other.launches);
+        let known = self.counts.len();
+        let mut at = 0;
+        for line in other.counts {
+            while at < known && self.counts[at].address < line.address {
+                at += 1;
+            }
+            // Polled words are few, so those of one address are compared one by one.
+            let same = self.counts[at.min(known)..known]
+                .iter_mut()
+                .take_while(|one| one.address == line.address)
+                .find(|one| {
+                    (&one.waits_for, one.instruction) == (&line.waits_for, line.instruction)
+                });
+            match same {
+                Some(sum) => sum.count.add(&line.count),
+                None => self.counts.push(line),
+            }
+        }
+        if self.counts.len() > known {
+            self.counts.sort_by_key(|line| line.address);
+        }
+    }
 }
 
 /// Counts of one instruction, for one awaited object or outside of waits.
@@ -102,7 +168,7 @@ impl fmt::Display for Awaited {
 }
 
 /// Code of one ELF file in the memory of a RISC.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct LoadedCode {
     /// True for firmware, false for a kernel.
     pub is_firmware: bool,
@@ -118,6 +184,20 @@ enum CodeFile {
     Embedded(&'static str, &'static [u8]),
     Kernel(Arc<dyn Kernel>),
     Firmware(Arc<FirmwareSet>, usize),
+}
+
+impl PartialEq for CodeFile {
+    /// Returns true if both are the same file in memory.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Embedded(_, a), Self::Embedded(_, b)) => std::ptr::eq(*a, *b),
+            (Self::Kernel(a), Self::Kernel(b)) => Arc::ptr_eq(a, b),
+            (Self::Firmware(a, index), Self::Firmware(b, other)) => {
+                Arc::ptr_eq(a, b) && index == other
+            }
+            _ => false,
+        }
+    }
 }
 
 impl LoadedCode {

@@ -4,92 +4,111 @@ use crate::{
     args::LinesOf,
     failure::{Failure, OrFail, note},
 };
-use host_reader::lines::{CodeFile, CodePlace, LineCounts, Sums, write_csv};
-use sim::lines::{LineCount, LoadedCode, RiscLines};
+use host_reader::lines::{CodeFacts, CodeFile, CountOwner, InstructionCount, Sums, write_csv};
+use sim::lines::{Awaited, LineCount, LoadedCode, RiscLines};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     io::BufWriter,
     path::Path,
-    rc::Rc,
 };
 use wire::RunHostId;
 
 /// Collects the counts of a run, and finds the lines of their addresses.
 pub(super) struct LineCollector {
-    sums: Sums,
-    /// Parsed files by their address in memory, which is the same for all RISCs that run a file;
-    /// `None` if a file has no code.
-    files: BTreeMap<usize, Option<Rc<CodeFile>>>,
-    places: BTreeMap<(usize, u32), CodePlace>,
-    notes: BTreeSet<String>,
+    /// Sums by index of the code in `codes`; `None` for addresses that belong to no file.
+    sums: Sums<Option<usize>, Awaited>,
+    codes: Vec<LoadedCode>,
+    /// Indices in `codes` by the address of the ELF file in memory, which is the same for all RISCs
+    /// that run a file.
+    places: BTreeMap<usize, usize>,
 }
 
 impl LineCollector {
     pub(super) fn new(of: LinesOf) -> Self {
-        Self {
-            sums: Sums::new(of == LinesOf::Cores),
-            files: BTreeMap::new(),
-            places: BTreeMap::new(),
-            notes: BTreeSet::new(),
-        }
+        let sums = Sums::new(of == LinesOf::Cores);
+        Self { sums, codes: Vec::new(), places: BTreeMap::new() }
     }
 
     /// Adds the counts of launches.
     pub(super) fn add(&mut self, riscs: Vec<RiscLines>) {
         for risc in &riscs {
-            for line in &risc.counts {
-                let counts = self.counts(risc, line);
-                self.sums.add(counts);
+            let launches: Vec<u64> = risc.launches.iter().map(|one| one.launch_index).collect();
+            let owner = CountOwner {
+                chip_id: risc.chip_id,
+                core: (risc.core.x.into(), risc.core.y.into()),
+                run_host_id: RunHostId::encode(risc.program_id, risc.chip_id).0,
+                op: Some(&risc.program),
+                risc: risc.risc.label(),
+                launches: &launches,
+            };
+            let lines_of = |owner: Option<usize>| {
+                risc.counts.iter().filter(move |line| owner_of(risc, line) == owner)
+            };
+            for (place, code) in risc.code.iter().enumerate() {
+                let mut own = lines_of(Some(place)).peekable();
+                // Code that was not executed need not be parsed.
+                if own.peek().is_none() {
+                    continue;
+                }
+                let linked = own.map(|line| {
+                    let offset = line.address - code.loaded.start;
+                    counted(line, code.linked.wrapping_add(offset))
+                });
+                let index = self.index_of(code);
+                self.sums.add(&owner, Some(index), linked);
             }
+            let unknown = lines_of(None).map(|line| counted(line, line.address));
+            self.sums.add(&owner, None, unknown);
         }
     }
 
-    fn counts(&mut self, risc: &RiscLines, line: &LineCount) -> LineCounts {
-        let code = risc.code.iter().find(|code| code.loaded.contains(&line.address));
-        let address = code.map_or(line.address, |code| {
-            line.address.wrapping_sub(code.loaded.start).wrapping_add(code.linked)
-        });
-        LineCounts {
-            chip_id: risc.chip_id,
-            core: (risc.core.x.into(), risc.core.y.into()),
-            run_host_id: RunHostId::encode(risc.program_id, risc.chip_id).0,
-            op: Some(risc.program.clone()),
-            launch: risc.launch_index,
-            risc: risc.risc.label().to_owned(),
-            code: match code {
-                Some(code) if code.is_firmware => "firmware",
-                Some(_) => "kernel",
-                None => "unknown",
-            },
-            elf: code.map(|code| code.name().to_owned()),
-            address,
-            instruction: line.instruction,
-            place: code.map(|code| self.place(code, address)).unwrap_or_default(),
-            waits_for: line.waits_for.as_ref().map(ToString::to_string),
-            instructions: line.count.instructions,
-            cycles: line.count.cycles,
-        }
-    }
-
-    /// Returns the functions, file and line of an address in the ELF file of loaded code.
-    fn place(&mut self, code: &LoadedCode, address: u32) -> CodePlace {
-        let key = code.elf().as_ptr().addr();
-        let notes = &mut self.notes;
-        let file = self.files.entry(key).or_insert_with(|| parsed(code, notes)).clone();
-        let place = self.places.entry((key, address));
-        place.or_insert_with(|| file.map(|file| file.place(address)).unwrap_or_default()).clone()
+    fn index_of(&mut self, code: &LoadedCode) -> usize {
+        let codes = &mut self.codes;
+        *self.places.entry(code.elf().as_ptr().addr()).or_insert_with(|| {
+            codes.push(code.clone());
+            codes.len() - 1
+        })
     }
 
     /// Writes the table, and prints what the code lacks.
     pub(super) fn write(self, path: &Path) -> Result<(), Failure> {
-        self.notes.iter().for_each(|sentence| note!("kprof: {sentence}"));
+        let mut notes = BTreeSet::new();
+        let files: Vec<_> = self.codes.iter().map(|code| parsed(code, &mut notes)).collect();
+        notes.iter().for_each(|sentence| note!("kprof: {sentence}"));
+        let rows = self.sums.finish(|index, address| {
+            let Some(index) = index else {
+                return CodeFacts { code: "unknown", ..CodeFacts::default() };
+            };
+            let code = &self.codes[index];
+            CodeFacts {
+                code: if code.is_firmware { "firmware" } else { "kernel" },
+                elf: Some(code.name().to_owned()),
+                place: files[index].as_ref().map(|file| file.place(address)).unwrap_or_default(),
+            }
+        });
         let out = BufWriter::new(File::create(path).or_fail_at(path)?);
-        write_csv(&self.sums.finish(), out).or_fail_at(path)
+        write_csv(&rows, out).or_fail_at(path)
     }
 }
 
-fn parsed(code: &LoadedCode, notes: &mut BTreeSet<String>) -> Option<Rc<CodeFile>> {
+/// Returns the index of the code to which an address belongs.
+fn owner_of(risc: &RiscLines, line: &LineCount) -> Option<usize> {
+    risc.code.iter().position(|code| code.loaded.contains(&line.address))
+}
+
+/// Returns the counts of an instruction with its address in its ELF file.
+fn counted(line: &LineCount, address: u32) -> InstructionCount<Awaited> {
+    InstructionCount {
+        address,
+        instruction: line.instruction,
+        waits_for: line.waits_for.clone(),
+        instructions: line.count.instructions,
+        cycles: line.count.cycles,
+    }
+}
+
+fn parsed(code: &LoadedCode, notes: &mut BTreeSet<String>) -> Option<CodeFile> {
     match CodeFile::parse(code.name(), code.elf()) {
         Ok(file) => {
             // Firmware is told apart, and hardly anyone looks for its lines.
@@ -102,7 +121,7 @@ fn parsed(code: &LoadedCode, notes: &mut BTreeSet<String>) -> Option<Rc<CodeFile
                     false => lack,
                 }
             }));
-            Some(Rc::new(file))
+            Some(file)
         }
         Err(error) => {
             notes.insert(error.to_string());

@@ -27,4 +27,4 @@ pub use folded::write_folded;
 pub use frame::{Frame, frames};
 pub use pprof::write_pprof;
 pub use ranking::{BusiestLine, Ranked, busiest_lines, by_function, by_line};
-pub use sums::{LineCounts, Sums};
+pub use sums::{CodeFacts, CountOwner, InstructionCount, Sums};

@@ -24,7 +24,7 @@ use crate::{
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
     host_memory::HostHugePage,
-    lines::RiscLines,
+    lines::{LineBook, RiscLines},
     machine::ExecutionFailure,
     program::{CoreUse, Launch},
     random::Stream,
@@ -71,7 +71,7 @@ pub struct Chip {
     /// Cells (units of streamed records) that [`Chip::take_cells`] has not returned yet.
     cells: StreamedCells,
     /// Counts by address of code that [`Chip::take_lines`] has not returned yet.
-    lines: Vec<RiscLines>,
+    lines: LineBook,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
     host_random: Stream,
@@ -113,7 +113,7 @@ impl Chip {
             commands: None,
             truth: Truth::default(),
             cells: StreamedCells::new(),
-            lines: Vec::new(),
+            lines: LineBook::default(),
             failures: Vec::new(),
             lost_at: None,
         }
@@ -281,7 +281,7 @@ impl Chip {
             done_cycle = done_cycle.max(outcome.done_cycle);
             self.truth.add(outcome.truth);
             append(&mut self.cells, outcome.cells);
-            self.lines.extend(outcome.lines);
+            outcome.lines.into_iter().for_each(|lines| self.lines.add(lines));
             self.failures.extend(outcome.failures);
         }
         done_cycle
@@ -392,7 +392,7 @@ impl Chip {
     /// Removes and returns the counts by address of code of the launches that have ended since the
     /// last call.
     pub(crate) fn take_lines(&mut self) -> Vec<RiscLines> {
-        std::mem::take(&mut self.lines)
+        self.lines.take()
     }
 
     fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {

@@ -12,7 +12,7 @@ use super::{
     symbol_at,
 };
 use crate::{
-    lines::{Meaning, RiscLines, is_counted, loaded_code},
+    lines::{CountedLaunch, Meaning, RiscLines, is_counted, loaded_code},
     noc,
     program::{CoreUse, Emission, KernelContext},
     random::Stream,
@@ -549,11 +549,13 @@ impl Run<'_> {
             chip_id: context.chip_id,
             core: context.place.coord,
             risc,
-            launch_index: context.launch_index,
             program_id: context.program_id,
             program: stage.launch.program.name().to_owned(),
-            begin_cycle,
-            end_cycle,
+            launches: vec![CountedLaunch {
+                launch_index: context.launch_index,
+                begin_cycle,
+                end_cycle,
+            }],
             code: loaded_code(&machine.code, &stage.launch, (index, risc), tile),
             counts: meaning.counts(counts, word),
         })

@@ -88,7 +88,9 @@ fn run_line<B: Bus, R: Rules>(
     let count = engine.beat.count.wrapping_sub(first) as u64;
     engine.pipeline.beat = engine.beat;
     engine.outside.counters.instruction_count += count;
-    engine.stop.unwrap_or(Stop { reason: Reason::Line, pc })
+    let stop = engine.stop.unwrap_or(Stop { reason: Reason::Line, pc });
+    observer.leave(stop.pc);
+    stop
 }
 
 #[cold]
@@ -312,18 +314,18 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
 
     #[inline(always)]
     fn write(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
-        let before = self.before(op);
+        let start = self.before(op, Kind::Arithmetic);
         self.pipeline.arithmetic::<R>(&mut self.beat, op);
-        self.note(before, Kind::Arithmetic, (op, pc));
+        self.note(start, Kind::Arithmetic, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
     fn multiply(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
-        let before = self.before(op);
+        let start = self.before(op, Kind::Multiply);
         self.pipeline.multiply::<R>(&mut self.beat, op);
-        self.note(before, Kind::Multiply, (op, pc));
+        self.note(start, Kind::Multiply, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -331,9 +333,9 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
     #[inline(always)]
     fn divide(&mut self, op: &Op, pc: u32, is_signed: bool, value: u32) -> u32 {
         let (dividend, divisor) = (self.register(op.rs1), self.register(op.rs2));
-        let before = self.before(op);
+        let start = self.before(op, Kind::Divide);
         self.pipeline.divide::<R>(&mut self.beat, op, Division { dividend, divisor, is_signed });
-        self.note(before, Kind::Divide, (op, pc));
+        self.note(start, Kind::Divide, (op, pc));
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -343,10 +345,11 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
         if is_taken && !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
-        let before = self.before(op);
+        let next = if is_taken { op.immediate } else { pc.wrapping_add(4) };
+        let start = self.before(op, Kind::Branch);
         self.pipeline.branch::<R>(&mut self.beat, op, pc, is_taken);
-        self.note(before, Kind::Branch, (op, pc));
-        if is_taken { op.immediate } else { pc.wrapping_add(4) }
+        self.note_access(start, Kind::Branch, (op, pc), next);
+        next
     }
 
     #[inline(always)]
@@ -355,9 +358,9 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
             return self.misaligned_jump(pc, op.immediate);
         }
         // The front end decodes the target from the instruction word, so it cannot be mispredicted.
-        let before = self.before(op);
+        let start = self.before(op, Kind::Jump);
         self.pipeline.arithmetic::<R>(&mut self.beat, op);
-        self.note(before, Kind::Arithmetic, (op, pc));
+        self.note_access(start, Kind::Jump, (op, pc), op.immediate);
         self.put(op, pc.wrapping_add(4));
         op.immediate
     }
@@ -367,9 +370,9 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
         if !target.is_multiple_of(4) {
             return self.misaligned_jump(pc, target);
         }
-        let before = self.before(op);
+        let start = self.before(op, Kind::Branch);
         self.pipeline.jump_register::<R>(&mut self.beat, op, pc, target);
-        self.note(before, Kind::Branch, (op, pc));
+        self.note_access(start, Kind::Branch, (op, pc), target);
         self.put(op, pc.wrapping_add(4));
         target
     }
@@ -394,15 +397,15 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
             return self.load_mapped(op, pc, address, widen);
         };
         let access = Access { address, width: width::<N>(), region };
-        let before = self.before(op);
-        let slot = self.pipeline.plan_load::<R>(&self.beat, op, access);
-        let port = self.outside.front.port(self.outside.port);
-        self.pipeline.commit_load::<R>(&mut self.beat, op, (access, slot), port);
         let kind = match region {
             Region::L1 => Kind::LoadL1,
             _ => Kind::LoadPrivate,
         };
-        self.note_access(before, kind, (op, pc), address);
+        let start = self.before(op, kind);
+        let slot = self.pipeline.plan_load::<R>(&self.beat, op, access);
+        let port = self.outside.front.port(self.outside.port);
+        self.pipeline.commit_load::<R>(&mut self.beat, op, (access, slot), port);
+        self.note_access(start, kind, (op, pc), address);
         if region == Region::L1 {
             self.outside.bus.after_l1_load(address, slot.issue);
         }
@@ -418,13 +421,13 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
         address: u32,
         widen: impl FnOnce([u8; N]) -> u32,
     ) -> u32 {
-        let before = self.before(op);
+        let start = self.before(op, Kind::LoadRegister);
         let mut beat = self.beat;
         let result = self.outside.load::<R>(self.pipeline, &mut beat, op, (address, width::<N>()));
         self.beat = beat;
         match result {
             Ok(value) => {
-                self.note_mapped_load(before, (op, pc), address);
+                self.note_mapped_load(start, (op, pc), address);
                 self.put(op, widen(low_bytes(value)));
                 pc.wrapping_add(4)
             }
@@ -458,12 +461,11 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
             return self.store_mapped(op, pc, address, width::<N>());
         };
         let access = Access { address, width: width::<N>(), region };
-        let front = &mut *self.outside.front;
-        let port = front.port(self.outside.port);
-        let before = O::before(self.pipeline, &self.beat, op);
+        let start = self.before(op, Kind::Store);
+        let port = self.outside.front.port(self.outside.port);
         let slot = self.pipeline.plan_store::<R>(&self.beat, op, access, port);
         self.pipeline.commit_store::<R>(&mut self.beat, op, (access, slot), port);
-        self.note_access(before, Kind::Store, (op, pc), address);
+        self.note_access(start, Kind::Store, (op, pc), address);
         let front = &mut *self.outside.front;
         let next = pc.wrapping_add(4);
         if region == Region::L1 && front.watch.stored(address) {
@@ -475,12 +477,12 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
     #[inline(always)]
     fn store_mapped(&mut self, op: &Op, pc: u32, address: u32, width: Width) -> u32 {
         let value = self.register(op.rs2);
-        let before = self.before(op);
+        let start = self.before(op, Kind::Store);
         let mut beat = self.beat;
         let result = self.outside.store::<R>(self.pipeline, &mut beat, op, (address, width, value));
         self.beat = beat;
         if result.is_ok() {
-            self.note_access(before, Kind::Store, (op, pc), address);
+            self.note_access(start, Kind::Store, (op, pc), address);
         }
         let next = pc.wrapping_add(4);
         match result {
@@ -501,12 +503,12 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
 
     #[inline(always)]
     fn push_tensix(&mut self, op: &Op, pc: u32) -> u32 {
-        let before = self.before(op);
+        let start = self.before(op, Kind::Store);
         let mut beat = self.beat;
         let result = self.outside.push_tensix::<R>(self.pipeline, &mut beat, op, pc);
         self.beat = beat;
         if result.is_ok() {
-            self.note_access(before, Kind::Store, (op, pc), PUSH_TENSIX);
+            self.note_access(start, Kind::Store, (op, pc), PUSH_TENSIX);
         }
         match result {
             Ok(_) => pc.wrapping_add(4),
@@ -516,31 +518,31 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
 
     /// Looks at the timing of an instruction before it is executed.
     #[inline(always)]
-    fn before(&self, op: &Op) -> O::Before {
-        O::before(self.pipeline, &self.beat, op)
+    fn before(&mut self, op: &Op, kind: Kind) -> O::Start {
+        self.observer.before::<R>((&*self.pipeline, &self.beat), (op, kind))
     }
 
     /// Counts an instruction that has been executed.
     #[inline(always)]
-    fn note(&mut self, before: O::Before, kind: Kind, (op, pc): (&Op, u32)) {
+    fn note(&mut self, start: O::Start, kind: Kind, (op, pc): (&Op, u32)) {
         let machine = (&*self.pipeline, &self.beat);
-        self.observer.after::<R>(before, machine, Target { kind, op, pc, address: 0 });
+        self.observer.after::<R>(start, machine, Target { kind, op, pc, address: 0 });
     }
 
-    /// Does the same for a load or store.
+    /// Does the same for a load, store, branch or jump.
     #[inline(always)]
-    fn note_access(&mut self, before: O::Before, kind: Kind, (op, pc): (&Op, u32), address: u32) {
+    fn note_access(&mut self, start: O::Start, kind: Kind, (op, pc): (&Op, u32), address: u32) {
         let machine = (&*self.pipeline, &self.beat);
-        self.observer.after::<R>(before, machine, Target { kind, op, pc, address });
+        self.observer.after::<R>(start, machine, Target { kind, op, pc, address });
     }
 
     /// Does the same for a load of a mapped register, or of L1 beyond the part that the simulator
     /// has allocated.
     #[inline(always)]
-    fn note_mapped_load(&mut self, before: O::Before, place: (&Op, u32), address: u32) {
+    fn note_mapped_load(&mut self, start: O::Start, place: (&Op, u32), address: u32) {
         let is_l1 = O::IS_ON && self.outside.bus.region(address) == Some(Region::L1);
         let kind = if is_l1 { Kind::LoadL1 } else { Kind::LoadRegister };
-        self.note_access(before, kind, place, address);
+        self.note_access(start, kind, place, address);
     }
 
     #[inline(always)]

@@ -10,11 +10,11 @@
 //! in between. The instructions of this round are then counted as a wait for the word. The round
 //! after the last load finds what the hart waited for, and is not part of the wait.
 
-use std::{collections::BTreeMap, mem::take};
+use std::{mem::take, ops::Range};
 
 use super::bus::{INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE};
 use super::decode::Op;
-use super::timing::blame::{Before, Cycles, Executed, Kind, RING, Reason, Ring, split};
+use super::timing::blame::{Cycles, Delayed, Executed, Kind, RING, Reason, Ring, split};
 use super::timing::pipeline::{Beat, Pipeline};
 use super::timing::rules::Rules;
 use crate::arch::WALL_CLOCK_LOW;
@@ -41,29 +41,41 @@ impl AddressCount {
     pub fn total_cycles(&self) -> u64 {
         self.cycles.iter().sum()
     }
+
+    /// Adds another count.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        add(&mut self.cycles, &other.cycles, 1);
+    }
 }
 
-/// Counts by address of code and polled word; the word's address is `None` where the hart polled
-/// nothing.
-pub(crate) type Counts = BTreeMap<(u32, Option<u32>), AddressCount>;
+/// Counts by address of code and polled word, in this order; the word's address is `None` where the
+/// hart polled nothing.
+pub(crate) type Counts = Vec<((u32, Option<u32>), AddressCount)>;
 
 /// Hooks of the run loop.
 pub(super) trait Observer {
     /// True if the hooks do something.
     const IS_ON: bool;
-    /// Timing before an instruction.
-    type Before: Copy;
+    /// First cycle in which an instruction can start.
+    type Start: Copy;
     /// Notes that the next instructions are in the line of code that contains `pc`.
     fn enter(&mut self, pc: u32);
     /// Looks at the timing before an instruction.
-    fn before(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Self::Before;
+    fn before<R: Rules>(
+        &mut self,
+        machine: (&Pipeline, &Beat),
+        instruction: (&Op, Kind),
+    ) -> Self::Start;
     /// Counts an instruction that has been executed.
     fn after<R: Rules>(
         &mut self,
-        before: Self::Before,
+        start: Self::Start,
         machine: (&Pipeline, &Beat),
         target: Target<'_>,
     );
+    /// Notes that the instruction at `pc` is next, and that the line of code is left.
+    fn leave(&mut self, pc: u32);
 }
 
 /// An instruction that has been executed.
@@ -71,7 +83,7 @@ pub(super) struct Target<'a> {
     pub(super) kind: Kind,
     pub(super) op: &'a Op,
     pub(super) pc: u32,
-    /// Address that a load or store has accessed.
+    /// Address that a load or store has accessed, or to which a branch or jump leads.
     pub(super) address: u32,
 }
 
@@ -80,16 +92,19 @@ pub(super) struct Nothing;
 
 impl Observer for Nothing {
     const IS_ON: bool = false;
-    type Before = ();
+    type Start = ();
 
     #[inline(always)]
     fn enter(&mut self, _: u32) {}
 
     #[inline(always)]
-    fn before(_: &Pipeline, _: &Beat, _: &Op) -> Self::Before {}
+    fn before<R: Rules>(&mut self, _: (&Pipeline, &Beat), _: (&Op, Kind)) -> Self::Start {}
 
     #[inline(always)]
     fn after<R: Rules>(&mut self, (): (), _: (&Pipeline, &Beat), _: Target<'_>) {}
+
+    #[inline(always)]
+    fn leave(&mut self, _: u32) {}
 }
 
 /// Counts of one hart.
@@ -103,6 +118,10 @@ pub(super) struct Tally {
     book: usize,
     /// Index in `pages` of the counts of the current line of code.
     page: usize,
+    /// Address of the first instruction that is not counted yet: instructions are counted once one
+    /// is executed that does not follow them.
+    uncounted: u32,
+    delayed: Delayed,
     ring: Ring,
     /// Cycles of the latest instructions that took more than one.
     splits: [Cycles; RING],
@@ -114,15 +133,76 @@ pub(super) struct Tally {
     round_since: usize,
     /// Cycle from which on cycles are counted.
     since: u64,
+    /// Number of counts that were removed last, which are mostly as many as the next ones.
+    count_of_latest: usize,
 }
 
 /// Counts of the code of one line.
 #[derive(Clone, Debug)]
 struct Page {
-    /// Number of executions.
-    instructions: [u64; PAGE_WORDS],
+    /// For each address, the executions beyond those of the address before it, and at the end the
+    /// negative executions of the last address; modulo 2^64.
+    steps: [u64; PAGE_WORDS + 1],
+    /// For each address, 1 + the index in `waits`; 0 if the address has only taken cycles of issue.
+    waited: [u16; PAGE_WORDS],
     /// Cycles beyond those of issue.
-    waits: Box<[Cycles; PAGE_WORDS]>,
+    waits: Vec<Cycles>,
+    /// False if nothing was counted since the counts were removed.
+    is_used: bool,
+}
+
+impl Page {
+    const fn new() -> Self {
+        Self {
+            steps: [0; PAGE_WORDS + 1],
+            waited: [0; PAGE_WORDS],
+            waits: Vec::new(),
+            is_used: true,
+        }
+    }
+
+    /// Counts executions of the instructions of a range.
+    #[inline(always)]
+    fn count(&mut self, range: Range<usize>, executions: u64) {
+        let (first, end) = (range.start & (PAGE_WORDS - 1), range.end % (PAGE_WORDS + 1));
+        self.steps[first] = self.steps[first].wrapping_add(executions);
+        self.steps[end] = self.steps[end].wrapping_sub(executions);
+    }
+
+    /// Returns the cycles of an address beyond those of issue, to be changed.
+    #[inline]
+    fn waits_at(&mut self, place: usize) -> &mut Cycles {
+        let mut index = usize::from(self.waited[place]);
+        if index == 0 {
+            self.waits.push(Cycles::default());
+            index = self.waits.len();
+            // There are fewer addresses in a page than `u16` has values.
+            self.waited[place] = u16::try_from(index).unwrap_or(u16::MAX);
+        }
+        &mut self.waits[index - 1]
+    }
+
+    /// Removes the counts, and passes those of each address, with its offset in bytes, to a function.
+    fn take(&mut self, mut found: impl FnMut(u32, AddressCount)) {
+        let mut instructions = 0_u64;
+        for (offset, place) in (0..).step_by(4).zip(0..PAGE_WORDS) {
+            instructions = instructions.wrapping_add(take(&mut self.steps[place]));
+            let index = usize::from(take(&mut self.waited[place]));
+            if instructions == 0 && index == 0 {
+                continue;
+            }
+            let waits = index.checked_sub(1).map(|index| self.waits[index]);
+            let mut cycles = waits.unwrap_or_default();
+            // Instructions of more than one cycle have counted their issue themselves.
+            cycles[Reason::Issue as usize] = instructions;
+            let count = AddressCount { instructions, cycles };
+            if count != AddressCount::default() {
+                found(offset, count);
+            }
+        }
+        self.steps[PAGE_WORDS] = 0;
+        self.waits.clear();
+    }
 }
 
 /// Where the pages are that belong to one polled word.
@@ -151,6 +231,8 @@ impl Default for Tally {
             books: vec![Book::default()],
             book: 0,
             page: 0,
+            uncounted: 0,
+            delayed: Delayed::default(),
             ring: [Executed::default(); RING],
             splits: [[0; Reason::COUNT]; RING],
             loads: [NO_LOAD; LOADS],
@@ -158,49 +240,64 @@ impl Default for Tally {
             stored_until: 0,
             round_since: 0,
             since: 0,
+            count_of_latest: 0,
         }
     }
 }
 
 impl Observer for &mut Tally {
     const IS_ON: bool = true;
-    type Before = Before;
+    type Start = u64;
 
     #[inline(always)]
     fn enter(&mut self, pc: u32) {
         self.page = self.page_of(self.book, pc);
+        self.uncounted = pc;
     }
 
     #[inline(always)]
-    fn before(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Before {
-        Before::new(pipeline, beat, op)
+    fn before<R: Rules>(
+        &mut self,
+        machine: (&Pipeline, &Beat),
+        instruction: (&Op, Kind),
+    ) -> Self::Start {
+        self.delayed.look::<R>(machine, instruction)
     }
 
     #[inline(always)]
     fn after<R: Rules>(
         &mut self,
-        before: Before,
+        start: u64,
         (pipeline, beat): (&Pipeline, &Beat),
         target: Target<'_>,
     ) {
         let Target { kind, op, pc, address } = target;
-        let number = before.count();
+        let number = beat.count.wrapping_sub(1);
         match kind {
             Kind::LoadL1 | Kind::LoadRegister => self.note_load((pc, number), address),
             Kind::Store if !is_private(address) => self.note_store(pc, number),
             _ => {}
         }
         if self.book != 0 && number.wrapping_sub(self.round_since) > ROUND_INSTRUCTIONS_MAX {
+            self.count_until(pc);
             self.stop_polling(pc, number);
         }
-        let is_plain = before.cycles(beat) == 1;
+        let is_plain = beat.next_entry - start == 1;
         if !is_plain {
-            let cycles = split::<R>(&self.ring, &before, (pipeline, beat.next_entry), (op, kind));
+            let state = (&self.delayed, start);
+            let cycles = split::<R>(&self.ring, state, (pipeline, beat), (op, kind));
             self.add_waits((pc, number), &cycles);
         }
-        let page = &mut self.pages[self.page];
-        page.instructions[(pc / 4) as usize % PAGE_WORDS] += 1;
         self.ring[number % RING] = Executed::new::<R>((pc, op, kind), (pipeline, beat), is_plain);
+        if matches!(kind, Kind::Branch | Kind::Jump) && address != pc.wrapping_add(4) {
+            self.count_until(pc.wrapping_add(4));
+            self.uncounted = address;
+        }
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, pc: u32) {
+        self.count_until(pc);
     }
 }
 
@@ -209,12 +306,26 @@ fn add(sums: &mut Cycles, cycles: &Cycles, times: u64) {
 }
 
 impl Tally {
+    /// Counts the instructions before the one at `pc` that are not counted yet. They follow each
+    /// other in one line.
+    #[inline(always)]
+    fn count_until(&mut self, pc: u32) {
+        let length = pc.wrapping_sub(self.uncounted) as usize / 4;
+        let first = place_in_page(self.uncounted);
+        self.pages[self.page].count(first..first + length, 1);
+        self.uncounted = pc;
+    }
+
     /// Returns the index of the page with the counts of an address in a book.
     #[inline(always)]
     fn page_of(&mut self, book: usize, pc: u32) -> usize {
         let number = page_number(pc);
         match self.books[book].index.get(number) {
-            Some(&index) if index != 0 => usize::from(index) - 1,
+            Some(&index) if index != 0 => {
+                let index = usize::from(index) - 1;
+                self.pages[index].is_used = true;
+                index
+            }
             _ => self.add_page(book, number),
         }
     }
@@ -225,8 +336,7 @@ impl Tally {
         if number >= index.len() {
             index.resize(number + 1, 0);
         }
-        let waits = Box::new([[0; Reason::COUNT]; PAGE_WORDS]);
-        self.pages.push(Page { instructions: [0; PAGE_WORDS], waits });
+        self.pages.push(Page::new());
         // There are fewer pages than `u16` has values.
         self.books[book].index[number] = u16::try_from(self.pages.len()).unwrap_or(u16::MAX);
         self.pages.len() - 1
@@ -235,7 +345,7 @@ impl Tally {
     /// Adds the cycles of an instruction that took more than one.
     fn add_waits(&mut self, (pc, number): (u32, usize), cycles: &Cycles) {
         self.splits[number % RING] = *cycles;
-        add(&mut self.pages[self.page].waits[(pc / 4) as usize % PAGE_WORDS], cycles, 1);
+        add(self.pages[self.page].waits_at(place_in_page(pc)), cycles, 1);
     }
 
     /// Returns the index of the book of a polled word.
@@ -281,6 +391,7 @@ impl Tally {
         if self.book == 0 && word == WALL_CLOCK_LOW && self.polls_another(since, word) {
             return;
         }
+        self.count_until(pc);
         self.stop_polling(pc, number);
         let book = self.book_of(word);
         self.move_counts((0, book), (since, number));
@@ -299,6 +410,7 @@ impl Tally {
     fn note_store(&mut self, pc: u32, number: usize) {
         self.stored_until = number.wrapping_add(1);
         if self.book != 0 {
+            self.count_until(pc);
             self.stop_polling(pc, number);
         }
     }
@@ -318,12 +430,12 @@ impl Tally {
         let count = until.wrapping_sub(since).min(RING);
         for number in (1..=count).map(|back| until.wrapping_sub(back)) {
             let Executed { pc, is_plain, .. } = self.ring[number % RING];
-            let place = (pc / 4) as usize % PAGE_WORDS;
+            let place = place_in_page(pc);
             let cycles = if is_plain { ISSUE } else { self.splits[number % RING] };
             let page = self.page_of(from, pc);
-            self.pages[page].instructions[place] -= 1;
+            self.pages[page].count(place..place + 1, u64::MAX);
             if !is_plain {
-                let waits = self.pages[page].waits[place].iter_mut();
+                let waits = self.pages[page].waits_at(place).iter_mut();
                 waits.zip(&cycles).for_each(|(sum, cycles)| *sum -= cycles);
             }
             self.note((to, pc), (1, is_plain), &cycles, 1);
@@ -338,10 +450,10 @@ impl Tally {
         cycles: &Cycles,
         times: u64,
     ) {
-        let (page, place) = (self.page_of(book, pc), (pc / 4) as usize % PAGE_WORDS);
-        self.pages[page].instructions[place] += instructions * times;
+        let (page, place) = (self.page_of(book, pc), place_in_page(pc));
+        self.pages[page].count(place..place + 1, instructions * times);
         if !is_plain {
-            add(&mut self.pages[page].waits[place], cycles, times);
+            add(self.pages[page].waits_at(place), cycles, times);
         }
     }
 
@@ -390,26 +502,23 @@ impl Tally {
     /// Removes and returns all counts; `next` is the number of the next instruction.
     pub(super) fn take(&mut self, next: usize) -> Counts {
         self.stop_polling(0, next);
-        let mut counts = Counts::new();
+        let mut counts = Counts::with_capacity(self.count_of_latest);
         let Self { pages, books, .. } = self;
         for Book { word, index } in &*books {
             for (number, &index) in index.iter().enumerate().filter(|(_, index)| **index != 0) {
                 let page = &mut pages[usize::from(index) - 1];
-                let sums = page.instructions.iter_mut().zip(page.waits.iter_mut());
-                for (pc, (instructions, waits)) in (page_address(number)..).step_by(4).zip(sums) {
-                    if *instructions == 0 && *waits == [0; Reason::COUNT] {
-                        continue;
-                    }
-                    let (instructions, cycles) = (take(instructions), take(waits));
-                    let mut count = AddressCount { instructions, cycles };
-                    // Instructions of more than one cycle have counted their issue themselves.
-                    count.cycles[Reason::Issue as usize] = instructions;
-                    if count != AddressCount::default() {
-                        counts.insert((pc, *word), count);
-                    }
+                if !take(&mut page.is_used) {
+                    continue;
                 }
+                let first = page_address(number);
+                page.take(|place, count| counts.push(((first + place, *word), count)));
             }
         }
+        if books.len() > 1 {
+            // Each page is in order already, which this sort makes use of.
+            counts.sort_by_key(|(place, _)| *place);
+        }
+        self.count_of_latest = counts.len();
         counts
     }
 }
@@ -419,6 +528,12 @@ impl Tally {
 fn page_number(pc: u32) -> usize {
     let at = if pc < L1_LIMIT { pc } else { L1_LIMIT + (pc & 0xFFFF) };
     at as usize / PAGE_BYTES
+}
+
+/// Returns the index of an address in its page.
+#[inline(always)]
+const fn place_in_page(pc: u32) -> usize {
+    (pc / 4) as usize % PAGE_WORDS
 }
 
 fn page_address(number: usize) -> u32 {

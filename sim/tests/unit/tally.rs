@@ -4,9 +4,13 @@ use super::asm::{self, A0, A1, A2, A3, T0, ZERO};
 use super::tests::{CLOCK_LOW, REGISTER, TestTile};
 use super::*;
 use crate::arch::Arch;
+use std::collections::BTreeMap;
 
 /// Executions and cycles by reason of one address, without cycles of issue.
 type Expected<'a> = (u64, &'a [(Reason, u64)]);
+
+/// Counts by address of code and polled word.
+type Counts = BTreeMap<(u32, Option<u32>), AddressCount>;
 
 /// Runs a program from address 0 to its breakpoint, and returns the cycles and the counts.
 fn run(words: &[u32], arch: Arch) -> (u64, Counts) {
@@ -15,7 +19,9 @@ fn run(words: &[u32], arch: Arch) -> (u64, Counts) {
     hart.begin_counts(0);
     let paused = hart.run_until(&mut tile, &mut L1Front::new(), 100_000);
     assert_eq!(paused, Ok(Pause::Breakpoint));
-    (hart.cycle(), hart.take_counts())
+    let counts = hart.take_counts();
+    assert!(counts.is_sorted_by_key(|(place, _)| *place), "{arch}: {counts:?}");
+    (hart.cycle(), counts.into_iter().collect())
 }
 
 /// Compares the counts of a program without polling, one entry for each instruction in order.

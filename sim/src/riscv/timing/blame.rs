@@ -43,8 +43,9 @@ impl Reason {
     pub const COUNT: usize = 9;
 }
 
-/// State of a hart before an instruction, as far as its timing depends on it.
-#[derive(Clone, Copy)]
+/// State of a hart before an instruction, as far as its timing depends on it. Times that are not
+/// later than `next_entry` delay nothing, and may be 0.
+#[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Before {
     next_entry: u64,
     forwarded: u8,
@@ -56,8 +57,7 @@ pub(in super::super) struct Before {
 }
 
 impl Before {
-    #[inline(always)]
-    pub(in super::super) fn new(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Self {
+    fn new(pipeline: &Pipeline, beat: &Beat, op: &Op) -> Self {
         Self {
             next_entry: beat.next_entry,
             forwarded: beat.forwarded,
@@ -65,20 +65,49 @@ impl Before {
             operands: [pipeline.readable_from(op.rs1), pipeline.readable_from(op.rs2)],
             retire_room: pipeline.leaves[beat.count % RETIRE_QUEUE_LENGTH],
             store_room: pipeline.stores.room_from(),
-            oldest_response: pipeline.responses[pipeline.oldest_response % REMOTE_LOADS_IN_FLIGHT],
+            oldest_response: pipeline.oldest_response(),
         }
     }
+}
 
-    /// Returns the number of instructions before this one.
+/// The state before the latest instruction that something may have delayed.
+///
+/// Most instructions wait for nothing. What the pipeline computes for them anyway tells so, and then
+/// the state need not be kept.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Delayed(Before);
+
+impl Delayed {
+    /// Keeps the state before an instruction if something may delay it; returns the first cycle in
+    /// which the instruction can start.
     #[inline(always)]
-    pub(in super::super) const fn count(&self) -> usize {
-        self.count
+    pub(in super::super) fn look<R: Rules>(
+        &mut self,
+        (pipeline, beat): (&Pipeline, &Beat),
+        (op, kind): (&Op, Kind),
+    ) -> u64 {
+        let start = beat.next_entry;
+        let is_remote = matches!(kind, Kind::LoadL1 | Kind::LoadRegister);
+        let may_wait = pipeline.entry::<R>(beat, op) != start
+            || pipeline.unblocked::<R>(beat, start + 1) != start + 1
+            || is_remote && pipeline.oldest_response() > start;
+        if may_wait {
+            self.keep(pipeline, beat, op);
+        }
+        start
     }
 
-    /// Returns the cycles of the instruction, given the state after it.
-    #[inline(always)]
-    pub(in super::super) const fn cycles(&self, beat: &Beat) -> u64 {
-        beat.next_entry - self.next_entry
+    #[inline(never)]
+    fn keep(&mut self, pipeline: &Pipeline, beat: &Beat, op: &Op) {
+        self.0 = Before::new(pipeline, beat, op);
+    }
+
+    /// Returns the state before instruction number `count`, which could start in cycle `next_entry`.
+    fn before(&self, count: usize, next_entry: u64) -> Before {
+        match self.0 {
+            kept if (kept.count, kept.next_entry) == (count, next_entry) => kept,
+            _ => Before { next_entry, count, ..Before::default() },
+        }
     }
 }
 
@@ -128,7 +157,9 @@ impl Executed {
 
     const fn reason(&self) -> Reason {
         match self.kind {
-            Kind::Arithmetic | Kind::Multiply | Kind::Divide | Kind::Branch => Reason::Arithmetic,
+            Kind::Arithmetic | Kind::Jump | Kind::Multiply | Kind::Divide | Kind::Branch => {
+                Reason::Arithmetic
+            }
             Kind::Store => Reason::Store,
             Kind::LoadPrivate => Reason::PrivateLoad,
             Kind::LoadL1 => Reason::L1Load,
@@ -175,16 +206,17 @@ impl Split {
     }
 }
 
-/// Divides the cycles of an instruction that took more than one. `before` is the state before the
-/// instruction, `pipeline` the state after it, and `end` the first cycle in which the next one can
-/// start; the ring has the instructions before it.
+/// Divides the cycles of an instruction that took more than one, and that could start in cycle
+/// `start`. `pipeline` and `beat` are the state after it; the ring has the instructions before it.
 #[inline(never)]
 pub(in super::super) fn split<R: Rules>(
     ring: &Ring,
-    before: &Before,
-    (pipeline, end): (&Pipeline, u64),
+    (delayed, start): (&Delayed, u64),
+    (pipeline, beat): (&Pipeline, &Beat),
     (op, kind): (&Op, Kind),
 ) -> Cycles {
+    let before = &delayed.before(beat.count.wrapping_sub(1), start);
+    let end = beat.next_entry;
     let mut split = Split { at: before.next_entry, cycles: [0; Reason::COUNT] };
     wait_for_operands::<R>(&mut split, (ring, pipeline), before, op);
     if R::COMPLETES_OUT_OF_ORDER && before.retire_room > split.at {
@@ -214,7 +246,7 @@ pub(in super::super) fn split<R: Rules>(
         }
         Kind::Store => split.until(end, Reason::Store),
         Kind::Branch => split.until(end, Reason::Branch),
-        Kind::Arithmetic | Kind::Multiply | Kind::Divide => {}
+        Kind::Arithmetic | Kind::Jump | Kind::Multiply | Kind::Divide => {}
     }
     debug_assert_eq!(split.at, end, "{op:?} has cycles without a reason");
     split.cycles
@@ -303,6 +335,8 @@ fn oldest_load(ring: &Ring, before: &Before) -> Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Kind {
     Arithmetic,
+    /// A jump to an address in the instruction.
+    Jump,
     Multiply,
     Divide,
     LoadPrivate,

@@ -94,9 +94,15 @@ impl Pipeline {
         self.readable[usize::from(register)]
     }
 
+    /// Returns the cycle of the response to the oldest of the last four remote loads.
+    #[inline(always)]
+    pub(super) fn oldest_response(&self) -> u64 {
+        self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT]
+    }
+
     /// Returns the first cycle in which the instruction can enter the integer unit.
     #[inline(always)]
-    fn entry<R: Rules>(&self, beat: &Beat, op: &Op) -> u64 {
+    pub(super) fn entry<R: Rules>(&self, beat: &Beat, op: &Op) -> u64 {
         let (first, second) = (self.readable_from(op.rs1), self.readable_from(op.rs2));
         if R::COMPLETES_OUT_OF_ORDER {
             let readable = beat.next_entry.max(first).max(second);
@@ -122,7 +128,7 @@ impl Pipeline {
     /// Returns the first cycle at or after `cycle` in which an instruction can leave the integer
     /// unit.
     #[inline(always)]
-    fn unblocked<R: Rules>(&self, beat: &Beat, cycle: u64) -> u64 {
+    pub(super) fn unblocked<R: Rules>(&self, beat: &Beat, cycle: u64) -> u64 {
         if R::COMPLETES_OUT_OF_ORDER {
             cycle
         } else {
@@ -249,8 +255,7 @@ impl Pipeline {
         let entry = self.entry::<R>(beat, op);
         let mut issue = self.unblocked::<R>(beat, entry + 1);
         if access.region != Region::LocalRam {
-            let oldest = self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT];
-            issue = issue.max(oldest);
+            issue = issue.max(self.oldest_response());
         }
         issue = if R::COMPLETES_OUT_OF_ORDER {
             self.stores.after_overlap(access, issue)
