@@ -185,5 +185,9 @@ pub(crate) fn describe(readout: &Readout) -> String {
         format!(", {}", counted(count.into(), "worker core", "worker cores"))
     });
     let chips = counted(readout.devices.len() as u64, "chip", "chips");
-    format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz)
+    let clock = match chip.aiclk_mhz {
+        0 => "an unknown clock".to_owned(),
+        mhz => format!("{mhz} MHz"),
+    };
+    format!("{} at {clock}{cores}, {chips}", chip.arch)
 }

@@ -28,6 +28,8 @@ fn scaled(folder: &Path, op_code: &str, factor: f64) -> PathBuf {
     let mut reader = csv::Reader::from_path(capture(OPS)).unwrap();
     let titles = reader.headers().unwrap().clone();
     let at = titles.iter().position(|title| title == "DEVICE KERNEL DURATION [ns]").unwrap();
+    // A kernel does not take longer than the firmware around it.
+    let start = titles.iter().position(|title| title == "DEVICE FW START CYCLE").unwrap();
     let path = folder.join("ops.csv");
     let mut writer = csv::Writer::from_path(&path).unwrap();
     writer.write_record(&titles).unwrap();
@@ -35,6 +37,7 @@ fn scaled(folder: &Path, op_code: &str, factor: f64) -> PathBuf {
         let mut cells: Vec<String> = record.unwrap().iter().map(str::to_owned).collect();
         if cells[0] == op_code {
             cells[at] = (cells[at].parse::<f64>().unwrap() * factor).to_string();
+            cells[start].clear();
         }
         writer.write_record(&cells).unwrap();
     }

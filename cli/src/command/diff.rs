@@ -146,6 +146,9 @@ struct Document<'a> {
     by: Option<&'a ColumnDiff>,
     changes: &'a [Change],
     other_devices: &'a [(Arc<str>, Arc<str>)],
+    /// Clocks of A and B in MHz, if they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clocks_mhz: Option<(u32, u32)>,
     is_alignment_bounded: bool,
     in_a: &'a Side,
     in_b: &'a Side,
@@ -193,6 +196,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         by: by.as_ref(),
         changes: &diff.changes,
         other_devices: &diff.other_devices,
+        clocks_mhz: diff.clocks_mhz(),
         is_alignment_bounded: diff.is_alignment_bounded,
         in_a: &diff.a,
         in_b: &diff.b,
@@ -368,6 +372,10 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
         if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
     };
     writeln!(out, "Compared: {} of A's time, {} of B's", share(&diff.a), share(&diff.b))?;
+    if let Some((a, b)) = diff.clocks_mhz() {
+        let percent = (f64::from(a) / f64::from(b) - 1.0) * 100.0;
+        writeln!(out, "Clocks: A {a} MHz, B {b} MHz; equal cycles take {percent:+.1} % time in B")?;
+    }
     for (a, b) in &diff.other_devices {
         writeln!(out, "Compared although the numbers differ: {a} of A with {b} of B")?;
     }

@@ -111,6 +111,10 @@ fn of_titles(first: &str) -> Option<Unread> {
     if is_log_line(&titles) {
         return Some(Unread::LogWithoutTitles);
     }
+    // Which means it has depends on the test.
+    if titles.contains(&"marker") && titles.iter().any(|title| title.starts_with("mean(")) {
+        return Some(Unread::LlkPerf);
+    }
     if let Some((_, kind)) = TABLES.iter().find(|(wanted, _)| has_all(wanted)) {
         return Some(*kind);
     }

@@ -58,6 +58,8 @@ pub(crate) enum Unread {
     HostTimes,
     /// `tracy_ops_data.csv`.
     HostMessages,
+    /// A CSV of tt-llk's performance tests.
+    LlkPerf,
     /// `sync_device_info.csv`.
     SyncInfo,
     /// `zone_src_locations.log`.
@@ -87,7 +89,7 @@ pub(crate) enum Unread {
 impl Unread {
     /// All kinds.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 29] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::LogWithoutChip,
         Self::LogWithoutTitles,
         Self::OpsCsvWithoutNames,
@@ -97,6 +99,7 @@ impl Unread {
         Self::CoreTimes,
         Self::HostTimes,
         Self::HostMessages,
+        Self::LlkPerf,
         Self::SyncInfo,
         Self::ZoneLog,
         Self::ClusterDescriptor,
@@ -131,6 +134,7 @@ impl Unread {
             Self::CoreTimes => "a table of the times between the ops of each core",
             Self::HostTimes => "the host's times of ops",
             Self::HostMessages => "the host's messages about ops",
+            Self::LlkPerf => "the results of tt-llk's performance tests",
             Self::SyncInfo => "samples of clocks",
             Self::ZoneLog => "a list of the zones' names",
             Self::ClusterDescriptor => "a description of a cluster",
@@ -173,6 +177,10 @@ impl Unread {
             }
             Self::HostTimes | Self::HostMessages => {
                 "name the folder, which `kprof ops` reads as a whole"
+            }
+            Self::LlkPerf => {
+                "it holds means of cycles, which kprof does not read; name the profile_log_device.csv of \
+                 a run of the kernel in TT-Metal"
             }
             Self::SyncInfo | Self::ZoneLog | Self::ClusterDescriptor => {
                 "name the folder, or the profile_log_device.csv beside it"

@@ -30,7 +30,7 @@ fn files_are_told_apart_by_their_first_bytes() {
 }
 
 /// Beginnings of files that no command reads.
-const UNREAD: [(&[u8], Unread); 47] = [
+const UNREAD: [(&[u8], Unread); 48] = [
     (b"tlZ\x04\x13^", Unread::TracyFile),
     (b"tr\xFDP\0", Unread::TracyFile),
     (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", Unread::OtherText),
@@ -55,6 +55,7 @@ const UNREAD: [(&[u8], Unread); 47] = [
         Unread::HostTimes,
     ),
     (b"MessageName;total_ns\n`TT_DNN_DEVICE_OP: x", Unread::HostMessages),
+    (b"mathop,tile_cnt,marker,mean(L1_TO_L1),std(L1_TO_L1)\n", Unread::LlkPerf),
     (b"device id,core_x, core_y,device,host_tracy,host_real,tracy_ratio\n", Unread::SyncInfo),
     (b"k.cpp:10:5: note: '#pragma message: A,k.cpp,10,KERNEL_PROFILER'\n", Unread::ZoneLog),
     (b"arch: {\n  0: wormhole_b0,\n}\nharvesting: {\n", Unread::ClusterDescriptor),

@@ -72,7 +72,8 @@ pub struct Explanation {
     /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
     /// Sentences that divide each chip's time into kernels, waiting for the host, and other time;
-    /// empty if no op has a known duration.
+    /// empty if no op has a known duration. If the clocks of several chips are related, the last
+    /// sentence says how far apart they start an op.
     pub time_sums: Vec<String>,
     /// Sentence that names the ops CSV in the recording's folder from which the descriptions of the
     /// launches were read; `None` if there is no such CSV.
@@ -222,9 +223,11 @@ impl Explanation {
             noc: &noc.uses,
             recorded,
         };
-        let (mut findings, untold) = rules::explain_ops(facts, &readout.zones);
+        let (mut findings, mut untold) = rules::explain_ops(facts, &readout.zones);
         let ([own, all], error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
         findings.extend(rules::collective_skew(&own, &all, error_ns));
+        let (starts, unknown) = rules::chip_starts(&all, error_ns);
+        untold.extend(unknown);
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
@@ -234,7 +237,7 @@ impl Explanation {
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
-            time_sums: time_sums(&devices),
+            time_sums: time_sums(&devices).into_iter().chain(starts).collect(),
             described_by: described.described_by.clone(),
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events: noc.sentences.clone(),

@@ -116,6 +116,7 @@ impl Explanation {
         let [chip_ops, all_ops] = [rows, all_rows].map(ChipOp::from_rows);
         kernels.extend(rules::slow_chips(&chip_ops).into_iter().map(|(_, finding)| finding));
         kernels.extend(rules::collective_skew(&chip_ops, &all_ops, None));
+        self.untold.extend(rules::chip_starts(&all_ops, None).1);
         for finding in &mut kernels {
             finding.measure_against(whole);
         }

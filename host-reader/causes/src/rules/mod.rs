@@ -1,5 +1,6 @@
 //! Rules, which are small functions that turn facts of a recording into findings.
 
+mod chip_starts;
 mod chips;
 mod cores;
 mod gaps;
@@ -27,6 +28,7 @@ use reader::names::ZoneTable;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
+pub(crate) use chip_starts::chip_starts;
 pub(crate) use chips::{chip_op, slow_chips};
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
@@ -354,8 +356,19 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         let (reason, record_with) = uncovered(of.ops);
         add("what the chip did most of the time", reason.to_owned(), record_with);
     }
-    untold.extend(untold_outside_of_windows(of.ops).into_iter().chain(untold_by_records(groups)));
+    let others = [untold_outside_of_windows(of.ops), untold_by_records(groups)];
+    untold.extend(others.into_iter().chain([untold_without_clock(of.devices)]).flatten());
     untold
+}
+
+/// Reports chips whose clock is unknown, so that their times are known only in cycles.
+fn untold_without_clock(devices: &[DeviceTime]) -> Option<Untold> {
+    let count = devices.iter().filter(|device| device.time.total_ns.is_none()).count();
+    (count > 0).then(|| Untold {
+        question: "how long anything took in nanoseconds",
+        reason: format!("the clock of {count} of {} chips is not known", devices.len()),
+        record_with: "a log whose first line has the clock, CHIP_FREQ[MHz]; shares of time need none",
+    })
 }
 
 /// Returns why kernel records cover only a small part of a chip's time, and what to record instead.

@@ -88,16 +88,22 @@ pub(crate) fn collective_skew(
 fn whose(late: Option<&LateChip<'_>>, all: &[Arrivals<'_>], own: &[Arrivals<'_>]) -> String {
     match (late, own) {
         (Some(late), _) => format!(
-            "chip {} in {} of {}{}, where each other chip waits {} for it",
+            "chip {} in {} of {}{}, where each other chip waits {}{} for it",
             late.chip_id,
             late.arrivals.len(),
             all.len(),
             if all.len() == own.len() { "" } else { " of all iterations" },
-            duration(late.held_ns)
+            duration(late.held_ns),
+            in_total(late.arrivals.len())
         ),
         (None, [only]) => format!("chip {}", only.last),
         (None, _) => "a different chip each time".to_owned(),
     }
+}
+
+/// Returns the words that mark a sum over several collectives.
+const fn in_total(count: usize) -> &'static str {
+    if count > 1 { " in total" } else { "" }
 }
 
 /// With at least this many iterations, the first one does not count.
@@ -300,12 +306,14 @@ impl Reason<'_> {
         let (chip, all) = (late.chip_id, late.arrivals.len());
         match self {
             Self::Op(name, ns, count) => format!(
-                "before {count} of these {all}, {name} takes {} longer on chip {chip} than on the others",
-                duration(*ns)
+                "before {count} of these {all}, {name} takes {} longer{} on chip {chip} than on the others",
+                duration(*ns),
+                in_total(*count)
             ),
             Self::Gap(name, ns, count) => format!(
-                "before {count} of these {all}, chip {chip} is idle {} longer than the others before {name}",
-                duration(*ns)
+                "before {count} of these {all}, chip {chip} is idle {} longer{} than the others before {name}",
+                duration(*ns),
+                in_total(*count)
             ),
             Self::Unknown => format!(
                 "no op that the chips ran before them, and no gap, takes so much longer on chip {chip} \
@@ -369,11 +377,11 @@ mod tests {
         assert_eq!(
             finding.sentence,
             "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the last \
-             chip: chip 1 in 2 of 2, where each other chip waits 60 us for it"
+             chip: chip 1 in 2 of 2, where each other chip waits 60 us in total for it"
         );
         assert_eq!(
             finding.why[0],
-            "before 2 of these 2, Matmul takes 60 us longer on chip 1 than on the others"
+            "before 2 of these 2, Matmul takes 60 us longer in total on chip 1 than on the others"
         );
         assert!((finding.gain_at_most_ns.unwrap() - 40_000.0).abs() < 1e-6);
         assert_eq!((finding.place.chip_id, finding.place.row), (Some(1), Some(5)));
@@ -402,7 +410,7 @@ mod tests {
         assert!(
             finding
                 .sentence
-                .ends_with("chip 1 in 3 of 4, where each other chip waits 775 us for it"),
+                .ends_with("chip 1 in 3 of 4, where each other chip waits 775 us in total for it"),
             "{}",
             finding.sentence
         );

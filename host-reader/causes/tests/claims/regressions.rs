@@ -103,6 +103,53 @@ fn the_limit_of_a_lookup_counts_the_rows_and_not_only_the_ids() {
     assert!((limit - bytes / 288.0).abs() < 1e-6, "{limit}");
 }
 
+/// The second kernel "takes" 6.9 s within firmware of 31 us: its start is of a launch before. The
+/// titles of shapes are those of old files, and yet a column names the architecture.
+#[test]
+fn a_kernel_longer_than_its_firmware_has_no_length() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,MATH FIDELITY,CORE COUNT,\
+        AVAILABLE WORKER CORE COUNT,DEVICE FW START CYCLE,DEVICE FW END CYCLE,\
+        DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,\
+        INPUT_0_DATATYPE,INPUT_0_MEMORY,INPUT_1_W,INPUT_1_Z,INPUT_1_Y,INPUT_1_X,INPUT_1_DATATYPE,\
+        INPUT_1_MEMORY,OUTPUT_0_W,OUTPUT_0_Z,OUTPUT_0_Y,OUTPUT_0_X,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY";
+    let tensor = "1,1,1024,1024,BFLOAT16,DEV_0_DRAM_INTERLEAVED";
+    let row = |start: u64, kernel_ns: u64| {
+        format!(
+            "MatmulDeviceOperation,tt_dnn_device,0,wormhole_b0,HiFi2,64,64,{start},{},31000,\
+             {kernel_ns},{tensor},{tensor},{tensor}\n",
+            start + 31_000
+        )
+    };
+    let found = explain_ops(&format!(
+        "{titles}\n{}{}{}",
+        row(1_000_000, 30_000),
+        row(1_040_000, 6_923_932_741),
+        row(1_080_000, 30_000)
+    ));
+    let lengths = found.untold.iter().find(|of| of.question == "how long every op took").unwrap();
+    assert_eq!(lengths.reason, "1 of 3 ops have no usable duration");
+    let [group] = found.groups.as_slice() else { panic!("{:?}", found.groups) };
+    // The first run of an op that repeats is not part of the steady part.
+    assert!((group.duration_ns - 30_000.0).abs() < 1e-6, "{group:?}");
+    // Three tensors of 1024 x 1024 elements of 2 bytes at 288 GB/s.
+    let dram = 3.0 * 1024.0 * 1024.0 * 2.0 / 288.0 / 30_000.0 * 100.0;
+    assert!((group.dram_percent.unwrap() - dram).abs() < 0.01, "{group:?}");
+}
+
+#[test]
+fn a_log_without_a_clock_says_so() {
+    let rows = "0,1,2,NCRISC,1,1000,0,1024,NCRISC-KERNEL,ZONE_START\n\
+                0,1,2,NCRISC,1,2000,0,1024,NCRISC-KERNEL,ZONE_END\n";
+    let questions = |mhz: &str| {
+        let found = explain_log(&(LOG.replace("1000", mhz) + rows));
+        found.untold.into_iter().map(|of| (of.question, of.reason)).collect::<Vec<_>>()
+    };
+    let unknown = "how long anything took in nanoseconds";
+    let said = (unknown, "the clock of 1 of 1 chips is not known".to_owned());
+    assert!(questions("0").contains(&said), "{:?}", questions("0"));
+    assert!(questions("1000").iter().all(|(question, _)| *question != unknown));
+}
+
 /// Two sub-devices run an op each, at the same time.
 #[test]
 fn ops_side_by_side_take_the_time_from_the_first_start_to_the_last_end() {

@@ -44,8 +44,7 @@ pub enum LogError {
     },
     /// The line of column titles is missing or incomplete.
     #[error(
-        "{file}, line {line}: expected column titles with `{missing}`, found `{found}`; \
-         restore the title line that the profiler wrote"
+        "{file}, line {line}: expected column titles with `{missing}`, found `{found}`; {advice}"
     )]
     Titles {
         /// Name of the log, as the caller gave it.
@@ -56,6 +55,8 @@ pub enum LogError {
         missing: &'static str,
         /// The text found instead, truncated.
         found: String,
+        /// What to do.
+        advice: &'static str,
     },
     /// The file system reported an error.
     #[error("cannot {action} {file}")]

@@ -235,10 +235,25 @@ impl LogHeader {
             line: line_count,
             missing,
             found: shown(titles),
+            advice: advice_on(titles),
         })?;
         let layout = layout.for_chip(&chip);
         let header_lines = [first.into(), titles.into()];
         Ok(Self { chip, shape: LogShape { layout, header_lines }, line_count })
+    }
+}
+
+/// Returns what to do about titles that a reader needs more of.
+///
+/// # Compatibility
+/// Until 2023, TT-Metal's logs had numbered timers, of which no title tells the zone.
+fn advice_on(titles: &[u8]) -> &'static str {
+    let has = |title: &[u8]| titles.windows(title.len()).any(|part| part == title);
+    if has(b"timer_id") && !has(b"zone name") {
+        "logs of TT-Metal before 2024 have timers without zones, which kprof does not read; record the \
+         program with a newer TT-Metal"
+    } else {
+        "restore the title line that the profiler wrote"
     }
 }
 

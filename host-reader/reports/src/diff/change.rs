@@ -218,7 +218,55 @@ impl Diff {
         let is_known = self.a.total_ns > 0.0 && self.b.total_ns > 0.0;
         is_known.then_some(self.b.total_ns - self.a.total_ns)
     }
+
+    /// Returns the clocks of A and B in MHz if they differ, so that equal cycles take another time;
+    /// `None` if they are equal, unknown, or not the same for all ops of a side.
+    ///
+    /// ```
+    /// use reports::diff::{Diff, DiffOptions, Measured, MeasuredKind, Measurements};
+    /// let recording = |clock_mhz: f64| {
+    ///     let mut measurements = Measurements::default();
+    ///     measurements.add(Measured {
+    ///         kind: MeasuredKind::Op,
+    ///         place: "device 0".into(),
+    ///         name: "Matmul".into(),
+    ///         source: "32x32".into(),
+    ///         traits: Default::default(),
+    ///         clock_mhz: Some(clock_mhz),
+    ///         durations_ns: vec![9e6 / clock_mhz],
+    ///     });
+    ///     measurements
+    /// };
+    /// let diff = |a, b| Diff::new(&recording(a), &recording(b), DiffOptions::default());
+    /// assert_eq!(diff(1000.0, 900.0).clocks_mhz(), Some((1000, 900)));
+    /// assert_eq!(diff(1000.0, 1000.0).clocks_mhz(), None);
+    /// ```
+    #[must_use]
+    pub fn clocks_mhz(&self) -> Option<(u32, u32)> {
+        let clock = |ns: f64, cycles: Option<f64>| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            cycles.map(|cycles| (cycles / ns * 1000.0).round() as u32)
+        };
+        let mut clocks = self.changes.iter().filter_map(|of| {
+            let a = clock(of.a_geometric_mean_ns, of.a_cycles)?;
+            Some((a, clock(of.b_geometric_mean_ns, of.b_cycles)?))
+        });
+        let (a, b) = clocks.next()?;
+        // Rounded columns make clocks inexact.
+        let is_near = |one: u32, other: u32| {
+            u64::from(one.abs_diff(other)) * LEAST_CLOCK_CHANGE <= u64::from(one)
+        };
+        let are_equal = clocks.all(|(one, other)| is_near(a, one) && is_near(b, other));
+        (are_equal && !is_near(a, b)).then_some((a, b))
+    }
 }
+
+/// Clocks that differ by less than this part of them are taken as equal.
+const LEAST_CLOCK_CHANGE: u64 = 200;
 
 /// Returns what is known of one side; `number` is 0 for A and 1 for B.
 fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Side {

@@ -48,6 +48,7 @@ impl OpCategory {
     /// assert_eq!(OpCategory::from_op_code("ReshapeDeviceOperation"), OpCategory::TensorManipulation);
     /// assert_eq!(OpCategory::from_op_code("Matmul 32 x 32 x 32"), OpCategory::Compute);
     /// assert_eq!(OpCategory::from_op_code("(torch) contiguous"), OpCategory::Host);
+    /// assert_eq!(OpCategory::from_op_code("tt::tt_metal::LayerNorm"), OpCategory::Compute);
     /// assert_eq!(OpCategory::from_op_code("NewOp"), OpCategory::Other);
     /// ```
     #[must_use]
@@ -56,6 +57,8 @@ impl OpCategory {
             return Self::Host;
         }
         let name = op_code.split_whitespace().next().unwrap_or("");
+        // Until 2024, names had namespaces: `tt::tt_metal::LayerNorm`.
+        let name = name.rsplit("::").next().unwrap_or(name);
         let known = BUILT_IN.get(name).or_else(|| BUILT_IN.get(name.strip_suffix(ENDING)?));
         known.copied().unwrap_or(Self::Other)
     }

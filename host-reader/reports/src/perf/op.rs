@@ -22,6 +22,13 @@ const BOUND_PERCENT: f64 = 65.0;
 /// gap is longer, and also longer than half of the op's duration, the op's duration is invalid.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
+/// A kernel that takes more than this many times its firmware, and `DOUBTED_KERNEL_NS` more, has a
+/// wrong start or end: the firmware surrounds it. Columns are rounded, and clocks are inexact.
+const MOST_OF_FIRMWARE: f64 = 1.05;
+
+/// See [`MOST_OF_FIRMWARE`].
+const DOUBTED_KERNEL_NS: f64 = 1000.0;
+
 /// Kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -343,9 +350,13 @@ fn kind_of(row: &OpRow) -> RowKind {
     }
 }
 
-/// Returns true if the row's duration is missing or negative, or if its gap is implausible.
+/// Returns true if the row's duration is missing or negative, if its gap is implausible, or if the
+/// kernel takes much longer than the firmware around it.
 pub(super) fn is_duration_invalid(row: &OpRow) -> bool {
     let Some(duration) = row.kernel_duration_ns.filter(|&ns| ns >= 0.0) else { return true };
+    if row.firmware_ns().is_some_and(|ns| duration > ns * MOST_OF_FIRMWARE + DOUBTED_KERNEL_NS) {
+        return true;
+    }
     let Some(gap) = row.op_to_op_latency_ns else { return false };
     gap < -DOUBTED_GAP_NS && gap.abs() > (duration / 2.0).max(DOUBTED_GAP_NS)
 }

@@ -108,6 +108,12 @@ pub struct OpRow {
 pub type OtherCell = (Arc<str>, Arc<str>);
 
 impl OpRow {
+    /// Returns the duration of the op's firmware, from its cycles.
+    pub(super) fn firmware_ns(&self) -> Option<f64> {
+        let cycles = self.firmware_end_cycle?.checked_sub(self.firmware_start_cycle?)?;
+        Some(cycles as f64 / self.clock_ghz?)
+    }
+
     /// Returns true if the row is a signpost.
     #[must_use]
     pub fn is_signpost(&self) -> bool {

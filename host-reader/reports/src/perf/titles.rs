@@ -160,14 +160,12 @@ impl Titles {
         Column { title: title.to_owned(), at: self.index(title) }
     }
 
-    /// Returns the header of the column with the size of one dimension of a tensor.
+    /// Returns the header of the column with the size of one dimension of a tensor. Other columns do
+    /// not tell which header a file has: scripts add and remove columns.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
-        match self.format {
-            OpsCsvFormat::Streaming | OpsCsvFormat::Device | OpsCsvFormat::V1 => {
-                format!("{tensor}_{side}")
-            }
-            OpsCsvFormat::V2 | OpsCsvFormat::V2_1 => format!("{tensor}_{side}{PADDED}"),
-        }
+        let plain = format!("{tensor}_{side}");
+        let padded = format!("{plain}{PADDED}");
+        if self.index.contains_key(&padded) { padded } else { plain }
     }
 
     /// Adds a problem for each missing column.
