@@ -1,7 +1,7 @@
 //! Support for an unmodified `ttnn` installed by pip. Chip memory is read with calls of ttnn, and
 //! this crate presents the copies as a mesh for the reader.
 //!
-//! A `ttnn` from pip has no device profiler. Kernels that are compiled with kprof's header still
+//! A `ttnn` from pip has no profiler of kernels. Kernels that are compiled with kprof's header still
 //! record. Their records go to lanes, one for each RISC. A tensor provides the memory of the lanes.
 //! The Python package launches kernels that copy control vectors and lanes. This crate presents the
 //! copies as a [`Mesh`](reader::mesh::Mesh), so

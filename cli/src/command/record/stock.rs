@@ -1,4 +1,4 @@
-//! Support for a stock ttnn, as installed by pip. Such a ttnn has no device profiler, so kernels
+//! Support for a stock ttnn, as installed by pip. Such a ttnn has no profiler of kernels, so kernels
 //! are profiled with kprof's header.
 
 use super::{
