@@ -569,3 +569,31 @@ fn columns_of_other_tools_are_shown_and_group_ops() {
     let said = text(&refused.stderr);
     assert!(said.contains("for --by, found layer; its columns are OP CODE, OP TYPE"), "{said}");
 }
+
+/// tt-mlir writes a second report, without the ops of constants, beside the first. Another tool's
+/// documentation names the report on the device in the folder of a date.
+#[test]
+fn reports_of_a_folder_that_are_not_read_are_said_and_those_of_a_date_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = std::fs::read(captures::capture_path("tt-forge-fe/ops_perf_results.csv")).unwrap();
+    let names = ["ops_perf_results.csv", "ops_perf_results_minus_const_eval.csv"];
+    std::fs::write(folder.path().join(names[0]), &sample).unwrap();
+    let errors = |command: &str| {
+        let output = program::kprof(folder.path(), &[command, "."]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!errors("explain").contains("not read"));
+    std::fs::write(folder.path().join(names[1]), &sample).unwrap();
+    for command in ["explain", "perf"] {
+        let said = errors(command);
+        assert!(said.contains("1 other ops CSV in . not read; name a file to read it"), "{said}");
+    }
+    let device = captures::capture_path("written/f6_cpp_device_perf_report.csv");
+    let date = folder.path().join("run/reports/2026_01_01");
+    std::fs::create_dir_all(&date).unwrap();
+    std::fs::copy(device, date.join("cpp_device_perf_report.csv")).unwrap();
+    let output = program::kprof(folder.path(), &["explain", "run"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("cpp_device_perf_report.csv, 3 ops"), "{said}");
+}

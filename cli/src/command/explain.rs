@@ -177,7 +177,9 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     let has_records =
         || logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty();
     if path.is_dir() && !has_records() {
-        newest_ops_csv(path).or_else(|| device_perf_report(path))
+        newest_ops_csv(path)
+            .inspect(|csv| perf::note_others(csv))
+            .or_else(|| device_perf_report(path))
     } else {
         None
     }

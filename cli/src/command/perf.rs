@@ -6,6 +6,7 @@ use crate::{
     file_kind::{self, OPS, STANDARD_INPUT},
     input::joined,
     layout::row_limit,
+    numbers::counted,
     output::print,
     progress::Busy,
     terminal::has_no_color,
@@ -18,7 +19,7 @@ use host_reader::{
         TableOptions, WindowOptions, ops_by_column, read_ops_csv_with, write_ops_csv,
         write_stacked_csv, write_stacked_picture, write_table,
     },
-    recording::{device_perf_report, newest_ops_csv},
+    recording::{device_perf_report, newest_ops_csv, other_ops_csvs},
 };
 use serde::Serialize;
 use std::{
@@ -254,6 +255,16 @@ fn by_column(report: &PerfReport, asked: &str) -> Result<OpsByColumn, Failure> {
     Ok(ops_by_column(&report.rows, &column))
 }
 
+/// Tells that a folder has other ops CSVs than the one that is read.
+pub(super) fn note_others(csv: &Path) {
+    let count = other_ops_csvs(csv);
+    if count > 0 {
+        let others = counted(count as u64, "other ops CSV", "other ops CSVs");
+        let folder = csv.parent().unwrap_or(csv).display();
+        note!("{others} in {folder} not read; name a file to read it");
+    }
+}
+
 /// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it. A folder without one may
 /// have TT-Metal's report on the device. The cells of the column that a user means by `by` are kept.
 pub(crate) fn open(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
@@ -264,6 +275,7 @@ pub(crate) fn open(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
     let found = newest.as_deref().unwrap_or(path);
     if found != path {
         note!("reading {}", found.display());
+        note_others(found);
     }
     if found == Path::new("-") {
         let mut input = std::io::stdin().lock();

@@ -399,19 +399,47 @@ fn newest_file(
 /// Name of the report that TT-Metal's host makes of a device log, and writes next to it.
 pub const DEVICE_PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
-/// Finds TT-Metal's report on the device in a folder or in its `.logs`.
+/// Finds TT-Metal's report on the device in a folder or in its `.logs`, else the newest copy of it in
+/// the subfolder `reports`.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
 /// assert_eq!(recording::device_perf_report(folder.path()), None);
 /// let path = folder.path().join(recording::DEVICE_PERF_REPORT);
 /// std::fs::write(&path, "GLOBAL CALL COUNT,DEVICE ARCH\n")?;
-/// assert_eq!(recording::device_perf_report(folder.path()), Some(path));
+/// assert_eq!(recording::device_perf_report(folder.path()), Some(path.clone()));
+/// let copy = folder.path().join("reports/a").join(recording::DEVICE_PERF_REPORT);
+/// std::fs::create_dir_all(folder.path().join("reports/a"))?;
+/// std::fs::rename(path, &copy)?;
+/// assert_eq!(recording::device_perf_report(folder.path()), Some(copy));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use]
 pub fn device_perf_report(folder: &Path) -> Option<PathBuf> {
-    logs_folder(folder, DEVICE_PERF_REPORT).map(|logs| logs.join(DEVICE_PERF_REPORT))
+    let is_report = |path: &Path| path.file_name().is_some_and(|name| name == DEVICE_PERF_REPORT);
+    logs_folder(folder, DEVICE_PERF_REPORT)
+        .map(|logs| logs.join(DEVICE_PERF_REPORT))
+        .or_else(|| newest_file(Vec::new(), &folder.join("reports"), is_report))
+}
+
+/// Returns the number of other ops CSVs in the folder of an ops CSV, such as the one that tt-mlir
+/// writes without the ops of constants.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let [one, other] = ["", "_minus_const_eval"]
+///     .map(|end| folder.path().join(format!("ops_perf_results{end}.csv")));
+/// std::fs::write(&one, "OP CODE\n")?;
+/// assert_eq!(recording::other_ops_csvs(&one), 0);
+/// std::fs::write(&other, "OP CODE\n")?;
+/// assert_eq!(recording::other_ops_csvs(&one), 1);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn other_ops_csvs(path: &Path) -> usize {
+    let entries = path.parent().and_then(|folder| folder.read_dir().ok());
+    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|other| other != path && is_ops_csv(other)).count()
 }
 
 fn is_ops_csv(path: &Path) -> bool {
