@@ -31,7 +31,7 @@ pub(crate) fn no_such_column(asked: &str, titles: &[Arc<str>], file: &str) -> Fa
         _ => "",
     };
     let asked = printable(asked, LONGEST_NAME);
-    failure!("expected a column of {file} for --by, found {asked}; {others}{hint}")
+    failure!("expected a column of {file} to group by, found {asked}; {others}{hint}")
 }
 
 /// Writes a row for each group: its ops, their times, and their shares of peaks.

@@ -567,7 +567,7 @@ fn columns_of_other_tools_are_shown_and_group_ops() {
     let refused = kprof(&[path, "--by", "layer"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains("for --by, found layer; its columns are OP CODE, OP TYPE"), "{said}");
+    assert!(said.contains("to group by, found layer; its columns are OP CODE, OP TYPE"), "{said}");
 }
 
 /// tt-mlir writes a second report, without the ops of constants, beside the first. Another tool's

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 #[cfg(feature = "mcp")]
 mod arguments;
 #[cfg(feature = "mcp")]
+mod by;
+#[cfg(feature = "mcp")]
 mod causes;
 #[cfg(feature = "mcp")]
 mod changes;
@@ -14,6 +16,8 @@ mod changes;
 mod loaded;
 #[cfg(feature = "mcp")]
 mod losses;
+#[cfg(feature = "mcp")]
+mod noc;
 #[cfg(feature = "mcp")]
 mod ops;
 #[cfg(feature = "mcp")]
@@ -32,9 +36,9 @@ mod zones;
 /// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
 /// and output.
 ///
-/// Tools: load, recordings, ops, zones, explain, critical_path, losses, diff, more. Each answer is
-/// at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only read.
-/// See docs/mcp.md.
+/// Tools: load, recordings, ops, by, zones, noc, explain, critical_path, losses, diff, more. Each
+/// answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only
+/// read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof mcp

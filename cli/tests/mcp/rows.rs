@@ -125,3 +125,37 @@ pub(super) fn base(run_host_id: &Value) -> Value {
     // The lowest ten bits are the number of the chip.
     run_host_id.as_u64().map_or(Value::Null, |id| (id >> 10).into())
 }
+
+/// Returns the groups of `kprof perf --by` as rows.
+pub(super) fn groups_by_column(by: &Value) -> Vec<Value> {
+    let row = |group: &Value| {
+        let is_timed = group["untimed_count"].as_u64() < group["op_count"].as_u64();
+        let timed = |key: &str| if is_timed { group[key].clone() } else { Value::Null };
+        json!({
+            "name": group["value"],
+            "op": group["op"],
+            "depth": group["depth"],
+            "op_count": group["op_count"],
+            "untimed_op_count": group["untimed_count"],
+            "device_time_us": timed("device_time_us"),
+            "percent": timed("percent"),
+            "device_time_per_iteration_us": group["device_time_per_iteration_us"],
+            "ops_per_iteration": group["ops_per_iteration"],
+            "host_time_us": group["host_time_us"],
+            "flops_percent": group["flops_percent"],
+            "dram_percent": group["dram_percent"],
+        })
+    };
+    array(&by["groups"]).iter().map(row).collect()
+}
+
+/// Returns the groups of `kprof diff --by` as rows.
+pub(super) fn changes_by_column(by: &Value) -> Vec<Value> {
+    let row = |change: &Value| {
+        let mut row = change.as_object().unwrap().clone();
+        let name = row.remove("value").unwrap();
+        row.insert("name".to_owned(), name);
+        Value::Object(row)
+    };
+    array(&by["changes"]).iter().map(row).collect()
+}

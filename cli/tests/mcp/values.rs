@@ -1,13 +1,19 @@
 //! Compares every value of an answer with the output of the other commands.
 
 use super::{
-    client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
+    client::{
+        Answer, call_all, capture, error_of, files, is_client_there, joined, json_lines, repository,
+    },
     explained_rows::{
         devices_of, findings_of, groups_of, joined_texts, op_times_of, phases_of, shares_of_path,
         waits_of,
     },
-    rows::{array, assert_rows, base, changes_of, profiler_time_of, rows_of, rows_of_csv},
+    rows::{
+        array, assert_rows, base, changes_by_column, changes_of, groups_by_column,
+        profiler_time_of, rows_of, rows_of_csv,
+    },
 };
+use crate::program::kprof;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
 
@@ -31,6 +37,9 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         json!(["critical_path", { "run": run }]),
         json!(["zones", { "run": run, "kind": "waits" }]),
         json!(["zones", { "run": run, "kind": "profiler_time" }]),
+        json!(["noc", { "run": run }]),
+        json!(["noc", { "run": run, "part": "pairs" }]),
+        json!(["noc", { "run": run, "part": "links" }]),
     ];
     let found = call_all("legacy", &[path], &calls);
     let answers: Vec<Answer> =
@@ -57,6 +66,7 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     assert_rows(&answers[13], rows_of(report, "waits", "wait_statistics"), &what(13));
     assert_rows(&answers[14], profiler_time_of(report), &what(14));
     compare_lost(&answers, report);
+    compare_traffic(&answers[15..], folder, (path, run));
     let with: Vec<&Value> =
         array(&explained["ops"]).iter().filter(|op| !op["critical_path"].is_null()).collect();
     assert_eq!(answers[12].rows.len(), with.len(), "{}", what(12));
@@ -66,6 +76,29 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         "{}",
         what(12)
     );
+}
+
+/// Compares the traffic of the NoCs with the output of `kprof noc`, which has none if there are no
+/// events.
+fn compare_traffic(answers: &[Answer], folder: &Path, (path, run): (&str, usize)) {
+    let run = run.to_string();
+    let output = kprof(folder, &["noc", path, "--json", "--run", &run]);
+    if output.status.code() == Some(1) {
+        let said = String::from_utf8(output.stderr).unwrap();
+        for answer in answers {
+            assert!(answer.rows.is_empty());
+            assert!(said.contains(answer.head["reason"].as_str().unwrap()), "{said}");
+        }
+        return;
+    }
+    let noc: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (answer, part) in answers.iter().zip(["events", "pairs", "links"]) {
+        assert!(!array(&noc[part]).is_empty(), "{path}: {part}");
+        assert_rows(answer, array(&noc[part]).clone(), part);
+        for count in ["unknown_count", "unplaced_count", "open_wait_count"] {
+            assert_eq!(answer.head[count], noc[count], "{path}: {count}");
+        }
+    }
 }
 
 /// Asserts that losses by cause are the sums over the lanes.
@@ -247,6 +280,52 @@ fn an_ops_csv_is_told_as_perf_and_explain_tell_it() {
     let key = |row: &Value| time(row).unwrap_or(f64::INFINITY);
     others.sort_by(|one, other| key(one).total_cmp(&key(other)));
     assert_rows(&answers[6], others, "shortest first, unknown last");
+}
+
+#[test]
+fn groups_of_ops_are_those_of_perf_and_diff() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, head_ns, gate) in [("a.csv", 500, "gate"), ("b.csv", 750, "up")] {
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE,LOC\n\
+             Matmul,tt_dnn_device,0,80,3000,Model.layers.0.mlp.{gate},m.py:3\n\
+             Softmax,tt_dnn_device,0,70,1000,Model.layers.0.attention,m.py:9\n\
+             Matmul,tt_dnn_device,0,,{head_ns},Model.head,m.py:3\n\
+             Copy,tt_dnn_device,0,60,,,\n"
+        );
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let path = |name: &str| folder.join(name).display().to_string();
+    let calls = [
+        json!(["load", { "path": path("b.csv") }]),
+        json!(["by", { "recording": "r1" }]),
+        json!(["by", { "recording": "r1", "column": "loc" }]),
+        json!(["diff", { "a": "r1", "b": "r2", "part": "by" }]),
+        json!(["by", { "column": "layer" }]),
+    ];
+    let found = call_all("legacy", &[&path("a.csv")], &calls);
+    let answers = array(&found["answers"]);
+    for (call, column) in [(1, "module"), (2, "loc")] {
+        let perf = &json_lines(folder, &["perf", "a.csv", "--json", "--by", column])[0]["by"];
+        let answer = joined(&calls[call], &answers[call]);
+        assert_eq!(answer.head["column"], perf["column"]);
+        assert_eq!(answer.head["op_count"], perf["total"]["op_count"]);
+        assert_eq!(answer.head["device_time_us"], 4.5);
+        assert_rows(&answer, groups_by_column(perf), column);
+        assert!(answer.rows.len() >= 3);
+    }
+    let diff = &json_lines(folder, &["diff", "a.csv", "b.csv", "--json", "--by", "module"])[0];
+    let answer = joined(&calls[3], &answers[3]);
+    assert_eq!(answer.head["column"], "MODULE");
+    let head = answer.rows.iter().find(|row| row["name"] == "Model.head").unwrap();
+    assert_eq!((&head["a_ns"], &head["b_ns"]), (&json!(500.0), &json!(750.0)));
+    assert_rows(&answer, changes_by_column(&diff["by"]), "changes");
+    let said = error_of(&answers[4]);
+    assert!(said.contains("to group by, found layer; its columns are MODULE, LOC"), "{said}");
 }
 
 #[test]

@@ -36,6 +36,30 @@ impl<T> Objects<T> {
     ) -> Self {
         Self { items: items.into_iter().collect(), fields: fields.into() }
     }
+
+    /// Returns the names of the fields, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.fields.iter().map(|(name, _)| *name)
+    }
+
+    /// Returns the number of items.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Returns true if there are no items.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Returns the values of an item in the order of the fields; none if there is no such item.
+    #[must_use]
+    pub fn values(&self, index: usize) -> Vec<Value> {
+        let item = self.items.get(index).into_iter();
+        item.flat_map(|item| self.fields.iter().map(move |(_, value)| value(item))).collect()
+    }
 }
 
 impl<T> Default for Objects<T> {

@@ -103,6 +103,56 @@ choice! {
 }
 
 arguments! {
+    /// Arguments of `by`.
+    ByArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+        /// The column: module (a tree of the model's layers), function or location of the ops' calls
+        /// in Python, or a column of another tool, such as LOC. Default: module.
+        column: Option<String>,
+        /// Column of the answer to sort by, such as device_time_us. Default: a tree in the order of
+        /// the ops; other groups by device time.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+arguments! {
+    /// Arguments of `noc`.
+    NocArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+        /// Part of the traffic.
+        #[serde(default)]
+        part: NocPart,
+        /// Column to sort by, such as bytes. Default: as `kprof noc` shows them.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+choice! {
+    /// Part of the traffic of the NoCs.
+    NocPart {
+        /// Events, bytes and waits by program, core, RISC, NoC and kind.
+        #[default]
+        Events,
+        /// Bytes from tile to tile.
+        Pairs,
+        /// Bytes over each link.
+        Links,
+    }
+}
+
+arguments! {
     /// Arguments of `explain`.
     ExplainArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -197,6 +247,8 @@ arguments! {
         part: DiffPart,
         /// Confidence level of the intervals in percent. Default: 95.
         confidence: Option<f64>,
+        /// For the part by: the column, as for the tool `by`. Default: module.
+        column: Option<String>,
     }
 }
 
@@ -211,6 +263,8 @@ choice! {
         All,
         /// Time gained and lost by kind and shapes of ops.
         Groups,
+        /// Times of groups by a column, such as the model's modules, whatever the ops are called.
+        By,
         /// Ops and zones that only the baseline has.
         OnlyInA,
         /// Ops and zones that only recording b has.
@@ -278,6 +332,16 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         tool::<ZonesArguments>(
             "zones",
             "Statistics of zones by chip and RISC: count, total, min, median, p99, max.",
+        )?,
+        tool::<ByArguments>(
+            "by",
+            "Time of ops by module of the model, by function or line of the caller in Python, or by \
+             another tool's column: device and host time, share, per iteration.",
+        )?,
+        tool::<NocArguments>(
+            "noc",
+            "Traffic of the NoCs: events, bytes and waits by core and kind, between tiles, and over \
+             links.",
         )?,
         tool::<ExplainArguments>(
             "explain",

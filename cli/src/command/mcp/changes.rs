@@ -1,7 +1,8 @@
 //! Comparison of two recordings.
 
 use super::{
-    arguments::DiffPart,
+    arguments::{DiffArguments, DiffPart},
+    by,
     loaded::Loaded,
     table::{Table, table},
 };
@@ -26,23 +27,32 @@ pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result
     Ok(Diff::new(&a.measurements, &b.measurements, options))
 }
 
-/// Returns the table of one part of the comparison.
-pub(super) fn table(diff: &Diff, part: DiffPart) -> Table<'_> {
-    match part {
+/// Returns the table of one part of the comparison of two recordings.
+///
+/// # Errors
+/// If the ops of a recording do not have the column by which they are to be compared.
+pub(super) fn table<'a>(
+    diff: &'a Diff,
+    arguments: &DiffArguments,
+    [a, b]: [&Loaded; 2],
+) -> Result<Table<'a>, Failure> {
+    let table = match arguments.part {
+        DiffPart::By => by::changes(a, b, arguments.column.as_deref())?,
         DiffPart::Changes => changes(diff, Change::is_noteworthy),
         DiffPart::All => changes(diff, |_| true),
         DiffPart::Groups => groups(diff),
         DiffPart::OnlyInA => only(&diff.a),
         DiffPart::OnlyInB => only(&diff.b),
         DiffPart::Skipped => skipped(diff),
-    }
-    .with_note("a_total_ns", diff.a.total_ns)
-    .with_note("b_total_ns", diff.b.total_ns)
-    .with_note("a_compared_ns", diff.a.compared_ns)
-    .with_note("b_compared_ns", diff.b.compared_ns)
-    .with_note("in_both", diff.changes.len())
-    .with_note("only_in_a", diff.a.only_here.len())
-    .with_note("only_in_b", diff.b.only_here.len())
+    };
+    Ok(table
+        .with_note("a_total_ns", diff.a.total_ns)
+        .with_note("b_total_ns", diff.b.total_ns)
+        .with_note("a_compared_ns", diff.a.compared_ns)
+        .with_note("b_compared_ns", diff.b.compared_ns)
+        .with_note("in_both", diff.changes.len())
+        .with_note("only_in_a", diff.a.only_here.len())
+        .with_note("only_in_b", diff.b.only_here.len()))
 }
 
 fn changes(diff: &Diff, is_wanted: impl Fn(&Change) -> bool) -> Table<'_> {

@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::{
-    command::{diff, explain, perf},
+    command::{diff, explain, noc::Events, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -15,6 +15,7 @@ use host_reader::{
     causes::Explanation,
     diff::Measurements,
     ledger::LossLedger,
+    noc_events::Traffic,
     packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport},
     recording::{Opened, Recording},
@@ -39,6 +40,9 @@ pub(super) struct Part {
     pub(super) title: String,
     pub(super) explanation: Explanation,
     pub(super) figures: Figures,
+    /// Report on the ops that the host of a run described, by device; `None` for an ops CSV, and if
+    /// the host described none.
+    pub(super) described: Option<Box<PerfReport>>,
 }
 
 /// Figures of a part, by kind.
@@ -53,6 +57,16 @@ pub(super) struct RunFigures {
     pub(super) names: OpNames,
     pub(super) losses: LossLedger,
     pub(super) unfinished: Unfinished,
+    pub(super) traffic: NocTraffic,
+}
+
+/// Traffic of the NoCs of one run.
+pub(super) struct NocTraffic {
+    pub(super) traffic: Traffic,
+    /// Sentences about the source of the events, and about events that cannot be used.
+    pub(super) notes: Vec<String>,
+    /// Reason why there is no traffic; `None` if there is traffic.
+    pub(super) why_empty: Option<String>,
 }
 
 /// Summary of losses. Every answer with figures contains it.
@@ -93,7 +107,7 @@ impl Loaded {
         let mut parts = Vec::new();
         for recording in unpacked(opened)?.recordings {
             measurements.append(Measurements::from_recording(&recording));
-            parts.push(Part::from_run(recording));
+            parts.push(Part::from_run(recording, path));
         }
         Ok(Self { path: name, problem_count, parts, measurements })
     }
@@ -147,17 +161,21 @@ impl Part {
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let problem_count = report.skipped_line_count.saturating_add(report.problems.len() as u64);
         let (title, figures) = (format!("{name}, {ops}"), Figures::OpsCsv(Box::new(report)));
-        Ok((Self { title, explanation, figures }, problem_count))
+        Ok((Self { title, explanation, figures, described: None }, problem_count))
     }
 
-    fn from_run(recording: Recording) -> Self {
+    fn from_run(recording: Recording, path: &Path) -> Self {
         let explanation = Explanation::from_recording(&recording);
         let report = Report::new(&recording.readout);
         let title = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
         let unfinished = Unfinished::from_readout(&recording.readout);
-        let run = RunFigures { report, names, losses: recording.readout.losses, unfinished };
-        Self { title, explanation, figures: Figures::Run(Box::new(run)) }
+        let options = Explanation::report_options();
+        let described = PerfReport::from_recording(&recording, None, &options).map(Box::new);
+        let losses = recording.readout.losses.clone();
+        let traffic = NocTraffic::from_run(recording, path);
+        let run = RunFigures { report, names, losses, unfinished, traffic };
+        Self { title, explanation, figures: Figures::Run(Box::new(run)), described }
     }
 
     pub(super) fn lost(&self) -> Lost {
@@ -171,6 +189,16 @@ impl Part {
             },
             Figures::Run(run) => Lost::from_run(run),
         }
+    }
+}
+
+impl NocTraffic {
+    fn from_run(run: Recording, path: &Path) -> Self {
+        let events = Events::from_run(run, path);
+        let (traffic, mut notes) = events.traffic();
+        notes.splice(..0, events.source_sentence.clone());
+        let why_empty = events.is_empty().then(|| events.why_empty(path));
+        Self { traffic, notes, why_empty }
     }
 }
 

@@ -5,9 +5,9 @@ use super::{
         Call, DiffArguments, DiffPart, ExplainArguments, LoadArguments, LossesArguments,
         MoreArguments, RecordingsArguments, RunArguments,
     },
-    causes, changes,
+    by, causes, changes,
     loaded::{Figures, Loaded, Lost, Part},
-    losses, ops, path,
+    losses, noc, ops, path,
     root::Root,
     table::{Table, shortened, table},
     zones,
@@ -100,7 +100,10 @@ impl Session {
             "diff" => {
                 let arguments: DiffArguments = call.parsed()?;
                 let (head, diff) = self.compared(&arguments)?;
-                Ok(self.finish(call, &head, &changes::table(&diff, arguments.part), from))
+                let sides = self.state().sides(&arguments)?;
+                let table =
+                    changes::table(&diff, &arguments, sides.each_ref().map(|side| &**side))?;
+                Ok(self.finish(call, &head, &table, from))
             }
             "ops" => {
                 let asked = call.parsed()?;
@@ -109,6 +112,14 @@ impl Session {
             "zones" => {
                 let asked = call.parsed()?;
                 self.page_of_part(call, from, |part| zones::table(&part.figures, &asked))
+            }
+            "by" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| by::table(part, &asked))
+            }
+            "noc" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| noc::table(&part.figures, &asked))
             }
             "explain" => {
                 let ExplainArguments { part: asked, .. } = call.parsed()?;
@@ -157,12 +168,13 @@ impl Session {
         &self,
         arguments: &DiffArguments,
     ) -> Result<(Map<String, Value>, Arc<Diff>), Failure> {
-        let (a, b, known) = {
+        let ([a, b], known) = {
             let state = self.state();
             let known = state.diff.as_ref().map(|(of, diff)| (of.clone(), Arc::clone(diff)));
-            (state.recording(&arguments.a)?, state.recording(&arguments.b)?, known)
+            (state.sides(arguments)?, known)
         };
-        let key = DiffArguments { part: DiffPart::default(), ..arguments.clone() };
+        let part = DiffPart::default();
+        let key = DiffArguments { part, column: None, ..arguments.clone() };
         let diff = match known.filter(|(of, _)| *of == key) {
             Some((_, diff)) => diff,
             None => {
@@ -217,6 +229,11 @@ impl State {
         let number = name.strip_prefix('r').and_then(|digits| digits.parse().ok());
         let found = number.and_then(|number: u64| self.recordings.get(&number));
         found.cloned().ok_or_else(|| self.no_recording(&format!("`{}`", short(name))))
+    }
+
+    /// Returns the two recordings that a comparison names.
+    fn sides(&self, arguments: &DiffArguments) -> Result<[Arc<Loaded>; 2], Failure> {
+        Ok([self.recording(&arguments.a)?, self.recording(&arguments.b)?])
     }
 
     fn newest(&self) -> Result<(String, Arc<Loaded>), Failure> {

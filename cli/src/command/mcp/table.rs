@@ -1,7 +1,7 @@
 //! Tables, and answers of bounded size with a part of a table.
 
 use crate::failure::{Failure, failure};
-use host_reader::tables;
+use host_reader::tables::{self, Objects};
 use rmcp::schemars;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -137,6 +137,20 @@ impl<'a> Table<'a> {
             });
             cells
         })
+    }
+
+    /// Creates a table from the objects of another output. `if_null` is the meaning of null in the
+    /// columns that it names.
+    pub(super) fn from_objects<T: 'a>(
+        objects: Objects<T>,
+        if_null: &[(&str, &'static str)],
+    ) -> Self {
+        let columns = objects.names().map(|name| {
+            let meaning = if_null.iter().find(|(column, _)| *column == name);
+            Column { name, if_null: meaning.map_or("", |(_, meaning)| meaning) }
+        });
+        let (columns, count) = (columns.collect(), objects.len());
+        Self::new(columns, 0..count, move |&at| objects.values(at))
     }
 
     /// Adds a note about the table as a whole.

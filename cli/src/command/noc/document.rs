@@ -56,7 +56,7 @@ impl<'a> Document<'a> {
     }
 }
 
-fn events(activities: &[Activity]) -> Objects<&Activity> {
+pub(in crate::command) fn events(activities: &[Activity]) -> Objects<&Activity> {
     Objects::new(
         activities,
         [
@@ -77,7 +77,7 @@ fn events(activities: &[Activity]) -> Objects<&Activity> {
     )
 }
 
-fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
+pub(in crate::command) fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
     Objects::new(
         pairs,
         [
@@ -112,7 +112,7 @@ fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
     )
 }
 
-fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
+pub(in crate::command) fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
     Objects::new(
         loads,
         [

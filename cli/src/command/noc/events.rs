@@ -27,7 +27,7 @@ use std::{
 };
 
 /// NoC events of the input, and notes about unusable data.
-pub(super) struct Events {
+pub(in crate::command) struct Events {
     source: Source,
     /// NoC model of each chip with known NoC speeds, by chip id.
     pub(super) chips: BTreeMap<u32, NocChip>,
@@ -35,7 +35,7 @@ pub(super) struct Events {
     pub(super) locks: Option<Vec<MemoryLock>>,
     /// Sentence that names the file from which the events were read; `None` if the input has only
     /// one kind of file.
-    pub(super) source_sentence: Option<String>,
+    pub(in crate::command) source_sentence: Option<String>,
     /// Sentences about data that cannot be used.
     notes: Vec<String>,
 }
@@ -127,6 +127,13 @@ impl Events {
         Ok(Self::new(recording, lanes, &topology_beside(file)))
     }
 
+    /// Takes the NoC events of a run that was read from `file`.
+    #[cfg(feature = "mcp")]
+    pub(in crate::command) fn from_run(run: Recording, file: &Path) -> Self {
+        let lanes = NocLanes::from_readout(&run.readout);
+        Self::new(run, lanes, &topology_beside(file))
+    }
+
     /// Takes the NoC events of a recording or, if a log has no NoC events, those of noc_trace files
     /// next to the log.
     fn new(mut recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
@@ -152,7 +159,7 @@ impl Events {
     }
 
     /// Returns true if no program has events.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::command) fn is_empty(&self) -> bool {
         match &self.source {
             Source::Files(traces, _) => traces.is_empty(),
             Source::Recorded(recorded) => recorded.programs().is_empty(),
@@ -161,7 +168,7 @@ impl Events {
 
     /// Returns the message for an input from which no event can be shown. The message says how to
     /// record NoC events, unless there are events that cannot be read.
-    pub(super) fn why_empty(&self, file: &Path) -> String {
+    pub(in crate::command) fn why_empty(&self, file: &Path) -> String {
         let file = file.display();
         match &self.source {
             Source::Recorded(recorded) if recorded.programs().is_unknown() => format!(
@@ -177,7 +184,7 @@ impl Events {
     }
 
     /// Returns the NoC traffic of all programs, and sentences about data that cannot be used.
-    pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
+    pub(in crate::command) fn traffic(&self) -> (Traffic, Vec<String>) {
         match &self.source {
             Source::Files(traces, grids) => {
                 let grid = |chip_id| grids.get(&chip_id).copied();

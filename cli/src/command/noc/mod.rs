@@ -1,6 +1,6 @@
 //! `kprof noc`: shows the traffic of the NoCs, and writes noc_trace files like TT-Metal's.
 
-mod document;
+pub(super) mod document;
 mod events;
 pub(super) mod export;
 mod program_use;
@@ -13,7 +13,7 @@ use crate::{
     output::print,
 };
 use document::Document;
-use events::Events;
+pub(super) use events::Events;
 use host_reader::{noc_events::ProgramTrace, packed_bytes::PackedMemory};
 use program_use::{ProgramUse, write_use};
 use std::{path::Path, process::ExitCode};

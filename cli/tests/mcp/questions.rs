@@ -1,0 +1,212 @@
+//! Thirty questions with answers that are known beforehand, asked as `skills/kprof/SKILL.md` says:
+//! each is answered by at most two calls of at most 4 kB each.
+
+use super::client::{Answer, call_all, capture, is_client_there, joined, repository};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// A question: what is asked, the call, and whether the answer says what is known.
+type Question = (&'static str, Value, fn(&Answer) -> bool);
+
+/// Number of cores of the simulated chip.
+const CORES: u64 = 64;
+/// Number of tiles that each core of the pipeline moves in a launch.
+const TILES: u64 = 40;
+
+/// Writes a report on four ops. In the second one, the last layer is slower, and another layer has
+/// another name.
+fn write_reports(folder: &Path) {
+    for (name, head_ns, gate) in [("a.csv", 500, "gate"), ("b.csv", 750, "up")] {
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE,LOC\n\
+             Matmul,tt_dnn_device,0,80,3000,Model.layers.0.mlp.{gate},m.py:3\n\
+             Softmax,tt_dnn_device,0,70,1000,Model.layers.0.attention,m.py:9\n\
+             Matmul,tt_dnn_device,0,,{head_ns},Model.head,m.py:3\n\
+             Copy,tt_dnn_device,0,60,,,\n"
+        );
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+fn row<'a>(answer: &'a Answer, key: &str, value: &str) -> &'a Map<String, Value> {
+    let mut rows = answer.rows.iter();
+    rows.find(|row| row[key] == value).unwrap_or_else(|| panic!("no row with {key} {value}"))
+}
+
+fn sum(answer: &Answer, column: &str) -> u64 {
+    answer.rows.iter().filter_map(|row| row[column].as_u64()).sum()
+}
+
+/// Questions about the two reports `r1` and `r2`.
+fn of_reports() -> Vec<Question> {
+    vec![
+        ("which layer takes longest?", json!(["by", {}]), |answer| {
+            row(answer, "name", "Model.layers.0.mlp.gate")["device_time_us"] == 3.0
+                && row(answer, "name", "Model.layers.0")["device_time_us"] == 4.0
+        }),
+        ("which share is the head's?", json!(["by", { "sort": "percent" }]), |answer| {
+            let percent = row(answer, "name", "Model.head")["percent"].as_f64().unwrap();
+            (percent - 100.0 / 9.0).abs() < 0.01
+        }),
+        ("which line of code takes longest?", json!(["by", { "column": "LOC" }]), |answer| {
+            answer.rows[0]["name"] == "m.py:3" && answer.rows[0]["device_time_us"] == 3.5
+        }),
+        ("how long did the host take for attention?", json!(["by", {}]), |answer| {
+            row(answer, "name", "Model.layers.0.attention")["host_time_us"] == 0.07
+        }),
+        ("how many ops are there?", json!(["recordings", { "recording": "r1" }]), |answer| {
+            answer.rows[0]["ops"] == 4
+        }),
+        ("which op is the longest?", json!(["ops", { "sort": "device_time_us" }]), |answer| {
+            answer.rows[0]["name"] == "Matmul" && answer.rows[0]["device_time_us"] == 3.0
+        }),
+        ("how long does Copy take?", json!(["ops", { "filter": "op=Copy" }]), |answer| {
+            answer.rows.len() == 1
+                && answer.rows[0]["device_time_us"].is_null()
+                && answer.head["null_means"]["device_time_us"].is_string()
+        }),
+        ("is anything lost?", json!(["losses", {}]), |answer| {
+            answer.head["lost"]["records"].is_null() && answer.head["reason"].is_string()
+        }),
+        ("which zones are there?", json!(["zones", {}]), |answer| {
+            answer.rows.is_empty() && answer.head["reason"].is_string()
+        }),
+        (
+            "which layer became slower?",
+            json!(["diff", { "a": "r1", "b": "r2", "part": "by" }]),
+            |answer| row(answer, "name", "Model.head")["ratio"] == 1.5,
+        ),
+        (
+            "which layers were added or removed?",
+            json!(["diff", { "a": "r1", "b": "r2", "part": "by" }]),
+            |answer| {
+                row(answer, "name", "Model.layers.0.mlp.gate")["b_ns"].is_null()
+                    && row(answer, "name", "Model.layers.0.mlp.up")["a_ns"].is_null()
+            },
+        ),
+        ("how much slower is it in total?", json!(["diff", { "a": "r1", "b": "r2" }]), |answer| {
+            answer.head["a_total_ns"] == 4500.0 && answer.head["b_total_ns"] == 4750.0
+        }),
+        (
+            "which kind of op became slower?",
+            json!(["diff", { "a": "r1", "b": "r2", "part": "groups" }]),
+            |answer| row(answer, "name", "Matmul")["change_ns"] == 250.0,
+        ),
+    ]
+}
+
+/// Questions about a pipeline whose reader takes longest, on 64 cores in two launches.
+fn of_pipeline() -> Vec<Question> {
+    vec![
+        ("how many launches were there?", json!(["ops", {}]), |answer| answer.rows.len() == 2),
+        ("on how many cores did it run?", json!(["ops", { "filter": "op=1" }]), |answer| {
+            answer.rows[0]["core_count"] == CORES
+        }),
+        ("which stage sets the pace?", json!(["explain", { "part": "ops" }]), |answer| {
+            answer.rows[0]["pacer"] == "reader"
+        }),
+        ("why is it slow?", json!(["explain", {}]), |answer| {
+            let sentence = answer.rows[0]["sentence"].as_str().unwrap();
+            sentence.starts_with("The reader sets the pace") && answer.rows[0]["rests_on"] != ""
+        }),
+        ("what does TRISC 0 wait for?", json!(["zones", { "kind": "waits" }]), |answer| {
+            row(answer, "risc", "TRISC_0")["count"] == 2 * CORES * TILES
+        }),
+        ("who is blocked longest?", json!(["explain", { "part": "waits" }]), |answer| {
+            row(answer, "risc", "TRISC_0")["most_blocked_by"] == "CB_WAIT"
+        }),
+        ("is there a critical path?", json!(["critical_path", {}]), |answer| {
+            answer.head["ops_without_path"].as_u64().unwrap() + answer.rows.len() as u64 == 2
+        }),
+        (
+            "how often did kernels run?",
+            json!(["zones", { "filter": "zone=*-KERNEL", "sort": "count" }]),
+            |answer| answer.rows.len() == 5 && sum(answer, "count") == 2 * 5 * CORES,
+        ),
+        ("was anything lost?", json!(["losses", {}]), |answer| {
+            sum(answer, "data") > 0 && answer.rows[0]["cause"] == "L1 full"
+        }),
+        ("what helps against the loss?", json!(["losses", {}]), |answer| {
+            answer.head["remedies"].to_string().contains("--stream")
+        }),
+        ("what moved over the NoCs?", json!(["noc", {}]), |answer| {
+            answer.rows.is_empty() && answer.head["reason"].is_string()
+        }),
+        ("what can this recording not tell?", json!(["explain", { "part": "untold" }]), |answer| {
+            !answer.rows.is_empty()
+        }),
+    ]
+}
+
+/// Questions about a real chip's kernel that reads and writes eight blocks of 256 bytes.
+fn of_transfers() -> Vec<Question> {
+    vec![
+        ("how many bytes were read?", json!(["noc", {}]), |answer| {
+            row(answer, "kind", "READ")["bytes"] == 8 * 256
+        }),
+        ("how many transfers were there?", json!(["noc", { "part": "pairs" }]), |answer| {
+            sum(answer, "transfers") == 2 * 8 && sum(answer, "bytes") == 2 * 8 * 256
+        }),
+        (
+            "which link carries most?",
+            json!(["noc", { "part": "links", "sort": "bytes" }]),
+            |answer| answer.rows[0]["bytes"] == 8 * 256,
+        ),
+        ("how long did it wait for reads?", json!(["noc", {}]), |answer| {
+            row(answer, "kind", "READ_BARRIER_START")["wait_cycles"].as_u64().unwrap() > 0
+                || row(answer, "kind", "READ_BARRIER_END")["wait_cycles"].as_u64().unwrap() > 0
+        }),
+        ("is anything lost?", json!(["losses", {}]), |answer| {
+            answer.head["lost"]["records"].is_null()
+                && answer.head["lost"]["text"].as_str().unwrap().contains("unknown")
+        }),
+    ]
+}
+
+#[test]
+fn thirty_questions_have_the_known_answers() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_reports(folder);
+    let shape = "tiles=40,reader=1620,writer=700";
+    capture(
+        folder,
+        &[
+            &["--waits", "events", "--workload", "pipeline", "--ops", "2", "--pipeline", shape][..],
+            &["-o", "p.kprof"],
+        ]
+        .concat(),
+    );
+    let path = |name: &str| folder.join(name).display().to_string();
+    let noc = repository("tests/captures/mesham-tt-sim/blackhole-noc-256");
+    let reports = of_reports().into_iter().map(|(what, mut call, is_right)| {
+        // A comparison names its recordings; other questions are about the first report.
+        if call[0] != "diff" && call[0] != "recordings" {
+            call[1]["recording"] = "r1".into();
+        }
+        (what, call, is_right)
+    });
+    let mut count = 0;
+    for (first, second, questions) in [
+        (path("a.csv"), Some(path("b.csv")), reports.collect::<Vec<_>>()),
+        (path("p.kprof"), None, of_pipeline()),
+        (noc, None, of_transfers()),
+    ] {
+        let load = second.map(|path| json!(["load", { "path": path }]));
+        let calls = questions.iter().map(|(_, call, _)| call.clone());
+        let calls: Vec<Value> = load.clone().into_iter().chain(calls).collect();
+        let found = call_all("legacy", &[&first], &calls);
+        let answers = found["answers"].as_array().unwrap().iter().skip(load.iter().len());
+        for ((what, call, is_right), answer) in questions.iter().zip(answers) {
+            let answer = joined(call, answer);
+            assert!(is_right(&answer), "{what} {call}: {} {:?}", answer.head, answer.rows);
+            // A call for each page: the tools' descriptions lead to an answer at once.
+            assert!(answer.page_count <= 2, "{what}: {} pages", answer.page_count);
+            count += 1;
+        }
+    }
+    assert_eq!(count, 30);
+}
