@@ -6,6 +6,12 @@ mod bare;
 #[path = "../../tests/unit/silicon_noc.rs"]
 mod silicon_noc;
 #[cfg(test)]
+#[path = "../../tests/unit/silicon_riscv.rs"]
+mod silicon_riscv;
+#[cfg(test)]
+#[path = "../../tests/unit/silicon_rows.rs"]
+mod silicon_rows;
+#[cfg(test)]
 mod tests;
 
 use super::{

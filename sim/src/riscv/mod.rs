@@ -62,6 +62,8 @@ pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};
 pub use tally::AddressCount;
 pub(crate) use tally::Counts;
+#[cfg(test)]
+pub(crate) use tests::tile;
 pub use timing::blame::Reason;
 pub(crate) use timing::noc_reads::NocRead;
 pub use trap::{Pause, Trap, TrapKind};

@@ -6,7 +6,7 @@ use crate::arch::Arch;
 use tile::{Registers, Tile};
 
 #[path = "../../tests/unit/tile.rs"]
-mod tile;
+pub(crate) mod tile;
 
 /// A tile with 64 KiB of L1, 4 KiB of private RAM, the wall clock, a mailbox and a log of stores.
 pub(super) type TestTile = Tile<LoggedRegisters>;

@@ -74,6 +74,9 @@ pub(crate) const fn addi(rd: u32, rs1: u32, immediate: i32) -> u32 {
 pub(crate) const fn andi(rd: u32, rs1: u32, immediate: i32) -> u32 {
     immediate_type(0x13, 7, rd, rs1, immediate)
 }
+pub(crate) const fn xori(rd: u32, rs1: u32, immediate: i32) -> u32 {
+    immediate_type(0x13, 4, rd, rs1, immediate)
+}
 pub(crate) const fn slli(rd: u32, rs1: u32, shift: i32) -> u32 {
     immediate_type(0x13, 1, rd, rs1, shift)
 }

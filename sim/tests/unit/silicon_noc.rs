@@ -1,23 +1,20 @@
 //! Replay of measurements on cards: NoC transfers and DRAM accesses of one or many cores.
 //!
-//! `sim/tests/silicon/silicon.csv` has the measurements. The kernels here are this project's own: a
-//! loop that issues requests, and a wait for the last of them. So only rows are replayed whose time
-//! transfers determine; in other rows, the code of TT-Metal's functions does.
-//!
-//! By default, a sample of the rows is replayed. `KPROF_SILICON_ROWS=all` replays all rows and
-//! compares the table in `docs/silicon.md`; with `BLESS=1`, it writes the table.
+//! The kernels here are this project's own: a loop that issues requests, and a wait for the last of
+//! them. So only rows are replayed whose time transfers determine; in other rows, the code of
+//! TT-Metal's functions does.
 
 use super::{
     bare::{BareChip, Script},
+    silicon_rows::{Replayed, Row, compare_page, errors, is_all, number_before, rows},
     tests::{READ, at, counter, send, side},
 };
 use crate::{
     arch::{Arch, TileCoord},
     riscv::asm::{A0, A1, A2, T0, T1, addi, bne, li, lw, sw},
 };
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
-const ROWS: &str = include_str!("../silicon/silicon.csv");
 /// A write to one tile with acknowledgement on the static virtual channel 1.
 const WRITE: u32 = 0x2092;
 const CLOCK_LOW: u32 = 0xFFB1_21F0;
@@ -26,56 +23,15 @@ const STARTED: u32 = 0x4000;
 const ENDED: u32 = 0x4004;
 const DATA: u32 = 0x8000;
 
-/// One measurement.
-struct Row<'a> {
-    arch: Arch,
-    class: &'a str,
-    what: &'a str,
-    parameters: &'a str,
-    cycles: f64,
-}
-
 /// Requests of one core, to the L1 of a tile or to a DRAM tile.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+pub(super) struct Flow {
     core: TileCoord,
     target: TileCoord,
     address: u32,
     is_read: bool,
     count: u32,
     byte_count: u32,
-}
-
-fn rows() -> Vec<Row<'static>> {
-    let mut rows = Vec::new();
-    for line in ROWS.lines().skip(1) {
-        let fields = fields(line);
-        let [chip, class, what, parameters, silicon, ..] = fields[..] else { panic!("{line}") };
-        rows.push(Row {
-            arch: Arch::from_name(if chip == "wormhole" { "wormhole_b0" } else { chip }).unwrap(),
-            class,
-            what,
-            parameters,
-            cycles: silicon.parse().unwrap(),
-        });
-    }
-    rows
-}
-
-/// Splits a line of the CSV at commas outside of quotes.
-fn fields(line: &str) -> Vec<&str> {
-    let mut is_quoted = false;
-    let fields = line.split(|c: char| {
-        is_quoted ^= c == '"';
-        c == ',' && !is_quoted
-    });
-    fields.map(|field| field.trim_matches('"')).collect()
-}
-
-/// Returns the number before a word.
-fn number_before(text: &str, word: &str) -> Option<u32> {
-    let before = text.split_once(word)?.0;
-    before.rsplit(' ').next()?.trim_start_matches('(').parse().ok()
 }
 
 /// Returns the tiles that the text names by the coordinates that TT-Metal uses, in order.
@@ -145,9 +101,9 @@ fn bank(arch: Arch, bank: usize) -> (TileCoord, u32) {
 }
 
 /// Returns the flows of a row, the measured one first; otherwise why it is not replayed.
-fn flows(row: &Row<'_>, partners: &Partners) -> Result<Vec<Flow>, &'static str> {
+pub(super) fn flows(row: &Row<'_>, partners: &Partners) -> Result<Vec<Flow>, &'static str> {
     if row.class != "NoC" && row.class != "DRAM" {
-        return Err("no kernel of this project repeats this class yet");
+        return Err("not a transfer");
     }
     if row.what.starts_with("from event") {
         return Err("between records of TT-Metal's profiler, whose code is not built here");
@@ -185,14 +141,14 @@ fn flows(row: &Row<'_>, partners: &Partners) -> Result<Vec<Flow>, &'static str> 
 
 /// Ends of each flow of the rows with two flows. Not every size of transfers has a row for both
 /// flows, but all sizes have the same ends.
-type Partners = BTreeMap<(bool, bool, u32, bool), (TileCoord, TileCoord)>;
+pub(super) type Partners = BTreeMap<(bool, bool, u32, bool), (TileCoord, TileCoord)>;
 
 fn partner_key(row: &Row<'_>, is_second: bool) -> (bool, bool, u32, bool) {
     let shared = number_before(row.what, " link(s)").unwrap();
     (row.arch == Arch::Blackhole, row.what.contains(" reads"), shared, is_second)
 }
 
-fn partners(rows: &[Row<'_>]) -> Partners {
+pub(super) fn partners(rows: &[Row<'_>]) -> Partners {
     let flows = rows.iter().filter(|row| row.what.starts_with("two flows"));
     flows
         .map(|row| {
@@ -254,56 +210,6 @@ fn group(row: &Row<'_>) -> &'static str {
     }
 }
 
-struct Replayed<'a> {
-    row: &'a Row<'a>,
-    simulated: u32,
-}
-
-impl Replayed<'_> {
-    fn error_percent(&self) -> f64 {
-        100.0 * (f64::from(self.simulated) / self.row.cycles - 1.0)
-    }
-}
-
-fn quantile(sorted: &[f64], percent: usize) -> f64 {
-    sorted[((sorted.len() - 1) * percent + 50) / 100]
-}
-
-/// Returns the tables of the page, in Markdown.
-fn page(replayed: &[Replayed<'_>], skipped: &BTreeMap<(&str, &str, &str), usize>) -> String {
-    let mut groups: BTreeMap<(&str, &str), Vec<&Replayed<'_>>> = BTreeMap::new();
-    for one in replayed {
-        groups.entry((group(one.row), one.row.arch.facts().name)).or_default().push(one);
-    }
-    let mut text = "| class | chip | rows | median % | p90 % | worst row | card | simulated |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for ((name, chip), rows) in &groups {
-        let mut errors: Vec<f64> = rows.iter().map(|one| one.error_percent().abs()).collect();
-        errors.sort_by(f64::total_cmp);
-        let worst =
-            rows.iter().max_by(|a, b| a.error_percent().abs().total_cmp(&b.error_percent().abs()));
-        let worst = worst.unwrap();
-        let what = worst.row.what.replace("as 256 requests of 4096 bytes ", "");
-        writeln!(
-            text,
-            "| {name} | {chip} | {} | {:.1} | {:.1} | {} | {} | {} |",
-            rows.len(),
-            quantile(&errors, 50),
-            quantile(&errors, 90),
-            what.split(';').next().unwrap(),
-            worst.row.cycles,
-            worst.simulated,
-        )
-        .unwrap();
-    }
-    text += "\n| class | chip | rows that are not replayed | reason |\n|---|---|---|---|\n";
-    for ((class, chip, reason), count) in skipped {
-        writeln!(text, "| {class} | {chip} | {count} | {reason} |").unwrap();
-    }
-    text
-}
-
 /// Returns the largest deviation in percent that a row of the sample may have, by its group.
 fn tolerance(row: &Row<'_>) -> f64 {
     match group(row) {
@@ -316,55 +222,25 @@ fn tolerance(row: &Row<'_>) -> f64 {
 
 #[test]
 fn transfers_take_as_long_as_on_cards() {
-    let is_all = std::env::var("KPROF_SILICON_ROWS").is_ok_and(|rows| rows == "all");
     let rows = rows();
     let partners = partners(&rows);
     let mut replayed = Vec::new();
-    let mut skipped = BTreeMap::new();
     for row in &rows {
-        let flows = match flows(row, &partners) {
-            Ok(flows) => flows,
-            Err(reason) => {
-                *skipped.entry((row.class, row.arch.facts().name, reason)).or_default() += 1;
-                continue;
-            }
-        };
+        let Ok(flows) = flows(row, &partners) else { continue };
         let is_sample = flows.len() <= 4 && flows[0].byte_count <= 8192;
-        if is_all || is_sample {
-            let simulated = replay(row.arch, &flows, row.class == "DRAM");
-            let one = Replayed { row, simulated };
-            println!(
-                "{:8.1} % {:>10} {:>10} {} {} {}",
-                one.error_percent(),
-                row.cycles,
-                simulated,
-                row.arch.facts().name,
-                row.what,
-                row.parameters
-            );
+        if is_all() || is_sample {
+            let simulated = replay(row.arch, &flows, row.class == "DRAM").into();
+            let one = Replayed { row, group: group(row), simulated };
+            one.print();
             replayed.push(one);
         }
     }
     assert!(replayed.len() > 60, "{}", replayed.len());
-    if is_all {
-        return compare_page(&page(&replayed, &skipped));
+    if is_all() {
+        return compare_page("replayed transfers", &errors(&replayed));
     }
     let is_wrong = |one: &&Replayed<'_>| one.error_percent().abs() > tolerance(one.row);
     let wrong = replayed.iter().filter(is_wrong);
     let wrong: Vec<_> = wrong.map(|one| (one.row.what, one.error_percent())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// Compares the tables in `docs/silicon.md`, or writes them.
-fn compare_page(expected: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/silicon.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = text.split_once("<!-- replayed transfers -->\n").unwrap();
-    let (found, after) = rest.split_once("<!-- end -->").unwrap();
-    if std::env::var_os("BLESS").is_some() {
-        let text = format!("{before}<!-- replayed transfers -->\n{expected}<!-- end -->{after}");
-        std::fs::write(path, text).unwrap();
-    } else {
-        assert_eq!(found, expected);
-    }
 }
