@@ -184,6 +184,8 @@ enum CodeFile {
     Embedded(&'static str, &'static [u8]),
     Kernel(Arc<dyn Kernel>),
     Firmware(Arc<FirmwareSet>, usize),
+    /// A kernel of another host, by the host's number.
+    Foreign(u32),
 }
 
 impl PartialEq for CodeFile {
@@ -195,6 +197,7 @@ impl PartialEq for CodeFile {
             (Self::Firmware(a, index), Self::Firmware(b, other)) => {
                 Arc::ptr_eq(a, b) && index == other
             }
+            (Self::Foreign(a), Self::Foreign(b)) => a == b,
             _ => false,
         }
     }
@@ -208,6 +211,7 @@ impl LoadedCode {
             CodeFile::Embedded(name, _) => name,
             CodeFile::Kernel(kernel) => kernel.object_file().map_or("", |file| file.name()),
             CodeFile::Firmware(..) => "tt-metal's firmware",
+            CodeFile::Foreign(_) => "",
         }
     }
 
@@ -224,7 +228,30 @@ impl LoadedCode {
             CodeFile::Embedded(_, elf) => elf,
             CodeFile::Kernel(kernel) => kernel.object_file().map_or(&[], |file| file.file()),
             CodeFile::Firmware(set, index) => set.file(*index).unwrap_or_default(),
+            CodeFile::Foreign(_) => &[],
         }
+    }
+
+    /// Returns the number by which a host that drives the chip knows the kernel; `None` for code
+    /// whose file is known.
+    #[must_use]
+    pub const fn foreign_kernel(&self) -> Option<u32> {
+        match self.file {
+            CodeFile::Foreign(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Returns the same code for all addresses below `end`, which are those in the file.
+    pub(crate) fn everywhere_below(self, end: u32) -> Self {
+        Self { loaded: 0..end, linked: 0, ..self }
+    }
+
+    /// Returns the code of another host's kernel. Its addresses are offsets from its first byte,
+    /// from `first` on, so that they do not depend on the place at which the host has put it.
+    pub(crate) const fn foreign(id: u32, first: u32) -> Self {
+        let (loaded, file) = (first..u32::MAX, CodeFile::Foreign(id));
+        Self { is_firmware: false, loaded, linked: 0, file }
     }
 }
 
@@ -265,14 +292,16 @@ pub(crate) fn loaded_code(
             loaded.push(LoadedCode { is_firmware, loaded: start..end, linked: start, file });
         }
     }
-    if let Some(set) = code.shared_firmware_set()
-        && let Some(image) = set.processors().get(index).and_then(|firmware| firmware.image())
-        && let Some(range) = code_range(&image, image.entry())
-    {
-        let (linked, file) = (range.start, CodeFile::Firmware(Arc::clone(set), index));
-        loaded.push(LoadedCode { is_firmware: true, loaded: range, linked, file });
-    }
+    loaded.extend(code.shared_firmware_set().and_then(|set| firmware_code(set, index)));
     loaded
+}
+
+/// Returns the code of a processor's firmware.
+pub(crate) fn firmware_code(set: &Arc<FirmwareSet>, risc_index: usize) -> Option<LoadedCode> {
+    let image = set.processors().get(risc_index)?.image()?;
+    let range = code_range(&image, image.entry())?;
+    let (linked, file) = (range.start, CodeFile::Firmware(Arc::clone(set), risc_index));
+    Some(LoadedCode { is_firmware: true, loaded: range, linked, file })
 }
 
 /// Returns the addresses of the segment that contains an address.

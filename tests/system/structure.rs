@@ -30,7 +30,7 @@ const ALLOWED: [(&str, &str); 23] = [
     ("kprof-sim", "wire kernel-profiler reader"),
     ("kprof-ttsim", "wire reader sim"),
     ("kprof-chip", "wire reader host-events"),
-    ("kprof-pci-chip", "reader sim chip ttsim"),
+    ("kprof-pci-chip", "reader lines sim chip ttsim"),
     ("kprof-ttnn", "wire reader host-events recording chip"),
     ("kprof-c", "wire host-reader"),
     ("kprof", "wire kernel-profiler host-reader sim ttsim chip ttnn"),

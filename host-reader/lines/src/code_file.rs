@@ -5,6 +5,7 @@ use addr2line::Context;
 use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SymbolKind};
 use std::{path::Path, sync::Arc};
+use tables::LineRow;
 use thiserror::Error;
 
 type Reader = EndianArcSlice<RunTimeEndian>;
@@ -52,6 +53,16 @@ impl CodePlace {
                 ["kernel-profiler", "kernel_profiler", "kernel_profiler.hpp"].contains(part)
             })
         })
+    }
+
+    /// Writes the functions, the file and the line into a row.
+    pub fn describe(self, row: &mut LineRow) {
+        if self.is_profiler() {
+            "profiler".clone_into(&mut row.code);
+        }
+        row.inlined_into = self.inlined_into();
+        let frame = self.frames.into_iter().next().unwrap_or_default();
+        (row.function, row.file, row.line) = (frame.function, frame.file, frame.line);
     }
 
     /// Returns the functions around the innermost one, as the table `lines` shows them.

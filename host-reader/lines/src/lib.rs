@@ -3,6 +3,7 @@
 //! | question | item |
 //! |---|---|
 //! | which function, file and line is at an address of an ELF file? | [`CodeFile`] |
+//! | which file of a compiler's cache was executed? | [`KernelFiles`] |
 //! | how do counts of single RISCs become rows of the table `lines`? | [`Sums`] |
 //! | how is the table written to a file, and read again? | [`write_csv`], [`read_csv`] |
 //! | which lines and functions took the most cycles? | [`by_line`], [`by_function`], [`busiest_lines`] |
@@ -17,6 +18,7 @@ mod code_file;
 mod csv_file;
 mod folded;
 mod frame;
+mod kernel_files;
 mod pprof;
 mod ranking;
 mod sums;
@@ -25,6 +27,7 @@ pub use code_file::{CodeFile, CodeFileError, CodePlace};
 pub use csv_file::{LinesFile, LinesFileError, read_csv, write_csv};
 pub use folded::write_folded;
 pub use frame::{Frame, frames};
+pub use kernel_files::{FoundKernel, KernelFiles};
 pub use pprof::write_pprof;
 pub use ranking::{BusiestLine, Ranked, busiest_lines, by_function, by_line};
 pub use sums::{CodeFacts, CountOwner, InstructionCount, Sums};

@@ -145,17 +145,19 @@ impl<C: Copy + Ord, W: PartialEq + ToString> Sums<C, W> {
             let launches = group.launches.len() as u64;
             for sum in group.sums {
                 let CodeFacts { code, elf, place } = facts(key.code, sum.count.address);
-                rows.push(LineRow {
+                let mut row = LineRow {
                     chip_id: key.chip_id,
                     core: key.core,
                     run_host_id: key.run_host_id,
                     op: group.op.clone(),
                     launches,
                     risc: key.risc.to_owned(),
-                    code: if place.is_profiler() { "profiler" } else { code }.to_owned(),
+                    code: code.to_owned(),
                     elf,
-                    ..sum.row(place)
-                });
+                    ..sum.row()
+                };
+                place.describe(&mut row);
+                rows.push(row);
             }
         }
         rows.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -224,23 +226,17 @@ impl<W> Sum<W> {
 
 impl<W: ToString> Sum<W> {
     /// Returns a row without what all rows of a group have in common.
-    fn row(self, place: CodePlace) -> LineRow {
+    fn row(self) -> LineRow {
         let Self { count, mut core_cycles } = self;
         // Every counted instruction has taken a cycle, so the other cores have not executed it.
         core_cycles.retain(|&cycles| cycles > 0);
         core_cycles.sort_unstable();
         let at = |index: usize| core_cycles.get(index).copied().unwrap_or_default();
         let last = core_cycles.len().saturating_sub(1);
-        let inlined_into = place.inlined_into();
-        let frame = place.frames.into_iter().next().unwrap_or_default();
         LineRow {
             cores: u32::try_from(core_cycles.len()).unwrap_or(u32::MAX),
             address: count.address,
             instruction: count.instruction,
-            function: frame.function,
-            file: frame.file,
-            line: frame.line,
-            inlined_into,
             waits_for: count.waits_for.as_ref().map(ToString::to_string),
             instructions: count.instructions,
             core_cycles: [at(0), at(last / 2), at(last)],

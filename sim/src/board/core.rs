@@ -2,19 +2,22 @@
 
 use super::{
     ethernet::base_firmware,
+    lines::CoreLines,
     noc::Flights,
     truth::{StampedStore, StoreWatch},
 };
 use crate::{
     arch::{Arch, SOFT_RESET, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
+    lines::RiscLines,
     machine::{
         Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
         Station, message::Content,
     },
     tile::Tile,
+    tt_metal::firmware::FirmwareSet,
 };
-use std::{mem, ops::Range};
+use std::{mem, ops::Range, sync::Arc};
 use wire::CoreKind;
 
 /// Number of consecutive windows without an effect after which a hart is checked for a polling
@@ -27,6 +30,9 @@ const AHEAD_CYCLES_MAX: u64 = 256;
 const PATIENCE_WINDOWS: u32 = 16;
 const POLLS: PollRules = PollRules { instructions_max: 96, words_max: 16, is_l1_only: false };
 
+/// Number of bytes that a masked write may change.
+const MASKED_BYTES: u64 = 32;
+
 /// A tile with RISCs.
 pub(super) struct BoardCore {
     tile: Tile,
@@ -34,6 +40,8 @@ pub(super) struct BoardCore {
     /// True if memory of this tile was written since its harts last ran.
     is_touched: bool,
     watch: StoreWatch,
+    /// Counts of instructions, if they are wanted.
+    lines: Option<Box<CoreLines>>,
 }
 
 /// The part of a tile's state that its harts can access while they run.
@@ -42,6 +50,7 @@ struct BoardStation<'a> {
     tile: &'a mut Tile,
     flights: &'a mut Flights,
     watch: &'a mut StoreWatch,
+    lines: Option<&'a mut CoreLines>,
 }
 
 impl Station for BoardStation<'_> {
@@ -65,6 +74,9 @@ impl Station for BoardStation<'_> {
 
     fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64) {
         self.watch.note(self.tile, risc_index, (address, value), cycle);
+        if let Some(lines) = &mut self.lines {
+            lines.stored(self.tile, risc_index, (address, value));
+        }
     }
 }
 
@@ -83,7 +95,7 @@ impl BoardCore {
             }
         }
         let riscs = Riscs::new(chip, place, count);
-        Self { tile, riscs, is_touched: false, watch: StoreWatch::default() }
+        Self { tile, riscs, is_touched: false, watch: StoreWatch::default(), lines: None }
     }
 
     pub(super) const fn coord(&self) -> TileCoord {
@@ -134,6 +146,27 @@ impl BoardCore {
         self.watch.take()
     }
 
+    /// Starts counting instructions of launches, if this is a worker.
+    pub(super) fn count_lines(&mut self, firmware: &Arc<FirmwareSet>) {
+        if self.tile.place.kind == CoreKind::Tensix {
+            let lines = CoreLines::new(firmware.arch(), Arc::clone(firmware));
+            self.lines = Some(Box::new(lines));
+        }
+    }
+
+    pub(super) fn take_lines(&mut self) -> Vec<RiscLines> {
+        let Self { tile, riscs, lines, .. } = self;
+        lines.as_mut().map(|lines| lines.take(tile, riscs)).unwrap_or_default()
+    }
+
+    /// Tells the counts of a write to these addresses.
+    fn count_write(&mut self, first: u64, length: u64, cycle: u64) {
+        let Self { tile, riscs, lines, .. } = self;
+        if let Some(lines) = lines {
+            lines.written((tile, riscs), first..first.saturating_add(length), cycle);
+        }
+    }
+
     /// Runs the harts up to a cycle.
     pub(super) fn run(
         &mut self,
@@ -144,13 +177,18 @@ impl BoardCore {
         failures: &mut Vec<String>,
     ) {
         self.wake(from);
-        let Self { tile, riscs, is_touched, watch } = self;
-        let station = BoardStation { chip, tile, flights, watch };
+        let Self { tile, riscs, is_touched, watch, lines } = self;
+        let lines = lines.as_deref_mut();
+        let station = BoardStation { chip, tile, flights, watch, lines };
         let mut window = Window { riscs, station, is_touched, failures, until };
         for index in 0..window.riscs.harts.len() {
             if window.is_running(index) {
                 window.run_hart(index);
             }
+        }
+        let Self { tile, riscs, lines, .. } = self;
+        if let Some(lines) = lines {
+            lines.end_if_done(tile, riscs);
         }
     }
 
@@ -177,6 +215,15 @@ impl BoardCore {
             _ => {}
         }
         self.is_touched = true;
+        match content {
+            Content::Request { payload: Payload::Bytes { address, bytes }, .. } => {
+                self.count_write(*address, bytes.len() as u64, cycle);
+            }
+            Content::Request { payload: Payload::Masked { address, .. }, .. } => {
+                self.count_write(*address, MASKED_BYTES, cycle);
+            }
+            _ => {}
+        }
         found
     }
 
@@ -233,6 +280,7 @@ impl BoardCore {
             let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             self.riscs.invalidate(first & !3..first.saturating_add(length).saturating_add(3));
             self.is_touched = true;
+            self.count_write(address, bytes.len() as u64, now);
             return Ok(());
         }
         for (address, word) in (address..).step_by(4).zip(bytes.chunks(4)) {

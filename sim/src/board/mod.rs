@@ -25,6 +25,7 @@
 mod arc;
 mod core;
 mod ethernet;
+mod lines;
 mod noc;
 pub mod pci;
 mod truth;
@@ -32,11 +33,14 @@ mod truth;
 use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
     chip::facts::{ChipFacts, Endpoint, host_tile},
+    lines::RiscLines,
     modes::KernelModes,
     sparse_memory::SparseMemory,
+    tt_metal::firmware::FirmwareSet,
 };
 use arc::ArcTile;
 use core::BoardCore;
+pub use lines::UNFINISHED;
 use noc::Flights;
 use std::sync::Arc;
 pub use truth::StampedStore;
@@ -195,6 +199,21 @@ impl Board {
         for core in &mut self.cores {
             core.watch_stores(addresses.clone());
         }
+    }
+
+    /// Starts counting instructions and cycles of the launches on worker cores; `firmware` has the
+    /// layout of the firmware that the host loads.
+    pub fn count_lines(&mut self, firmware: &Arc<FirmwareSet>) {
+        for core in &mut self.cores {
+            core.count_lines(firmware);
+        }
+    }
+
+    /// Removes and returns the counts of all launches since the last call. The program of a launch
+    /// that has not ended is named [`UNFINISHED`]; other programs have no names here. Program ids
+    /// are those of the host, and all numbers of chips are 0.
+    pub fn take_lines(&mut self) -> Vec<RiscLines> {
+        self.cores.iter_mut().flat_map(BoardCore::take_lines).collect()
     }
 
     /// Returns the tile that the host addresses by these coordinates.

@@ -502,6 +502,8 @@ impl Tally {
     /// Removes and returns all counts; `next` is the number of the next instruction.
     pub(super) fn take(&mut self, next: usize) -> Counts {
         self.stop_polling(0, next);
+        // A round of polling that has begun before is not counted as a wait later.
+        self.loads = [NO_LOAD; LOADS];
         let mut counts = Counts::with_capacity(self.count_of_latest);
         let Self { pages, books, .. } = self;
         for Book { word, index } in &*books {

@@ -43,6 +43,8 @@ pub(crate) struct Mailboxes {
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
+    /// Distance in bytes from one go message to the next.
+    pub(super) go_stride: u32,
     pub(super) watcher_enable: Part,
     pub(super) logical_x: Part,
     pub(super) logical_y: Part,
@@ -64,6 +66,12 @@ pub(crate) struct Signals {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchParts {
     pub(super) whole: Part,
+    /// Number of the launch message that is next.
+    pub(super) next: Part,
+    /// Distance in bytes from one launch message to the next.
+    pub(super) stride: u32,
+    /// Numbers of the kernels, by which the host finds their files.
+    pub(super) kernel_ids: Vec<Part>,
     pub(super) config_base: Part,
     pub(super) mode: Part,
     pub(super) host_mode: u32,
@@ -245,6 +253,7 @@ impl Mailboxes {
             profiler: ProfilerMemory::from_debug_info(info)?,
             signals_end: watcher_enable.offset,
             go_signal: part("go_messages[0].signal")?,
+            go_stride: part("go_messages[0]")?.size_bytes,
             go_index: part("go_message_index")?,
             watcher_enable,
             logical_x: part("core_info.absolute_logical_x")?,
@@ -271,6 +280,11 @@ impl LaunchParts {
         let absent = ["cross_node_dfb_offset", "prefetcher_pipe_offset"];
         Ok(Self {
             whole: info.part("mailboxes", "launch[0]")?,
+            next: info.part("mailboxes", "launch_msg_rd_ptr")?,
+            stride: info.part("mailboxes", "launch[0]")?.size_bytes,
+            kernel_ids: (0..RISCS_PER_CORE)
+                .filter_map(|index| config(&format!("watcher_kernel_ids[{index}]")).ok())
+                .collect(),
             config_base: config("kernel_config_base")?,
             mode: config("mode")?,
             host_mode: narrow(info.constant("DISPATCH_MODE_HOST")?),

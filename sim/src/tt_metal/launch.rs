@@ -29,6 +29,24 @@ pub struct CoreLaunch<'a> {
     pub kernels: [Option<&'a KernelFile>; RISCS_PER_CORE],
 }
 
+/// What a launch message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaunchMessage {
+    /// The host's id of the program.
+    pub(crate) run_host_id: u32,
+    /// The kernel of each processor, by the processor's index.
+    pub(crate) kernels: Vec<Option<LaunchedKernel>>,
+}
+
+/// A kernel of a launch message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaunchedKernel {
+    /// The host's number of the kernel.
+    pub(crate) id: Option<u32>,
+    /// Address of the kernel in L1.
+    pub(crate) place: u32,
+}
+
 /// Reason why a launch is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -153,6 +171,33 @@ impl FirmwareSet {
         }
         let word = |part: Part| tile.load(u64::from(self.mailboxes.address_of(part)));
         word(parts.config_base).wrapping_add(word(offset))
+    }
+
+    /// Returns the L1 address of the byte of the go message that the core obeys.
+    pub(crate) fn go_address(&self, tile: &Tile) -> u32 {
+        let mailboxes = &self.mailboxes;
+        let index = tile.load(u64::from(mailboxes.address_of(mailboxes.go_index)));
+        let offset = index.wrapping_mul(mailboxes.go_stride);
+        mailboxes.address_of(mailboxes.go_signal).wrapping_add(offset)
+    }
+
+    /// Returns the launch message that a core obeys next.
+    pub(crate) fn message(&self, tile: &Tile) -> LaunchMessage {
+        let parts = &self.mailboxes.launch;
+        let next = tile.load(u64::from(self.mailboxes.address_of(parts.next)));
+        let offset = next.wrapping_mul(parts.stride);
+        let field = |part: Part| {
+            let address = self.mailboxes.address_of(part).wrapping_add(offset);
+            let word = tile.load(u64::from(address & !3)) >> (8 * (address & 3));
+            if part.size_bytes < 4 { word & ((1 << (8 * part.size_bytes)) - 1) } else { word }
+        };
+        let (base, enables) = (field(parts.config_base), field(parts.enables));
+        let kernels = parts.text_offsets.iter().enumerate().map(|(index, &text)| {
+            let id = parts.kernel_ids.get(index).map(|&id| field(id));
+            let is_enabled = enables >> index & 1 != 0;
+            is_enabled.then(|| LaunchedKernel { id, place: base.wrapping_add(field(text)) })
+        });
+        LaunchMessage { run_host_id: field(parts.program_id), kernels: kernels.collect() }
     }
 
     fn l1_end(&self) -> u32 {

@@ -145,6 +145,36 @@ fn rounds_of_a_polling_loop_are_waits_for_the_polled_word() {
     }
 }
 
+/// Counts may be taken in the middle of a polling loop: the rounds before are in the first counts,
+/// those after in the second ones, and nothing is counted twice.
+#[test]
+fn counts_that_are_taken_while_a_hart_polls_add_up() {
+    let [high, low] = asm::li(T0, CLOCK_LOW);
+    let words = [
+        high,
+        low,
+        asm::addi(A1, ZERO, 2000),
+        asm::lw(A0, T0, 0),
+        asm::bltu(A0, A1, -4),
+        asm::EBREAK,
+    ];
+    for arch in Arch::ALL {
+        for middle in 20..60 {
+            let (mut tile, mut front) = (TestTile::new(&words), L1Front::new());
+            let mut hart = Hart::new(arch, L1Port::Port2);
+            hart.begin_counts(0);
+            let mut from = 0;
+            for until in [middle, 100_000] {
+                hart.run_until(&mut tile, &mut front, until).unwrap();
+                let counts = hart.take_counts();
+                let total: u64 = counts.iter().map(|(_, count)| count.total_cycles()).sum();
+                assert_eq!(total, hart.cycle() - from, "{arch}, {middle}");
+                from = hart.cycle();
+            }
+        }
+    }
+}
+
 /// A loop that stores its result between two loads of the same word works and does not wait.
 #[test]
 fn a_loop_that_stores_does_not_poll() {

@@ -53,8 +53,9 @@ pub(crate) struct RecordArgs {
     /// Python: record only code between `enable()` and `disable()` of a `Profiler`.
     #[arg(short, long)]
     pub(crate) partial: bool,
-    /// Python: also record lines; needs -p.
-    #[arg(short, long, requires = "partial")]
+    /// With -p: also record lines of Python. Else: count the cycles of kernels by line of their
+    /// source, on the chip of --simulate; `kprof lines` shows them.
+    #[arg(short, long)]
     pub(crate) lines: bool,
     /// Run COMMAND as a Python module.
     #[arg(short, long)]
@@ -126,6 +127,18 @@ pub(crate) struct RecordArgs {
         required_unless_present_any = ["process_logs_only", "list_options"]
     )]
     pub(crate) command: Vec<String>,
+}
+
+impl RecordArgs {
+    /// Returns true if lines of Python are recorded.
+    pub(super) const fn python_lines(&self) -> bool {
+        self.lines && self.partial
+    }
+
+    /// Returns true if cycles are counted by line of kernels.
+    pub(super) const fn kernel_lines(&self) -> bool {
+        self.lines && !self.partial
+    }
 }
 
 /// Data that tt-metal records on the chips.

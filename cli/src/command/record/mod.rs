@@ -3,6 +3,7 @@
 mod args;
 mod artifacts;
 mod environment;
+mod lines;
 mod listeners;
 mod options;
 mod served;
@@ -138,7 +139,7 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
 /// For Python, the command line starts TT-Metal's package `tracy`, which records Python functions
 /// and sends them to the process's Tracy client.
 fn command(args: &RecordArgs) -> Command {
-    let is_python = args.module || args.partial || args.lines;
+    let is_python = args.module || args.partial || args.python_lines();
     let mut words = args.command.iter();
     if !is_python {
         let mut command = Command::new(words.next().map_or("", String::as_str));
@@ -147,7 +148,7 @@ fn command(args: &RecordArgs) -> Command {
     }
     let mut command = Command::new("python3");
     command.args(["-m", "tracy", "--no-capture-tool"]);
-    let options = [("-p", args.partial), ("-l", args.lines), ("-m", args.module)];
+    let options = [("-p", args.partial), ("-l", args.python_lines()), ("-m", args.module)];
     command.args(options.into_iter().filter(|(_, is_on)| *is_on).map(|(option, _)| option));
     command.args(words);
     command

@@ -48,6 +48,7 @@ pub(super) fn check(args: &RecordArgs) -> Result<(), Failure> {
     if let Some(word) = args.command.first().filter(|word| word.starts_with('-')) {
         return Err(unknown_option(word));
     }
+    check_lines(args)?;
     check_counters(args)
 }
 
@@ -63,6 +64,18 @@ fn unknown_option(word: &str) -> Failure {
         |similar| format!("did you mean {similar}?"),
     );
     failure!("expected an option of kprof record or a program, found {word}; {hint}")
+}
+
+/// Refuses lines of kernels where nothing counts them.
+fn check_lines(args: &RecordArgs) -> Result<(), Failure> {
+    let is_simulated = args.simulate.is_some() || std::env::var_os("TT_METAL_SIMULATOR").is_some();
+    if !args.kernel_lines() || is_simulated {
+        return Ok(());
+    }
+    Err(failure!(
+        "expected --simulate with --lines, because only the simulated chip counts cycles by line, \
+         found none; lines of Python need -p"
+    ))
 }
 
 /// Refuses counters of several L1 banks, of which one run reads only one.

@@ -4,7 +4,7 @@
 use super::{
     LOGS,
     args::RecordArgs,
-    exit_code,
+    exit_code, lines,
     served::{ServedChip, socket_variable},
 };
 use crate::{
@@ -15,7 +15,7 @@ use chip::{
     shared::{COUNT_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
     sockets::remove_stale,
 };
-use host_reader::recording::DEVICE_CAPTURE_PREFIX;
+use host_reader::recording::{DEVICE_CAPTURE_PREFIX, device_captures};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -155,6 +155,9 @@ impl Stock {
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
+        if args.kernel_lines() {
+            lines::set_environment(&base_of(&self.package), &logs, &mut command);
+        }
         if args.stream.is_some() {
             let socket = served.as_ref().map(|chip| chip.socket.clone().into_os_string());
             command.env(SOCKET_VARIABLE, socket.unwrap_or_else(socket_variable));
@@ -167,6 +170,9 @@ impl Stock {
         // A program that was killed could not remove its socket.
         remove_stale(&std::env::temp_dir());
         tell_problems(&tree, args.keep_going);
+        if args.kernel_lines() {
+            lines::complete(&logs, &tree.cache, &device_captures(&logs))?;
+        }
         Ok(exit_code(status))
     }
 
@@ -227,7 +233,7 @@ impl Stock {
             "read_every_ns": args.read_every.unwrap_or(READ_PERIOD_NS),
             "tracy": tracy_options(&args.view),
             "partial": args.partial,
-            "lines": args.lines,
+            "lines": args.python_lines(),
         });
         command.env("KPROF_TTNN_SESSION", session.to_string());
         let start = self.package.kprof.as_ref().map(|kprof| kprof.join("ttnn").join("start"));
