@@ -282,7 +282,9 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
         let kernel_sum_ns = Some(whole_ns(kernels));
         let of_cycles = row_slots(&rows).map(|slots| time_of_slots(chip_id, slots));
         let device = of_cycles.unwrap_or_else(|| sum_of_rows(chip_id, &rows));
-        DeviceTime { kernel_sum_ns, op_count: rows.len() as u64, ..device }
+        let untimed = rows.iter().filter(|row| row.device_time_us.is_none());
+        let (op_count, untimed_op_count) = (rows.len() as u64, untimed.count() as u64);
+        DeviceTime { kernel_sum_ns, op_count, untimed_op_count, ..device }
     });
     devices.collect()
 }
@@ -373,7 +375,9 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
         side_by_side.op_count = side_by_side.op_count.saturating_add(group.len() as u64);
         side_by_side.duration_ns = side_by_side.duration_ns.saturating_add(whole_ns(excess));
     }
-    let firmware = group.iter().filter_map(|span| Some(span.length() - span.kernels()?));
+    // Firmware around kernels of unknown length is unknown, and may be next to nothing.
+    let firmware =
+        group.iter().map(|span| span.kernels().map_or(0.0, |kernels| span.length() - kernels));
     let least_firmware = firmware.fold(length, f64::min);
     let busy = kernels.total().min(length - least_firmware);
     let mut inside = ClassTimes::default();
@@ -404,6 +408,7 @@ fn time_of_slots(
         chip_id,
         window: (0, end),
         op_count: 0,
+        untimed_op_count: 0,
         time: TimeSplit::new(&times, end, NANOSECONDS_MHZ),
         busy_ns: None,
         kernel_sum_ns: None,
@@ -431,6 +436,7 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         chip_id,
         window: (0, total),
         op_count: 0,
+        untimed_op_count: 0,
         time: TimeSplit::new(&times, total, NANOSECONDS_MHZ),
         busy_ns: None,
         kernel_sum_ns: None,

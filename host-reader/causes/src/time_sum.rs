@@ -37,13 +37,21 @@ fn chip_sum(device: &DeviceTime) -> Option<String> {
 fn sum_of(device: &DeviceTime) -> Option<String> {
     let whole = device.time.total_ns? as f64;
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
-    // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
-    let is_of_rows = device.busy_ns.is_none() && device.kernel_sum_ns.is_some();
-    let unknown_kernels = if is_of_rows { time(TimeClass::Unknown) } else { 0.0 };
+    let kernels = OF_KERNELS.map(time).iter().sum::<f64>();
+    // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind, and to ops
+    // of unknown length.
+    let unknown_kernels = match device.kernel_sum_ns {
+        Some(sum_ns) if device.busy_ns.is_none() => {
+            let others = (sum_ns as f64 - kernels).max(0.0);
+            let is_any_untimed = device.untimed_op_count > 0;
+            time(TimeClass::Unknown).min(if is_any_untimed { others } else { f64::INFINITY })
+        }
+        _ => 0.0,
+    };
     let firmware = if device.has_firmware { "firmware, and " } else { "" };
     let launches = format!("of launches ({firmware}up to {} us before each op)", TRACED_GAP.value);
     let parts = [
-        (OF_KERNELS.map(time).iter().sum::<f64>() + unknown_kernels, "of kernels"),
+        (kernels + unknown_kernels, "of kernels"),
         (time(TimeClass::HostLate), "of waiting for the host"),
         (time(TimeClass::Dispatch), &launches),
         (time(TimeClass::Profiler), "of recording"),
@@ -78,6 +86,7 @@ mod tests {
             chip_id: Some(chip_id),
             window: (0, total),
             op_count: 2,
+            untimed_op_count: 0,
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: Some(1),
             kernel_sum_ns: Some(1),

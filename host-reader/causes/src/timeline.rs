@@ -17,6 +17,9 @@ pub struct DeviceTime {
     pub window: (u64, u64),
     /// Number of launches in the window.
     pub op_count: u64,
+    /// Number of ops of an ops CSV whose length is unknown; 0 for launches.
+    #[serde(skip)]
+    pub(crate) untimed_op_count: u64,
     /// Time by class. Ops that overlap, for example on sub-devices, count once.
     pub time: TimeSplit,
     /// Time in which at least one kernel ran, in nanoseconds; `None` if no length of a kernel is
@@ -163,6 +166,7 @@ pub(crate) fn device_time(
         chip_id: Some(chip_id),
         window,
         op_count: ops.len() as u64,
+        untimed_op_count: 0,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
         kernel_sum_ns: sum_ns(&kernels),
         busy_ns: sum_ns(&merged(kernels.clone())),

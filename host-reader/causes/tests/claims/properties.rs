@@ -3,10 +3,13 @@
 use super::{explain_log, explain_ops};
 use crate::generated::{MOST_PERCENT, Truth, assert_text, collect, device_log, ops_csv, seeds};
 use captures::{capture_path, log_of_json, log_path};
-use causes::{Cause, Explanation, Window};
+use causes::{Cause, Explanation, TimeClass, Window};
 use recording::device_log::PackedLog;
 use reports::perf::{PerfReport, read_ops_csv};
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
+
+/// Longest gap before an op that counts as its launch.
+const LAUNCH_GAP_NS: f64 = 6_500.0;
 
 /// Asserts the properties of an explanation, and of the sentences that a user reads.
 fn assert_claims(explanation: &Explanation, truth: &Truth, what: &str) {
@@ -42,6 +45,12 @@ fn assert_claims(explanation: &Explanation, truth: &Truth, what: &str) {
         !says_none || truth.unknown_count == truth.op_count,
         "{what}: {truth:?}: {explanation:?}"
     );
+    let launches = explanation.devices.iter().flat_map(|device| &device.time.shares);
+    let launches = launches.filter(|share| share.class == TimeClass::Dispatch);
+    let launches_ns: f64 = launches.filter_map(|share| share.ns).sum();
+    let op_count: u64 = explanation.devices.iter().map(|device| device.op_count).sum();
+    let most_ns = truth.firmware_ns + op_count as f64 * LAUNCH_GAP_NS;
+    assert!(launches_ns <= most_ns, "{what}: {launches_ns} of {most_ns} ns: {explanation:?}");
     for device in &explanation.devices {
         let Some(span_ns) = device.chip_id.and_then(|chip| truth.spans_ns.get(&chip)) else {
             continue;
@@ -106,7 +115,7 @@ fn files(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<std::path::Path
 }
 
 fn any_truth(op_count: u64, unknown_count: u64) -> Truth {
-    Truth { op_count, unknown_count, spans_ns: BTreeMap::new() }
+    Truth { op_count, unknown_count, firmware_ns: f64::INFINITY, ..Truth::default() }
 }
 
 #[test]

@@ -136,6 +136,32 @@ fn a_kernel_longer_than_its_firmware_has_no_length() {
     assert!((group.dram_percent.unwrap() - dram).abs() < 0.01, "{group:?}");
 }
 
+/// The firmware of the second op is known, but not how much of it the kernel took. The first op is of
+/// an unknown kind.
+#[test]
+fn firmware_around_a_kernel_of_unknown_length_is_unknown_time() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,DEVICE FW START CYCLE,\
+        DEVICE FW END CYCLE,DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns]";
+    for kernel_ns in ["6923932741", ""] {
+        let mut text = format!("{titles}\n");
+        for (op, start, end, kernel_ns) in [
+            ("FooDeviceOperation", 1_000_000, 1_024_400, "17477"),
+            ("MatmulDeviceOperation", 1_026_300, 1_068_700, kernel_ns),
+            ("SoftmaxDeviceOperation", 1_070_700, 1_096_700, "19107"),
+        ] {
+            let firmware_ns = end - start;
+            text += &format!(
+                "{op},tt_dnn_device,0,wormhole_b0,64,{start},{end},{firmware_ns},{kernel_ns}\n"
+            );
+        }
+        // 36,584 ns of two kernels; 13,816 ns of firmware around them and 2,000 ns before the third
+        // op; 42,400 ns of the second op and 1,900 ns before it, since its start is in doubt.
+        let launches = "16 us of launches (firmware, and up to 6 us before each op)";
+        let expected = format!("97 us = 37 us of kernels + {launches} + 44 us unknown");
+        assert_eq!(explain_ops(&text).time_sums, [expected], "{kernel_ns}");
+    }
+}
+
 #[test]
 fn a_log_without_a_clock_says_so() {
     let rows = "0,1,2,NCRISC,1,1000,0,1024,NCRISC-KERNEL,ZONE_START\n\

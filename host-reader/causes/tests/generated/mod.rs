@@ -15,6 +15,8 @@ pub(crate) struct Truth {
     pub(crate) unknown_count: u64,
     /// For each chip, the nanoseconds from its first start to its last end.
     pub(crate) spans_ns: BTreeMap<u32, f64>,
+    /// Time of firmware around kernels of known length, over all chips; infinite if unknown.
+    pub(crate) firmware_ns: f64,
 }
 
 /// Pseudorandom numbers (splitmix64).
@@ -232,6 +234,8 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
     let mut clocks: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let mut are_known = has_cycles;
+    // The firmware of ops of unknown length may be known.
+    let keeps_firmware = numbers.below(2) == 0;
     for number in 0..op_count * iterations * u64::from(chips) {
         let chip = u32::try_from(number % u64::from(chips)).unwrap();
         let op = &ops[usize::try_from(number / u64::from(chips) % op_count).unwrap()];
@@ -243,7 +247,8 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
         let (start, end) = (*clock, *clock + cycles);
         let mut cells = op.cells(&mut numbers, number, (chip, sub_device, arch));
         let mut set = |title: &str, value: String| cells.insert(title.to_owned(), value);
-        if !is_missing {
+        let is_firmware_known = !is_missing || keeps_firmware;
+        if is_firmware_known {
             if has_cycles {
                 set("DEVICE FW START CYCLE", start.to_string());
                 set("DEVICE FW END CYCLE", end.to_string());
@@ -251,7 +256,13 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
             let latency = numbers.one_of(&["1400", "0", "250000"]);
             set("OP TO OP LATENCY [ns]", latency.to_owned());
             set("DEVICE FW DURATION [ns]", format!("{}", cycles as f64 / ghz));
+        }
+        if !is_missing {
             set("DEVICE KERNEL DURATION [ns]", kernel_ns.to_string());
+            truth.firmware_ns += cycles as f64 / ghz - kernel_ns as f64;
+        } else if is_firmware_known && numbers.below(2) == 0 {
+            // Longer than the firmware around it.
+            set("DEVICE KERNEL DURATION [ns]", (kernel_ns + 1_000_000_000).to_string());
         }
         let row = titles.iter().map(|title| {
             let cell = cells.get(title).map_or("", String::as_str);
@@ -340,5 +351,13 @@ pub(crate) fn device_log(seed: u64) -> (String, Truth) {
     rows.iter().for_each(|(_, row)| writeln!(text, "{row}").unwrap());
     // 1000 MHz: one cycle is one nanosecond.
     let spans_ns = BTreeMap::from([(0, span as f64)]);
-    (text, Truth { op_count: programs * iterations, unknown_count: 0, spans_ns })
+    (
+        text,
+        Truth {
+            op_count: programs * iterations,
+            spans_ns,
+            firmware_ns: f64::INFINITY,
+            ..Truth::default()
+        },
+    )
 }

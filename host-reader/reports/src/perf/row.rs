@@ -97,6 +97,8 @@ pub struct OpRow {
     pub firmware_start_cycle: Option<u64>,
     /// Last cycle of the op's firmware on the chip's clock.
     pub firmware_end_cycle: Option<u64>,
+    /// Duration of the op's firmware.
+    pub firmware_duration_ns: Option<f64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
     /// Cells of columns that no report of TT-Metal has, as texts with their headers; blank cells are
@@ -108,10 +110,14 @@ pub struct OpRow {
 pub type OtherCell = (Arc<str>, Arc<str>);
 
 impl OpRow {
-    /// Returns the duration of the op's firmware, from its cycles.
+    /// Returns the duration of the op's firmware: from its cycles, or as the file gives it.
     pub(super) fn firmware_ns(&self) -> Option<f64> {
-        let cycles = self.firmware_end_cycle?.checked_sub(self.firmware_start_cycle?)?;
-        Some(cycles as f64 / self.clock_ghz?)
+        let cycles = self
+            .firmware_end_cycle
+            .zip(self.firmware_start_cycle)
+            .and_then(|(end, start)| end.checked_sub(start));
+        let of_cycles = cycles.zip(self.clock_ghz).map(|(cycles, ghz)| cycles as f64 / ghz);
+        of_cycles.or(self.firmware_duration_ns)
     }
 
     /// Returns true if the row is a signpost.
@@ -322,6 +328,7 @@ impl<'a> RowReader<'a> {
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
         row.firmware_end_cycle = cell::whole(self.cell(&columns.firmware_end_cycle));
+        row.firmware_duration_ns = cell::number(self.cell(&columns.firmware_duration_ns));
         row.clock_ghz = self.clock_ghz();
     }
 
