@@ -24,7 +24,8 @@ pub(crate) const LINES_FILE: &str = "kprof_lines.csv";
 
 /// Show where the cycles of kernels went: lines of source, then functions.
 ///
-/// The input comes from `kprof run --lines` or `kprof capture --lines`. See docs/lines.md.
+/// The input comes from `kprof run`, `kprof capture` or `kprof record --simulate CHIP`, each with
+/// `--lines`. See docs/lines.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof lines generated/kprof
@@ -126,7 +127,8 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
 pub(super) fn read_table(path: &Path) -> Result<Vec<LineRow>, Failure> {
     let file = File::open(path).map_err(|error| {
         failure!(
-            "expected the table of lines in {}: {error}; run the kernels with `kprof run --lines`",
+            "expected the table of lines in {}: {error}; run the kernels with \
+             `kprof run --lines`, or a program with `kprof record --simulate CHIP --lines`",
             path.display()
         )
     })?;
