@@ -60,7 +60,7 @@ pub(crate) fn balance_of(view: &OpView<'_>) -> Option<Balance> {
 }
 
 fn core_time(core: &[crate::op::CoreRun<'_>]) -> Option<CoreTime> {
-    let kernels = core.iter().filter_map(|run| run.evidence.kernel);
+    let kernels = core.iter().filter_map(|run| run.evidence.kernel());
     let start = kernels.clone().map(|(start, _)| start).min()?;
     let end_cycle = kernels.map(|(_, end)| end).max()?;
     let at = core.first()?.lane.core;

@@ -15,6 +15,7 @@ use reader::{
 };
 use std::{
     collections::{BTreeMap, HashMap},
+    num::NonZeroU32,
     sync::Arc,
 };
 use wire::{PacketKind, ZoneId};
@@ -103,8 +104,10 @@ impl ZoneSum {
 /// Evidence of one run of one lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunEvidence {
-    /// First start and last end of the kernel zones, in cycles; `None` if either is missing.
-    pub(crate) kernel: Option<(u64, u64)>,
+    /// First start of the kernel zones, in cycles.
+    kernel_start: u64,
+    /// Cycles of the kernel, plus 1; `None` if they are unknown, or too many for this field.
+    kernel_cycles: Option<NonZeroU32>,
     /// Number of zones that began in the run. Firmware, kernel and wait zones are not counted.
     pub(crate) zone_count: u32,
     /// Further evidence, stored separately to save memory, because many runs have none.
@@ -122,6 +125,8 @@ pub(crate) struct RareEvidence {
     pub(crate) counters: CounterRecords,
     /// Longest zones and sums of zones of the kernel.
     pub(crate) zones: Vec<ZoneCycles>,
+    /// Start and end of a kernel that takes more than 2^32 cycles.
+    long_kernel: Option<(u64, u64)>,
 }
 
 /// Records of hardware counters in one run.
@@ -153,6 +158,27 @@ impl CounterRecords {
 }
 
 impl RunEvidence {
+    /// Returns the first start and last end of the kernel zones, in cycles; `None` if either is
+    /// missing, or if the end precedes the start.
+    pub(crate) fn kernel(&self) -> Option<(u64, u64)> {
+        match self.kernel_cycles {
+            Some(cycles) => Some((
+                self.kernel_start,
+                self.kernel_start + u64::from(cycles.get()).saturating_sub(1),
+            )),
+            None => self.rare.as_ref()?.long_kernel,
+        }
+    }
+
+    fn set_kernel(&mut self, kernel: Option<(u64, u64)>) {
+        let Some((start, end)) = kernel.filter(|(start, end)| start <= end) else { return };
+        let cycles = u32::try_from(end - start).ok().and_then(|cycles| cycles.checked_add(1));
+        match cycles.and_then(NonZeroU32::new) {
+            Some(cycles) => (self.kernel_start, self.kernel_cycles) = (start, Some(cycles)),
+            None => self.rare.get_or_insert_default().long_kernel = Some((start, end)),
+        }
+    }
+
     pub(crate) fn sync(&self) -> Option<&RunSync> {
         self.rare.as_ref()?.sync.as_deref()
     }
@@ -165,15 +191,13 @@ impl RunEvidence {
     /// Returns the part of the evidence that is between two cycles, for the kernel and its waits.
     /// `zone_count` still covers the whole run; all other evidence is left out.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
-        let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
+        let kernel = self.kernel().map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
         let rare =
             sync.map(|sync| Box::new(RareEvidence { sync: Some(sync), ..Default::default() }));
-        Self {
-            kernel: kernel.filter(|(start, end)| start <= end),
-            zone_count: self.zone_count,
-            rare,
-        }
+        let mut within = Self { zone_count: self.zone_count, rare, ..Self::default() };
+        within.set_kernel(kernel);
+        within
     }
 
     /// Returns the evidence with the sums of waits but without individual waits.
@@ -444,7 +468,7 @@ impl LaneScan<'_, '_> {
         if !zones.is_empty() {
             evidence.rare.get_or_insert_default().zones = zones;
         }
-        evidence.kernel = first_start.zip(last_end).filter(|(start, end)| start <= end);
+        evidence.set_kernel(first_start.zip(last_end));
         evidence
     }
 
@@ -490,6 +514,37 @@ impl LaneScan<'_, '_> {
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),
-        None => evidence.kernel.map(|(start, _)| start),
+        None => evidence.kernel().map(|(start, _)| start),
+    }
+}
+
+/// There is one for each launch on each RISC.
+const _: () = assert!(size_of::<RunEvidence>() <= 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_any_length_comes_back() {
+        let most = u64::from(u32::MAX);
+        for (start, cycles) in [0, 1, most - 1, most, most + 1, 1 << 50]
+            .into_iter()
+            .flat_map(|cycles| [0, 7, 1 << 44].map(|start| (start, cycles)))
+        {
+            let mut evidence = RunEvidence::default();
+            assert_eq!(evidence.kernel(), None);
+            evidence.set_kernel(Some((start, start + cycles)));
+            assert_eq!(evidence.kernel(), Some((start, start + cycles)));
+            let end = start + cycles / 2;
+            assert_eq!(evidence.within(start, end).kernel(), Some((start, end)));
+            assert_eq!(evidence.sums_alone(), evidence);
+        }
+        let mut evidence = RunEvidence::default();
+        evidence.set_kernel(Some((u64::MAX, u64::MAX)));
+        assert_eq!(evidence.kernel(), Some((u64::MAX, u64::MAX)));
+        let mut ends_before = RunEvidence::default();
+        ends_before.set_kernel(Some((2, 1)));
+        assert_eq!(ends_before.kernel(), None);
     }
 }

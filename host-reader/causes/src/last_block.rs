@@ -51,7 +51,7 @@ impl LastBlock {
         let packed = packer.and_then(|run| run.kernel_end).unwrap_or(computed);
         let (first, last) = kernel_window(core)?;
         let window = last.checked_sub(first).filter(|&cycles| cycles > 0)?;
-        let is_whole = unpacker.evidence.kernel.is_some_and(|(_, end)| end == unpacked);
+        let is_whole = unpacker.evidence.kernel().is_some_and(|(_, end)| end == unpacked);
         Some(Self {
             blocks: block_count(core)?,
             late_part: if is_whole { 1.0 } else { 1.0 - records_percent / 100.0 },
@@ -88,14 +88,14 @@ impl LastBlock {
 /// Returns the first start and the last end of a core's kernels. The last end may be after the
 /// period that the runs' evidence covers.
 pub(crate) fn kernel_window(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
-    let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
+    let start = core.iter().filter_map(|run| run.evidence.kernel()).map(|(start, _)| start).min();
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
 /// Scales `cycles`, a sum over the part of a RISC's kernel in which waits are known, to the whole
 /// kernel.
 pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
-    let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
+    let Some(((start, _), end)) = run.evidence.kernel().zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
     let scaled = u128::from(cycles).saturating_mul(whole.into()).checked_div(known.into());
     scaled.and_then(|scaled| u64::try_from(scaled).ok()).unwrap_or(cycles)

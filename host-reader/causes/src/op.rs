@@ -37,7 +37,7 @@ impl<'a> CoreRun<'a> {
         let (mut at, mut runs) = (0, Vec::new());
         for run in &launch.runs {
             if let Some(evidence) = evidence.run(&mut at, run.lane, run.run) {
-                let kernel_end = evidence.kernel.map(|(_, end)| end);
+                let kernel_end = evidence.kernel().map(|(_, end)| end);
                 runs.push(Self { lane: run.lane, evidence, kernel_end });
             }
         }
@@ -393,7 +393,7 @@ fn start_skew_ns(view: &OpView<'_>) -> Option<f64> {
         return None;
     }
     let starts = view.cores().map(|core| {
-        core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min()
+        core.iter().filter_map(|run| run.evidence.kernel()).map(|(start, _)| start).min()
     });
     let starts: Vec<u64> = starts.flatten().collect();
     let (first, last) = starts.iter().min().zip(starts.iter().max())?;

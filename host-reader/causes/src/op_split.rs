@@ -112,7 +112,7 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
 /// of waits do not show how much compute and data movement overlap. Time that may be data movement
 /// or waiting is therefore [`TimeClass::Unknown`].
 fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
-    let bounds = core.iter().filter_map(|run| run.evidence.kernel);
+    let bounds = core.iter().filter_map(|run| run.evidence.kernel());
     let start = bounds.clone().map(|(start, _)| start).min()?;
     let end = bounds.map(|(_, end)| end).max()?;
     let whole = length((start, end));
@@ -121,7 +121,8 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     // The core has finished and waits for the slowest core.
     times.add(TimeClass::Wait, length((end, kernel.end_cycle)));
     let busy = |risc: Risc| {
-        let run = core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel.is_some())?;
+        let run =
+            core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel().is_some())?;
         let (peers, _) = blocked_cycles(run.evidence);
         Some(length((peers, kernel_cycles(run.evidence))))
     };
@@ -150,7 +151,7 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
 pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
     let bounds = (kernel.start_cycle, kernel.end_cycle);
     // Runs without a kernel hold readings of a repetition of the workload.
-    let runs = view.runs.iter().filter(|run| run.evidence.kernel.is_some());
+    let runs = view.runs.iter().filter(|run| run.evidence.kernel().is_some());
     let counters = runs.filter_map(|run| run.evidence.counters());
     counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }

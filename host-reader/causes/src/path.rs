@@ -155,7 +155,7 @@ fn walked(view: &OpView<'_>, signals: &Signals<'_>, is_math_pacer: bool) -> Opti
         .runs
         .iter()
         .filter_map(|run| {
-            let (start, end) = run.evidence.kernel?;
+            let (start, end) = run.evidence.kernel()?;
             let waits = run.evidence.sync().map_or(&[][..], |sync| &sync.waits);
             let used = match run.lane.risc {
                 Risc::Trisc0 if is_math_pacer => waits.len().min(1),

@@ -72,7 +72,7 @@ pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
 
 /// Returns the length of a run's kernel in cycles.
 pub(crate) fn kernel_cycles(run: &RunEvidence) -> u64 {
-    run.kernel.map_or(0, |(start, end)| end.saturating_sub(start))
+    run.kernel().map_or(0, |(start, end)| end.saturating_sub(start))
 }
 
 /// Returns the blocked time of each RISC of an op; empty if no wait was recorded in the op.
@@ -90,7 +90,7 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
     let mut sums: BTreeMap<(WaitKind, u32), Blocked> = BTreeMap::new();
     let (mut kernel, mut core_count) = (0_u64, 0_u64);
     let (mut peers, mut barriers) = (0_u64, 0_u64);
-    for run in runs.filter(|run| run.evidence.kernel.is_some()) {
+    for run in runs.filter(|run| run.evidence.kernel().is_some()) {
         core_count = core_count.saturating_add(1);
         kernel = kernel.saturating_add(kernel_cycles(run.evidence));
         let (by_peers, by_noc) = blocked_cycles(run.evidence);

@@ -19,7 +19,9 @@ impl Roles {
         let movers: Vec<Risc> = [Risc::Brisc, Risc::Ncrisc]
             .into_iter()
             .filter(|risc| {
-                view.runs.iter().any(|run| run.lane.risc == *risc && run.evidence.kernel.is_some())
+                view.runs
+                    .iter()
+                    .any(|run| run.lane.risc == *risc && run.evidence.kernel().is_some())
             })
             .collect();
         let sides: Vec<(Risc, Side)> =
