@@ -326,6 +326,24 @@ fn variables_of_the_user_reach_the_program_and_their_problems_are_named() {
     }
 }
 
+#[test]
+fn lines_of_kernels_are_refused_where_nothing_counts_them() {
+    let folder = TempDir::new().unwrap();
+    let program = ["sh", "-c", "touch ran"];
+    for options in [&["record", "-l"][..], &["record", "--lines", "--"]] {
+        let output = program::program()
+            .args([options, &program].concat())
+            .current_dir(folder.path())
+            .env_remove("TT_METAL_SIMULATOR")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        let told = stderr(&output);
+        assert!(told.starts_with("kprof: expected --simulate with --lines, because"), "{told}");
+        assert!(!folder.path().join("ran").exists());
+    }
+}
+
 /// A misspelt option was taken for the program, and the message spoke of a program.
 #[test]
 fn a_misspelt_option_is_named_and_no_program_runs() {

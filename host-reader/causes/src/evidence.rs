@@ -161,18 +161,15 @@ impl RunEvidence {
     /// Returns the first start and last end of the kernel zones, in cycles; `None` if either is
     /// missing, or if the end precedes the start.
     pub(crate) fn kernel(&self) -> Option<(u64, u64)> {
-        match self.kernel_cycles {
-            Some(cycles) => Some((
-                self.kernel_start,
-                self.kernel_start + u64::from(cycles.get()).saturating_sub(1),
-            )),
-            None => self.rare.as_ref()?.long_kernel,
-        }
+        let Some(cycles) = self.kernel_cycles else { return self.rare.as_ref()?.long_kernel };
+        let cycles = u64::from(cycles.get()).saturating_sub(1);
+        Some((self.kernel_start, self.kernel_start.saturating_add(cycles)))
     }
 
     fn set_kernel(&mut self, kernel: Option<(u64, u64)>) {
-        let Some((start, end)) = kernel.filter(|(start, end)| start <= end) else { return };
-        let cycles = u32::try_from(end - start).ok().and_then(|cycles| cycles.checked_add(1));
+        let Some((start, end)) = kernel else { return };
+        let Some(cycles) = end.checked_sub(start) else { return };
+        let cycles = u32::try_from(cycles).ok().and_then(|cycles| cycles.checked_add(1));
         match cycles.and_then(NonZeroU32::new) {
             Some(cycles) => (self.kernel_start, self.kernel_cycles) = (start, Some(cycles)),
             None => self.rare.get_or_insert_default().long_kernel = Some((start, end)),

@@ -155,7 +155,6 @@ mod tests {
             "-r --enable-accumulate-profiling",
             "--dump-device-data-mid-run --device-trace-profiler",
             "--dump-device-data-mid-run --profile-dispatch-cores",
-            "-l",
             "--profiler-capture-perf-counters l2",
         ] {
             let words = format!("record {options} -- true");

@@ -205,6 +205,26 @@ impl GeneratedOp {
     }
 }
 
+/// Writes the cells of a row in the order of the titles.
+fn write_row(text: &mut String, titles: &[String], cells: &Cells) {
+    let row = titles.iter().map(|title| {
+        let cell = cells.get(title).map_or("", String::as_str);
+        if cell.contains(',') { format!("\"{cell}\"") } else { cell.to_owned() }
+    });
+    writeln!(text, "{}", row.collect::<Vec<_>>().join(",")).unwrap();
+}
+
+/// Returns some ops.
+fn any_ops(numbers: &mut Numbers, count: u64) -> Vec<GeneratedOp> {
+    let op = |_| GeneratedOp {
+        tensors: tensors(numbers),
+        name: numbers.one_of(&NAMES),
+        kernel_ns: 50 + numbers.below(3) * numbers.below(50_000),
+        model_ns: 1 + numbers.below(2) * numbers.below(200_000),
+    };
+    (0..count).map(op).collect()
+}
+
 /// Returns an ops CSV: iterations of the same ops, on one or several chips and sub-devices, with ops that
 /// overlap, lengths that are missing, figures of other tools, and times that the shapes contradict.
 pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
@@ -220,14 +240,7 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
     let mhz = 1_000 + 350 * numbers.below(2);
     let arch = numbers.one_of(&["wormhole_b0", "blackhole"]);
     let ghz = mhz as f64 / 1e3;
-    let ops: Vec<GeneratedOp> = (0..op_count)
-        .map(|_| GeneratedOp {
-            tensors: tensors(&mut numbers),
-            name: numbers.one_of(&NAMES),
-            kernel_ns: 50 + numbers.below(3) * numbers.below(50_000),
-            model_ns: 1 + numbers.below(2) * numbers.below(200_000),
-        })
-        .collect();
+    let ops = any_ops(&mut numbers, op_count);
     let quoted = titles.iter().map(String::as_str).collect::<Vec<_>>();
     let mut text = format!("{}\n", quoted.join(","));
     let mut truth = Truth::default();
@@ -264,11 +277,7 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
             // Longer than the firmware around it.
             set("DEVICE KERNEL DURATION [ns]", (kernel_ns + 1_000_000_000).to_string());
         }
-        let row = titles.iter().map(|title| {
-            let cell = cells.get(title).map_or("", String::as_str);
-            if cell.contains(',') { format!("\"{cell}\"") } else { cell.to_owned() }
-        });
-        writeln!(text, "{}", row.collect::<Vec<_>>().join(",")).unwrap();
+        write_row(&mut text, &titles, &cells);
         truth.op_count += 1;
         if is_missing {
             truth.unknown_count += 1;

@@ -110,6 +110,10 @@ fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
             let mean = durations.iter().sum::<f64>() / durations.len() as f64;
             lowest.kernel_duration_ns = Some(mean);
         }
+        let firmware: Option<Vec<f64>> =
+            block.iter().map(|&at| rows[at].firmware_duration_ns).collect();
+        lowest.firmware_duration_ns =
+            firmware.map(|all| all.iter().sum::<f64>() / all.len() as f64);
         return lowest;
     }
     let mut slowest = block[0];

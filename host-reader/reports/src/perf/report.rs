@@ -316,7 +316,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
         let of = row.device.filter(|_| is_by_device);
         let before: Option<bool> = previous.get(&of).copied();
         if !row.is_signpost() {
-            previous.insert(of, is_duration_invalid(row));
+            previous.insert(of, is_duration_invalid(row, options.is_upstream_exact));
         }
         before
     });

@@ -97,7 +97,8 @@ pub struct OpRow {
     pub firmware_start_cycle: Option<u64>,
     /// Last cycle of the op's firmware on the chip's clock.
     pub firmware_end_cycle: Option<u64>,
-    /// Duration of the op's firmware.
+    /// Duration of the op's firmware; for a row of several devices, that of the devices whose kernel
+    /// duration the row has.
     pub firmware_duration_ns: Option<f64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
@@ -110,16 +111,6 @@ pub struct OpRow {
 pub type OtherCell = (Arc<str>, Arc<str>);
 
 impl OpRow {
-    /// Returns the duration of the op's firmware: from its cycles, or as the file gives it.
-    pub(super) fn firmware_ns(&self) -> Option<f64> {
-        let cycles = self
-            .firmware_end_cycle
-            .zip(self.firmware_start_cycle)
-            .and_then(|(end, start)| end.checked_sub(start));
-        let of_cycles = cycles.zip(self.clock_ghz).map(|(cycles, ghz)| cycles as f64 / ghz);
-        of_cycles.or(self.firmware_duration_ns)
-    }
-
     /// Returns true if the row is a signpost.
     #[must_use]
     pub fn is_signpost(&self) -> bool {

@@ -422,7 +422,7 @@ fn a_file_that_is_no_device_log_is_refused_with_advice() {
     );
     assert!(matches!(read_device_log(CHIP.as_bytes(), "x"), Err(LogError::Titles { .. })));
     let timers =
-        format!("{CHIP}PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles]\n");
+        format!("{CHIP}\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles]\n");
     let refused = read_device_log(timers.as_bytes(), "x").unwrap_err().to_string();
     assert!(refused.contains("before 2024 have timers without zones"), "{refused}");
 }
