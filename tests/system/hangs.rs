@@ -207,12 +207,19 @@ fn cases(seed: u64, count: u64) -> impl Iterator<Item = Case> {
     })
 }
 
+/// Number of cases from which most are stopped, and some in nested zones, with any seed.
+const MANY: u64 = 12;
+
 fn check_all(seed: u64, count: u64) {
     let mut open = BTreeMap::<Option<usize>, usize>::new();
     for case in cases(seed, count) {
         let depth = check(case);
         println!("{case:?}: {depth:?}");
         *open.entry(depth).or_default() += 1;
+    }
+    // Of a few fresh cases, most may have ended before the stop by chance.
+    if count < MANY {
+        return;
     }
     let stopped: usize = open.iter().filter(|(depth, _)| depth.is_some()).map(|(_, n)| n).sum();
     assert!(stopped as u64 * 2 > count, "seed {seed}: {open:?}");
