@@ -107,3 +107,18 @@ pub(super) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
+
+/// Writes two reports on four ops, `a.csv` and `b.csv`. In the second one, the last layer is slower, and another layer has
+/// another name.
+pub(super) fn write_reports(folder: &Path) {
+    for (name, head_ns, gate) in [("a.csv", 500, "gate"), ("b.csv", 750, "up")] {
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE,LOC\n\
+             Matmul,tt_dnn_device,0,80,3000,Model.layers.0.mlp.{gate},m.py:3\n\
+             Softmax,tt_dnn_device,0,70,1000,Model.layers.0.attention,m.py:9\n\
+             Matmul,tt_dnn_device,0,,{head_ns},Model.head,m.py:3\n\
+             Copy,tt_dnn_device,0,60,,,\n"
+        );
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}

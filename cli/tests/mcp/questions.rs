@@ -1,9 +1,10 @@
 //! Thirty questions with answers that are known beforehand, asked as `skills/kprof/SKILL.md` says:
 //! each is answered by at most two calls of at most 4 kB each.
 
-use super::client::{Answer, call_all, capture, is_client_there, joined, repository};
+use super::client::{
+    Answer, call_all, capture, is_client_there, joined, repository, write_reports,
+};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 
 /// A question: what is asked, the call, and whether the answer says what is known.
 type Question = (&'static str, Value, fn(&Answer) -> bool);
@@ -12,21 +13,6 @@ type Question = (&'static str, Value, fn(&Answer) -> bool);
 const CORES: u64 = 64;
 /// Number of tiles that each core of the pipeline moves in a launch.
 const TILES: u64 = 40;
-
-/// Writes a report on four ops. In the second one, the last layer is slower, and another layer has
-/// another name.
-fn write_reports(folder: &Path) {
-    for (name, head_ns, gate) in [("a.csv", 500, "gate"), ("b.csv", 750, "up")] {
-        let text = format!(
-            "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE,LOC\n\
-             Matmul,tt_dnn_device,0,80,3000,Model.layers.0.mlp.{gate},m.py:3\n\
-             Softmax,tt_dnn_device,0,70,1000,Model.layers.0.attention,m.py:9\n\
-             Matmul,tt_dnn_device,0,,{head_ns},Model.head,m.py:3\n\
-             Copy,tt_dnn_device,0,60,,,\n"
-        );
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-}
 
 fn row<'a>(answer: &'a Answer, key: &str, value: &str) -> &'a Map<String, Value> {
     let mut rows = answer.rows.iter();

@@ -2,7 +2,8 @@
 
 use super::{
     client::{
-        Answer, call_all, capture, error_of, files, is_client_there, joined, json_lines, repository,
+        Answer, call_all, capture, error_of, files, is_client_there, joined, json_lines,
+        repository, write_reports,
     },
     explained_rows::{
         devices_of, findings_of, groups_of, joined_texts, op_times_of, phases_of, shares_of_path,
@@ -289,16 +290,7 @@ fn groups_of_ops_are_those_of_perf_and_diff() {
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (name, head_ns, gate) in [("a.csv", 500, "gate"), ("b.csv", 750, "up")] {
-        let text = format!(
-            "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],MODULE,LOC\n\
-             Matmul,tt_dnn_device,0,80,3000,Model.layers.0.mlp.{gate},m.py:3\n\
-             Softmax,tt_dnn_device,0,70,1000,Model.layers.0.attention,m.py:9\n\
-             Matmul,tt_dnn_device,0,,{head_ns},Model.head,m.py:3\n\
-             Copy,tt_dnn_device,0,60,,,\n"
-        );
-        std::fs::write(folder.join(name), text).unwrap();
-    }
+    write_reports(folder);
     let path = |name: &str| folder.join(name).display().to_string();
     let calls = [
         json!(["load", { "path": path("b.csv") }]),
