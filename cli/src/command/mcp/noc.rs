@@ -15,14 +15,15 @@ use crate::{
 /// # Errors
 /// If the column to sort by is unknown.
 pub(super) fn table<'a>(figures: &'a Figures, asked: &NocArguments) -> Result<Table<'a>, Failure> {
-    let (known, if_null) = match figures {
-        Figures::Run(run) => (Some(&run.traffic), [("wait_cycles", "not the end of a wait")]),
-        Figures::OpsCsv(_) => (None, [("", "")]),
+    let known = match figures {
+        Figures::Run(run) => Some(&run.traffic),
+        Figures::OpsCsv(_) => None,
     };
     let traffic = known.map(|known| &known.traffic);
     let table = match asked.part {
         NocPart::Events => {
-            Table::from_objects(events(traffic.map_or(&[], |of| &of.activities)), &if_null)
+            let activities = traffic.map_or(&[][..], |of| &of.activities);
+            Table::from_objects(events(activities), &[("wait_cycles", "not the end of a wait")])
         }
         NocPart::Pairs => Table::from_objects(pairs(traffic.map_or(&[], |of| &of.pairs)), &[]),
         NocPart::Links => Table::from_objects(links(traffic.map_or(&[], |of| &of.links)), &[]),
