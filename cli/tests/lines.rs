@@ -9,7 +9,8 @@ use std::{
     process::{Command, Output},
 };
 
-const DIVIDE: &str = r#"
+/// A kernel with a slow line: its third.
+pub(crate) const DIVIDE: &str = r#"
 static inline __attribute__((always_inline)) unsigned divide(volatile unsigned* words, unsigned by) {
     return words[0] / by; // slow
 }
@@ -47,7 +48,7 @@ extern "C" void kernel_main(const unsigned*, unsigned) {
 }
 "#;
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lines").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -57,7 +58,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// Compiles a kernel for BRISC with debug information, or without; returns `None` after printing a
 /// reason.
-fn compile(folder: &Path, arch: &str, source: &str, has_lines: bool) -> Option<PathBuf> {
+pub(crate) fn compile(folder: &Path, arch: &str, source: &str, has_lines: bool) -> Option<PathBuf> {
     let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
     let (file, elf) = (folder.join("slow.cpp"), folder.join("slow.elf"));
     fs::write(&file, source).unwrap();
@@ -79,7 +80,7 @@ fn compile(folder: &Path, arch: &str, source: &str, has_lines: bool) -> Option<P
     }
 }
 
-fn run(folder: &Path, arch: &str) -> Output {
+pub(crate) fn run(folder: &Path, arch: &str) -> Output {
     let args = ["run", "--arch", arch, "--kernel", "slow.elf", "--grid", "2x2"];
     let output = kprof(folder, &[&args[..], &["--lines", "-o", "out"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -297,4 +298,60 @@ fn a_stripped_kernel_has_addresses_and_a_sentence() {
     let full = kernel();
     assert_eq!(executed(&full), executed(&stripped));
     assert!(full.iter().all(|row| row["file"].is_string() && row["function"].is_string()));
+}
+
+/// A division that became a shift, below a new line: the line keeps its partner, and the change is
+/// that of the arithmetic cycles, which the chips' timing gives.
+#[test]
+fn lines_of_two_builds_are_compared() {
+    let folder = folder("builds");
+    let faster = DIVIDE.replace("words[0] / by; // slow", "words[0] >> by; // quick");
+    let faster = faster.replace("static inline", "// A comment more.\nstatic inline");
+    for (name, source) in [("a", DIVIDE), ("b", faster.as_str())] {
+        if compile(&folder, "wormhole_b0", source, true).is_none() {
+            return;
+        }
+        run(&folder, "wormhole_b0");
+        fs::rename(folder.join("out"), folder.join(name)).unwrap();
+    }
+    let of = |name: &str| -> Vec<Value> {
+        let output = kprof(&folder, &["lines", name, "--json"]);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["lines"].as_array().unwrap().clone()
+    };
+    let (a, b) = (of("a"), of("b"));
+    let texts: Vec<_> = a.iter().filter(|row| row["line"] == 3).collect();
+    assert!(!texts.is_empty());
+    let text = "    return words[0] / by; // slow";
+    assert!(texts.iter().all(|row| row["source_text"] == text), "{texts:?}");
+    let output = kprof(&folder, &["diff", "a", "b", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lines = &document["lines"];
+    let kernel = |row: &Value| row["code"] != "firmware";
+    assert_eq!(lines["a_cycles"], sum(&a, "total_cycles", kernel) as f64);
+    assert_eq!(lines["b_cycles"], sum(&b, "total_cycles", kernel) as f64);
+    assert_eq!(lines["is_per_launch"], false);
+    let first = &lines["changes"][0];
+    assert_eq!((&first["a"]["line"], &first["b"]["line"]), (&3.into(), &4.into()));
+    let divide = |rows: &[Value], line: u64| {
+        let is_it = |row: &Value| row["line"] == line && row["function"] == "divide";
+        sum(rows, "total_cycles", is_it)
+    };
+    let (before, change) = (divide(&a, 3), divide(&b, 4));
+    assert_eq!(first["change_cycles"], change as f64 - before as f64);
+    // A division of 29 bits takes 32 cycles more than a shift, 200 times on each core.
+    let saved = before - change;
+    assert!(saved >= 200 * 31 * CORES, "{saved}");
+    let text = String::from_utf8(kprof(&folder, &["diff", "a", "b"]).stdout).unwrap();
+    let table = text.lines().skip_while(|line| !line.starts_with("Lines of source")).nth(3);
+    let table = table.unwrap();
+    assert!(table.contains("slow.cpp:3") && table.contains("slow.cpp:4"), "{text}");
+    assert!(table.ends_with("return words[0] >> by; // quick"), "{text}");
+    fs::remove_file(folder.join("b/.logs/kprof_lines.csv")).unwrap();
+    let text = String::from_utf8(kprof(&folder, &["diff", "a", "b"]).stdout).unwrap();
+    assert!(
+        text.contains("Lines of source are not compared: only A was recorded with --lines"),
+        "{text}"
+    );
+    assert!(!text.contains("slow.cpp:3 "), "{text}");
 }

@@ -113,6 +113,23 @@ class Recording:
         return self._native.zone_statistics()
 
     @property
+    def lines(self) -> Any:
+        """Instructions of kernels with their source lines and cycles, of all runs of the file.
+
+        ``None`` if the recording was not made on the simulator with ``--lines``.
+        """
+        found = self._native.lines()
+        if found is None:
+            return None
+        table, unreadable_count = found
+        if unreadable_count:
+            import warnings
+
+            skipped = "1 row of the lines is" if unreadable_count == 1 else f"{unreadable_count} rows of the lines are"
+            warnings.warn(f"{skipped} skipped, the rest is used", stacklevel=2)
+        return table
+
+    @property
     def losses(self) -> Any:
         """Lost records, by lane, cause and program."""
         return self._native.losses()

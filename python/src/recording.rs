@@ -11,19 +11,22 @@ use host_reader::{
     export::{
         DeviceRows, DeviceTable, ExportFormat, HostRows, HostTable, Trace, TraceFilter, TraceHost,
     },
+    lines,
     output::Output,
     perf::{PerfReport, read_ops_csv},
     recording::{Recording, load},
     report::BufferPeaks,
     tables::{
-        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, OpObjects, Ops, ProfilerTime,
-        RecordingKey, Rows, SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits,
+        Buffers, HostEvents, HostZones, Lines, LossRow, Losses, OpBuffers, OpObjects, Ops,
+        ProfilerTime, RecordingKey, Rows, SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits,
         ZoneStatisticsTable, op_rows,
     },
 };
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use std::{
+    fs::File,
+    io::BufReader,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
@@ -35,11 +38,13 @@ pub(crate) struct PyRecording {
     pub(crate) recording: Arc<Recording>,
     title: String,
     report: OnceLock<Report>,
+    /// File that may have the table of lines; `None` if the recording is not from a file.
+    lines_path: Option<PathBuf>,
 }
 
 impl PyRecording {
     pub(crate) fn new(recording: Recording, title: String) -> Self {
-        Self { recording: Arc::new(recording), title, report: OnceLock::new() }
+        Self { recording: Arc::new(recording), title, report: OnceLock::new(), lines_path: None }
     }
 
     /// Returns the key of the recording: its title, and an empty host name.
@@ -84,7 +89,12 @@ pub(crate) fn open_recordings(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<Py
     let loaded = py.detach(|| load(&path)).map_err(|error| value_error(&error))?;
     let title = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into());
     let recordings = loaded.recordings.into_iter();
-    let recordings = recordings.map(|found| PyRecording::new(found, title.clone())).collect();
+    let lines_path = Some(lines::beside_recording(&path));
+    let recordings = recordings.map(|found| PyRecording {
+        lines_path: lines_path.clone(),
+        ..PyRecording::new(found, title.clone())
+    });
+    let recordings = recordings.collect();
     Ok((recordings, loaded.problem_count))
 }
 
@@ -191,6 +201,20 @@ impl PyRecording {
                 })
                 .collect()
         })
+    }
+
+    /// Instructions with their source lines and cycles, and the number of rows that are not
+    /// readable; `None` if the recording has no such table.
+    fn lines(&self, py: Python<'_>) -> PyResult<Option<(PyTable, u64)>> {
+        let Some(path) = self.lines_path.as_deref().filter(|path| path.is_file()) else {
+            return Ok(None);
+        };
+        let found = py.detach(|| {
+            let file = File::open(path).map_err(|error| value_error(&error))?;
+            lines::read_csv(BufReader::new(file)).map_err(|error| value_error(&error))
+        })?;
+        let table = to_python(py.detach(|| TableBuilder::<Lines>::from_rows(found.rows)))?;
+        Ok(Some((table, found.unreadable_count)))
     }
 
     /// Statistics of zones, by chip, RISC and name.

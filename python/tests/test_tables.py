@@ -158,6 +158,26 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
         assert pyarrow.uint32() in kinds or name == "buffers"
 
 
+def test_lines_are_those_of_the_command(tmp_path: Path) -> None:
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    command = [program, "run", "--workload", "matmul", "--ops", "2", "--grid", "1x2"]
+    subprocess.run([*command, "--lines", "-o", tmp_path], check=True, capture_output=True)
+    command = [program, "lines", "--json", str(tmp_path)]
+    expected = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["lines"]
+    recording = kprof.open(tmp_path)
+    assert pyarrow.table(recording.lines).to_pylist() == expected
+    assert sum(row["total_cycles"] for row in expected) > 10_000
+    table = tmp_path / ".logs/kprof_lines.csv"
+    table.write_text(table.read_text() + "x,y\n")
+    with pytest.warns(UserWarning, match="1 row of the lines is skipped"):
+        assert pyarrow.table(recording.lines).num_rows == len(expected)
+    table.unlink()
+    assert recording.lines is None
+
+
 def test_ops_zones_and_losses_are_those_of_the_report(tmp_path: Path) -> None:
     """Compares names, nulls and values with `kprof report --json`."""
     program = os.environ.get("KPROF")

@@ -1,9 +1,13 @@
 //! `kprof diff`: shows which ops and zones are slower or faster in one recording than in another.
 
 mod junit;
+mod lines;
 mod verdict;
 
-use self::verdict::Verdict;
+use self::{
+    lines::{Lines, LinesOfBoth},
+    verdict::Verdict,
+};
 use crate::{
     by_column::{no_such_column, value_name},
     failure::{Failure, OrFail, failure, note},
@@ -51,6 +55,9 @@ use std::{
 /// Repetitions within one recording share their circumstances: the chip's temperature, the
 /// placement in memory, the other programs. With --more-a and --more-b, each recording is one
 /// repetition, and the intervals show how much another recording may differ.
+///
+/// If A and B were recorded with --lines, the lines of source whose cycles have changed are shown,
+/// unless --filter or further recordings are given.
 ///
 /// Exit code: 0; 1 if --fail-above or --fail-below is exceeded, or if less than half of the time of A
 /// or of B was compared; 2 if A or B cannot be read.
@@ -145,6 +152,9 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
     changes: &'a [Change],
+    /// Lines of source, if both sides were recorded with `--lines`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a LinesOfBoth>,
     other_devices: &'a [(Arc<str>, Arc<str>)],
     /// Clocks of A and B in MHz, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,6 +190,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.junit {
         junit::write(path, &diff, &verdict)?;
     }
+    let lines = lines_of_both(args)?;
     let document = args.json.then(|| Document {
         a: &args.a,
         b: &args.b,
@@ -195,14 +206,21 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         groups: &diff.groups,
         by: by.as_ref(),
         changes: &diff.changes,
+        lines: lines.both(),
         other_devices: &diff.other_devices,
         clocks_mhz: diff.clocks_mhz(),
         is_alignment_bounded: diff.is_alignment_bounded,
         in_a: &diff.a,
         in_b: &diff.b,
     });
-    print(document, |out| show(args, &diff, by.as_ref(), &verdict, out))?;
+    print(document, |out| show(args, &diff, (by.as_ref(), &lines), &verdict, out))?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Compares lines of source, which several recordings of one side or a filter leave out.
+fn lines_of_both(args: &DiffArgs) -> Result<Lines, Failure> {
+    let is_whole = args.more_a.is_empty() && args.more_b.is_empty() && args.filters.is_empty();
+    if is_whole { Lines::of(&args.a, &args.b) } else { Ok(Lines::Neither) }
 }
 
 /// Content of one input file of the comparison.
@@ -306,7 +324,7 @@ pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
 fn show(
     args: &DiffArgs,
     diff: &Diff,
-    by: Option<&ColumnDiff>,
+    (by, lines): (Option<&ColumnDiff>, &Lines),
     verdict: &Verdict<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
@@ -338,6 +356,7 @@ fn show(
         write_changes(args, &shown, out)?;
     }
     write_differences(args, diff, out)?;
+    lines.write(args.all, args.rows, out)?;
     write_advice(args, diff, out)?;
     write_side("A", args.rows, &diff.a, out)?;
     write_side("B", args.rows, &diff.b, out)?;

@@ -1,6 +1,6 @@
 //! Lines of source in `kprof explain`: where the kernels of each op stood most of the time.
 
-use super::lines::{percent, place, read_table, table_path, without_arguments};
+use super::lines::{lines_of_recording, percent, place, without_arguments};
 use crate::{
     failure::Failure,
     numbers::{counted, grouped},
@@ -34,11 +34,8 @@ pub(super) struct LineShare {
 
 /// Returns the lines of the table that belongs to an input; none if it has no such table.
 pub(super) fn lines_of(input: &Path) -> Result<Vec<LineShare>, Failure> {
-    let path = table_path(input);
-    if path == input || !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let shares = busiest_lines(&read_table(&path)?).into_iter().map(LineShare::new);
+    let rows = lines_of_recording(input)?.unwrap_or_default();
+    let shares = busiest_lines(&rows).into_iter().map(LineShare::new);
     Ok(shares.filter(|share| share.percent >= LEAST_PERCENT).collect())
 }
 

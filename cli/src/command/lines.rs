@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Args;
 use host_reader::{
-    lines::{Ranked, by_function, by_line, read_csv, write_folded, write_pprof},
+    lines::{Ranked, beside_recording, by_function, by_line, read_csv, write_folded, write_pprof},
     tables::{LineRow, Lines, Rows},
 };
 use serde::Serialize;
@@ -18,9 +18,6 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
-
-/// Name of the file with the table in a folder of logs.
-pub(crate) const LINES_FILE: &str = "kprof_lines.csv";
 
 /// Show where the cycles of kernels went: lines of source, then functions.
 ///
@@ -89,26 +86,14 @@ pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
     print(None::<()>, |out| write_tables(&rows, args, out))
 }
 
-/// Returns the path of the table for an input.
-pub(super) fn table_path(input: &Path) -> PathBuf {
-    if input.is_dir() {
-        let in_logs = input.join(".logs").join(LINES_FILE);
-        return if in_logs.exists() { in_logs } else { input.join(LINES_FILE) };
-    }
-    match input.extension().is_some_and(|extension| extension == "kprof") {
-        true => beside_capture(input),
-        false => input.to_owned(),
-    }
-}
-
-/// Returns the path of the table that belongs to a capture.
-pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
-    capture.with_extension("lines.csv")
-}
-
 /// Reads the rows that the options choose.
 fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
-    let mut rows = read_table(&table_path(&args.input))?;
+    let is_recording =
+        args.input.is_dir() || args.input.extension().is_some_and(|of| of == "kprof");
+    let mut rows = match is_recording {
+        true => read_table(&beside_recording(&args.input))?,
+        false => read_table(&args.input)?,
+    };
     if let Some(risc) = &args.risc {
         check(risc, "RISC", rows.iter().map(|row| row.risc.as_str()))?;
         rows.retain(|row| row.risc == *risc);
@@ -121,6 +106,12 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
         rows.retain(is_op);
     }
     Ok(rows)
+}
+
+/// Reads the table that belongs to a recording; `None` if there is none.
+pub(super) fn lines_of_recording(recording: &Path) -> Result<Option<Vec<LineRow>>, Failure> {
+    let path = beside_recording(recording);
+    path.is_file().then(|| read_table(&path)).transpose()
 }
 
 /// Reads all readable rows of a table, and prints how many are not.
@@ -231,11 +222,16 @@ pub(super) fn without_arguments(function: &str) -> &str {
 }
 
 pub(super) fn place(one: &Ranked) -> String {
-    let Some(file) = &one.file else { return "?".to_owned() };
+    short_place(one.file.as_deref(), one.line)
+}
+
+/// Returns the name of a file without its folder, and the line.
+pub(super) fn short_place(file: Option<&str>, line: Option<u32>) -> String {
+    let Some(file) = file else { return "?".to_owned() };
     let name = Path::new(file)
         .file_name()
-        .map_or(file.clone(), |name| name.to_string_lossy().into_owned());
-    one.line.map_or(name.clone(), |line| format!("{name}:{line}"))
+        .map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned());
+    line.map_or(name.clone(), |line| format!("{name}:{line}"))
 }
 
 /// Names of the reasons for cycles, in the order of the columns.
@@ -257,9 +253,14 @@ fn cause(one: &Ranked) -> String {
     if let Some((object, _)) = one.main_wait() {
         return format!("waits for {object}");
     }
-    let (reason, cycles) =
-        REASONS.iter().zip(one.cycles).max_by_key(|(_, cycles)| *cycles).unwrap_or((&"", 0));
+    let (reason, cycles) = main_reason(one);
     format!("{reason} {}", percent(cycles, one.total_cycles()))
+}
+
+/// Returns the reason for most cycles, and their number.
+pub(super) fn main_reason(one: &Ranked) -> (&'static str, u64) {
+    let all = REASONS.iter().zip(one.cycles);
+    all.max_by_key(|(_, cycles)| *cycles).map_or(("", 0), |(reason, cycles)| (*reason, cycles))
 }
 
 /// Writes each source file with the cycles of its lines; lines without cycles are shown near those

@@ -13,6 +13,8 @@ mod causes;
 #[cfg(feature = "mcp")]
 mod changes;
 #[cfg(feature = "mcp")]
+mod lines;
+#[cfg(feature = "mcp")]
 mod loaded;
 #[cfg(feature = "mcp")]
 mod losses;
@@ -36,8 +38,8 @@ mod zones;
 /// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
 /// and output.
 ///
-/// Tools: load, recordings, ops, by, zones, noc, explain, critical_path, losses, diff, more. Each
-/// answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only
+/// Tools: load, recordings, ops, by, zones, noc, lines, explain, critical_path, losses, diff, more.
+/// Each answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only
 /// read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

@@ -4,7 +4,9 @@ use crate::{
     args::LinesOf,
     failure::{Failure, OrFail, note},
 };
-use host_reader::lines::{CodeFacts, CodeFile, CountOwner, InstructionCount, Sums, write_csv};
+use host_reader::lines::{
+    CodeFacts, CodeFile, CountOwner, InstructionCount, Sums, add_source_text, write_csv,
+};
 use sim::lines::{Awaited, LineCount, LoadedCode, RiscLines};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -76,7 +78,7 @@ impl LineCollector {
         let mut notes = BTreeSet::new();
         let files: Vec<_> = self.codes.iter().map(|code| parsed(code, &mut notes)).collect();
         notes.iter().for_each(|sentence| note!("kprof: {sentence}"));
-        let rows = self.sums.finish(|index, address| {
+        let mut rows = self.sums.finish(|index, address| {
             let Some(index) = index else {
                 return CodeFacts { code: "unknown", ..CodeFacts::default() };
             };
@@ -87,6 +89,7 @@ impl LineCollector {
                 place: files[index].as_ref().map(|file| file.place(address)).unwrap_or_default(),
             }
         });
+        add_source_text(&mut rows);
         let out = BufWriter::new(File::create(path).or_fail_at(path)?);
         write_csv(&rows, out).or_fail_at(path)
     }

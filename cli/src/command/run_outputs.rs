@@ -1,9 +1,6 @@
 //! Files that a run writes.
 
-use super::{
-    lines::{LINES_FILE, beside_capture},
-    run_lines::LineCollector,
-};
+use super::run_lines::LineCollector;
 use crate::{
     derived_logs::{self, check_replaceable},
     failure::{Failure, OrFail, failure, make_folder, note},
@@ -12,6 +9,7 @@ use crate::{
 use host_reader::{
     environment::Settings,
     export::TraceFilter,
+    lines::{LINES_FILE, beside_capture},
     log::{remove_unfinished_files, write_device_log_file},
     noc_events::NocTraces,
     output::{Output, OutputError},

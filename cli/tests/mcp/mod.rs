@@ -6,6 +6,8 @@ mod client;
 #[cfg(feature = "mcp")]
 mod explained_rows;
 #[cfg(feature = "mcp")]
+mod lines;
+#[cfg(feature = "mcp")]
 mod questions;
 #[cfg(feature = "mcp")]
 mod rows;

@@ -3,9 +3,33 @@
 use std::{
     io::{self, Read, Write},
     num::ParseIntError,
+    path::{Path, PathBuf},
 };
 use tables::{LineRow, Lines, REASONS, Table, Value};
 use thiserror::Error;
+
+/// Name of the file with the table in the folder of a recording.
+pub const LINES_FILE: &str = "kprof_lines.csv";
+
+/// Returns the path of the table that belongs to a capture.
+#[must_use]
+pub fn beside_capture(capture: &Path) -> PathBuf {
+    capture.with_extension("lines.csv")
+}
+
+/// Returns the path of the table that belongs to a recording: a capture, a device log, or a folder
+/// with one. The table may not exist.
+#[must_use]
+pub fn beside_recording(recording: &Path) -> PathBuf {
+    if recording.is_dir() {
+        let in_logs = recording.join(".logs").join(LINES_FILE);
+        return if in_logs.exists() { in_logs } else { recording.join(LINES_FILE) };
+    }
+    match recording.extension().is_some_and(|extension| extension == "kprof") {
+        true => beside_capture(recording),
+        false => recording.with_file_name(LINES_FILE),
+    }
+}
 
 /// Rows of a file, and what could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +104,11 @@ pub fn read_csv(file: impl Read) -> Result<LinesFile, LinesFileError> {
     for column in Lines::COLUMNS {
         let name = column.schema.name;
         let place = headers.iter().position(|header| header == name);
-        places.push(place.ok_or(LinesFileError::MissingColumn { column: name })?);
+        // Tables of earlier versions lack the columns that were added since.
+        if place.is_none() && !column.schema.is_optional() {
+            return Err(LinesFileError::MissingColumn { column: name });
+        }
+        places.push(place);
     }
     let mut found = LinesFile::default();
     for record in reader.records() {
@@ -108,14 +136,14 @@ pub fn read_csv(file: impl Read) -> Result<LinesFile, LinesFileError> {
 /// Cells of one row, by column of the table.
 struct Cells<'a> {
     record: &'a csv::StringRecord,
-    places: &'a [usize],
+    places: &'a [Option<usize>],
 }
 
 impl Cells<'_> {
     fn cell(&self, name: &str) -> &str {
         let column = Lines::COLUMNS.iter().position(|column| column.schema.name == name);
-        let place = column.and_then(|column| self.places.get(column));
-        place.and_then(|&place| self.record.get(place)).unwrap_or_default()
+        let place = column.and_then(|column| *self.places.get(column)?);
+        place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }
 
     fn number<N: std::str::FromStr<Err = ParseIntError>>(&self, name: &str) -> Result<N, String> {
@@ -161,6 +189,7 @@ impl Cells<'_> {
             function: self.text("function"),
             file: self.text("file"),
             line: self.optional("line")?,
+            source_text: self.text("source_text"),
             inlined_into: self.text("inlined_into"),
             waits_for: self.text("waits_for"),
             instructions: self.number("instructions")?,
@@ -216,6 +245,7 @@ mod tests {
             function: text("f(int)"),
             file: text("src/kernel.cpp"),
             line: Some(12),
+            source_text: text("    x = \"a,b\"; // "),
             inlined_into: text("g at src/kernel.cpp:30 < main at src/main.cpp"),
             waits_for: text("CB_WAIT 3"),
             instructions: 9,

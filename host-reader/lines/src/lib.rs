@@ -5,7 +5,10 @@
 //! | which function, file and line is at an address of an ELF file? | [`CodeFile`] |
 //! | which file of a compiler's cache was executed? | [`KernelFiles`] |
 //! | how do counts of single RISCs become rows of the table `lines`? | [`Sums`] |
+//! | what is written in the source lines? | [`add_source_text`] |
+//! | which lines became slower in another build? | [`LineDiff`] |
 //! | how is the table written to a file, and read again? | [`write_csv`], [`read_csv`] |
+//! | which file has the table of a recording? | [`beside_recording`], [`beside_capture`] |
 //! | which lines and functions took the most cycles? | [`by_line`], [`by_function`], [`busiest_lines`] |
 //! | how do other viewers show the rows? | [`write_folded`], [`write_pprof`] |
 //!
@@ -15,19 +18,25 @@
 #![forbid(unsafe_code)]
 
 mod code_file;
+mod comparison;
 mod csv_file;
 mod folded;
 mod frame;
 mod kernel_files;
 mod pprof;
 mod ranking;
+mod source_text;
 mod sums;
 
 pub use code_file::{CodeFile, CodeFileError, CodePlace};
-pub use csv_file::{LinesFile, LinesFileError, read_csv, write_csv};
+pub use comparison::{LineChange, LineDiff, LineSide};
+pub use csv_file::{
+    LINES_FILE, LinesFile, LinesFileError, beside_capture, beside_recording, read_csv, write_csv,
+};
 pub use folded::write_folded;
 pub use frame::{Frame, frames};
 pub use kernel_files::{FoundKernel, KernelFiles};
 pub use pprof::write_pprof;
 pub use ranking::{BusiestLine, Ranked, busiest_lines, by_function, by_line};
+pub use source_text::add_source_text;
 pub use sums::{CodeFacts, CountOwner, InstructionCount, Sums};

@@ -17,6 +17,8 @@ pub struct Ranked {
     pub file: Option<String>,
     /// Line, if known; `None` for functions.
     pub line: Option<u32>,
+    /// Text of the line, if known; `None` for functions.
+    pub source_text: Option<String>,
     /// Number of executed instructions.
     pub instructions: u64,
     /// Cycles by reason.
@@ -131,6 +133,7 @@ fn ranked(
             function,
             file,
             line,
+            source_text: row.source_text.clone().filter(|_| line.is_some()),
             instructions: 0,
             cycles: [0; REASONS],
             waits: BTreeMap::new(),

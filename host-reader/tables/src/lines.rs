@@ -38,6 +38,8 @@ pub struct LineRow {
     pub file: Option<String>,
     /// Line in `file`.
     pub line: Option<u32>,
+    /// Text of the line when the table was made.
+    pub source_text: Option<String>,
     /// Functions around `function` in which it was inlined, innermost first, as
     /// `FUNCTION at FILE:LINE` with the place of the call, separated by ` < `.
     pub inlined_into: Option<String>,
@@ -109,6 +111,7 @@ impl Table for Lines {
         LineColumn::optional_text("function", "innermost function, also an inlined one", "no symbol for this address", |row| text(&row.function)),
         LineColumn::optional_text("file", super::FILE, NO_DEBUG_INFO, |row| text(&row.file)),
         LineColumn::optional_small("line", super::LINE, NO_DEBUG_INFO, |row| row.line),
+        LineColumn::optional_text("source_text", "text of the source line when the table was made", "no debug information, no source file, or one that was changed after the code was compiled", |row| text(&row.source_text)),
         LineColumn::optional_text("inlined_into", "functions into which the function is inlined, innermost first, each with the file and line of the call", "not inlined", |row| text(&row.inlined_into)),
         LineColumn::optional_text("waits_for", "object that a polling loop waits for: a kind of wait with its key, `wall clock`, or a mailbox, word of L1 or register with its address", "not in a polling loop", |row| text(&row.waits_for)),
         LineColumn::number("instructions", "number of executions", |row| row.instructions),

@@ -153,6 +153,37 @@ choice! {
 }
 
 arguments! {
+    /// Arguments of `lines`.
+    LinesArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Lines of source, or functions.
+        #[serde(default)]
+        part: LinesPart,
+        /// Only ops or programs with this text in their name.
+        op: Option<String>,
+        /// Only this RISC: BRISC, NCRISC or TRISC_0 to TRISC_2.
+        risc: Option<String>,
+        /// Column to sort by, such as instructions. Default: most cycles first.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+choice! {
+    /// What cycles are summed by.
+    LinesPart {
+        /// Lines of source.
+        #[default]
+        Lines,
+        /// Functions, without those that they call.
+        Functions,
+    }
+}
+
+arguments! {
     /// Arguments of `explain`.
     ExplainArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -265,6 +296,8 @@ choice! {
         Groups,
         /// Times of groups by a column, such as the model's modules, whatever the ops are called.
         By,
+        /// Lines of source whose cycles changed, if both were recorded on the simulator with --lines.
+        Lines,
         /// Ops and zones that only the baseline has.
         OnlyInA,
         /// Ops and zones that only recording b has.
@@ -342,6 +375,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
             "noc",
             "Traffic of the NoCs: events, bytes and waits by core and kind, between tiles, and over \
              links.",
+        )?,
+        tool::<LinesArguments>(
+            "lines",
+            "Lines of source of kernels by cycles, with what they wait for; of recordings that were \
+             made on the simulator with --lines.",
         )?,
         tool::<ExplainArguments>(
             "explain",

@@ -2,7 +2,7 @@
 
 use super::{
     arguments::{DiffArguments, DiffPart},
-    by,
+    by, lines,
     loaded::Loaded,
     table::{Table, table},
 };
@@ -41,6 +41,7 @@ pub(super) fn table<'a>(
         DiffPart::Changes => changes(diff, Change::is_noteworthy),
         DiffPart::All => changes(diff, |_| true),
         DiffPart::Groups => groups(diff),
+        DiffPart::Lines => lines::changes(a, b),
         DiffPart::OnlyInA => only(&diff.a),
         DiffPart::OnlyInB => only(&diff.b),
         DiffPart::Skipped => skipped(diff),

@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::{
-    command::{diff, explain, noc::Events, perf},
+    command::{diff, explain, lines::lines_of_recording, noc::Events, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -19,6 +19,7 @@ use host_reader::{
     packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport},
     recording::{Opened, Recording},
+    tables::LineRow,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -33,6 +34,8 @@ pub(super) struct Loaded {
     pub(super) parts: Vec<Part>,
     /// Measured durations of all runs together, or of the ops of each device in an ops CSV.
     pub(super) measurements: Measurements,
+    /// Lines of source of all runs; `None` if no table of lines belongs to the recording.
+    pub(super) lines: Option<Vec<LineRow>>,
 }
 
 /// Part of a recording: one run, or a whole ops CSV. Each call of a tool returns data of one part.
@@ -96,7 +99,8 @@ impl Loaded {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
             let by_device = diff::by_device(vec![perf::open(&csv, None)?]).or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
-            return Ok(Self { path: name, problem_count, parts: vec![part], measurements });
+            let lines = lines_of_recording(path)?;
+            return Ok(Self { path: name, problem_count, parts: vec![part], measurements, lines });
         }
         let opened = open_packed(path, &PackedMemory::unlimited())?;
         let problem_count = match &opened {
@@ -109,7 +113,8 @@ impl Loaded {
             measurements.append(Measurements::from_recording(&recording));
             parts.push(Part::from_run(recording, path));
         }
-        Ok(Self { path: name, problem_count, parts, measurements })
+        let lines = lines_of_recording(path)?;
+        Ok(Self { path: name, problem_count, parts, measurements, lines })
     }
 
     /// Returns the part with this number, and the number. The first part has number 1. Without a

@@ -2,10 +2,10 @@
 
 use super::{
     arguments::{
-        Call, DiffArguments, DiffPart, ExplainArguments, LoadArguments, LossesArguments,
-        MoreArguments, RecordingsArguments, RunArguments,
+        Call, DiffArguments, DiffPart, ExplainArguments, LinesArguments, LoadArguments,
+        LossesArguments, MoreArguments, RecordingsArguments, RunArguments,
     },
-    by, causes, changes,
+    by, causes, changes, lines,
     loaded::{Figures, Loaded, Lost, Part},
     losses, noc, ops, path,
     root::Root,
@@ -121,6 +121,16 @@ impl Session {
                 let asked = call.parsed()?;
                 self.page_of_part(call, from, |part| noc::table(&part.figures, &asked))
             }
+            "lines" => {
+                let asked: LinesArguments = call.parsed()?;
+                let (name, loaded) = self.chosen(asked.recording.as_deref())?;
+                let mut call = call;
+                call.arguments.insert("recording".to_owned(), name.clone().into());
+                let mut head = Map::new();
+                head.insert("recording".to_owned(), name.into());
+                head.insert("lost".to_owned(), json!(lost_records(&loaded)));
+                Ok(self.finish(call, &head, &lines::table(&loaded, &asked)?, from))
+            }
             "explain" => {
                 let ExplainArguments { part: asked, .. } = call.parsed()?;
                 self.page_of_part(call, from, |part| Ok(causes::table(&part.explanation, asked)))
@@ -146,13 +156,7 @@ impl Session {
         table: impl FnOnce(&Part) -> Result<Table<'_>, Failure>,
     ) -> Result<String, Failure> {
         let RunArguments { recording, run } = call.parsed()?;
-        let (name, loaded) = match recording {
-            Some(name) => {
-                let loaded = self.state().recording(&name)?;
-                (name, loaded)
-            }
-            None => self.state().newest()?,
-        };
+        let (name, loaded) = self.chosen(recording.as_deref())?;
         call.arguments.insert("recording".to_owned(), name.clone().into());
         let (number, part) = loaded.part(run)?;
         let mut head = Map::new();
@@ -161,6 +165,14 @@ impl Session {
         head.insert("lost".to_owned(), json!(part.lost()));
         let table = table(part)?;
         Ok(self.finish(call, &head, &table, from))
+    }
+
+    /// Returns the recording of a name, or the newest one, with its name.
+    fn chosen(&self, name: Option<&str>) -> Result<(String, Arc<Loaded>), Failure> {
+        match name {
+            Some(name) => Ok((name.to_owned(), self.state().recording(name)?)),
+            None => self.state().newest(),
+        }
     }
 
     /// Returns the comparison of two recordings, with the losses of both.

@@ -2,13 +2,15 @@
 //! `lines` that the chip's library has written.
 
 use crate::{
-    command::lines::{LINES_FILE, beside_capture, read_table},
+    command::lines::read_table,
     failure::{Failure, OrFail, note},
     numbers::counted,
 };
 use chip::inspector::OpNames;
 use host_reader::{
-    lines::{CodeFile, FoundKernel, KernelFiles, write_csv},
+    lines::{
+        CodeFile, FoundKernel, KernelFiles, LINES_FILE, add_source_text, beside_capture, write_csv,
+    },
     recording::DEVICE_CAPTURE_PREFIX,
     tables::LineRow,
 };
@@ -49,7 +51,8 @@ pub(super) fn complete(logs: &Path, cache: &Path, captures: &[PathBuf]) -> Resul
             continue;
         }
         let names = OpNames::open(&inspector_of(logs, capture)).unwrap_or_default();
-        let rows = completed(read_table(&raw)?, &names, &mut files);
+        let mut rows = completed(read_table(&raw)?, &names, &mut files);
+        add_source_text(&mut rows);
         let path = beside_capture(capture);
         write(&rows, &path)?;
         if captures.len() == 1 {
