@@ -212,7 +212,6 @@ pub(crate) const REASON_COLUMNS: [&str; REASONS] = [
     "register_load_cycles",
     "store_cycles",
     "branch_cycles",
-    "fetch_cycles",
     "l1_port_cycles",
     "stopped_cycles",
 ];
@@ -250,7 +249,7 @@ mod tests {
             waits_for: text("CB_WAIT 3"),
             instructions: 9,
             core_cycles: [45, 45, 45],
-            cycles: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+            cycles: [1, 2, 3, 4, 5, 6, 7, 8, 9],
         };
         let bare = LineRow { core: None, ..LineRow::default() };
         let mut file = Vec::new();
