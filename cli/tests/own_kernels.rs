@@ -28,7 +28,11 @@ fn kprof(folder: &Path, args: &[&str]) -> Output {
 /// Writes the linker scripts into a folder, and returns that folder.
 fn sdk(name: &str) -> PathBuf {
     let folder = folder(name);
-    for args in [&["sdk", "sdk"][..], &["sdk", "sdk-sums", "--enable-sum-profiling"]] {
+    for args in [
+        &["sdk", "sdk"][..],
+        &["sdk", "sdk-sums", "--enable-sum-profiling"],
+        &["sdk", "sdk-waits", "--waits"],
+    ] {
         let output = kprof(&folder, args);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -43,16 +47,21 @@ fn compile(
     source: &Path,
     name: &str,
 ) -> Option<PathBuf> {
-    compile_with_sums(folder, (arch, processor), source, name, false)
+    compile_with(folder, (arch, processor), source, name, PLAIN)
 }
 
-/// Like [`compile`], with or without sum zones.
-fn compile_with_sums(
+/// Scripts and options for kernels that record zones, data and events.
+const PLAIN: (&str, &[&str]) = ("sdk", &["-DPROFILE_KERNEL=1"]);
+/// Scripts and options for kernels with sum zones.
+const SUMS: (&str, &[&str]) = ("sdk-sums", &["-DPROFILE_KERNEL=9"]);
+
+/// Like [`compile`], with the linker scripts in a folder and these options.
+fn compile_with(
     folder: &Path,
     (arch, processor): (&str, &str),
     source: &Path,
     name: &str,
-    has_sums: bool,
+    (scripts, options): (&str, &[&str]),
 ) -> Option<PathBuf> {
     let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
     let elf = folder.join(name);
@@ -60,11 +69,11 @@ fn compile_with_sums(
     command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
     command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
     command.args(["-DCOMPILE_FOR_BRISC", "-Wall", "-Wextra", "-Werror"]);
-    command.arg(if has_sums { "-DPROFILE_KERNEL=9" } else { "-DPROFILE_KERNEL=1" });
+    command.args(options);
     let is_blackhole = arch == "blackhole";
     command.arg(if is_blackhole { "-DARCH_BLACKHOLE" } else { "-DARCH_WORMHOLE" });
     command.arg("-I").arg(repository().join("kernel-profiler/include"));
-    command.arg("-T").arg(scripts(folder, has_sums).join(arch).join(format!("{processor}.ld")));
+    command.arg("-T").arg(folder.join(scripts).join(arch).join(format!("{processor}.ld")));
     let output = match command.arg(source).arg("-o").arg(&elf).output() {
         Ok(output) => output,
         Err(error) => {
@@ -75,10 +84,6 @@ fn compile_with_sums(
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(elf)
-}
-
-fn scripts(folder: &Path, has_sums: bool) -> PathBuf {
-    folder.join(if has_sums { "sdk-sums" } else { "sdk" })
 }
 
 /// Runs `kprof run --json` with these arguments, and returns its JSON document. The run uses all 64
@@ -129,6 +134,174 @@ fn a_kernel_in_cpp_runs_on_every_processor_of_both_chips() {
         assert_eq!(zone_count(&report, "ADD"), 2 * 5 * 3 * cores);
         assert_eq!(zone_count(&report, "BRISC-KERNEL"), 2 * cores);
     }
+}
+
+/// A kernel that polls the clock in loops of its own: in each of four passes, until 1,000 cycles
+/// have passed for each earlier pass. It measures the same time itself, as data. The first pass
+/// waits for nothing.
+const POLLING: &str = r#"
+#include "kernel_profiler.hpp"
+static uint32_t now() { return *reinterpret_cast<volatile uint32_t*>(0xFFB121F0); }
+extern "C" void kernel_main(const volatile uint32_t*, uint32_t) {
+    uint32_t waited = 0, blocked = 0;
+    for (uint32_t pass = 0; pass < 4; ++pass) {
+        uint32_t begun = now();
+        DeviceWait(SEM_WAIT, 0x1234, now() - begun >= 1000 * pass);
+        waited += now() - begun;
+        begun = now();
+        if (pass == 2) {
+            DeviceBlockedWait(CB_RESERVE, 7);
+            while (now() - begun < 5000) {
+            }
+            blocked = now() - begun;
+        }
+    }
+    DeviceTimestampedData("WAITED", waited);
+    DeviceTimestampedData("BLOCKED", blocked);
+}
+"#;
+
+/// Returns the data that a kernel recorded under a name, of each RISC, from the log of a run.
+fn data_of(folder: &Path, name: &str) -> BTreeMap<String, u64> {
+    let log = folder.join("generated/kprof/.logs/profile_log_device.csv");
+    let log = fs::read_to_string(log).unwrap();
+    let rows = log.lines().skip(2).map(|line| line.split(',').collect::<Vec<_>>());
+    let rows = rows.filter(|row| row[10] == name && row[11] == "TS_DATA");
+    rows.map(|row| (row[3].to_owned(), row[6].parse().unwrap())).collect()
+}
+
+/// Waits of loops that an author wrote are recorded on every RISC, with the cycles that the kernel
+/// itself measured.
+#[test]
+fn waits_of_ones_own_loops_are_recorded_on_every_processor() {
+    let folder = sdk("own-waits");
+    let source = folder.join("polling.cpp");
+    fs::write(&source, POLLING).unwrap();
+    let processors = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];
+    for (arch, records) in [
+        ("wormhole_b0", "-DKERNEL_PROFILER_WAITS=1"),
+        ("blackhole", "-DKERNEL_PROFILER_WAITS=1"),
+        ("wormhole_b0", "-DPROFILE_SYNC_EVENTS"),
+    ] {
+        let options = ("sdk-waits", &["-DPROFILE_KERNEL=1", records][..]);
+        let mut args = vec!["--arch".to_owned(), arch.to_owned(), "--grid".into(), "1x1".into()];
+        for processor in processors {
+            let name = format!("{arch}-{processor}.elf");
+            let Some(elf) = compile_with(&folder, (arch, processor), &source, &name, options)
+            else {
+                return;
+            };
+            let option = if processor == "brisc" { "" } else { processor };
+            let option = format!("--kernel-{option}");
+            args.push(option.trim_end_matches('-').to_owned());
+            args.push(elf.to_str().unwrap().to_owned());
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let report = zones(&folder, &args);
+        let waits = report["waits"].as_array().unwrap();
+        assert_eq!(waits.len(), 10, "two objects on five RISCs: {waits:?}");
+        for (kind, key, count, data) in
+            [("SEM_WAIT", 0x1234, 3, "WAITED"), ("CB_RESERVE", 7, 1, "BLOCKED")]
+        {
+            let truth = data_of(&folder, data);
+            assert_eq!(truth.len(), 5, "{truth:?}");
+            for (risc, cycles) in truth {
+                let is_it = |wait: &&serde_json::Value| {
+                    wait["kind"] == kind && wait["risc"] == risc.as_str()
+                };
+                let found: Vec<_> = waits.iter().filter(is_it).collect();
+                assert_eq!(found.len(), 1, "{risc} {kind}: {waits:?}");
+                assert_eq!((&found[0]["key"], &found[0]["count"]), (&key.into(), &count.into()));
+                // The kernel's own readings lie outside of those of the wait, by at most 100 cycles,
+                // and it also measures the pass that does not wait.
+                let total = found[0]["total_cycles"].as_u64().unwrap();
+                let expected = cycles.saturating_sub(100 * (count + 1))..=cycles;
+                assert!(expected.contains(&total), "{arch} {risc} {kind}: {total} of {cycles}");
+            }
+        }
+        assert_eq!(report["losses"], serde_json::json!([]), "{arch} {records}");
+    }
+}
+
+/// The same loop in both languages: three waits, of 1,000, 2,000 and 3,000 cycles.
+#[test]
+fn the_example_of_waits_records_what_it_says_in_both_languages() {
+    let folder = sdk("example-waits");
+    let source = repository().join("examples/cpp/probes/waits.cpp");
+    let options = ("sdk-waits", &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"][..]);
+    for (arch, cores) in [("wormhole_b0", 64), ("blackhole", 140)] {
+        let cpp = compile_with(&folder, (arch, "brisc"), &source, "waits.elf", options);
+        let rust = has_target().then(|| {
+            let target = cargo_folder("waits", arch);
+            let script = folder.join("sdk-waits").join(arch).join("brisc.ld");
+            let features = if arch == "blackhole" { "waits,blackhole" } else { "waits" };
+            let mut cargo = cargo(&target);
+            cargo.args(["build", "--quiet", "--release", "--locked", "--offline", "--target"]);
+            cargo.args([RISCV, "--features", features, "--example", "waits"]);
+            cargo.env("RUSTFLAGS", format!("-Clink-arg=-T{}", script.display()));
+            let output = cargo.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            target.join(RISCV).join("release/examples/waits")
+        });
+        for kernel in [cpp, rust].into_iter().flatten() {
+            let kernel = kernel.to_str().unwrap();
+            let report = zones(&folder, &["--arch", arch, "--kernel", kernel]);
+            let waits = report["waits"].as_array().unwrap();
+            assert_eq!(waits.len(), 1, "{waits:?}");
+            let found = ["risc", "kind", "key", "count", "core_count"].map(|name| &waits[0][name]);
+            let expected: [serde_json::Value; 5] = [
+                "BRISC".into(),
+                "SEM_WAIT".into(),
+                0x1234.into(),
+                (3 * cores).into(),
+                cores.into(),
+            ];
+            assert_eq!(found, expected.each_ref(), "{arch} {kernel}");
+            let total = waits[0]["total_cycles"].as_u64().unwrap();
+            // A wait lacks its first poll, and may end up to one poll late.
+            let polls = 3 * cores * 60;
+            assert!(total.abs_diff(cores * 6_000) <= polls, "{arch} {kernel}: {total}");
+        }
+    }
+}
+
+/// A kernel linked without its waits beside one that records them is refused in one sentence.
+#[test]
+fn kernels_with_and_without_waits_do_not_mix() {
+    let folder = sdk("mixed-waits");
+    let source = repository().join("examples/cpp/kernel.cpp");
+    let arch = "wormhole_b0";
+    let Some(plain) = compile(&folder, arch, "brisc", &source, "plain.elf") else { return };
+    let options = ("sdk-waits", &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"][..]);
+    let waits = compile_with(&folder, (arch, "ncrisc"), &source, "waits.elf", options).unwrap();
+    let [plain, waits] = [plain, waits].map(|path| path.to_str().unwrap().to_owned());
+    let text = complaint(&folder, &["--kernel", &plain, "--kernel-ncrisc", &waits]);
+    assert!(text.contains("plain.elf was linked for another firmware"), "{text}");
+    assert!(text.contains("wormhole_b0 and --waits, as other kernels of this run"), "{text}");
+}
+
+/// `explain` sends an author whose loops record nothing to the macro for them, and no further once
+/// the kernel has it.
+#[test]
+fn advice_for_ones_own_loops_names_the_macro_until_it_is_there() {
+    let folder = sdk("advised-waits");
+    let source = folder.join("polling.cpp");
+    fs::write(&source, POLLING).unwrap();
+    let said = |options: (&str, &[&str])| {
+        let arch = "wormhole_b0";
+        let elf = compile_with(&folder, (arch, "ncrisc"), &source, "polling.elf", options)?;
+        let args = ["capture", "--grid", "1x1", "--kernel-ncrisc", elf.to_str().unwrap()];
+        let capture = format!("{}.kprof", options.0);
+        let made = kprof(&folder, &[&args[..], &["-o", &capture]].concat());
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let output = kprof(&folder, &["explain", &capture]);
+        Some(String::from_utf8(output.stdout).unwrap())
+    };
+    let Some(without) = said(PLAIN) else { return };
+    assert!(without.contains("with DeviceWait in C++ or device_wait! in Rust"), "{without}");
+    let with = said(("sdk-waits", &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"])).unwrap();
+    assert!(!with.contains("DeviceWait"), "{with}");
+    assert!(with.contains("Waits: 2 sums, 0 single waits, 0 signals"), "{with}");
 }
 
 /// A kernel with a finished zone, then one in which `stop` stops it.
@@ -545,12 +718,12 @@ fn every_probe_in_cpp_records_what_its_example_says() {
                 let mut kernels = vec![];
                 for &(processor, option) in processors {
                     let name = format!("{arch}-{example}-{processor}.elf");
-                    let elf = compile_with_sums(
+                    let elf = compile_with(
                         &folder,
                         (arch, processor),
                         &source,
                         &name,
-                        example == "sums",
+                        if example == "sums" { SUMS } else { PLAIN },
                     )?;
                     kernels.push((option.to_owned(), elf));
                 }
@@ -602,7 +775,8 @@ fn every_probe_in_rust_records_what_its_example_says() {
     for (arch, processor) in [("wormhole_b0", PROCESSORS[0]), ("blackhole", PROCESSORS[1])] {
         let target = cargo_folder("probes", arch);
         for has_sums in [false, true] {
-            let script = scripts(&folder, has_sums).join(arch).join(format!("{}.ld", processor.0));
+            let scripts = folder.join(if has_sums { SUMS.0 } else { PLAIN.0 });
+            let script = scripts.join(arch).join(format!("{}.ld", processor.0));
             let mut cargo = cargo(&target);
             cargo.args([
                 "build",
@@ -659,7 +833,7 @@ fn sums_of_compute_waits_are_in_every_row_that_dram_had_room_for() {
     for arch in ["wormhole_b0", "blackhole"] {
         let build = |processor: &str| {
             let name = format!("{arch}-{processor}.elf");
-            compile_with_sums(&folder, (arch, processor), &source, &name, true)
+            compile_with(&folder, (arch, processor), &source, &name, SUMS)
         };
         let Some(unpack) = build("trisc0") else { return };
         let pack = build("trisc2").unwrap();

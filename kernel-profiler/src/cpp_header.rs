@@ -14,7 +14,7 @@ macro_rules! files {
 /// assert_eq!(path, "api/debug/kernel_profiler.hpp");
 /// assert!(text.contains("#pragma once"));
 /// ```
-pub const FILES: [(&str, &str); 34] = files![
+pub const FILES: [(&str, &str); 36] = files![
     "api/debug/kernel_profiler.hpp",
     "kernel_profiler.hpp",
     "kernel_profiler/accumulate.hpp",
@@ -33,7 +33,9 @@ pub const FILES: [(&str, &str); 34] = files![
     "kernel_profiler/noc_constants.hpp",
     "kernel_profiler/noc_events.hpp",
     "kernel_profiler/off.hpp",
+    "kernel_profiler/own_waits.hpp",
     "kernel_profiler/plain.hpp",
+    "kernel_profiler/polls.hpp",
     "kernel_profiler/profiler_common.hpp",
     "kernel_profiler/push.hpp",
     "kernel_profiler/quick_push.hpp",

@@ -35,7 +35,9 @@ fn compile(source: &str, flags: &[&str]) -> Option<Output> {
 /// Compiles a function with these statements and the header.
 fn compile_body(statements: &str, flags: &[&str]) -> Option<Output> {
     let source = format!(
-        "#include \"kernel_profiler.hpp\"\nvoid kernel_main();\nvoid kernel_main() {{\n{statements}\n}}\n"
+        "#include \"kernel_profiler.hpp\"\n\
+         template <int LEFT, int RIGHT> int sum(int more) {{ return LEFT + RIGHT + more; }}\n\
+         void kernel_main();\nvoid kernel_main() {{\n{statements}\n}}\n"
     );
     compile(&source, flags)
 }
@@ -91,10 +93,14 @@ const EVERY_NAME: &str = r#"
     SYNC_WAIT("NAME", 1);
     SYNC_SIGNAL("NAME", 1);
     SYNC_SIGNAL_NOC_ADDR("NAME", 1, 0);
+    volatile uint32_t word = 1;
+    DeviceWait(SEM_WAIT, &word, word == 1);
+    DeviceWait(CB_RESERVE, 3, sum<1, 2>(word) == 4);
+    if (word != 1) { DeviceBlockedWait(NOC_READ_BARRIER, 1u); while (word != 1) {} }
 "#;
 
 #[test]
-fn every_name_of_upstreams_compiles_under_every_option() {
+fn every_name_compiles_under_every_option() {
     for options in [
         &[][..],
         &["-DPROFILE_KERNEL"],
@@ -118,7 +124,7 @@ fn every_name_of_upstreams_compiles_under_every_option() {
 }
 
 #[test]
-fn every_name_of_upstreams_compiles_where_records_are_streamed() {
+fn every_name_compiles_where_records_are_streamed() {
     let stream = ["-DPROFILE_KERNEL=9", "-DKERNEL_PROFILER_STREAM"];
     for options in [
         &[][..],
@@ -159,6 +165,8 @@ fn what_nothing_would_record_is_refused() {
     );
     let arguments = "DeviceZoneScopedN(\"a \\\"quoted\\\" name\");";
     refuses(arguments, &["-DPROFILE_KERNEL=1"], "without quotes and backslashes");
+    let kind = "DeviceWait(MY_LOOP, 1, true);";
+    refuses(kind, &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"], "MY_LOOP");
     let too_much = "kernel_profiler::timeStampedData<1>(1, 2);";
     refuses(too_much, &["-DPROFILE_KERNEL=1"], "TS_DATA one, TS_DATA_16B two");
 }

@@ -92,7 +92,10 @@ struct View<'a> {
 /// Return address of a RISC's call.
 const RETURN: u32 = 0x1_F000;
 const EBREAK: u32 = 0x0010_0073;
-const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
+/// Private RAM of a Blackhole's BRISC and NCRISC, the largest of all. TT-Metal's linker scripts check
+/// that programs fit into that of their RISC.
+const LOCAL_RAM_BYTES: u32 = 0x2000;
+const STACK_TOP: u32 = LOCAL_RAM_BASE + LOCAL_RAM_BYTES;
 /// DRAM address of the first lane. A board reserves the bytes before this address.
 pub(crate) const LANES_ADDRESS: u32 = 0x40;
 /// Flat id of the core, and number of cores that share a DRAM bank.
@@ -125,7 +128,7 @@ impl<'a> Core<'a> {
                 clock_at_reset: CLOCK_AT_RESET,
                 clock_reads: None,
                 l1: vec![0; L1_BYTES],
-                local: vec![vec![0; 0x1000]; programs.len()],
+                local: vec![vec![0; LOCAL_RAM_BYTES as usize]; programs.len()],
                 noc: Noc::new(chip),
             },
             layout,

@@ -77,6 +77,10 @@ impl Program {
             .collect()
     }
 
+    pub(crate) fn has_symbol(&self, name: &str) -> bool {
+        self.symbols.contains_key(name)
+    }
+
     pub(crate) fn symbol(&self, name: &str) -> Symbol {
         *self.symbols.get(name).unwrap_or_else(|| panic!("no symbol {name}"))
     }

@@ -10,7 +10,7 @@
 #include "tensix_types.h"
 #if COMPILE_FOR_TRISC == 0
 #include "llk_io_unpack.h"
-#else
+#elif COMPILE_FOR_TRISC == 2
 #include "llk_io_pack.h"
 #endif
 #else
@@ -83,6 +83,18 @@ PROBE wait_min() {
 #endif
 }
 
+#if defined(OWN_LOOPS)
+// Loops of the author's own, of which one kind is nowhere else on any RISC.
+PROBE own_wait() { DeviceWait(SEM_WAIT, SEMAPHORE, *SEMAPHORE >= 1); }
+PROBE own_block() {
+    if (*SEMAPHORE < 1) {
+        DeviceBlockedWait(NOC_ATOMIC_BARRIER, 1);
+        while (*SEMAPHORE < 1) {
+        }
+    }
+}
+#endif
+
 #if !defined(COMPILE_FOR_TRISC)
 constexpr uint32_t TRANSACTION_ID = 3;
 
@@ -132,6 +144,17 @@ PROBE kernel(uint32_t way) {
         case 10: read_barrier_of_id(); break;
         case 11: write_barrier_of_id(); break;
         case 12: write_flushed_of_id(); break;
+#endif
+#if defined(OWN_LOOPS)
+        case 13: own_wait(); break;
+        case 14: own_block(); break;
+        // One object more than there is room for, each of which waits from the first poll on.
+        case 15:
+            for (uint32_t key = 0; key < 9; ++key) {
+                DeviceBlockedWait(CB_WAIT, key);
+            }
+            own_block();
+            break;
 #endif
         default: break;
     }

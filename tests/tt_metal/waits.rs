@@ -496,13 +496,23 @@ fn records_of(probes: &Probes, site: Site, after: u64) -> Vec<[u64; 2]> {
 
 /// Compares the records of a kernel with the kernel's single wait.
 fn compare(site: Site, after: u64, has_events: bool, found: &[[u64; 2]]) -> Result<(), String> {
+    compare_key((site, key(site)), after, has_events, found)
+}
+
+/// Like [`compare`], for a wait with this key.
+fn compare_key(
+    (site, key): (Site, u32),
+    after: u64,
+    has_events: bool,
+    found: &[[u64; 2]],
+) -> Result<(), String> {
     let expected = if after == 0 { 0 } else { 1 + usize::from(has_events) };
     if found.len() != expected {
         return Err(format!("{} records in place of {expected}", found.len()));
     }
     let Some(total) = found.last() else { return Ok(()) };
     let total = WaitTotal::from_data(*total).ok_or("no total")?;
-    if (total.kind, total.key, total.waits) != (site.kind, key(site), 1) {
+    if (total.kind, total.key, total.waits) != (site.kind, key, 1) {
         return Err(format!("{total:?}"));
     }
     let cycles = u64::from(total.cycles);
@@ -511,9 +521,81 @@ fn compare(site: Site, after: u64, has_events: bool, found: &[[u64; 2]]) -> Resu
     }
     if has_events {
         let wait = BlockedWait::from_data(found[0]).ok_or("no wait")?;
-        if (wait.kind, wait.key, wait.cycles) != (site.kind, key(site), total.cycles) {
+        if (wait.kind, wait.key, wait.cycles) != (site.kind, key, total.cycles) {
             return Err(format!("{wait:?}"));
         }
     }
     Ok(())
 }
+
+/// Totals of loops of an author's own are written on every RISC, for every kind of wait.
+#[test]
+fn loops_of_authors_own_are_recorded_on_every_risc() {
+    let Some(package) = package() else { return };
+    const OWN: &str = "OWN_LOOPS";
+    let mut jobs = Vec::new();
+    for chip in Chip::ALL {
+        for processor in Processor::TENSIX {
+            for level in ["O2", "Os"] {
+                jobs.push((chip, processor, level, "KERNEL_PROFILER_WAITS=1"));
+            }
+            jobs.push((chip, processor, "O2", "PROFILE_SYNC_EVENTS"));
+            jobs.push((chip, processor, "O2", "KERNEL_PROFILER_WAITS=0"));
+        }
+    }
+    let built = in_parallel(&jobs, |&(chip, processor, level, records)| {
+        build_with(package, chip, processor, level, &["NOC_MODE=0", records, OWN]).unwrap()
+    });
+    let own = [
+        ("own_wait", 13, WaitKind::SEM_WAIT, SEMAPHORE),
+        ("own_block", 14, WaitKind::NOC_ATOMIC_BARRIER, 1),
+    ];
+    for (probes, (_, processor, level, records)) in built.iter().zip(jobs) {
+        for (function, way, kind, key) in own {
+            for after in [0_u64, 700, 70_000] {
+                let site = Site::new(function, way, processor, kind, Source::Word);
+                let found = records_of(probes, site, after);
+                let place = format!("{} {level} {records} {site:?} {after}", probes.chip);
+                if records == "KERNEL_PROFILER_WAITS=0" {
+                    assert!(found.is_empty(), "{place}: {found:x?}");
+                    continue;
+                }
+                compare_key((site, key), after, records == "PROFILE_SYNC_EVENTS", &found)
+                    .unwrap_or_else(|fault| panic!("{place}: {fault}: {found:x?}"));
+            }
+        }
+        if records == "KERNEL_PROFILER_WAITS=1" {
+            let mut core = Core::new(probes.chip, probes);
+            call(&mut core, "begin", &[]);
+            call(&mut core, "kernel", &[15]);
+            let totals: Vec<_> = wide_records(&core, processor)
+                .into_iter()
+                .map(|data| WaitTotal::from_data(data).unwrap())
+                .map(|total| (total.kind, total.key, total.waits))
+                .collect();
+            let expected: Vec<_> = (0..8).map(|key| (WaitKind::CB_WAIT, key, 1)).collect();
+            assert_eq!(totals, expected, "{} {level} {processor}", probes.chip);
+        }
+    }
+}
+
+/// A kernel without such loops has neither their table nor the code that writes it.
+#[test]
+fn kernels_without_loops_of_their_own_have_no_table_of_them() {
+    let Some(package) = package() else { return };
+    let jobs: Vec<_> =
+        Chip::ALL.into_iter().flat_map(|chip| Processor::TENSIX.map(|one| (chip, one))).collect();
+    let built = in_parallel(&jobs, |&(chip, processor)| {
+        let [without, with] = [&[][..], &["OWN_LOOPS"]].map(|own| {
+            let defines = [&["NOC_MODE=0", "KERNEL_PROFILER_WAITS=1"][..], own].concat();
+            build_with(package, chip, processor, "O2", &defines).unwrap().programs.remove(0)
+        });
+        (without.has_symbol(OWN_TABLE), with.symbol(OWN_TABLE).size_bytes)
+    });
+    for ((chip, processor), found) in jobs.iter().zip(built) {
+        assert_eq!(found, (false, 136), "{chip} {processor}");
+    }
+}
+
+/// Symbol of the table of an author's own waits.
+const OWN_TABLE: &str = "_ZN15kernel_profiler6detailL9own_waitsE";

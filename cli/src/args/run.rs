@@ -226,7 +226,8 @@ pub(crate) struct WorkloadArgs {
     /// reader signals the cores of its group one by one).
     #[arg(help_heading = WORKLOAD, long, value_name = "SHAPE")]
     pub(crate) pipeline: Option<PipelineShape>,
-    /// Which waits for circular buffers, semaphores and NoC barriers are recorded.
+    /// Which waits for circular buffers, semaphores and NoC barriers are recorded. Your own kernels
+    /// record those that they were compiled to record.
     #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
     /// Count instructions and cycles by line of source, and write the table `lines` next to the log
@@ -362,7 +363,8 @@ fn exponent(number: &str, max: u8) -> Option<u8> {
 #[command(after_help = "Examples:
   kprof sdk sdk
   kprof sdk sdk --enable-sum-profiling
-  kprof sdk streaming --stream")]
+  kprof sdk streaming --stream
+  kprof sdk sdk-waits --waits")]
 pub(crate) struct SdkArgs {
     /// Folder for the scripts: wormhole_b0/brisc.ld and so on.
     #[arg(value_name = "DIR")]
@@ -374,6 +376,10 @@ pub(crate) struct SdkArgs {
     /// with the feature `stream` in Rust.
     #[arg(long)]
     pub(crate) stream: bool,
+    /// Write scripts for kernels that record waits; compile the kernels with
+    /// KERNEL_PROFILER_WAITS=1, or with the feature `waits` in Rust.
+    #[arg(long, conflicts_with_all = ["stream", "enable_sum_profiling"])]
+    pub(crate) waits: bool,
 }
 
 /// Simulator of the chips.

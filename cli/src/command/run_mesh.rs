@@ -35,7 +35,9 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     if args.lines.is_some() {
         config = config.with_lines();
     }
-    if records_waits(args, work) {
+    if work.is_own_with_waits() {
+        config = config.with_wait_records(WaitRecords::Totals);
+    } else if records_waits(args, work) {
         config = match args.waits {
             Waits::Off => config,
             Waits::Totals => config.with_wait_records(WaitRecords::Totals),

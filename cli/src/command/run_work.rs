@@ -8,7 +8,7 @@ use sim::{
     arch::Arch,
     kernel::file::KernelFile,
     machine::{
-        core_code::fitting_image,
+        core_code::{fitting_image, is_linked_for},
         images::{Mode, Selection},
     },
     mesh::SimulatedMesh,
@@ -26,6 +26,8 @@ pub(super) enum Work {
         program: Arc<Program>,
         launch_count: u32,
         args: Vec<u32>,
+        /// True if the kernels are linked for firmware that writes the totals of their waits.
+        has_waits: bool,
     },
 }
 
@@ -60,21 +62,37 @@ impl Work {
         let Some(first) = files.into_iter().flatten().next() else { return Ok(None) };
         let name = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(name);
-        let selection = Selection::new(arch, args.enable_sum_profiling);
+        let kernels: Vec<(usize, KernelFile)> = files
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, path)| Some((index, path?)))
+            .map(|(index, path)| Ok((index, read_kernel(path)?)))
+            .collect::<Result<_, Failure>>()?;
+        let plain = Selection::new(arch, args.enable_sum_profiling);
+        let with_waits = Selection { mode: Mode::WaitTotals, ..plain };
+        let has_waits = args.own.firmware.is_none()
+            && args.stream.is_none()
+            && kernels.iter().any(|(index, file)| is_linked_for(with_waits, *index, file));
         let selection = match args.stream {
-            Some(_) => Selection { mode: Mode::Stream, ..selection },
-            None => selection,
+            Some(_) => Selection { mode: Mode::Stream, ..plain },
+            None if has_waits => with_waits,
+            None => plain,
         };
-        for (index, path) in files.into_iter().enumerate() {
-            let Some((path, risc)) = path.zip(CoreKind::Tensix.risc(index)) else { continue };
-            let kernel = read_kernel(path)?;
+        for (index, kernel) in kernels {
+            let Some(risc) = CoreKind::Tensix.risc(index) else { continue };
             if args.own.firmware.is_none() {
                 fitting_image(selection, index, &kernel).map_err(Failure::Sentence)?;
             }
             program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
         }
         let (program, launch_count) = (Arc::new(program), args.ops.unwrap_or(1));
-        Ok(Some(Self::Own { program, launch_count, args: args.own.kernel_args.clone() }))
+        let args = args.own.kernel_args.clone();
+        Ok(Some(Self::Own { program, launch_count, args, has_waits }))
+    }
+
+    /// Returns true if the work consists of the user's kernels, and these record waits.
+    pub(super) const fn is_own_with_waits(&self) -> bool {
+        matches!(self, Self::Own { has_waits: true, .. })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -94,7 +112,7 @@ impl Work {
     pub(super) fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         match self {
             Self::Workload(workload) => workload.plan(mesh, options),
-            Self::Own { program, launch_count, args } => {
+            Self::Own { program, launch_count, args, .. } => {
                 Plan::launching(program, *launch_count, args)
             }
         }

@@ -33,6 +33,10 @@ pub(crate) fn run(args: &SdkArgs) -> Result<(), Failure> {
 
 /// Returns the variant of the firmware for which kernels are linked.
 const fn selection(arch: Arch, args: &SdkArgs) -> Selection {
-    let selection = Selection::new(arch, args.enable_sum_profiling);
-    if args.stream { Selection { mode: Mode::Stream, ..selection } } else { selection }
+    let mode = match (args.stream, args.waits) {
+        (true, _) => Mode::Stream,
+        (false, true) => Mode::WaitTotals,
+        (false, false) => Mode::Plain,
+    };
+    Selection { mode, ..Selection::new(arch, args.enable_sum_profiling) }
 }

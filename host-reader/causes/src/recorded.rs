@@ -23,10 +23,16 @@ pub(crate) struct Recorded {
 }
 
 /// Advice to authors whose kernels wait in none of the calls that record waits.
-const ZONES_AROUND_LOOPS: &str = "zones around the loops of the kernels (docs/kernels.md)";
+const ZONES_AROUND_LOOPS: &str = "the loops of the kernels that poll, with DeviceWait in C++ or \
+     device_wait! in Rust, and zones around the others (docs/kernels.md)";
 
 /// Advice to authors who have such zones.
-const ZONES_INSIDE: &str = "zones inside the longest zones of the kernels (docs/kernels.md)";
+const ZONES_INSIDE: &str = "the loops of the kernels that poll, with DeviceWait in C++ or \
+     device_wait! in Rust, and zones inside the longest zones (docs/kernels.md)";
+
+/// Advice if kernels were not built to record waits.
+pub(crate) const WAITS: &str = "a capture of kernels that record waits (docs/explain.md); those of loops \
+     that poll by themselves with DeviceWait in C++ or device_wait! in Rust (docs/kernels.md)";
 
 impl Recorded {
     /// Returns what a recording holds.
@@ -72,6 +78,6 @@ impl Recorded {
                           the calls that record waits, or --waits off was given";
             return (reason, advice);
         }
-        ("no waits were recorded", "a capture of kernels that record waits (docs/explain.md)")
+        ("no waits were recorded", WAITS)
     }
 }

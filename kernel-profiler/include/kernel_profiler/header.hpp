@@ -52,7 +52,9 @@
 /// - A quick push records its own zone, with its duration, at the beginning of the next run.
 /// - Waits for circular buffers and semaphores and at NoC barriers can be added up
 ///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and
-///   without streaming: see waits.hpp and barriers.hpp.
+///   without streaming: see waits.hpp and barriers.hpp. `DeviceWait` and `DeviceBlockedWait`, which
+///   TT-Metal does not have, measure loops of your own in the same way: see own_waits.hpp. Where
+///   kernels are also built without this header, test `#if defined(DeviceWait)`.
 ///
 /// As in TT-Metal's header, BRISC, idle Ethernet RISCs and a Blackhole's active Ethernet RISCs
 /// push. A Wormhole's active Ethernet RISC only fills its ring.
@@ -228,6 +230,7 @@
 #include "counters.hpp"
 #endif
 #include "barriers.hpp"
+#include "own_waits.hpp"
 
 #else  // Switched off: arguments are type-checked and not evaluated.
 

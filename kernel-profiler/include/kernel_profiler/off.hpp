@@ -42,6 +42,7 @@ inline void flush_to_dram_if_full(uint32_t) {}
 
 #include "noc_events.hpp"
 #include "counters.hpp"
+#include "polls.hpp"
 
 #define SYNC_WAIT(...) static_cast<void>(0)
 #define SYNC_SIGNAL(...) static_cast<void>(0)

@@ -43,6 +43,7 @@ extern uint32_t noc_nonposted_writes_acked[2];
     uint16_t dram_bank_to_noc_xy[2 * 16];                         \
     uint32_t bank_to_dram_offset[16];                             \
     uint32_t noc_nonposted_writes_num_issued[2], noc_nonposted_writes_acked[2]; \
+    KERNEL_PROFILER_WAITS_STATE                                   \
     static_assert(true, "a semicolon follows")
 
 namespace kernel_profiler {

@@ -3,7 +3,7 @@
 /// Waits of kernels, measured through TT-Metal's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and
 /// `SYNC_SIGNAL_NOC_ADDR`.
 ///
-/// NoC barriers have a separate hook: see barriers.hpp.
+/// NoC barriers have a separate hook: see barriers.hpp. For loops of authors' own, see own_waits.hpp.
 ///
 /// The hook is called before the polling loop. It declares an object with the name of the function
 /// that the loop calls, so that each poll calls the object. The first poll does only what the
@@ -463,16 +463,3 @@ using Poll = typename PollOf<
 #define SYNC_SIGNAL(name, key) (void(sizeof(key)))
 #define SYNC_SIGNAL_NOC_ADDR(name, addr, noc) (void(sizeof(addr) + sizeof(noc)))
 #endif
-
-namespace kernel_profiler {
-namespace detail {
-
-template <uint32_t index>
-KERNEL_PROFILER_ALWAYS_INLINE void end_kernel() {
-#if KERNEL_PROFILER_HAS_WAITS
-    write_wait_totals();
-#endif
-}
-
-}  // namespace detail
-}  // namespace kernel_profiler

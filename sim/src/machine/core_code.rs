@@ -351,6 +351,16 @@ fn selection(chip: &ChipFacts) -> Selection {
     Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
 
+/// Returns true if a kernel's file was linked for the firmware of `selection` on a processor.
+///
+/// A file from another linker script does not say for which firmware it was linked.
+#[must_use]
+pub fn is_linked_for(selection: Selection, risc_index: usize, file: &KernelFile) -> bool {
+    let processor = images::processor(CoreKind::Tensix, risc_index);
+    let mark = images::find(selection, "firmware", processor).map(link_script::mark);
+    mark.is_some() && file.symbol(link_script::MARK) == mark
+}
+
 /// Returns the program in a kernel's file, if the file was linked for the given processor and for
 /// the firmware of `selection`.
 ///
@@ -390,6 +400,8 @@ pub fn fitting_image(
                 (true, _) => " and --enable-sum-profiling",
                 (false, Mode::Stream) =>
                     " and --stream, and compile it with KERNEL_PROFILER_STREAM",
+                (false, Mode::WaitTotals) =>
+                    " and --waits, as other kernels of this run are linked",
                 (false, _) => "",
             },
         ));

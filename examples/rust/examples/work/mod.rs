@@ -28,3 +28,10 @@ fn panic(_: &PanicInfo<'_>) -> ! {
         unsafe { core::arch::asm!("ebreak") };
     }
 }
+
+/// Returns the low word of the tile's clock.
+#[allow(dead_code, reason = "each example includes this module")]
+pub fn now() -> u32 {
+    // SAFETY: the clock of a Tensix tile is at this address on both chips.
+    unsafe { core::ptr::read_volatile(0xFFB1_21F0 as *const u32) }
+}

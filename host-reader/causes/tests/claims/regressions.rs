@@ -312,15 +312,24 @@ fn nobody_is_sent_to_records_that_are_on() {
         (untold.unwrap(), found.no_cause.unwrap().record_next)
     };
     let (waits, _) = of("LOOP", "SOMETHING,TS_DATA");
-    assert_eq!(waits.record_with, "a capture of kernels that record waits (docs/explain.md)");
+    assert_eq!(
+        waits.record_with,
+        "a capture of kernels that record waits (docs/explain.md); those of loops that poll by \
+         themselves with DeviceWait in C++ or device_wait! in Rust (docs/kernels.md)"
+    );
     let (waits, next) = of("LOOP", "SYNC-WAIT-TOTAL,TS_EVENT");
     assert_eq!(
         waits.record_with,
-        "zones inside the longest zones of the kernels (docs/kernels.md)"
+        "the loops of the kernels that poll, with DeviceWait in C++ or device_wait! in Rust, and \
+         zones inside the longest zones (docs/kernels.md)"
     );
     assert!(!next.contains("record waits"), "{next}");
     let (waits, _) = of("NCRISC-KERNEL", "SYNC-WAIT-TOTAL,TS_EVENT");
-    assert_eq!(waits.record_with, "zones around the loops of the kernels (docs/kernels.md)");
+    assert_eq!(
+        waits.record_with,
+        "the loops of the kernels that poll, with DeviceWait in C++ or device_wait! in Rust, and \
+         zones around the others (docs/kernels.md)"
+    );
 }
 
 /// The second core starts 470 cycles after the first; the op takes 1,000.

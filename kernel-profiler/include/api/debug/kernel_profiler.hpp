@@ -8,6 +8,7 @@
 
 #if KERNEL_PROFILER_IS_UPSTREAMS
 #include_next "api/debug/kernel_profiler.hpp"
+#include "../../kernel_profiler/polls.hpp"
 #else
 #include "../../kernel_profiler/header.hpp"
 #endif
