@@ -1,7 +1,7 @@
 //! Reads the input of commands: a device log, a capture, or a folder with TT-Metal's logs.
 
 use crate::{
-    derived_logs,
+    derived_logs::{self, Beside, Facts},
     failure::{Failure, OrFail, failure, note},
     file_kind::{self, CAPTURE, RECORDING, STANDARD_INPUT},
     numbers::counted,
@@ -36,7 +36,23 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
     if let Opened::Log(log) = &mut opened {
         let folder = logs_folder(path, DEVICE_LOG);
         let file = folder.map_or_else(|| path.to_owned(), |folder| folder.join(DEVICE_LOG));
-        log.log.readout.simulated = derived_logs::simulated(&file);
+        match derived_logs::beside(&file) {
+            Beside::Facts(facts) => {
+                let Facts { simulated, losses } = *facts;
+                log.log.readout.simulated = simulated;
+                if let Some(losses) = losses {
+                    log.log.readout.losses = losses;
+                }
+            }
+            Beside::OfAnotherLog => {
+                let file = file.display();
+                note!(
+                    "kprof: {file} has changed since a simulation wrote it with {file}.derived, so its \
+                     losses are unknown"
+                );
+            }
+            Beside::Nothing => {}
+        }
     }
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
         let path = path.display();

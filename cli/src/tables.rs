@@ -21,7 +21,7 @@ use host_reader::{
         ZoneStatisticsTable, op_rows,
     },
 };
-use std::io::Write;
+use std::{collections::BTreeSet, io::Write};
 
 impl Findings {
     /// Writes every table that has rows.
@@ -29,6 +29,7 @@ impl Findings {
         let rows = show.rows;
         self.write_ops(show.sort, rows, out)?;
         write_section::<ZoneStatisticsTable>("Zones, times in ns", &self.report.zones, rows, out)?;
+        self.write_nameless(out)?;
         if let Some(subtracted) = &self.report.probe_cost {
             write_probe_cost(subtracted, rows, out)?;
         }
@@ -45,6 +46,25 @@ impl Findings {
         write_losses(&self.readout.losses, rows, out)?;
         write_fullest(&self.readout.watermarks, out)?;
         self.write_anomalies(rows, out)
+    }
+
+    /// Writes how many zones have no name, and why.
+    fn write_nameless(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let zones =
+            self.report.zones.iter().filter(|zone| {
+                zone.name.is_empty() || *zone.name == *format!("id {}", zone.marker_id)
+            });
+        let ids: BTreeSet<u32> = zones.map(|zone| zone.marker_id).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let zones = counted(ids.len() as u64, "zone has", "zones have");
+        let line = format!(
+            "{zones} no name: the recording has no text for the id, so lengths of ops may be unknown. A \
+             build of TT-Metal prints the texts, and TT-Metal keeps them in zone_src_locations.log: \
+             --names of kprof run --firmware, read and attach takes them"
+        );
+        writeln!(out, "{}", styled(&line, Style::Doubtful))
     }
 
     fn write_records(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -191,8 +211,12 @@ pub(crate) fn write_rows<T: Table>(
 ) -> std::io::Result<()> {
     let mut columns = ShownColumns::<T>::default();
     all.iter().for_each(|row| columns.add(row));
+    columns.tell_apart(all);
     write_columns(&columns, all, (all.len(), rows), out)
 }
+
+/// Column with the id of a zone, which the terminal shows only if names do not tell rows apart.
+const MARKER_ID: &str = "marker_id";
 
 /// Columns that have a title, each with a flag that is true if the column is shown.
 ///
@@ -207,6 +231,24 @@ impl<T: Table> Default for ShownColumns<T> {
 }
 
 impl<T: Table> ShownColumns<T> {
+    /// Also shows the ids of zones if two rows would otherwise differ by nothing that is shown.
+    fn tell_apart(&mut self, rows: &[T::Row<'_>]) {
+        let Some(id) = T::column(MARKER_ID).filter(|column| column.schema.title.is_none()) else {
+            return;
+        };
+        let names: Vec<_> =
+            ["chip_id", "risc", "name"].iter().filter_map(|of| T::column(of)).collect();
+        let mut seen = BTreeSet::new();
+        let is_twice = rows.iter().any(|row| {
+            let names = names.iter().map(|column| cell(&column.schema, column.value(row), false));
+            !seen.insert(names.collect::<Vec<_>>())
+        });
+        if is_twice {
+            let place = self.0.iter().position(|(column, _)| column.schema.name == "name");
+            self.0.insert(place.map_or(0, |place| place + 1), (id, true));
+        }
+    }
+
     fn add(&mut self, row: &T::Row<'_>) {
         for (column, is_shown) in self.0.iter_mut().filter(|(_, is_shown)| !is_shown) {
             *is_shown = column.value(row) != Value::Null;
@@ -226,17 +268,50 @@ fn write_columns<T: Table>(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     let columns: Vec<_> = columns.shown().collect();
-    let titles: Vec<_> = columns.iter().filter_map(|column| column.schema.title).collect();
+    let title = |column: &Column<T>| column.schema.title.unwrap_or("id");
+    let titles: Vec<_> = columns.iter().map(|column| title(column)).collect();
     let mut table = table(&titles);
+    let mut unknown: Vec<(String, Vec<&str>)> = Vec::new();
     for row in rows.iter().take(limit) {
         let may_be_more = T::column("is_lower_bound")
             .is_some_and(|column| column.value(row) == Value::Flag(true));
         let cells = columns.iter().map(|column| {
-            cell(&column.schema, column.value(row), may_be_more && column.schema.is_bounded)
+            let value = column.value(row);
+            if let (Value::Null, Some(reason)) = (&value, why_null(column, row)) {
+                add_title(&mut unknown, reason, title(column));
+            }
+            cell(&column.schema, value, may_be_more && column.schema.is_bounded)
         });
         table.add_row(cells);
     }
-    write_table(&mut table, row_count, limit, out)
+    write_table(&mut table, row_count, limit, out)?;
+    for (reason, titles) in unknown {
+        writeln!(out, "- of {}: {reason}", titles.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Adds the title of a column to those with the same reason for `-`.
+fn add_title<'a>(unknown: &mut Vec<(String, Vec<&'a str>)>, reason: String, title: &'a str) {
+    match unknown.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, titles)) if titles.contains(&title) => {}
+        Some((_, titles)) => titles.push(title),
+        None => unknown.push((reason, vec![title])),
+    }
+}
+
+/// Returns why a value is missing; `None` if the row's doubt says it, which the table counts
+/// separately.
+fn why_null<T: Table>(column: &'static Column<T>, row: &T::Row<'_>) -> Option<String> {
+    let means = column.schema.null_means?;
+    let Some((others, doubt)) = means.split_once("see ") else { return Some(means.to_owned()) };
+    let is_said = T::column(doubt).is_some_and(|doubt| doubt.value(row) != Value::Null);
+    let others = others.trim_end_matches("or ").trim_end_matches(", ");
+    let others = match others.rsplit_once(", ") {
+        Some((first, last)) => format!("{first} or {last}"),
+        None => others.to_owned(),
+    };
+    (!is_said && !others.is_empty()).then_some(others)
 }
 
 /// Returns a value as text. Ratios are rounded to two decimals.

@@ -35,6 +35,7 @@ pub(crate) fn unfinished_lines(unfinished: &Unfinished) -> Vec<String> {
     let zones = unfinished.open_zones.iter().map(|zones| {
         let OpenZones { name, risc_count, first_start_cycle } = zones;
         let riscs = counted(*risc_count, "RISC", "RISCs");
+        let name = if name.is_empty() { "without a name" } else { &**name };
         let (name, since) = (printable(name, LONGEST_NAME), grouped(*first_start_cycle));
         format!("in zone {name}: {riscs}, the first since cycle {since}")
     });

@@ -160,7 +160,7 @@ fn info_counts_what_a_run_has_left() {
     let run = json(&kprof(folder.path(), &args));
     let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
     let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();
-    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.4".into(), &size.into()));
+    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.5".into(), &size.into()));
     let chips = info["chips"].as_array().unwrap();
     let archs: Vec<_> = chips.iter().map(|chip| &chip["arch"]).collect();
     assert_eq!(archs, ["wormhole_b0", "wormhole_b0"]);
@@ -188,9 +188,15 @@ fn info_is_a_table_for_people() {
     let output = kprof(folder.path(), &["info", "a.kprof"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
-    for wanted in
-        ["version 1.4", "end mark", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"]
-    {
+    for wanted in [
+        "version 1.5",
+        "end mark",
+        "options",
+        "memory words",
+        "clock samples",
+        "wormhole_b0",
+        "Reads: 1 read",
+    ] {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }
 }
@@ -269,7 +275,9 @@ fn every_output_of_a_capture_that_was_never_finished_says_so() {
         let written = std::fs::read(folder.path().join(file)).unwrap();
         let words = key.replace('_', " ");
         let has = |text: &str| written.windows(text.len()).any(|found| found == text.as_bytes());
-        assert!(has(key) || has(&words), "{file}");
+        // A stack has no room for a sentence.
+        let is_stack = file == "a.folded" && has("[losses unknown] 0\n");
+        assert!(has(key) || has(&words) || is_stack, "{file}");
     }
     if cfg!(feature = "parquet") {
         let dataset = run(&["export", "a.kprof", "--format", "parquet", "-o", "dataset", "--json"]);

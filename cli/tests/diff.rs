@@ -312,8 +312,15 @@ fn a_gate_never_passes_on_what_was_not_compared() {
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.csv");
     let text = std::fs::read_to_string(capture(SHARDED)).unwrap();
-    std::fs::write(&other, text.replace("MatmulDeviceOperation", "AnotherDeviceOperation"))
-        .unwrap();
+    let renamed = text.replace("MatmulDeviceOperation", "AnotherDeviceOperation");
+    std::fs::write(&other, &renamed).unwrap();
+    let output = diff(&capture(INTERLEAVED), &other, &["--fail-above", "5"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("Compared: 100.0 % of A's time"), "by their shapes: {shown}");
+    assert!(shown.contains("AnotherDeviceOperation"), "and under which name: {shown}");
+    // With one op less, the shapes do not tell that it is the same op.
+    let (without_last, _) = renamed.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(&other, without_last).unwrap();
     let output = diff(&capture(INTERLEAVED), &other, &["--fail-above", "5"]);
     let shown = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{shown}");

@@ -104,7 +104,7 @@ fn written() -> Vec<(&'static str, Vec<u8>, Answer)> {
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
         b"\xFF\xFE".iter().copied().chain(units).collect::<Vec<u8>>()
     };
-    let capture = fs::read(repository_file("tests/captures/kprof/v1.4.kprof")).unwrap();
+    let capture = fs::read(repository_file("tests/captures/kprof/v1.5.kprof")).unwrap();
     vec![
         ("run.kprof", capture, Read(OF_CAPTURE, "a capture")),
         ("log.csv", LOG.into(), Read(OF_LOG, "a device log")),
@@ -173,7 +173,7 @@ fn made(folder: &Path) -> Vec<(String, Vec<u8>, Answer)> {
         output.stdout
     };
     fs::write(folder.join("ops.csv"), OPS).unwrap();
-    fs::copy(repository_file("tests/captures/kprof/v1.4.kprof"), folder.join("run.kprof")).unwrap();
+    fs::copy(repository_file("tests/captures/kprof/v1.5.kprof"), folder.join("run.kprof")).unwrap();
     run(&["perf", "ops.csv", "--csv", "table.csv"]);
     run(&["ops", "run.kprof", "-o", "art"]);
     for name in ["t.json", "t.html", "t.pftrace"] {

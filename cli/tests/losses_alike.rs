@@ -105,3 +105,33 @@ fn every_recording_has_the_same_losses_in_terminal_json_and_page() {
         assert_alike(folder.path(), name);
     }
 }
+
+/// The log of a simulation has the losses that the run itself shows, until the log changes.
+#[test]
+fn the_log_of_a_simulation_keeps_the_losses_of_its_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for (workload, is_lossy) in [("full-buffer", true), ("cycle-count", false)] {
+        let out = format!("out-{workload}");
+        let args = ["run", "--workload", workload, "--grid", "1x1", "-o", &out, "--json"];
+        let run: Value = serde_json::from_str(&said(folder.path(), &args)).unwrap();
+        let reported = |input: &str| -> Value {
+            serde_json::from_str(&said(folder.path(), &["report", input, "--json"])).unwrap()
+        };
+        assert_eq!(run["lost"]["records"].as_u64().unwrap() > 0, is_lossy, "{}", run["lost"]);
+        let log = format!("{out}/.logs/profile_log_device.csv");
+        for input in [&out, &log] {
+            let report = reported(input);
+            assert_eq!((&report["lost"], &report["losses"]), (&run["lost"], &run["losses"]));
+            assert_alike(folder.path(), input);
+        }
+        let path = folder.path().join(&log);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (without_last, _) = text.trim_end().rsplit_once('\n').unwrap();
+        std::fs::write(&path, without_last).unwrap();
+        let changed = kprof(folder.path(), &["report", &log]);
+        let [shown, note] =
+            [changed.stdout, changed.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(shown.contains("Lost: unknown; TT-Metal's logs do not record losses"), "{shown}");
+        assert!(note.contains("has changed since a simulation wrote it"), "{note}");
+    }
+}

@@ -135,7 +135,7 @@ fn logs_of_a_chip_are_not_replaced_by_those_of_a_capture() {
     let folder = artifacts(LOG, MESSAGES, TIMES);
     let logs = folder.path().join(".logs");
     let before = files(folder.path());
-    for name in ["v1.0", "v1.4"] {
+    for name in ["v1.0", "v1.5"] {
         let capture = capture_of(&format!("kprof/{name}.kprof"));
         std::fs::copy(capture, logs.join(format!("{name}.kprof"))).unwrap();
     }
@@ -157,7 +157,7 @@ fn logs_of_a_chip_are_not_replaced_by_those_of_a_capture() {
     assert!(errors(&refused).contains("zone_src_locations.log exists"), "{}", errors(&refused));
     assert_eq!(std::fs::read_to_string(&names).unwrap(), "names");
     // Files made from a capture may be replaced by files from the same or another capture.
-    for name in ["v1.0", "v1.0", "v1.4"] {
+    for name in ["v1.0", "v1.0", "v1.5"] {
         let capture = format!(".logs/{name}.kprof");
         stdout(&kprof(folder.path(), &["ops", &capture, "-o", "out"]));
     }

@@ -161,6 +161,45 @@ extern "C" void kernel_main(const volatile uint32_t*, uint32_t) {
 }
 "#;
 
+/// A kernel that fills the L1 that docs/kernels.md calls free, and reads it back.
+const FILLING: &str = r#"
+#include "kernel_profiler.hpp"
+extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t) {
+    const uint32_t key = launch[4];
+    uint32_t wrong = 0;
+    for (uint32_t place = 0x40000; place < 0x100000; place += 64) {
+        *reinterpret_cast<volatile uint32_t*>(place) = place ^ key;
+    }
+    for (uint32_t place = 0x40000; place < 0x100000; place += 64) {
+        wrong += *reinterpret_cast<volatile uint32_t*>(place) != (place ^ key);
+    }
+    DeviceTimestampedData("WRONG", wrong);
+    DeviceTimestampedData("KEY", launch[4]);
+}
+"#;
+
+/// The free L1 holds what a kernel writes, and neither other kernels nor their arguments lie there.
+#[test]
+fn the_l1_that_is_called_free_is_free() {
+    let page = fs::read_to_string(repository().join("docs/kernels.md")).unwrap();
+    assert!(page.contains("`0x40000` to `0xFFFFF` (768 KiB) are free on both chips"));
+    let folder = sdk("free-l1");
+    let source = folder.join("filling.cpp");
+    fs::write(&source, FILLING).unwrap();
+    let others = repository().join("examples/cpp/kernel.cpp");
+    for arch in ["wormhole_b0", "blackhole"] {
+        let Some(filling) = compile(&folder, arch, "brisc", &source, "filling.elf") else { return };
+        let other = compile(&folder, arch, "trisc2", &others, "other.elf").unwrap();
+        let [filling, other] = [&filling, &other].map(|path| path.to_str().unwrap());
+        let args = ["--arch", arch, "--ops", "2", "--grid", "1x1", "--kernel-args", "7,1,2,3"];
+        let report =
+            zones(&folder, &[&args[..], &["--kernel", filling, "--kernel-trisc2", other]].concat());
+        assert_eq!(zone_count(&report, "ADD"), 2 * 7, "{arch}");
+        assert_eq!(data_of(&folder, "WRONG"), BTreeMap::from([("BRISC".to_owned(), 0)]));
+        assert_eq!(data_of(&folder, "KEY"), BTreeMap::from([("BRISC".to_owned(), 7)]));
+    }
+}
+
 /// Returns the data that a kernel recorded under a name, of each RISC, from the log of a run.
 fn data_of(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let log = folder.join("generated/kprof/.logs/profile_log_device.csv");
@@ -212,10 +251,10 @@ fn waits_of_ones_own_loops_are_recorded_on_every_processor() {
                 let found: Vec<_> = waits.iter().filter(is_it).collect();
                 assert_eq!(found.len(), 1, "{risc} {kind}: {waits:?}");
                 assert_eq!((&found[0]["key"], &found[0]["count"]), (&key.into(), &count.into()));
-                // The kernel's own readings lie outside of those of the wait, by at most 100 cycles,
+                // The kernel's own readings lie outside of those of the wait, by at most 300 cycles,
                 // and it also measures the pass that does not wait.
                 let total = found[0]["total_cycles"].as_u64().unwrap();
-                let expected = cycles.saturating_sub(100 * (count + 1))..=cycles;
+                let expected = cycles.saturating_sub(300 * (count + 1))..=cycles;
                 assert!(expected.contains(&total), "{arch} {risc} {kind}: {total} of {cycles}");
             }
         }
@@ -298,7 +337,7 @@ fn advice_for_ones_own_loops_names_the_macro_until_it_is_there() {
         Some(String::from_utf8(output.stdout).unwrap())
     };
     let Some(without) = said(PLAIN) else { return };
-    assert!(without.contains("with DeviceWait in C++ or device_wait! in Rust"), "{without}");
+    assert!(without.contains("DeviceWait in C++"), "{without}");
     let with = said(("sdk-waits", &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"])).unwrap();
     assert!(!with.contains("DeviceWait"), "{with}");
     assert!(with.contains("Waits: 2 sums, 0 single waits, 0 signals"), "{with}");

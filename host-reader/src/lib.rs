@@ -71,8 +71,8 @@ pub use ::tracy;
 pub use reader::{
     InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, architecture, clock,
     decode, init, init_device_profiler, lane, ledger, mesh, names, origins, read,
-    read_device_profiler, read_device_profiler_with, readout, role, simulated_time, timeline,
-    traces, watermark,
+    read_device_profiler, read_device_profiler_with, readout, recorded_options, role,
+    simulated_time, timeline, traces, watermark,
 };
 #[cfg(feature = "recording")]
 pub use reader::{packed_bytes, packed_items, packed_numbers};

@@ -182,13 +182,18 @@ impl SimulatedMesh {
 
     /// Returns the texts of zones in the form `name,file,line,KERNEL_PROFILER`.
     ///
-    /// Includes all zones of the simulator's object code, and the zones of every kernel file that
-    /// was launched.
+    /// Includes all zones of the simulator's object code, unless another firmware runs in its place,
+    /// and the zones of every kernel file that was launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for kind in KernelKind::ALL {
-            if self.chips().any(|chip| chip.facts().modes.kernels == kind) {
+            // The ids of another firmware's zones have nothing to do with the names of this code.
+            let runs = |chip: &Chip| {
+                let modes = &chip.facts().modes;
+                modes.firmware.is_none() && modes.kernels == kind
+            };
+            if self.chips().any(runs) {
                 texts.extend(kind.zone_texts());
             }
         }

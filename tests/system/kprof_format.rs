@@ -285,7 +285,10 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
     let fourth = fourth.replacen(end_mark, &format!("{HOST_CLOCK}{end_mark}"), 1);
     assert_holds("1.3", &fourth);
     let fifth = fourth.replacen("minor version = 3", "minor version = 4", 1);
-    assert_holds("1.4", &fifth.replacen(end_mark, &format!("{SIMULATED_TIME}{end_mark}"), 1));
+    let fifth = fifth.replacen(end_mark, &format!("{SIMULATED_TIME}{end_mark}"), 1);
+    assert_holds("1.4", &fifth);
+    let sixth = fifth.replacen("minor version = 4", "minor version = 5", 1);
+    assert_holds("1.5", &sixth.replacen(end_mark, &format!("{OPTIONS}{end_mark}"), 1));
 }
 
 const SIMULATED_TIME: &str = r#"
@@ -297,6 +300,21 @@ name = "NoC link rates"
 - Limit
 name bytes = 12
 name = "compute time"
+"#;
+
+const OPTIONS: &str = r#"
+Kind 16: options
+option count = 2
+- Option
+name bytes = 10
+value bytes = 3
+name = "noc_events"
+value = "off"
+- Option
+name bytes = 5
+value bytes = 6
+name = "waits"
+value = "totals"
 "#;
 
 const HOST_CLOCK: &str = "

@@ -85,11 +85,17 @@ PROBE wait_min() {
 
 #if defined(OWN_LOOPS)
 // Loops of the author's own, of which one kind is nowhere else on any RISC.
-PROBE own_wait() { DeviceWait(SEM_WAIT, SEMAPHORE, *SEMAPHORE >= 1); }
+inline __attribute__((always_inline)) uint32_t polled() {
+#if defined(ARCH_BLACKHOLE)
+    __asm__ volatile("fence" : : : "memory");
+#endif
+    return *SEMAPHORE;
+}
+PROBE own_wait() { DeviceWait(SEM_WAIT, SEMAPHORE, polled() >= 1); }
 PROBE own_block() {
-    if (*SEMAPHORE < 1) {
+    if (polled() < 1) {
         DeviceBlockedWait(NOC_ATOMIC_BARRIER, 1);
-        while (*SEMAPHORE < 1) {
+        while (polled() < 1) {
         }
     }
 }
@@ -153,7 +159,6 @@ PROBE kernel(uint32_t way) {
             for (uint32_t key = 0; key < 9; ++key) {
                 DeviceBlockedWait(CB_WAIT, key);
             }
-            own_block();
             break;
 #endif
         default: break;

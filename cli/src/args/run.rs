@@ -282,6 +282,12 @@ pub(crate) struct OwnKernelArgs {
     /// on, as tt-metal builds it. Kernels are linked against this firmware.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "DIR")]
     pub(crate) firmware: Option<PathBuf>,
+    /// Names of zones that --firmware and its kernels record: the folder of TT-Metal's logs, or a
+    /// file with the messages of the compiler, such as zone_src_locations.log. Default: .logs in
+    /// TT_METAL_PROFILER_DIR, or else in generated/profiler of TT_METAL_HOME or of the current
+    /// folder, if it exists.
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "PATH", requires = "firmware")]
+    pub(crate) names: Option<PathBuf>,
     /// Number of cycles after which a launch is stopped. Default: 100 million.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) cycle_limit: Option<u64>,

@@ -44,8 +44,8 @@ use std::{
 ///
 /// A and B are each an ops CSV, a device log, a capture, or a folder with a log. The sequences of ops
 /// are aligned for each device: equal ops first, then ops of the same kind and shapes, then ops of
-/// the same kind, so a moved tensor, a trace or another version leaves them comparable. Each pair
-/// says what else differs. Zones are matched by name and source. The ratio is the geometric mean of the durations in B,
+/// the same kind, so a moved tensor, a trace or another version leaves them comparable. A kind that
+/// replaces another one with the same shapes is compared with it. Each pair says what else differs. Zones are matched by name and source. The ratio is the geometric mean of the durations in B,
 /// divided by the geometric mean of those in A. Its interval is Welch's t interval of the
 /// difference between the mean logarithms of the durations. Repetitions are iterations of a model
 /// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),

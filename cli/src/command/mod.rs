@@ -26,6 +26,7 @@ mod run_buffers;
 mod run_counters;
 mod run_lines;
 mod run_mesh;
+mod run_names;
 mod run_outputs;
 mod run_session;
 mod run_settings;

@@ -274,7 +274,7 @@ fn report_capture(
     let _busy = Busy::new(format!("reporting on {}", path.display()));
     let log = logs.join(DEVICE_LOG);
     files.write_by(&log, |mut out| write_device_log(&run.readout, &mut out).map(|_| ()))?;
-    derived_logs::note(&log, run.readout.simulated.as_ref())?;
+    derived_logs::note(&log, &run.readout)?;
     files.write_by(&logs.join(ZONE_LOG), |mut out| {
         write_zone_log(&run.readout.zones, &mut out).map(|_| ())
     })?;

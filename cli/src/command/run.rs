@@ -2,10 +2,10 @@
 
 use super::{
     backend::{self, KernelFailure},
-    run_counters, run_mesh,
+    run_counters, run_mesh, run_names,
     run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
-    run_settings::Request,
+    run_settings::{self, Request},
     run_traces::note_missing_replays,
     run_work::Work,
 };
@@ -54,6 +54,7 @@ pub(super) fn carry_out(
     let passes = run_counters::passes(args, arch)?;
     files.check()?;
     note_missing_replays(&config, &plan);
+    let counters = passes.1.iter().fold(passes.0, |all, mask| all | mask);
     let config = config.with_counter_groups(passes.0);
     let mut mesh = backend::start(args, &config, &plan)?;
     files.make_folders()?;
@@ -70,6 +71,8 @@ pub(super) fn carry_out(
         settings: &settings,
         is_calibrated,
         simulated: is_timed.then(sim::limits::simulated_time),
+        options: run_settings::recorded_options(args, &work, (&config, counters)),
+        names: run_names::read(args)?,
         has_buffers: settings.buffer_usage,
         pause_ns: args.read_every,
         lines: args.lines,
@@ -173,7 +176,8 @@ fn failure_texts(failures: &[KernelFailure], readout: &Readout) -> Vec<String> {
     let text =
         |KernelFailure { lane, text }: &KernelFailure| match OpenZone::of_lane(readout, *lane) {
             Some(OpenZone { name, start_cycle }) => {
-                let name = printable(&name, LONGEST_NAME);
+                let name = if name.is_empty() { "without a name" } else { &*name };
+                let name = printable(name, LONGEST_NAME);
                 format!(
                     "{text}; its zone {name} is open since cycle {start_cycle} of the recording"
                 )

@@ -37,7 +37,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     }
     if work.is_own_with_waits() {
         config = config.with_wait_records(WaitRecords::Totals);
-    } else if records_waits(args, work) {
+    } else if could_wait(args, work) {
         config = match args.waits {
             Waits::Off => config,
             Waits::Totals => config.with_wait_records(WaitRecords::Totals),
@@ -124,7 +124,7 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
 
 /// Returns true if the kernels of `work` wait for each other, and the given options leave room in
 /// the kernels for code that records waits.
-fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
+pub(super) fn could_wait(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
     let has_room = has_room && args.stream.is_none();

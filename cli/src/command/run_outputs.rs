@@ -94,7 +94,7 @@ impl Files {
         }
         if let Some((lines, path)) = lines.zip(self.lines.as_ref()) {
             lines.write(path)?;
-            derived_logs::note(path, recording.readout.simulated.as_ref())?;
+            derived_logs::note(path, &recording.readout)?;
         }
         for (output, path) in &self.files {
             let written = match output {
@@ -113,8 +113,7 @@ impl Files {
                 }
                 written => {
                     written.or_fail_at(path)?;
-                    let simulated = recording.readout.simulated.as_ref();
-                    derived_logs::note(&marked(*output, path), simulated)?;
+                    derived_logs::note(&marked(*output, path), &recording.readout)?;
                 }
             }
         }

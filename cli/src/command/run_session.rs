@@ -23,6 +23,7 @@ use host_reader::{
     names::ZoneTable,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
+    recorded_options::RecordedOptions,
     recording::{self, SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
     simulated_time::SimulatedTime,
     timeline::Timeline,
@@ -46,6 +47,10 @@ pub(super) struct HostSession<'run> {
     pub(super) is_calibrated: bool,
     /// Statement about the chips' times; `None` if the back end does not simulate time.
     pub(super) simulated: Option<SimulatedTime>,
+    /// Options of the profiler, which the capture keeps.
+    pub(super) options: RecordedOptions,
+    /// Names of zones of which the simulated object code has no text.
+    pub(super) names: ZoneTable,
     /// True if allocations of buffers are recorded.
     pub(super) has_buffers: bool,
     /// Simulated time between two reads of running launches, in nanoseconds; `None` if chips are
@@ -105,7 +110,7 @@ pub(super) fn execute(
         let mut rest = phase.clone();
         if let Some(pause_ns) = pause_ns {
             mesh.begin_phase(&std::mem::take(&mut rest))?;
-            read_count += read_meanwhile(mesh, &host, &mut recording, pause_ns)?;
+            read_count += read_meanwhile(mesh, &host, &mut recording, (session, pause_ns))?;
         }
         let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
             mesh.run_phase(&rest, &mut || {
@@ -118,7 +123,7 @@ pub(super) fn execute(
         if is_last {
             mesh.close_command_queues();
         }
-        let names = zone_names(mesh)?;
+        let names = zone_names(mesh, session)?;
         // What a failed launch has left in L1 is gone when its core runs the next launch.
         let reads_l1 = is_last || !mesh.kernel_failures().is_empty();
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, reads_l1))?;
@@ -131,6 +136,7 @@ pub(super) fn execute(
     if let Some(simulated) = session.simulated.clone() {
         recording.recorder.add_simulated_time(simulated).or_fail()?;
     }
+    recording.recorder.add_options(session.options.clone()).or_fail()?;
     let closed = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.recorder.close_clocks(mesh));
     closed.or_fail()?;
     if is_calibrated {
@@ -147,11 +153,11 @@ fn read_meanwhile(
     mesh: &mut dyn Chips,
     host: &HostZones,
     recording: &mut Recording,
-    pause_ns: u64,
+    (session, pause_ns): (&HostSession<'_>, u64),
 ) -> Result<u64, Failure> {
     let mut read_count = 0;
     while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(pause_ns))? {
-        let names = zone_names(mesh)?;
+        let names = zone_names(mesh, session)?;
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, false))?;
         read_count += 1;
     }
@@ -166,7 +172,7 @@ fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Fa
     for phase in &plan.phases {
         mesh.run_phase(phase, &mut || {})?;
     }
-    let zones = zone_names(mesh)?;
+    let zones = ZoneTable::from_texts(mesh.zone_texts()).or_fail()?;
     let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
     let readout = reader.read(mesh).or_fail()?;
     measure_probe_costs(&readout, &Timeline::from_readout(&readout)).or_fail()
@@ -221,8 +227,11 @@ pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
     plan.launch_count() as u64 * config.chips.len() as u64
 }
 
-fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
-    ZoneTable::from_texts(mesh.zone_texts()).or_fail()
+/// Returns the names of the zones in the object code, and those that the user gave.
+fn zone_names(mesh: &dyn Chips, session: &HostSession<'_>) -> Result<ZoneTable, Failure> {
+    let mut names = ZoneTable::from_texts(mesh.zone_texts()).or_fail()?;
+    names.merge(&session.names);
+    Ok(names)
 }
 
 /// Runs the plan again for each further set of hardware counters, and adds these runs to the same
@@ -244,6 +253,8 @@ pub(super) fn execute_later_passes(
         has_buffers: false,
         view: None,
         simulated: first.simulated.clone(),
+        options: first.options.clone(),
+        names: first.names.clone(),
         ..*first
     };
     let mut later = Vec::with_capacity(masks.len());

@@ -2,11 +2,16 @@
 //!
 //! docs/variables.md lists the effect of each variable.
 
+use super::{run_mesh::could_wait, run_work::Work};
 use crate::{
     args::{CounterChoice, DispatchCoreKind, READ_PERIOD_NS, WorkloadArgs},
     failure::{Failure, failure, note},
 };
-use host_reader::environment::{Environment, Problem, Settings};
+use host_reader::{
+    environment::{Environment, Problem, Settings},
+    recorded_options::RecordedOptions,
+};
+use sim::config::{MeshConfig, WaitRecords};
 
 /// The command-line options and the settings. An option that was not given is set by the
 /// environment variables.
@@ -126,6 +131,39 @@ impl Request {
         // Simulated cores wait for the host, but without the two buffers of TT-Metal's debug dump.
         settings.non_dropping = false;
     }
+}
+
+/// Returns the options of a run, as a capture keeps them.
+pub(super) fn recorded_options(
+    args: &WorkloadArgs,
+    work: &Work,
+    (config, counters): (&MeshConfig, u32),
+) -> RecordedOptions {
+    let modes = &config.modes;
+    let waits = match modes.wait_records {
+        WaitRecords::Totals => "totals",
+        WaitRecords::Events if modes.has_sync_windows => "windows",
+        WaitRecords::Events => "events",
+        WaitRecords::Off if could_wait(args, work) => "off",
+        WaitRecords::Off => "unbuilt",
+    };
+    let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+    let counters = match counters {
+        0 => "off".to_owned(),
+        mask => mask.to_string(),
+    };
+    RecordedOptions::from_pairs([
+        (RecordedOptions::WAITS, waits.to_owned()),
+        (RecordedOptions::NOC_EVENTS, on(args.collect_noc_traces)),
+        (RecordedOptions::COUNTERS, counters),
+        ("sums", on(modes.sums_enabled)),
+        ("accumulate", on(modes.is_accumulating)),
+        ("trace_only", on(modes.is_trace_only)),
+        ("dispatch_cores", on(args.profile_dispatch_cores.is_some())),
+        ("noc_debug_dump", on(modes.is_non_dropping)),
+        ("stream", on(modes.is_streaming)),
+        ("buffers", on(args.device_memory_profiler)),
+    ])
 }
 
 /// Returns true if a problem of the environment variables prevents the run.

@@ -33,14 +33,15 @@ const MAGICS: [(&[u8], Unread); 10] = [
 ///
 /// # Compatibility
 /// Titles of `tt-perf-report` 1.4.1, `process_ops_logs.py`, Tracy's csvexport in TT-Metal's fork,
-/// and `tt_metal_profiler.cpp`.
-const TABLES: [(&[&str], Unread); 6] = [
+/// `tt_metal_profiler.cpp`, and the profiler of tt-llk's tests.
+const TABLES: [(&[&str], Unread); 7] = [
     (&["Total %", "OP Code", "Device Time"], Unread::PerfReport),
     (&["Total % [%]", "Op Code", "Op Count"], Unread::PerfSummary),
     (&["device ID", "op2op ID"], Unread::CoreTimes),
     (&["name", "src_file", "src_line", "ns_since_start"], Unread::HostTimes),
     (&["MessageName;total_ns"], Unread::HostMessages),
     (&["device id", "host_tracy", "tracy_ratio"], Unread::SyncInfo),
+    (&["RISC", "marker", "id", "type", "timestamp"], Unread::LlkZones),
 ];
 
 /// Titles by which a table of ops is known although it lacks `OP CODE`.

@@ -60,6 +60,8 @@ pub(crate) enum Unread {
     HostMessages,
     /// A CSV of tt-llk's performance tests.
     LlkPerf,
+    /// A CSV of the zones that tt-llk's profiler has read.
+    LlkZones,
     /// `sync_device_info.csv`.
     SyncInfo,
     /// `zone_src_locations.log`.
@@ -89,7 +91,7 @@ pub(crate) enum Unread {
 impl Unread {
     /// All kinds.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 30] = [
+    pub(crate) const ALL: [Self; 31] = [
         Self::LogWithoutChip,
         Self::LogWithoutTitles,
         Self::OpsCsvWithoutNames,
@@ -100,6 +102,7 @@ impl Unread {
         Self::HostTimes,
         Self::HostMessages,
         Self::LlkPerf,
+        Self::LlkZones,
         Self::SyncInfo,
         Self::ZoneLog,
         Self::ClusterDescriptor,
@@ -135,6 +138,7 @@ impl Unread {
             Self::HostTimes => "the host's times of ops",
             Self::HostMessages => "the host's messages about ops",
             Self::LlkPerf => "the results of tt-llk's performance tests",
+            Self::LlkZones => "the zones of tt-llk's profiler",
             Self::SyncInfo => "samples of clocks",
             Self::ZoneLog => "a list of the zones' names",
             Self::ClusterDescriptor => "a description of a cluster",
@@ -181,6 +185,10 @@ impl Unread {
             Self::LlkPerf => {
                 "it holds means of cycles, which kprof does not read; name the profile_log_device.csv of \
                  a run of the kernel in TT-Metal"
+            }
+            Self::LlkZones => {
+                "it has neither chip nor clock, so kprof does not read it; name the profile_log_device.csv \
+                 of a run of the kernel in TT-Metal"
             }
             Self::SyncInfo | Self::ZoneLog | Self::ClusterDescriptor => {
                 "name the folder, or the profile_log_device.csv beside it"

@@ -56,6 +56,7 @@ const UNREAD: [(&[u8], Unread); 48] = [
     ),
     (b"MessageName;total_ns\n`TT_DNN_DEVICE_OP: x", Unread::HostMessages),
     (b"mathop,tile_cnt,marker,mean(L1_TO_L1),std(L1_TO_L1)\n", Unread::LlkPerf),
+    (b"RISC,marker,id,type,timestamp\nUNPACK,TILE_LOOP,3,ZONE_START,100\n", Unread::LlkZones),
     (b"device id,core_x, core_y,device,host_tracy,host_real,tracy_ratio\n", Unread::SyncInfo),
     (b"k.cpp:10:5: note: '#pragma message: A,k.cpp,10,KERNEL_PROFILER'\n", Unread::ZoneLog),
     (b"arch: {\n  0: wormhole_b0,\n}\nharvesting: {\n", Unread::ClusterDescriptor),

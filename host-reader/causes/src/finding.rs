@@ -46,6 +46,8 @@ reader::labelled! {
         Writer = "writer",
         /// A zone that the kernel's author named takes most of a RISC's time.
         KernelZone = "kernel zone",
+        /// The kernels of one RISC take much longer than those of every other RISC.
+        LongestRisc = "longest RISC",
         /// Within a launch, cores start long after the first one.
         StartSkew = "start skew",
         /// Reconfiguration and initialisation take time in each launch.

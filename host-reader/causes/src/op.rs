@@ -246,6 +246,10 @@ pub struct OpCauses {
     /// Time within the kernels by class.
     /// Zone in the kernels that takes most of a RISC's time; `None` if no zone does.
     pub kernel_zone: Option<KernelZone>,
+    /// Time of the kernels of each kind of RISC, from the first start to the last end, in
+    /// nanoseconds; without those of which the time is unknown.
+    #[serde(skip)]
+    pub(crate) riscs_ns: Vec<(Risc, f64)>,
     /// Time from the first core's kernel start to the last core's, in nanoseconds; `None` if unknown.
     #[serde(skip)]
     pub(crate) start_skew_ns: Option<f64>,
@@ -354,6 +358,7 @@ impl OpCauses {
             pace,
             critical_path: path.filter(|_| has_all_runs),
             kernel_zone: kernel_zone(view),
+            riscs_ns: riscs_ns(op),
             start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
@@ -388,6 +393,19 @@ fn op_window(launch: &Launch) -> (u64, u64) {
 /// or if starts are in doubt.
 ///
 /// A core starts with its first RISC: the RISCs of a core may start apart on purpose.
+fn riscs_ns(op: &Op) -> Vec<(Risc, f64)> {
+    let riscs = op.risc_kernels;
+    let spans = [
+        (Risc::Brisc, riscs.brisc),
+        (Risc::Ncrisc, riscs.ncrisc),
+        (Risc::Trisc0, riscs.trisc0),
+        (Risc::Trisc1, riscs.trisc1),
+        (Risc::Trisc2, riscs.trisc2),
+    ];
+    let known = spans.into_iter().filter_map(|(risc, span)| Some((risc, span?.duration_ns?)));
+    known.map(|(risc, ns)| (risc, ns as f64)).collect()
+}
+
 fn start_skew_ns(view: &OpView<'_>) -> Option<f64> {
     if view.launch.op.duration_doubt.is_some() || view.aiclk_mhz == 0 {
         return None;

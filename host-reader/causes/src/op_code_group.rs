@@ -73,6 +73,10 @@ pub struct OpCodeGroup {
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
+    /// Time of the kernels of BRISC, NCRISC and TRISCs 0 to 2 in nanoseconds, summed over the ops;
+    /// `None` unless the time is known of each op.
+    #[serde(skip)]
+    pub(crate) riscs_ns: [Option<f64>; 5],
     /// Kernel time of the ops on each chip, in nanoseconds.
     #[serde(skip)]
     pub(crate) chips_ns: Vec<(Option<u32>, f64)>,
@@ -139,6 +143,10 @@ impl OpCodeGroup {
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
+            riscs_ns: [0, 1, 2, 3, 4].map(|risc| {
+                let mut times = rows.iter().map(|(row, _)| row.recorded.risc_kernels_ns.get(risc));
+                times.try_fold(0.0, |sum, ns| ns.copied().flatten().map(|ns| sum + ns))
+            }),
             chips_ns: chips_ns(&rows),
             reasons: reasons(&rows),
         };

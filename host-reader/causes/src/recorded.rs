@@ -2,7 +2,9 @@
 
 use crate::evidence::Evidence;
 use analysis::SyncNames;
-use reader::{ledger::UncountedSource, readout::Readout, role::ZoneRole};
+use reader::{
+    ledger::UncountedSource, readout::Readout, recorded_options::RecordedOptions, role::ZoneRole,
+};
 
 /// Kinds of records that a recording holds, or was made to hold.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,6 +12,8 @@ pub(crate) struct Recorded {
     /// True if the recording has the names of waits. Kernels that are built to record waits bring
     /// these names along, also if nothing makes them wait.
     pub(crate) has_wait_names: bool,
+    /// How waits were recorded.
+    pub(crate) waits: WaitOption,
     /// True if authors put zones of their own into kernels.
     pub(crate) has_own_zones: bool,
     /// True if the recording has zones of kernels.
@@ -22,6 +26,31 @@ pub(crate) struct Recorded {
     pub(crate) are_losses_unknown: bool,
 }
 
+/// How waits were recorded, as the options of the recording say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum WaitOption {
+    /// The options are unknown, or changed within the recording.
+    #[default]
+    Unknown,
+    /// The option that records waits was off.
+    Off,
+    /// The kernels contain no code that records waits.
+    Unbuilt,
+    /// Waits were recorded.
+    On,
+}
+
+impl WaitOption {
+    fn from_value(value: Option<&str>) -> Self {
+        match value {
+            Some("off") => Self::Off,
+            Some("unbuilt") => Self::Unbuilt,
+            Some("totals" | "events" | "windows") => Self::On,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Advice to authors whose kernels wait in none of the calls that record waits.
 const ZONES_AROUND_LOOPS: &str = "the loops of the kernels that poll, with DeviceWait in C++ or \
      device_wait! in Rust, and zones around the others (docs/kernels.md)";
@@ -30,15 +59,20 @@ const ZONES_AROUND_LOOPS: &str = "the loops of the kernels that poll, with Devic
 const ZONES_INSIDE: &str = "the loops of the kernels that poll, with DeviceWait in C++ or \
      device_wait! in Rust, and zones inside the longest zones (docs/kernels.md)";
 
+/// Advice if the option that records waits was off.
+const WITH_TOTALS: &str = "a capture with --waits totals, the default (docs/explain.md)";
+
 /// Advice if kernels were not built to record waits.
-pub(crate) const WAITS: &str = "a capture of kernels that record waits (docs/explain.md); those of loops \
-     that poll by themselves with DeviceWait in C++ or device_wait! in Rust (docs/kernels.md)";
+pub(crate) const WAITS: &str = "a capture of kernels that record waits (docs/explain.md), also those of \
+     loops that poll by themselves: DeviceWait in C++, device_wait! in Rust (docs/kernels.md)";
 
 impl Recorded {
     /// Returns what a recording holds.
     pub(crate) fn new(readout: &Readout, evidence: &Evidence, has_noc_events: bool) -> Self {
         let mut uncounted = readout.losses.uncounted();
+        let is_on = |name| readout.options.value(name).is_some_and(|value| value != "off");
         Self {
+            waits: WaitOption::from_value(readout.options.value(RecordedOptions::WAITS)),
             has_wait_names: !SyncNames::from_names(&readout.zones).is_empty(),
             has_kernel_zones: readout
                 .zones
@@ -48,8 +82,8 @@ impl Recorded {
                 matches!(source, UncountedSource::TtMetalLog | UncountedSource::ForeignRuntime)
             }),
             has_own_zones: evidence.has_own_zones,
-            has_counters: evidence.has_counters,
-            has_noc_events,
+            has_counters: evidence.has_counters || is_on(RecordedOptions::COUNTERS),
+            has_noc_events: has_noc_events || is_on(RecordedOptions::NOC_EVENTS),
         }
     }
 
@@ -73,6 +107,18 @@ impl Recorded {
     /// Returns why no wait is known, and what to record instead.
     pub(crate) const fn waits(self) -> (&'static str, &'static str) {
         let advice = if self.has_own_zones { ZONES_INSIDE } else { ZONES_AROUND_LOOPS };
+        match self.waits {
+            WaitOption::Off => return ("waits were not recorded (--waits off)", WITH_TOTALS),
+            WaitOption::Unbuilt => {
+                return ("the kernels have no code that records waits", WAITS);
+            }
+            WaitOption::On => {
+                let reason = "waits were recorded, but kernels waited in none of the calls that \
+                              record them";
+                return (reason, advice);
+            }
+            WaitOption::Unknown => {}
+        }
         if self.has_wait_names {
             let reason = "the recording has the names of waits, but no wait: kernels waited in none of \
                           the calls that record waits, or --waits off was given";

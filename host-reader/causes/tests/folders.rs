@@ -80,7 +80,7 @@ fn the_csv_of_another_run_is_not_used() {
     let next_alone = alone.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
     assert_eq!(
         next,
-        next_alone.replace("explain.md);", &format!("explain.md); {};", untold.record_with))
+        next_alone.replace("kernels.md);", &format!("kernels.md); {};", untold.record_with))
     );
     assert!(together == alone, "the rows are used");
     assert_eq!(

@@ -111,7 +111,7 @@ fn every_recording_there_is_is_explained_in_order_and_within_its_classes() {
     }
     let json = PackedLog::read(log_of_json().as_bytes(), "json").unwrap();
     assert_honest(&Explanation::from_log(json).unwrap().1, "json");
-    for capture in ["v1.0", "v1.1", "v1.2", "v1.3", "v1.4"] {
+    for capture in ["v1.0", "v1.1", "v1.2", "v1.3", "v1.4", "v1.5"] {
         let path = capture_path(&format!("kprof/{capture}.kprof"));
         for recording in recording::load(&path).unwrap().recordings {
             assert_honest(&Explanation::from_recording(&recording), capture);

@@ -112,9 +112,18 @@ fn write_chips(
 }
 
 /// Returns the warnings about the whole trace, each as a stack of 0 cycles: `[lost zones 25] 0`.
+///
+/// Why losses are unknown is a sentence, which is no name of a stack: `[losses unknown] 0`.
 fn doubts_of(trace: &Trace<'_>, is_wanted: impl Fn(&str) -> bool) -> String {
     let doubts = trace.doubts().into_iter().filter(|(key, _)| is_wanted(key));
-    doubts.map(|(key, count)| format!("[{} {count}] 0\n", key.replace('_', " "))).collect()
+    let stacks = doubts.map(|(key, count)| match key.starts_with(words::LOSSES_UNKNOWN) {
+        true => "[losses unknown] 0\n".to_owned(),
+        false => format!("[{} {count}] 0\n", key.replace('_', " ")),
+    });
+    let mut stacks: Vec<String> = stacks.collect();
+    // Several sources may not count their losses.
+    stacks.dedup();
+    stacks.concat()
 }
 
 /// Returns a name as a frame of a stack. The separator `;` and control characters are replaced by

@@ -137,11 +137,14 @@ pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static st
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
 }
 
+/// Beginning of the keys of reasons why losses are unknown.
+pub(crate) const LOSSES_UNKNOWN: &str = "losses_unknown_";
+
 /// Returns the name of the warning about a source that does not report how many records it lost,
 /// such as `losses_unknown_the_capture_is_damaged`.
 fn uncounted_key(source: UncountedSource) -> String {
     let label = source.label().replace('\'', "").replace([' ', '-'], "_");
-    format!("losses_unknown_{}", label.to_ascii_lowercase())
+    format!("{LOSSES_UNKNOWN}{}", label.to_ascii_lowercase())
 }
 
 impl Trace<'_> {

@@ -51,6 +51,7 @@ pub mod packed_numbers;
 pub mod probe_cost;
 pub mod read;
 pub mod readout;
+pub mod recorded_options;
 pub mod role;
 pub mod simulated_time;
 pub mod stream;

@@ -2,7 +2,8 @@
 
 use crate::{
     anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
-    probe_cost::ProbeCosts, read::Watermarks, simulated_time::SimulatedTime,
+    probe_cost::ProbeCosts, read::Watermarks, recorded_options::RecordedOptions,
+    simulated_time::SimulatedTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,6 +99,8 @@ pub struct Readout {
     /// Statement that the times are simulated; `None` if they come from chips, or if it is unknown
     /// where they come from.
     pub simulated: Option<SimulatedTime>,
+    /// Options of the profiler with which the recording was made; unknown options are missing.
+    pub options: RecordedOptions,
 }
 
 impl Readout {
@@ -146,6 +149,7 @@ impl Readout {
         self.words_read = self.words_read.saturating_add(later.words_read);
         self.probe_costs.merge(later.probe_costs);
         self.add_simulated(later.simulated);
+        self.options.merge(later.options);
     }
 
     /// Adds the statement of another part of the same recording that its times are simulated.

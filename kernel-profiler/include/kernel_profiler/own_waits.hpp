@@ -15,7 +15,8 @@
 /// None if the first poll succeeds, and none without `KERNEL_PROFILER_WAITS`. If the first poll
 /// fails: two readings of the clock and a search among the objects for which the kernel has already
 /// waited, and at the kernel's end 24 bytes of records for each such object. In tt-metal, a kernel
-/// that contains one of the macros has 136 bytes more in local RAM; other kernels have none.
+/// that contains one of the macros has 140 bytes more in local RAM, on a TRISC 76; other kernels have
+/// none.
 
 #pragma once
 
@@ -26,7 +27,9 @@
 namespace kernel_profiler {
 namespace detail {
 
-#if KERNEL_PROFILER_IN_TT_METAL
+#if KERNEL_PROFILER_IN_TT_METAL && defined(COMPILE_FOR_TRISC)
+constexpr uint32_t OWN_OBJECTS = 4;
+#elif KERNEL_PROFILER_IN_TT_METAL
 constexpr uint32_t OWN_OBJECTS = 8;
 #else
 // As in the firmware: `OBJECTS_MAX` of the module `kernel_profiler::wait` of the Rust runtime.
@@ -53,16 +56,31 @@ static_assert(
     "the firmware's table has this layout");
 
 #if KERNEL_PROFILER_IN_TT_METAL
-// Internal linkage: in a kernel that never writes the table, the compiler then knows that the count
-// is 0, and omits the table and the code that would write its records.
 static OwnWaits own_waits;
+/// The function that writes the totals; null until the first wait. The pointer has internal linkage
+/// and is set only where a wait ends: in a kernel without such waits, the compiler therefore knows
+/// that it is null, and omits the function and the table.
+static void (*own_waits_writer)();
 #else
 extern "C" OwnWaits __kprof_waits;
 static constexpr OwnWaits& own_waits = __kprof_waits;
 #endif
 
+/// Writes the totals of an author's own loops and clears them.
+inline __attribute__((noinline)) void write_own_waits() {
+    const uint32_t count = own_waits.count;
+    for (uint32_t index = 0; index < count; ++index) {
+        const OwnWait& object = own_waits.objects[index];
+        record_wait_total(static_cast<WaitKind>(object.kind), object.key, object.sum);
+    }
+    own_waits.count = 0;
+}
+
 /// Adds a wait to the total of its object; counts lost data if there is no room for the object.
 inline __attribute__((noinline)) void add_own_wait(uint8_t kind, uint32_t key, uint32_t cycles) {
+#if KERNEL_PROFILER_IN_TT_METAL
+    own_waits_writer = write_own_waits;
+#endif
     own_waits.total_id = WAIT_TOTAL_ID;
     const uint32_t count = own_waits.count;
     for (uint32_t index = 0; index < count; ++index) {
@@ -78,17 +96,6 @@ inline __attribute__((noinline)) void add_own_wait(uint8_t kind, uint32_t key, u
     }
     own_waits.objects[count] = {kind, key, {cycles, 1}};
     own_waits.count = count + 1;
-}
-
-/// Writes the totals of an author's own loops and clears them.
-KERNEL_PROFILER_ALWAYS_INLINE void write_own_waits() {
-    if (__builtin_expect(own_waits.count != 0, 0)) {
-        for (uint32_t index = 0; index < own_waits.count; ++index) {
-            const OwnWait& object = own_waits.objects[index];
-            record_wait_total(static_cast<WaitKind>(object.kind), object.key, object.sum);
-        }
-        own_waits.count = 0;
-    }
 }
 
 constexpr uint32_t wait_key(uint32_t key) { return key; }
@@ -119,7 +126,13 @@ struct BlockedWait {
 template <uint32_t index>
 KERNEL_PROFILER_ALWAYS_INLINE void end_kernel() {
     write_wait_totals();
+#if KERNEL_PROFILER_IN_TT_METAL
+    if (__builtin_expect(own_waits_writer != nullptr, 0)) {
+        own_waits_writer();
+    }
+#else
     write_own_waits();
+#endif
 }
 
 }  // namespace detail
@@ -158,6 +171,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_kernel() {
 /// buffer or of the NoC, or the address of the word that is polled:
 ///
 ///     DeviceWait(SEM_WAIT, ready, *ready >= tile);
+///
+/// If the data cache of a Blackhole is on, the condition must empty it, as in every loop that polls
+/// L1: `(invalidate_l1_cache(), *ready >= tile)`.
 #define DeviceWait(kind, key, ...)         \
     do {                                   \
         if (!(__VA_ARGS__)) {              \

@@ -5,7 +5,7 @@ use crate::noise;
 use host_reader::capture::{Capture, CaptureError, CapturedRun};
 
 /// The sample capture that a fuzzer damages.
-const SAMPLE: &[u8] = include_bytes!("../../captures/kprof/v1.4.kprof");
+const SAMPLE: &[u8] = include_bytes!("../../captures/kprof/v1.5.kprof");
 
 /// An undamaged capture with its results.
 #[derive(Debug)]

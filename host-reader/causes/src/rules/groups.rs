@@ -6,15 +6,20 @@ use crate::{
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     parallel::busiest_share,
     reason::Reason,
-    threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
+    threshold::{GROUP_TIME, LAYOUT_TIME, LONGEST_RISC, ROUND_TRIP_TIME},
     ttnn_call::ttnn_call,
 };
 use recording::problem::counted;
 use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
+use wire::Risc;
 
 /// Maximum number of reasons and advice texts in one finding.
 const NAMED_REASONS: usize = 4;
+
+/// Least ratio of the longest RISC's time to that of the next one at which it is named where no limit
+/// is known. RISCs that pass data on to each other end at about the same time.
+const LONGER: f64 = 1.1;
 
 impl OpCodeGroup {
     fn place(&self) -> Place {
@@ -39,10 +44,31 @@ impl OpCodeGroup {
         }
     }
 
+    /// Returns which RISC outlasts the others, if its kernels take much longer than those of all
+    /// others, or if nothing else is known of what limits the ops.
+    fn longest_risc(&self) -> Option<String> {
+        let riscs = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+        let known = riscs.into_iter().zip(self.riscs_ns);
+        let mut known: Vec<(Risc, f64)> =
+            known.filter_map(|(risc, ns)| Some((risc, ns.filter(|ns| *ns > 0.0)?))).collect();
+        known.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let [(longest, ns), others @ ..] = known.as_slice() else { return None };
+        let (_, next_ns) = others.first()?;
+        let is_much_longer = ns / next_ns >= LONGEST_RISC.value;
+        let is_longer = *ns >= next_ns * LONGER;
+        if !is_much_longer && (self.exact_limit_ns().is_some() || !is_longer) {
+            return None;
+        }
+        let others = others.iter().map(|(risc, ns)| format!("{risc} {}", duration(*ns)));
+        let others: Vec<String> = others.collect();
+        Some(format!("{longest} runs longest, {}; {}", duration(*ns), others.join(", ")))
+    }
+
     /// Adds reasons, rows and advice to a finding.
     fn explain(&self, finding: &mut Finding) {
         let reasons = self.reasons.iter().take(NAMED_REASONS);
         finding.why = reasons.clone().map(|reason| reason.fact.clone()).collect();
+        finding.why.extend(self.longest_risc());
         finding.rows.clone_from(&self.rows);
         let advice: Vec<String> = reasons.map(|reason| lower_first(&reason.advice)).collect();
         if finding.advice.is_empty() {

@@ -134,10 +134,16 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
     for group in &groups {
         // What chips that run at once save together is what the busiest one saves.
         let share = group.busiest_share();
+        let barriers = barriers(group, of.noc, kernels_ns);
+        // Where a RISC waits at barriers, these are why it runs longest.
+        let longest = match barriers {
+            Some(_) => None,
+            None => zones::longest_risc(group, kernels_ns),
+        };
         let of_group = [setup::setup(group, zone_names), pipeline::pipeline(group)]
             .into_iter()
             .chain([zones::kernel_zone(group, kernels_ns, zone_names)])
-            .chain([zones::start_skew(group, kernels_ns), barriers(group, of.noc, kernels_ns)]);
+            .chain([longest, zones::start_skew(group, kernels_ns), barriers]);
         findings.extend(of_group.flatten().map(|finding| finding.with_part_of_gain(share)));
         let link = noc(group, of.noc, kernels_ns);
         noc_findings.extend(link.map(|finding| finding.with_part_of_gain(share)));

@@ -3,9 +3,11 @@
 use super::{OpGroup, duration, kernel_ns};
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
-    threshold::{GROUP_TIME, KERNEL_ZONE, START_SKEW},
+    threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC, START_SKEW},
+    time_class::WaitEvidence,
 };
 use reader::names::ZoneTable;
+use std::collections::BTreeSet;
 
 /// Returns true if a group takes enough of the kernels' time for a sentence.
 fn is_large(group: &OpGroup<'_>, kernels_ns: f64) -> bool {
@@ -47,6 +49,55 @@ pub(super) fn kernel_zone(
         advice,
         basis,
     ))
+}
+
+/// Reports the RISC whose kernels take much longer than those of every other RISC, if waits do not
+/// show which stage sets the pace.
+pub(super) fn longest_risc(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
+    let known: Vec<_> = group
+        .ops
+        .iter()
+        .filter(|op| op.time.waits == WaitEvidence::None)
+        .filter_map(|op| {
+            let mut riscs = op.riscs_ns.clone();
+            riscs.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+            let &[longest, next, ..] = &*riscs else { return None };
+            Some((*op, longest, next))
+        })
+        .collect();
+    let (first, (risc, _), _) = known.first()?;
+    let is_always = known.iter().all(|(_, (longest, _), _)| longest == risc);
+    let [time_ns, next_ns] = [
+        known.iter().map(|(_, (_, ns), _)| ns).sum::<f64>(),
+        known.iter().map(|(.., (_, ns))| ns).sum(),
+    ];
+    let times = if next_ns > 0.0 { time_ns / next_ns } else { return None };
+    if !is_always || times < LONGEST_RISC.value || !is_large(group, kernels_ns) {
+        return None;
+    }
+    let others: BTreeSet<&str> = known.iter().map(|(.., (next, _))| next.label()).collect();
+    let others: Vec<&str> = others.into_iter().collect();
+    let sentence = format!(
+        "{risc} sets the length of {}: its kernels take {}, {times:.1} times those of the next longest \
+         ({})",
+        group.label,
+        duration(time_ns),
+        others.join(", "),
+    );
+    let place = Place {
+        chip_id: Some(first.chip_id),
+        launch: Some(first.launch),
+        risc: Some(risc.label()),
+        ..group.place()
+    };
+    let advice = format!(
+        "give work of {risc} to other RISCs, or put zones into its kernel to see which part takes the time"
+    );
+    let basis = Basis::launches(known.len(), group.ops.len());
+    let figure = (LONGEST_RISC, times);
+    let finding = Finding::new(Cause::LongestRisc, figure, sentence, place, advice, basis);
+    let whole_ns: f64 = known.iter().map(|(op, ..)| kernel_ns(op)).sum();
+    Some(finding.with_gain(time_ns - next_ns, (whole_ns, GainOf::Ops)))
 }
 
 /// Reports cores that start late within each launch.

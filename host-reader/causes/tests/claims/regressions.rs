@@ -314,8 +314,8 @@ fn nobody_is_sent_to_records_that_are_on() {
     let (waits, _) = of("LOOP", "SOMETHING,TS_DATA");
     assert_eq!(
         waits.record_with,
-        "a capture of kernels that record waits (docs/explain.md); those of loops that poll by \
-         themselves with DeviceWait in C++ or device_wait! in Rust (docs/kernels.md)"
+        "a capture of kernels that record waits (docs/explain.md), also those of loops that poll \
+         by themselves: DeviceWait in C++, device_wait! in Rust (docs/kernels.md)"
     );
     let (waits, next) = of("LOOP", "SYNC-WAIT-TOTAL,TS_EVENT");
     assert_eq!(
@@ -330,6 +330,67 @@ fn nobody_is_sent_to_records_that_are_on() {
         "the loops of the kernels that poll, with DeviceWait in C++ or device_wait! in Rust, and \
          zones around the others (docs/kernels.md)"
     );
+}
+
+/// A gradient has no model: it reads at least as much of DRAM as its output has, and writes that.
+/// 2 times 268 MB at 288 GB/s take 1.86 ms, which is 29 % of 6.32 ms.
+#[test]
+fn an_op_without_a_limit_says_what_is_known_of_it() {
+    const TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
+        AVAILABLE WORKER CORE COUNT,DEVICE KERNEL DURATION [ns],DEVICE BRISC KERNEL DURATION [ns],\
+        DEVICE NCRISC KERNEL DURATION [ns],DEVICE TRISC1 KERNEL DURATION [ns],INPUT_0_W_PAD[LOGICAL],\
+        INPUT_0_Z_PAD[LOGICAL],INPUT_0_Y_PAD[LOGICAL],INPUT_0_X_PAD[LOGICAL],INPUT_0_LAYOUT,\
+        INPUT_0_DATATYPE,INPUT_0_MEMORY,OUTPUT_0_W_PAD[LOGICAL],OUTPUT_0_Z_PAD[LOGICAL],\
+        OUTPUT_0_Y_PAD[LOGICAL],OUTPUT_0_X_PAD[LOGICAL],OUTPUT_0_LAYOUT,OUTPUT_0_DATATYPE,\
+        OUTPUT_0_MEMORY\n";
+    const TENSOR: &str = "1[1],1[1],65536[65536],2048[2048],TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED";
+    let of = |riscs: &str| {
+        explain_ops(&format!(
+            "{TITLES}SoftmaxBackwardDeviceOperation,tt_dnn_device,1024,0,wormhole_b0,64,64,6323154,\
+             {riscs},{TENSOR},{TENSOR}\n"
+        ))
+    };
+    let found = of("6322801,4744978,5610666");
+    let group = found.groups.first().unwrap();
+    assert_eq!((group.limit_kind, group.exact_limit_ns()), (LimitKind::LowerBound, None));
+    let share = group.dram_percent.unwrap();
+    assert!((share - 29.48).abs() < 0.1, "{group:?}");
+    let finding = found.findings.iter().find(|of| of.cause == Cause::OpGroup).unwrap();
+    assert!(finding.sentence.contains("its limit is not known"), "{}", finding.sentence);
+    let why = "BRISC runs longest, 6.3 ms; TRISC_1 5.6 ms, NCRISC 4.7 ms";
+    assert!(finding.why.iter().any(|fact| fact == why), "{:?}", finding.why);
+    let found = of(",,");
+    let finding = found.findings.iter().find(|of| of.cause == Cause::OpGroup).unwrap();
+    assert!(!finding.why.iter().any(|fact| fact.contains("longest")), "{:?}", finding.why);
+}
+
+/// NCRISC takes 1,000 cycles in each of two launches, BRISC 100 and then 300, and TRISC 1 never.
+#[test]
+fn the_risc_that_outlasts_all_others_is_a_cause() {
+    let launch = |from: u64, brisc: u64| {
+        [
+            (1, "BRISC", 2, from - 100, 0, "BRISC-FW,ZONE_START"),
+            (1, "BRISC", 1, from, 0, "BRISC-KERNEL,ZONE_START"),
+            (1, "BRISC", 1, from + brisc, 0, "BRISC-KERNEL,ZONE_END"),
+            (1, "BRISC", 2, from + brisc + 50, 0, "BRISC-FW,ZONE_END"),
+            (1, "NCRISC", 2, from - 100, 0, "NCRISC-FW,ZONE_START"),
+            (1, "NCRISC", 1, from, 0, "NCRISC-KERNEL,ZONE_START"),
+            (1, "NCRISC", 1, from + 1_000, 0, "NCRISC-KERNEL,ZONE_END"),
+            (1, "NCRISC", 2, from + 1_050, 0, "NCRISC-FW,ZONE_END"),
+        ]
+    };
+    let of = |first: u64, second: u64| {
+        let rows = [launch(1_000, first), launch(3_000, second)].concat();
+        explain_log(&log_of(&rows))
+    };
+    let found = of(100, 300);
+    let longest = found.findings.iter().find(|of| of.cause == Cause::LongestRisc).unwrap();
+    assert!((longest.figure - 5.0).abs() < 1e-9, "{longest:?}");
+    assert!((longest.gain_at_most_ns.unwrap() - 1_600.0).abs() < 1e-9, "{longest:?}");
+    assert!(longest.sentence.starts_with("NCRISC sets the length of"), "{}", longest.sentence);
+    assert!(longest.sentence.contains("5.0 times those of the next longest (BRISC)"));
+    let even = of(1_000, 1_000);
+    assert!(!even.findings.iter().any(|of| of.cause == Cause::LongestRisc), "{even:?}");
 }
 
 /// The second core starts 470 cycles after the first; the op takes 1,000.

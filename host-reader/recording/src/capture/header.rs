@@ -20,7 +20,7 @@ pub struct FormatVersion {
 
 impl FormatVersion {
     /// Version that this library writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 4 };
+    pub const CURRENT: Self = Self { major: 1, minor: 5 };
     /// First version with a mark at the end of a recording.
     pub(super) const WITH_END_MARK: Self = Self { major: 1, minor: 1 };
 }

@@ -13,6 +13,7 @@ use reader::{
     probe_cost::ProbeCosts,
     read::{LiveRead, ReadError, ReadOptions, Reader},
     readout::{DeviceReadout, Readout},
+    recorded_options::RecordedOptions,
     simulated_time::SimulatedTime,
     stream::lanes_of_batches,
 };
@@ -325,6 +326,16 @@ impl MeshRecorder {
     pub fn add_simulated_time(&mut self, simulated: SimulatedTime) -> Result<(), CaptureError> {
         let written = self.append(&simulated);
         self.readout.add_simulated(Some(simulated));
+        written
+    }
+
+    /// Adds the options of the profiler with which the recording is made.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_options(&mut self, options: RecordedOptions) -> Result<(), CaptureError> {
+        let written = self.append(&options);
+        self.readout.options.merge(options);
         written
     }
 

@@ -50,6 +50,7 @@
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
 //! | 14 | the host's clock: its machine, its relation to the time of day | [`HostClock`] |
 //! | 15 | which limits of a chip a simulator leaves out | [`SimulatedTime`](reader::simulated_time::SimulatedTime) |
+//! | 16 | options of the profiler | [`RecordedOptions`](reader::recorded_options::RecordedOptions) |
 //!
 //! # Reading a damaged capture
 //!

@@ -3,7 +3,12 @@
 //! Ops are paired in the order in which they ran, by a longest common subsequence: first ops that
 //! are equal in everything, then, between these, ops of the same kind and shapes. Ops that remain
 //! and have a partner of the same kind and shapes elsewhere were moved. What then remains between
-//! two pairs is paired by kind alone. Ops of different kinds are never paired.
+//! two pairs is paired by kind alone.
+//!
+//! Ops of different kinds are paired only if all ops of one kind have been replaced: the kind is in
+//! one sequence alone, and the other sequence has one new kind whose ops have the same shapes in the
+//! same order. The name of one of them also contains the name of the other, or there are
+//! [`TELLING_SHAPES`] different shapes.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -14,7 +19,7 @@
 use super::{kind::kind_of, measured::Measured};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     hash::Hash,
     ops::Range,
 };
@@ -22,6 +27,10 @@ use std::{
 /// Number of ops of both sequences together up to which the longest common subsequence is exact.
 /// Its cost grows with the square of this number, and for longer parts the search is bounded.
 const EXACT_LENGTH: usize = 6000;
+
+/// Number of different shapes from which on two kinds with the same shapes in the same order are the
+/// same op under another name.
+const TELLING_SHAPES: usize = 5;
 
 /// A pair of ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,6 +200,12 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
     for op in a.iter().chain(b) {
         names.entry(&op.name).or_insert_with(|| kind_of(&op.name));
     }
+    let replaced = replaced_kinds(a, b, &names);
+    for name in names.values_mut() {
+        if let Some(before) = replaced.get(name) {
+            name.clone_from(before);
+        }
+    }
     // Kinds of which an op does not say its function: a version that does not record it.
     let silent: HashSet<&str> = a
         .iter()
@@ -213,6 +228,44 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
         }
         tokens
     })
+}
+
+/// Returns the kinds that B has in place of kinds of A, each with the kind of A.
+fn replaced_kinds(
+    a: &[&Measured],
+    b: &[&Measured],
+    names: &HashMap<&str, String>,
+) -> HashMap<String, String> {
+    let [a_shapes, b_shapes] = [a, b].map(|ops| {
+        let mut shapes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for op in ops {
+            let kind = &*names[&*op.name];
+            shapes.entry(kind).or_default().extend(op.traits.shapes.as_deref());
+        }
+        shapes
+    });
+    let new: Vec<_> = b_shapes.iter().filter(|(kind, _)| !a_shapes.contains_key(*kind)).collect();
+    let mut taken: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (before, shapes) in a_shapes.iter().filter(|(kind, _)| !b_shapes.contains_key(*kind)) {
+        let is_it = |after: &str, others: &[&str]| {
+            !shapes.is_empty() && others == &**shapes && is_telling(before, after, shapes)
+        };
+        let mut found = new.iter().filter(|(after, others)| is_it(after, others));
+        if let (Some((after, _)), None) = (found.next(), found.next()) {
+            taken.entry(after).or_default().push(before);
+        }
+    }
+    let single = taken.into_iter().filter_map(|(after, before)| match *before {
+        [before] => Some((after.to_owned(), before.to_owned())),
+        _ => None,
+    });
+    single.collect()
+}
+
+/// Returns true if two kinds with the same shapes are the same op under another name.
+fn is_telling(one: &str, other: &str, shapes: &[&str]) -> bool {
+    let different: HashSet<&str> = shapes.iter().copied().collect();
+    one.contains(other) || other.contains(one) || different.len() >= TELLING_SHAPES
 }
 
 /// Numbers for keys; equal keys have equal numbers.

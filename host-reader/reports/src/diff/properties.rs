@@ -330,6 +330,44 @@ fn another_number_of_iterations_is_no_change() {
     assert_eq!((diff.a.iteration_count, diff.b.iteration_count), (10, 4));
 }
 
+/// Returns the rows of an op with this name and these widths, at these nanoseconds for a width of 1.
+fn named(name: &str, widths: &[u64], duration_ns: f64) -> Measurements {
+    let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE KERNEL DURATION [ns],INPUT_0_W,\
+                  INPUT_0_Z,INPUT_0_Y,INPUT_0_X,INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY\n";
+    let rows = widths.iter().enumerate().map(|(call, &width)| {
+        let ns = duration_ns * width as f64;
+        format!(
+            "{name},tt_dnn_device,{call},0,{ns},1,1,32,{},TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED\n",
+            32 * width
+        )
+    });
+    let text = titles.to_owned() + &rows.collect::<String>();
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    Measurements::from_report(&PerfReport::new(vec![csv], &PerfOptions::default()).unwrap())
+}
+
+#[test]
+fn a_kind_that_replaced_another_with_the_same_shapes_is_compared_and_named() {
+    let shapes = [1, 2, 3, 2, 1];
+    let many = [1, 2, 3, 4, 5];
+    for (a, b, widths, others, share) in [
+        ("UntilizeDeviceOperation", "UntilizeCodegenDeviceOperation", &shapes, &shapes, 1.0),
+        ("Untilize", "Generated", &many, &many, 1.0),
+        ("Untilize", "Generated", &shapes, &shapes, 0.0),
+        ("Untilize", "UntilizeCodegen", &shapes, &[1, 2, 3, 1, 2], 0.0),
+    ] {
+        let diff =
+            Diff::new(&named(a, widths, 1000.0), &named(b, others, 300.0), DiffOptions::default());
+        let compared = [&diff.a, &diff.b].map(|side| side.compared_ns / side.total_ns);
+        assert_eq!(compared, [share; 2], "{a} {b} {widths:?}");
+        for change in &diff.changes {
+            assert!(is_close(change.ratio, 0.3), "{a} {b}: {change:?}");
+            let name = change.differences.iter().find(|of| of.aspect == Aspect::Name).unwrap();
+            assert_eq!((&*name.a, &*name.b), (a, b));
+        }
+    }
+}
+
 #[test]
 fn a_device_with_another_number_is_compared_and_named() {
     let a: Vec<Launch> = (1..4).map(|width| Launch::new(0, width)).collect();

@@ -84,6 +84,8 @@ pub struct RecordedOp {
     pub program_config: Option<Arc<str>>,
     /// Function of a binary op, such as `ADD`; `None` if the row does not name it.
     pub function: Option<Arc<str>>,
+    /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2 in nanoseconds.
+    pub risc_kernels_ns: [Option<f64>; 5],
     /// Clock of the device in MHz, if the row has durations in cycles and in ns.
     pub clock_mhz: Option<f64>,
 }
@@ -97,6 +99,7 @@ impl RecordedOp {
             fidelity: (!row.math_fidelity.is_empty()).then(|| row.math_fidelity.clone()),
             program_config: program_config(row).map(|config| texts.shared(config)),
             function: function_of(row).map(|function| texts.shared(function)),
+            risc_kernels_ns: row.risc_kernels_ns,
             clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
         }
     }

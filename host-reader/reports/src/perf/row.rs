@@ -89,6 +89,8 @@ pub struct OpRow {
     pub model_compute_ns: Option<f64>,
     /// Minimum time for the op's transfers, from TT-Metal's performance model.
     pub model_bandwidth_ns: Option<f64>,
+    /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2.
+    pub risc_kernels_ns: [Option<f64>; 5],
     /// Number of the trace that the op belongs to.
     pub trace_id: Option<u64>,
     /// Number of the trace replay that the op belongs to.
@@ -244,6 +246,11 @@ row_columns! {
     firmware_start_cycle: "DEVICE FW START CYCLE",
     firmware_end_cycle: "DEVICE FW END CYCLE",
     firmware_duration_ns: "DEVICE FW DURATION [ns]",
+    brisc_kernel_ns: "DEVICE BRISC KERNEL DURATION [ns]",
+    ncrisc_kernel_ns: "DEVICE NCRISC KERNEL DURATION [ns]",
+    trisc0_kernel_ns: "DEVICE TRISC0 KERNEL DURATION [ns]",
+    trisc1_kernel_ns: "DEVICE TRISC1 KERNEL DURATION [ns]",
+    trisc2_kernel_ns: "DEVICE TRISC2 KERNEL DURATION [ns]",
     model_compute_ns: "PM COMPUTE [ns]",
     model_bandwidth_ns: "PM BANDWIDTH [ns]",
 }
@@ -315,6 +322,14 @@ impl<'a> RowReader<'a> {
         row.more_outputs = self.more_tensors(&columns.more_outputs);
         row.model_compute_ns = cell::number(self.cell(&columns.model_compute_ns));
         row.model_bandwidth_ns = cell::number(self.cell(&columns.model_bandwidth_ns));
+        row.risc_kernels_ns = [
+            &columns.brisc_kernel_ns,
+            &columns.ncrisc_kernel_ns,
+            &columns.trisc0_kernel_ns,
+            &columns.trisc1_kernel_ns,
+            &columns.trisc2_kernel_ns,
+        ]
+        .map(|column| cell::number(self.cell(column)));
         row.trace_id = cell::whole(self.cell(&columns.trace_id));
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));

@@ -21,6 +21,7 @@ mod ops;
 mod probe_cost;
 mod read_begin;
 mod read_end;
+mod recorded_options;
 mod simulated_time;
 mod zones;
 
@@ -43,7 +44,7 @@ use super::{
 use ::host_events::HostRecording;
 use reader::{
     ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
-    simulated_time::SimulatedTime,
+    recorded_options::RecordedOptions, simulated_time::SimulatedTime,
 };
 
 /// Data that is captured as one section.
@@ -157,6 +158,8 @@ sections! {
     HOST_CLOCK = 14, "host clock": HostClock(HostClock);
     /// Statement that times are simulated.
     SIMULATED_TIME = 15, "simulated time": SimulatedTime(SimulatedTime);
+    /// Options of the profiler with which a recording was made.
+    RECORDED_OPTIONS = 16, "options": RecordedOptions(RecordedOptions);
 }
 
 fn read<'file, P: Payload<'file>>(

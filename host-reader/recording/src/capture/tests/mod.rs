@@ -25,6 +25,7 @@ use reader::{
     probe_cost::{ProbeCost, ProbeCosts},
     read::{GenerationChoice, ReadError, ReadOptions, Reader},
     readout::Readout,
+    recorded_options::RecordedOptions,
     simulated_time::SimulatedTime,
 };
 use std::ops::Range;

@@ -358,8 +358,16 @@ proptest! {
     }
 
     #[test]
+    fn options(pairs in vec(any::<(String, String)>(), 0..9)) {
+        let options = RecordedOptions::from_pairs(pairs);
+        for capture in through_a_file(&options) {
+            prop_assert_eq!(last_content(&capture), Content::RecordedOptions(options.clone()));
+        }
+    }
+
+    #[test]
     fn any_payload_of_any_kind_is_read_without_panic(
-        kind in 0_u16..17, payload in vec(any::<u8>(), 0..200),
+        kind in 0_u16..18, payload in vec(any::<u8>(), 0..200),
     ) {
         let version = SectionVersion { major: 1, minor: 0 };
         let _ = Content::decode(SectionKind(kind), version, &payload);

@@ -40,6 +40,9 @@ const THIRD: FormatVersion = FormatVersion { major: 1, minor: 2 };
 /// Version with host clocks, but without statements about simulated times.
 const FOURTH: FormatVersion = FormatVersion { major: 1, minor: 3 };
 
+/// Version with statements about simulated times, but without options.
+const FIFTH: FormatVersion = FormatVersion { major: 1, minor: 4 };
+
 fn sample_path(version: FormatVersion) -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/kprof");
     captures.join(format!("v{version}.kprof"))
@@ -267,6 +270,10 @@ fn simulated_time() -> SimulatedTime {
     SimulatedTime { unmodelled: vec!["NoC link rates".into(), "compute time".into()] }
 }
 
+fn recorded_options() -> RecordedOptions {
+    RecordedOptions::from_pairs([("waits", "totals"), ("noc_events", "off")])
+}
+
 fn sample(version: FormatVersion) -> Vec<u8> {
     let mut draft = Draft::new();
     let header = FileHeader { version, identity: IDENTITY };
@@ -291,7 +298,11 @@ fn sample(version: FormatVersion) -> Vec<u8> {
         FIRST => draft.bytes,
         SECOND | THIRD => draft.with(&capture_end()).bytes,
         FOURTH => draft.with(&host_clock()).with(&capture_end()).bytes,
-        _ => draft.with(&host_clock()).with(&simulated_time()).with(&capture_end()).bytes,
+        FIFTH => draft.with(&host_clock()).with(&simulated_time()).with(&capture_end()).bytes,
+        _ => {
+            let draft = draft.with(&host_clock()).with(&simulated_time());
+            draft.with(&recorded_options()).with(&capture_end()).bytes
+        }
     }
 }
 
@@ -316,6 +327,7 @@ fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
     let mut first = capture.runs().unwrap();
     let mut current = current.remove(0).readout;
     current.simulated = None;
+    current.options = RecordedOptions::default();
     assert_eq!(first.remove(0).readout, current);
 }
 
@@ -343,7 +355,8 @@ fn the_version_without_clocks_of_hosts_is_read_as_ever() {
     let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(current.host_clocks().collect::<Vec<_>>(), [host_clock()]);
     let readouts = [capture, current].map(|one| one.runs().unwrap().remove(0).readout);
-    assert_eq!(readouts[0], Readout { simulated: None, ..readouts[1].clone() });
+    let options = RecordedOptions::default();
+    assert_eq!(readouts[0], Readout { simulated: None, options, ..readouts[1].clone() });
 }
 
 #[test]
@@ -356,7 +369,24 @@ fn the_version_without_simulated_times_is_read_as_ever() {
     assert_eq!(readout.simulated, None, "it is unknown where the times come from");
     let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     let simulated = Some(simulated_time());
-    assert_eq!(current.runs().unwrap().remove(0).readout, Readout { simulated, ..readout });
+    let options = recorded_options();
+    let current = current.runs().unwrap().remove(0).readout;
+    assert_eq!(current, Readout { simulated, options, ..readout });
+}
+
+#[test]
+fn the_version_without_options_is_read_as_ever() {
+    let committed = std::fs::read(sample_path(FIFTH)).unwrap();
+    assert_eq!(committed, sample(FIFTH), "the bytes of a version that was given out never change");
+    let capture = Capture::from_bytes(committed).unwrap();
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
+    let readout = capture.runs().unwrap().remove(0).readout;
+    assert_eq!(readout.options.value("waits"), None, "unknown");
+    let current = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
+    let current = current.runs().unwrap().remove(0).readout;
+    let options = ["waits", "noc_events", "sums"].map(|name| current.options.value(name));
+    assert_eq!(options, [Some("totals"), Some("off"), None]);
+    assert_eq!(current, Readout { options: recorded_options(), ..readout });
 }
 
 #[test]
@@ -383,6 +413,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::HostRecording(host_recording(FormatVersion::CURRENT)),
         Content::HostClock(host_clock()),
         Content::SimulatedTime(simulated_time()),
+        Content::RecordedOptions(recorded_options()),
         Content::CaptureEnd(capture_end()),
     ];
     assert_eq!(contents, expected);
@@ -408,7 +439,7 @@ fn the_sample_decodes_to_its_run() {
 #[test]
 fn the_bytes_of_the_sample_lie_where_the_documents_say() {
     let bytes = sample(FormatVersion::CURRENT);
-    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x04\0\x40\0\0\0");
+    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x05\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
     // Device section: 48 bytes of head, 16 bytes of name and padding, 32 bytes for one core.

@@ -208,6 +208,8 @@ impl Access {
         match OpCategory::from_op_code(op_code) {
             OpCategory::TensorManipulation | OpCategory::DataMovement => Self::Whole,
             OpCategory::Compute | OpCategory::Ccl => Self::Part,
+            // The gradient of an op is computed from tensors of the op's own shape.
+            OpCategory::Other if has(&["Backward"]) => Self::Part,
             OpCategory::Host | OpCategory::Other => Self::Unknown,
         }
     }
