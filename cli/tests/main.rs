@@ -33,6 +33,7 @@ mod memory;
 #[cfg(feature = "parquet")]
 mod merge;
 mod noc;
+mod op_memory;
 mod ops;
 #[cfg(feature = "parquet")]
 mod outputs;

@@ -60,6 +60,8 @@ pub use ::host_events::{
 };
 #[cfg(feature = "lines")]
 pub use ::lines;
+#[cfg(feature = "memory")]
+pub use ::memory;
 #[cfg(feature = "recording")]
 pub use ::recording::{self, capture, capture::sync, device_log as log, whole_file, zone_names};
 #[cfg(feature = "reports")]

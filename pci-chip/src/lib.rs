@@ -13,7 +13,8 @@
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
 //! | `KPROF_CHIP_LINES` | path of a CSV file that is written when the simulation ends: the table `lines`, with offsets in kernels and the host's numbers of kernels in place of addresses and files; `{pid}` in the path is the process id |
-//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; `KPROF_CHIP_LINES` needs the layout of launch messages from it |
+//! | `KPROF_CHIP_MEMORY` | path of a CSV file to which the table `memory` of the launches is added when the simulation ends; `{pid}` in the path is the process id |
+//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; `KPROF_CHIP_LINES` and `KPROF_CHIP_MEMORY` need the layout of launch messages from it |
 //! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes, such as `kprof attach`, can access the chip |
 //! | `KPROF_CHIP_LIBRARY` | path of another library with the same entry points: it simulates the chip, and all calls are forwarded to it |
 //!
@@ -31,15 +32,18 @@
 //! library prints a line to standard error. A read that the chip does not support returns all ones,
 //! as on PCI.
 
+mod firmware;
 mod forwarded;
 mod guests;
 mod lines;
+mod memory;
 mod simulation;
 
 use chip::shared::{COUNT_VARIABLE, LIBRARY_VARIABLE};
 use forwarded::ForwardedChip;
 use guests::Guests;
 use lines::LinesRequest;
+use memory::MemoryRequest;
 use sim::{
     arch::Arch,
     board::{Board, HostMemory, StampedStore, pci::PciChip},
@@ -168,20 +172,21 @@ const CHIPS_MAX: u64 = 32;
 fn own_chips() -> Result<OwnChips, String> {
     let callbacks = *lock(&HOST);
     let (arch, range) = (architecture()?, watched_range());
-    let lines = LinesRequest::from_environment(arch)?;
+    let requests = Requests {
+        lines: LinesRequest::from_environment(arch)?,
+        memory: MemoryRequest::from_environment(arch)?,
+    };
     let chips = (0..chip_count()?).map(|seed| {
         let mut board = Board::new(arch, seed, Box::new(CallbackMemory(callbacks)));
         if let Some(range) = &range {
             board.watch_stores(range.clone());
         }
-        if let Some(lines) = &lines {
-            lines.count_on(&mut board);
-        }
+        requests.begin_on(&mut board);
         PciChip::new(board)
     });
     let chips = chips.collect();
     tell(&sim::limits::simulated_time().to_string());
-    Ok(OwnChips::new(chips, lines))
+    Ok(OwnChips::new(chips, requests))
 }
 
 fn new_chip() -> Result<Simulation, String> {
@@ -217,20 +222,48 @@ pub extern "C" fn libttsim_exit() {
     GUESTS.end();
     match lock(&CHIP).take() {
         Some(Simulation::Own(chips)) => {
-            let (mut chips, lines) = chips.into_parts();
-            if let Some(lines) = lines {
-                let counts = (0..).zip(&mut chips).flat_map(|(chip_id, chip)| {
-                    let lines = chip.board_mut().take_lines().into_iter();
-                    lines.map(move |lines| RiscLines { chip_id, ..lines })
-                });
-                if let Err(error) = lines.write(counts) {
-                    tell(&format!("cannot write the table of lines: {error}"));
-                }
-            }
+            let (mut chips, requests) = chips.into_parts();
+            requests.write(&mut chips);
             (0..).zip(chips).for_each(|(index, chip)| write_outputs(index, chip));
         }
         Some(Simulation::Forwarded(chip)) => chip.exit(),
         None => {}
+    }
+}
+
+/// The tables of launches that are written when the simulation ends.
+struct Requests {
+    lines: Option<LinesRequest>,
+    memory: Option<MemoryRequest>,
+}
+
+impl Requests {
+    /// Makes a chip record what the tables need.
+    fn begin_on(&self, board: &mut Board) {
+        if let Some(lines) = &self.lines {
+            lines.count_on(board);
+        }
+        if let Some(memory) = &self.memory {
+            memory.record_on(board);
+        }
+    }
+
+    fn write(&self, chips: &mut [PciChip]) {
+        if let Some(lines) = &self.lines {
+            let counts = (0..).zip(&mut *chips).flat_map(|(chip_id, chip)| {
+                let lines = chip.board_mut().take_lines().into_iter();
+                lines.map(move |lines| RiscLines { chip_id, ..lines })
+            });
+            if let Err(error) = lines.write(counts) {
+                tell(&format!("cannot write the table of lines: {error}"));
+            }
+        }
+        if let Some(memory) = &self.memory {
+            let launches = chips.iter_mut().map(|chip| chip.board_mut().take_memory());
+            if let Err(error) = memory.write(launches) {
+                tell(&format!("cannot write the table of memory: {error}"));
+            }
+        }
     }
 }
 

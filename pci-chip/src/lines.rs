@@ -11,7 +11,7 @@ use sim::{
 use std::{
     fs::File,
     io::{self, BufWriter},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -32,14 +32,10 @@ enum Code {
 impl LinesRequest {
     /// Returns the request in the environment; `None` if there is none.
     pub(crate) fn from_environment(arch: Arch) -> Result<Option<Self>, String> {
-        let Some(path) = std::env::var_os("KPROF_CHIP_LINES") else { return Ok(None) };
-        let name = path.to_string_lossy().replace("{pid}", &std::process::id().to_string());
-        let folder = std::env::var_os("KPROF_CHIP_FIRMWARE").ok_or(
-            "expected a folder of tt-metal's firmware in KPROF_CHIP_FIRMWARE, which \
-             KPROF_CHIP_LINES needs, found none",
-        )?;
-        let firmware = firmware_in(Path::new(&folder), arch)?;
-        Ok(Some(Self { path: name.into(), firmware: Arc::new(firmware) }))
+        let Some((path, firmware)) = super::firmware::requested("KPROF_CHIP_LINES", arch)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self { path, firmware }))
     }
 
     /// Makes a chip count.
@@ -62,18 +58,6 @@ impl LinesRequest {
         });
         write_csv(&rows, BufWriter::new(File::create(&self.path)?))
     }
-}
-
-/// Returns the firmware for an architecture in a folder, or in a folder of it.
-fn firmware_in(folder: &Path, arch: Arch) -> Result<FirmwareSet, String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    folders.sort();
-    folders.insert(0, folder.to_owned());
-    let mut sets = folders.iter().filter_map(|folder| FirmwareSet::open(folder).ok());
-    sets.find(|set| set.arch() == arch).ok_or_else(|| {
-        format!("expected tt-metal's firmware for {arch} in {}, found none", folder.display())
-    })
 }
 
 fn add(sums: &mut Sums<(Code, bool), Awaited>, risc: &RiscLines) {

@@ -1,6 +1,6 @@
 //! The simulation that the entry points use: kprof's own, or one in another library.
 
-use super::{forwarded::ForwardedChip, lines::LinesRequest, tell};
+use super::{Requests, forwarded::ForwardedChip, tell};
 use chip::{access::NocTile, facts::ChipFacts};
 use sim::board::pci::PciChip;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,7 +19,7 @@ pub(super) enum Simulation {
 /// # Compatibility
 /// tt-umd of tt-metal 0.81: several chips in one library are addressed by the device number in calls
 /// for the configuration space, and by the BARs that it names.
-pub(super) struct OwnChips(Vec<PciChip>, Option<LinesRequest>);
+pub(super) struct OwnChips(Vec<PciChip>, Requests);
 
 /// Distance between the BARs of two chips.
 const BAR_STRIDE: u64 = 1 << BAR_STRIDE_BITS;
@@ -29,12 +29,12 @@ const HIGH_BASES: [u32; 3] = [0x14, 0x1C, 0x24];
 
 impl OwnChips {
     /// Joins chips, of which there is at least one.
-    pub(super) const fn new(chips: Vec<PciChip>, lines: Option<LinesRequest>) -> Self {
-        Self(chips, lines)
+    pub(super) const fn new(chips: Vec<PciChip>, requests: Requests) -> Self {
+        Self(chips, requests)
     }
 
-    /// Returns the chips, to be used after the simulation, and what is to be written of their lines.
-    pub(super) fn into_parts(self) -> (Vec<PciChip>, Option<LinesRequest>) {
+    /// Returns the chips, to be used after the simulation, and the tables that are to be written.
+    pub(super) fn into_parts(self) -> (Vec<PciChip>, Requests) {
         (self.0, self.1)
     }
 

@@ -24,6 +24,7 @@
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
 //! | Where do the cycles of a launch go in its code? | [`lines`] |
+//! | Which memory does a launch use? | [`launch_memory`] |
 //! | Which limits of chips are not modelled? | [`limits`] |
 //!
 //! # Example
@@ -79,6 +80,7 @@ pub mod fault;
 pub mod host;
 mod host_memory;
 pub mod kernel;
+pub mod launch_memory;
 pub mod limits;
 pub mod lines;
 pub mod machine;

@@ -10,7 +10,7 @@ use std::{
 /// The workspace crates on which each crate may depend outside of its tests, by their short names.
 ///
 /// The order of the list excludes cycles: a crate comes before the crates that may depend on it.
-const ALLOWED: [(&str, &str); 23] = [
+const ALLOWED: [(&str, &str); 24] = [
     ("kprof-wire", ""),
     ("kernel-profiler", "wire"),
     ("kprof-host-events", "wire"),
@@ -20,17 +20,18 @@ const ALLOWED: [(&str, &str); 23] = [
     ("kprof-tables", "wire reader analysis host-events"),
     ("kprof-lines", "tables"),
     ("kprof-recording", "wire reader analysis host-events"),
+    ("kprof-memory", "wire tables"),
     ("kprof-reports", "wire reader analysis host-events recording"),
     ("kprof-causes", "wire reader analysis host-events recording reports"),
     ("kprof-export", "wire reader analysis host-events tables recording reports causes tracy"),
     (
         "host-reader",
-        "wire reader analysis host-events tables lines recording reports causes export tracy",
+        "wire reader analysis host-events tables lines memory recording reports causes export tracy",
     ),
     ("kprof-sim", "wire kernel-profiler reader"),
     ("kprof-ttsim", "wire reader sim"),
     ("kprof-chip", "wire reader host-events"),
-    ("kprof-pci-chip", "reader lines sim chip ttsim"),
+    ("kprof-pci-chip", "reader tables lines memory sim chip ttsim"),
     ("kprof-ttnn", "wire reader host-events recording chip"),
     ("kprof-c", "wire host-reader"),
     ("kprof", "wire kernel-profiler host-reader sim ttsim chip ttnn"),

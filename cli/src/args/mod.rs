@@ -10,8 +10,8 @@ mod tracy_view;
 mod write;
 
 use crate::command::{
-    diff::DiffArgs, explain::ExplainArgs, lines::LinesArgs, mcp::McpArgs, perf::PerfArgs,
-    record::RecordArgs,
+    diff::DiffArgs, explain::ExplainArgs, lines::LinesArgs, mcp::McpArgs, memory::MemoryArgs,
+    perf::PerfArgs, record::RecordArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Perf(PerfArgs),
     Diff(DiffArgs),
     Lines(LinesArgs),
+    Memory(MemoryArgs),
     Noc(NocArgs),
     Info(InfoArgs),
     Check(CheckArgs),

@@ -19,6 +19,8 @@ mod loaded;
 #[cfg(feature = "mcp")]
 mod losses;
 #[cfg(feature = "mcp")]
+mod memory;
+#[cfg(feature = "mcp")]
 mod noc;
 #[cfg(feature = "mcp")]
 mod ops;
@@ -38,9 +40,9 @@ mod zones;
 /// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
 /// and output.
 ///
-/// Tools: load, recordings, ops, by, zones, noc, lines, explain, critical_path, losses, diff, more.
-/// Each answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files are only
-/// read. See docs/mcp.md.
+/// Tools: load, recordings, ops, by, zones, noc, lines, memory, explain, critical_path, losses, diff,
+/// more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files
+/// are only read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof mcp

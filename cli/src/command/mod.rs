@@ -14,6 +14,7 @@ mod info;
 pub(crate) mod lines;
 mod man;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 mod noc;
 mod ops;
 mod ops_page;
@@ -65,6 +66,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Sdk(args)) => sdk::run(&args),
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Lines(args)) => lines::run(&args),
+        Some(Command::Memory(args)) => memory::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

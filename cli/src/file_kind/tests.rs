@@ -30,7 +30,7 @@ fn files_are_told_apart_by_their_first_bytes() {
 }
 
 /// Beginnings of files that no command reads.
-const UNREAD: [(&[u8], Unread); 48] = [
+const UNREAD: [(&[u8], Unread); 49] = [
     (b"tlZ\x04\x13^", Unread::TracyFile),
     (b"tr\xFDP\0", Unread::TracyFile),
     (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", Unread::OtherText),

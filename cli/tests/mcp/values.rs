@@ -14,7 +14,7 @@ use super::{
         profiler_time_of, rows_of, rows_of_csv,
     },
 };
-use crate::program::kprof;
+use crate::{op_memory, program::kprof};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
 
@@ -421,5 +421,47 @@ fn a_comparison_is_that_of_diff() {
         let only = array(&apart[key]["only_here"]).clone();
         assert!(!only.is_empty());
         assert_rows(answer, only, key);
+    }
+}
+
+#[test]
+fn memory_is_that_of_kprof_memory() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    op_memory::record(folder.path());
+    let path = folder.path().join("out/.logs/device-7.kprof").display().to_string();
+    let shown =
+        |args: &[&str]| json_lines(folder.path(), &[&["memory", &path, "--json"], args].concat());
+    let (all, add) = (&shown(&[])[0], &shown(&["--op", "Add"])[0]);
+    let calls = [
+        json!(["memory", {}]),
+        json!(["memory", { "part": "map" }]),
+        json!(["memory", { "part": "ops", "op": "Ones" }]),
+        json!(["memory", { "op": "Softmax" }]),
+    ];
+    let found = call_all("legacy", &[&path], &calls);
+    let answers: Vec<Answer> =
+        calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
+    assert_rows(&answers[0], array(&all["peaks"]).clone(), "peaks");
+    assert_rows(&answers[1], rows_of(add, "memory", "memory"), "map");
+    let ones = &answers[2].rows;
+    assert_eq!(ones.len(), 1);
+    assert_eq!((&ones[0]["used_bytes"], &ones[0]["is_lower_bound"]), (&json!(200), &json!(true)));
+    assert_eq!(
+        (&ones[0]["circular_buffer_bytes"], &ones[0]["dram_bytes"]),
+        (&Value::Null, &json!(0))
+    );
+    assert!(answers[3].rows.is_empty());
+    assert_eq!(answers[3].head["reason"], "no op has this text in its name");
+    for answer in &answers {
+        assert_eq!(answer.head["op_count"], all["counts"]["ops"]);
+        let counts = &all["counts"];
+        assert_eq!(
+            answer.head["ops_without_launch_messages"],
+            counts["ops_without_launch_messages"]
+        );
+        assert_eq!(answer.head["ops_without_buffers"], counts["ops_without_buffers"]);
     }
 }

@@ -10,6 +10,7 @@
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | where was an op called? | [`OpCalls`] |
+//! | which buffers were there when an op was launched? | [`OpBufferTexts`] |
 //! | how is a part of a recording selected? | [`TraceFilter`], [`Recording::retain`] |
 //! | which commands did dispatch cores execute? | [`name_dispatch_commands`] |
 //! | how are cycles converted to one clock for all chips? | [`DeviceClock`] |
@@ -24,6 +25,7 @@
     )
 )]
 
+mod buffers;
 mod calls;
 pub mod capture;
 mod clock;
@@ -44,6 +46,7 @@ mod traces;
 pub mod whole_file;
 pub mod zone_names;
 
+pub use buffers::{BUFFERS, OpBufferTexts};
 pub use calls::{CALL, CALL_FUNCTION, CALL_LOCATION, CallFrame, MODULE, OF_CALL, OpCall, OpCalls};
 pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
@@ -85,6 +88,8 @@ pub struct Recording {
     pub ops: Vec<OpMetadata>,
     /// Calls of the ops in the user's program.
     pub calls: OpCalls,
+    /// Buffers that the ops' host allocated and freed.
+    pub buffers: OpBufferTexts,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
     /// Number of launches that the profiler itself used to read the chips. The recording omits
@@ -159,6 +164,7 @@ impl Recording {
     pub fn from_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, mut ops, host, .. } = run;
         let calls = OpCalls::take_from(&mut ops);
+        let buffers = OpBufferTexts::take_from(&mut ops);
         let traces = traces_of_host(&host);
         if !traces.is_empty() {
             traces.name_runs(&mut readout);
@@ -175,6 +181,7 @@ impl Recording {
             samples,
             ops,
             calls,
+            buffers,
             host,
             unreplayed_traces,
             ..Self::default()

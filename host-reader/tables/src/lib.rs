@@ -20,6 +20,7 @@ mod column;
 mod dataset;
 mod lines;
 mod losses;
+mod memory;
 mod objects;
 mod ops;
 mod rows;
@@ -36,6 +37,7 @@ pub use dataset::{
 };
 pub use lines::{LineRow, Lines, REASONS};
 pub use losses::{LossGroups, LossRow, Losses};
+pub use memory::{Memory, MemoryRow};
 pub use objects::{Arrays, Field, Object, Objects};
 pub use ops::{OpObjects, OpPlace, OpRow, Ops, op_rows};
 pub use rows::{Columns, Rows};

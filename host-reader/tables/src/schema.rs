@@ -155,5 +155,6 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::OpsReportCells>(),
         TableSchema::from_table::<crate::Recordings>(),
         TableSchema::from_table::<crate::Lines>(),
+        TableSchema::from_table::<crate::Memory>(),
     ]
 }

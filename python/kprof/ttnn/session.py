@@ -18,6 +18,7 @@ from multiprocessing.util import Finalize
 from typing import Any
 
 from .. import _native, tracing
+from .buffers import BufferEvents
 from .calls import Calls
 from .inspector import Inspector, Launch
 from .opened import OpenDevice
@@ -49,6 +50,8 @@ class Options:
     """Also profiles dispatch kernels."""
     calls: bool = True
     """Keeps the frames of the program that call operations."""
+    buffers: bool = False
+    """Keeps the buffers of ttnn's allocators: what each operation allocates, uses and frees."""
     stream_policy: int | None = None
     """Policy of full rings, as a control word, if kernels and firmware stream."""
     read_every_ns: int = 1_000_000
@@ -83,6 +86,8 @@ class Call:
     """Chips of the mesh that the operation ran on; None if its arguments name no mesh."""
     frames: tuple[str, str | None] | None
     """Name of the call's frames, and the frames themselves if they are new; None if unknown."""
+    buffers: dict[int, str]
+    """Events of buffers before each launch as JSON, by the launch's id."""
 
 
 class Session:
@@ -101,6 +106,7 @@ class Session:
         self.devices: dict[int, OpenDevice] = {}
         self.host = tracing.HOST
         self._frames = Calls(ttnn) if options.calls else None
+        self._buffers = BufferEvents(ttnn) if options.buffers else None
         self._calls: list[Call] = []
         self._depth = threading.local()
         self._lock = threading.RLock()
@@ -135,6 +141,7 @@ class Session:
                 opened = OpenDevice(self, device)
                 self.devices[device.id()] = opened
                 self.chip_count += len(opened.chips)
+                self._after_own_work([device])
             except Exception as error:
                 self.complain(f"the device is not profiled: {error}")
 
@@ -144,6 +151,8 @@ class Session:
             opened = self._opened_with(device)
             if opened is None or self.is_finished:
                 return
+            if self._buffers is not None:
+                self._buffers.closes(device.id())
             try:
                 if device.id() == opened.id:
                     self._close(opened)
@@ -176,6 +185,7 @@ class Session:
             try:
                 for submesh in created if isinstance(created, list) else [created]:
                     opened.add_submesh(parent, submesh)
+                    self._after_own_work([submesh])
             except Exception as error:
                 self._end_recording(opened, f"a submesh is not profiled: {error}")
         return created
@@ -236,6 +246,14 @@ class Session:
         opened = list(self.devices.values())
         if not opened:
             return
+        meshes = [mesh for device in opened for mesh in device.meshes.values()]
+        self._before_own_work(meshes)
+        try:
+            self._read_opened(opened)
+        finally:
+            self._after_own_work(meshes)
+
+    def _read_opened(self, opened: list[OpenDevice]) -> None:
         for device in opened:
             device.synchronize()
         self._name()
@@ -317,15 +335,18 @@ class Session:
             mesh = self._mesh_of(args, kwargs)
             self._prepare_launches(mesh)
             first = self.ttnn._ttnn.get_device_operation_id()
-            start = time.monotonic_ns()
             try:
-                result = original(op, *args, **kwargs)
+                with _Following(self, op, mesh) as buffers:
+                    start = time.monotonic_ns()
+                    result = original(op, *args, **kwargs)
+                    duration = time.monotonic_ns() - start
             except RuntimeError as error:
                 if not self._makes_memory(mesh, error, first):
                     raise
-                start = time.monotonic_ns()
-                result = original(op, *args, **kwargs)
-            duration = time.monotonic_ns() - start
+                with _Following(self, op, mesh) as buffers:
+                    start = time.monotonic_ns()
+                    result = original(op, *args, **kwargs)
+                    duration = time.monotonic_ns() - start
             end = self.ttnn._ttnn.get_device_operation_id()
             if end > first:
                 with tracing.paused():
@@ -334,7 +355,7 @@ class Session:
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
                     frames = self._frames_of(sys._getframe(1))
-                    call = Call(name, first, end, start, duration, *described, chips, frames)
+                    call = Call(name, first, end, start, duration, *described, chips, frames, buffers)
                     self._calls.append(call)
                     self._count_launches(mesh)
         finally:
@@ -342,6 +363,55 @@ class Session:
                 self._lock.release()
             self._depth.value = 0
         return result
+
+    # Buffers.
+
+    def _follow(self, mesh: Any | None) -> bool:
+        """Begins to follow the buffers of a call; returns true if it has begun."""
+        if self._buffers is None or not self.devices:
+            return False
+        try:
+            with tracing.paused():
+                return self._buffers.begin(mesh)
+        except Exception as error:
+            self._end_buffers(error)
+            return False
+
+    def _followed(self, op: Any) -> dict[int, str]:
+        """Ends following a call; returns what happened to buffers before each of its launches."""
+        if self._buffers is None:
+            return {}
+        try:
+            name = str(getattr(op, "python_fully_qualified_name", "")) or "an operation"
+            with tracing.paused():
+                return self._buffers.end(name)
+        except Exception as error:
+            self._end_buffers(error)
+            return {}
+
+    def _before_own_work(self, meshes: list[Any]) -> None:
+        """Finds the program's buffers before the profiler makes buffers of its own."""
+        if self._buffers is None:
+            return
+        try:
+            for mesh in meshes:
+                self._buffers.before_own_work(mesh)
+        except Exception as error:
+            self._end_buffers(error)
+
+    def _after_own_work(self, meshes: list[Any]) -> None:
+        """Tells new buffers of the profiler from those of the program."""
+        if self._buffers is None:
+            return
+        try:
+            for mesh in meshes:
+                self._buffers.after_own_work(mesh)
+        except Exception as error:
+            self._end_buffers(error)
+
+    def _end_buffers(self, error: Exception) -> None:
+        self.complain(f"buffers are not kept any more: {error!r}")
+        self._buffers = None
 
     def _frames_of(self, frame: Any) -> tuple[str, str | None] | None:
         """Returns the program's frames that call an operation, unless they are not kept."""
@@ -500,6 +570,25 @@ class Session:
         return len(captures) > 1
 
 
+class _Following:
+    """Context of a call; gives what happened to buffers before each launch, when it has ended.
+
+    A function of ``contextlib`` in its place would be recorded as one of the program's.
+    """
+
+    def __init__(self, session: Session, op: Any, mesh: Any | None) -> None:
+        self._session, self._op = session, op
+        self._told: dict[int, str] = {}
+        self._is_followed = session._follow(mesh)
+
+    def __enter__(self) -> dict[int, str]:
+        return self._told
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_followed:
+            self._told.update(self._session._followed(self._op))
+
+
 def _shape(tensor: Any) -> dict[str, str]:
     logical, padded = list(tensor.shape), list(tensor.padded_shape)
     logical = [1] * (4 - len(logical)) + logical
@@ -559,6 +648,8 @@ def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
         fields.append(("program_cache_hit", "true" if launch.is_cache_hit else "false"))
     if call is not None:
         fields += [field for field in _fields_of_call(call) if field[0] != "name"]
+        if launch.runtime_id in call.buffers:
+            fields.append(("buffers", call.buffers[launch.runtime_id]))
         if call.outputs and launch.runtime_id == call.end_id - 1:
             fields.append(("output_tensors", call.outputs))
     return fields

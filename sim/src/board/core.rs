@@ -3,12 +3,14 @@
 use super::{
     ethernet::base_firmware,
     lines::CoreLines,
+    memory::CoreMemory,
     noc::Flights,
     truth::{StampedStore, StoreWatch},
 };
 use crate::{
     arch::{Arch, SOFT_RESET, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
+    launch_memory::LaunchMemory,
     lines::RiscLines,
     machine::{
         Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
@@ -42,6 +44,7 @@ pub(super) struct BoardCore {
     watch: StoreWatch,
     /// Counts of instructions, if they are wanted.
     lines: Option<Box<CoreLines>>,
+    memory: Option<Box<CoreMemory>>,
 }
 
 /// The part of a tile's state that its harts can access while they run.
@@ -95,7 +98,8 @@ impl BoardCore {
             }
         }
         let riscs = Riscs::new(chip, place, count);
-        Self { tile, riscs, is_touched: false, watch: StoreWatch::default(), lines: None }
+        let watch = StoreWatch::default();
+        Self { tile, riscs, is_touched: false, watch, lines: None, memory: None }
     }
 
     pub(super) const fn coord(&self) -> TileCoord {
@@ -159,11 +163,27 @@ impl BoardCore {
         lines.as_mut().map(|lines| lines.take(tile, riscs)).unwrap_or_default()
     }
 
-    /// Tells the counts of a write to these addresses.
+    /// Starts recording the memory of launches, if this is a worker.
+    pub(super) fn record_memory(&mut self, firmware: &Arc<FirmwareSet>) {
+        if self.tile.place.kind == CoreKind::Tensix {
+            self.memory = Some(Box::new(CoreMemory::new(Arc::clone(firmware))));
+        }
+    }
+
+    pub(super) fn take_memory(&mut self) -> Vec<LaunchMemory> {
+        let Self { tile, memory, .. } = self;
+        memory.as_mut().map(|memory| memory.take(tile)).unwrap_or_default()
+    }
+
+    /// Tells the observers of launches of a write to these addresses.
     fn count_write(&mut self, first: u64, length: u64, cycle: u64) {
-        let Self { tile, riscs, lines, .. } = self;
+        let Self { tile, riscs, lines, memory, .. } = self;
+        let range = first..first.saturating_add(length);
+        if let Some(memory) = memory {
+            memory.written(tile, &range);
+        }
         if let Some(lines) = lines {
-            lines.written((tile, riscs), first..first.saturating_add(length), cycle);
+            lines.written((tile, riscs), range, cycle);
         }
     }
 
@@ -177,7 +197,7 @@ impl BoardCore {
         failures: &mut Vec<String>,
     ) {
         self.wake(from);
-        let Self { tile, riscs, is_touched, watch, lines } = self;
+        let Self { tile, riscs, is_touched, watch, lines, .. } = self;
         let lines = lines.as_deref_mut();
         let station = BoardStation { chip, tile, flights, watch, lines };
         let mut window = Window { riscs, station, is_touched, failures, until };

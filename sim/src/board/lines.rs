@@ -51,9 +51,7 @@ impl CoreLines {
         range: Range<u64>,
         cycle: u64,
     ) {
-        let address = self.set.go_address(tile);
-        let (_, go) = self.set.go_signal();
-        if !range.contains(&u64::from(address)) || byte(tile, address) != go {
+        if !self.set.is_go(tile, &range) {
             return;
         }
         self.end(tile, riscs);
@@ -169,10 +167,6 @@ fn with_offsets(mut counts: Vec<LineCount>, kernel: LaunchedKernel) -> Vec<LineC
     }
     counts.sort_by_key(|line| line.address);
     counts
-}
-
-fn byte(tile: &Tile, address: u32) -> u8 {
-    (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
 }
 
 /// Address of a kernel's first byte in counts; no memory of a RISC is there.

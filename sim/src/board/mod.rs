@@ -26,6 +26,7 @@ mod arc;
 mod core;
 mod ethernet;
 mod lines;
+mod memory;
 mod noc;
 pub mod pci;
 mod truth;
@@ -33,6 +34,7 @@ mod truth;
 use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
     chip::facts::{ChipFacts, Endpoint, host_tile},
+    launch_memory::LaunchMemory,
     lines::RiscLines,
     modes::KernelModes,
     sparse_memory::SparseMemory,
@@ -214,6 +216,19 @@ impl Board {
     /// are those of the host, and all numbers of chips are 0.
     pub fn take_lines(&mut self) -> Vec<RiscLines> {
         self.cores.iter_mut().flat_map(BoardCore::take_lines).collect()
+    }
+
+    /// Starts recording the memory of the launches on worker cores; `firmware` has the layout of the
+    /// firmware that the host loads.
+    pub fn record_memory(&mut self, firmware: &Arc<FirmwareSet>) {
+        for core in &mut self.cores {
+            core.record_memory(firmware);
+        }
+    }
+
+    /// Removes and returns the memory of all launches since the last call.
+    pub fn take_memory(&mut self) -> Vec<LaunchMemory> {
+        self.cores.iter_mut().flat_map(BoardCore::take_memory).collect()
     }
 
     /// Returns the tile that the host addresses by these coordinates.

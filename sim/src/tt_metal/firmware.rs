@@ -81,9 +81,21 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
+    /// Sizes of the kernels; empty for releases of tt-metal whose messages lack them.
+    pub(super) text_sizes: Vec<Part>,
+    /// Fields of circular buffers; `None` for releases of tt-metal whose messages lack them.
+    pub(super) circular_buffers: Option<CircularBufferParts>,
     /// Fields for the offsets of optional regions. For each region that a launch lacks, the host
     /// sets the field to `NO_OFFSET`.
     pub(super) absent: Vec<Part>,
+}
+
+/// Locations of a launch message's fields on circular buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CircularBufferParts {
+    pub(super) local_mask: Part,
+    pub(super) local_offset: Part,
+    pub(super) remote_offset: Part,
 }
 
 /// Addresses and sizes of the tables that the host writes for the firmware.
@@ -296,6 +308,16 @@ impl LaunchParts {
             text_offsets: (0..RISCS_PER_CORE)
                 .map(|index| config(&format!("kernel_text_offset[{index}]")))
                 .collect::<Result<_, _>>()?,
+            text_sizes: (0..RISCS_PER_CORE)
+                .filter_map(|index| config(&format!("kernel_text_size[{index}]")).ok())
+                .collect(),
+            circular_buffers: config("local_cb_mask")
+                .and_then(|local_mask| {
+                    let local_offset = config("local_cb_offset")?;
+                    let remote_offset = config("remote_cb_offset")?;
+                    Ok(CircularBufferParts { local_mask, local_offset, remote_offset })
+                })
+                .ok(),
             absent: absent.iter().filter_map(|name| config(name).ok()).collect(),
         })
     }

@@ -16,6 +16,7 @@ use crate::{
     tile::Tile,
 };
 use reader::firmware_elf::debug_info::Part;
+use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// One launch on one core.
@@ -181,16 +182,28 @@ impl FirmwareSet {
         mailboxes.address_of(mailboxes.go_signal).wrapping_add(offset)
     }
 
-    /// Returns the launch message that a core obeys next.
-    pub(crate) fn message(&self, tile: &Tile) -> LaunchMessage {
+    /// Returns true if a write to these addresses has made the core begin a launch.
+    pub(crate) fn is_go(&self, tile: &Tile, written: &Range<u64>) -> bool {
+        let address = self.go_address(tile);
+        let word = tile.load(u64::from(address & !3)) >> (8 * (address & 3));
+        let (_, go) = self.go_signal();
+        written.contains(&u64::from(address)) && word & 0xFF == u32::from(go)
+    }
+
+    /// Returns the value of a field of the launch message that a core obeys next: its lower 32 bits.
+    pub(super) fn field(&self, tile: &Tile, part: Part) -> u32 {
         let parts = &self.mailboxes.launch;
         let next = tile.load(u64::from(self.mailboxes.address_of(parts.next)));
         let offset = next.wrapping_mul(parts.stride);
-        let field = |part: Part| {
-            let address = self.mailboxes.address_of(part).wrapping_add(offset);
-            let word = tile.load(u64::from(address & !3)) >> (8 * (address & 3));
-            if part.size_bytes < 4 { word & ((1 << (8 * part.size_bytes)) - 1) } else { word }
-        };
+        let address = self.mailboxes.address_of(part).wrapping_add(offset);
+        let word = tile.load(u64::from(address & !3)) >> (8 * (address & 3));
+        if part.size_bytes < 4 { word & ((1 << (8 * part.size_bytes)) - 1) } else { word }
+    }
+
+    /// Returns the launch message that a core obeys next.
+    pub(crate) fn message(&self, tile: &Tile) -> LaunchMessage {
+        let parts = &self.mailboxes.launch;
+        let field = |part: Part| self.field(tile, part);
         let (base, enables) = (field(parts.config_base), field(parts.enables));
         let kernels = parts.text_offsets.iter().enumerate().map(|(index, &text)| {
             let id = parts.kernel_ids.get(index).map(|&id| field(id));

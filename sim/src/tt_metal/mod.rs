@@ -7,6 +7,7 @@
 //! | which files belong together, for which chip? | [`firmware`] |
 //! | what does a host write to boot a core? | [`boot`] |
 //! | what does a host write to launch kernels? | [`launch`] |
+//! | which memory does a launch use? | `memory` |
 //!
 //! Everything here is derived from the files; there is no table of releases or of their addresses.
 //! These modules only create the writes. [`crate::mesh`] (with
@@ -15,6 +16,7 @@
 pub mod boot;
 pub mod firmware;
 pub mod launch;
+mod memory;
 
 /// A host write to a core's L1.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -184,6 +184,39 @@ choice! {
 }
 
 arguments! {
+    /// Arguments of `memory`.
+    MemoryArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+        /// Part of the figures.
+        #[serde(default)]
+        part: MemoryPart,
+        /// Only ops with this text in their name, or the op with this number. Default: all ops.
+        op: Option<String>,
+        /// Column to sort by, such as size_bytes. Default: by address.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+choice! {
+    /// Part of what is known of memory.
+    MemoryPart {
+        /// For each chip, the op during which a core's L1 is fullest, and the one for DRAM.
+        #[default]
+        Peaks,
+        /// What is at which address during the op with the peak of L1, on each group of cores.
+        Map,
+        /// The fullest core's L1 during each op.
+        Ops,
+    }
+}
+
+arguments! {
     /// Arguments of `explain`.
     ExplainArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -380,6 +413,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
             "lines",
             "Lines of source of kernels by cycles, with what they wait for; of recordings that were \
              made on the simulator with --lines.",
+        )?,
+        tool::<MemoryArguments>(
+            "memory",
+            "What L1 and DRAM hold while ops run: the peak, circular buffers, tensors, free bytes, \
+             tensors that outlive their use.",
         )?,
         tool::<ExplainArguments>(
             "explain",

@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::{
-    command::{diff, explain, lines::lines_of_recording, noc::Events, perf},
+    command::{diff, explain, lines::lines_of_recording, memory, noc::Events, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -15,6 +15,7 @@ use host_reader::{
     causes::Explanation,
     diff::Measurements,
     ledger::LossLedger,
+    memory::Usage,
     noc_events::Traffic,
     packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport},
@@ -61,6 +62,7 @@ pub(super) struct RunFigures {
     pub(super) losses: LossLedger,
     pub(super) unfinished: Unfinished,
     pub(super) traffic: NocTraffic,
+    pub(super) memory: Usage,
 }
 
 /// Traffic of the NoCs of one run.
@@ -109,9 +111,14 @@ impl Loaded {
         };
         let mut measurements = Measurements::default();
         let mut parts = Vec::new();
-        for recording in unpacked(opened)?.recordings {
+        let recordings = unpacked(opened)?.recordings;
+        // Launch messages do not tell the runs of a capture apart.
+        let mut launches =
+            if recordings.len() == 1 { memory::launches_of(path)? } else { Vec::new() };
+        for recording in recordings {
             measurements.append(Measurements::from_recording(&recording));
-            parts.push(Part::from_run(recording, path));
+            let usage = memory::usage_of(&recording, std::mem::take(&mut launches));
+            parts.push(Part::from_run(recording, usage, path));
         }
         let lines = lines_of_recording(path)?;
         Ok(Self { path: name, problem_count, parts, measurements, lines })
@@ -169,7 +176,7 @@ impl Part {
         Ok((Self { title, explanation, figures, described: None }, problem_count))
     }
 
-    fn from_run(recording: Recording, path: &Path) -> Self {
+    fn from_run(recording: Recording, memory: Usage, path: &Path) -> Self {
         let explanation = Explanation::from_recording(&recording);
         let report = Report::new(&recording.readout);
         let title = describe(&recording.readout);
@@ -179,7 +186,7 @@ impl Part {
         let described = PerfReport::from_recording(&recording, None, &options).map(Box::new);
         let losses = recording.readout.losses.clone();
         let traffic = NocTraffic::from_run(recording, path);
-        let run = RunFigures { report, names, losses, unfinished, traffic };
+        let run = RunFigures { report, names, losses, unfinished, traffic, memory };
         Self { title, explanation, figures: Figures::Run(Box::new(run)), described }
     }
 

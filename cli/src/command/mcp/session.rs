@@ -7,7 +7,7 @@ use super::{
     },
     by, causes, changes, lines,
     loaded::{Figures, Loaded, Lost, Part},
-    losses, noc, ops, path,
+    losses, memory, noc, ops, path,
     root::Root,
     table::{Table, shortened, table},
     zones,
@@ -130,6 +130,10 @@ impl Session {
                 head.insert("recording".to_owned(), name.into());
                 head.insert("lost".to_owned(), json!(lost_records(&loaded)));
                 Ok(self.finish(call, &head, &lines::table(&loaded, &asked)?, from))
+            }
+            "memory" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| memory::table(&part.figures, &asked))
             }
             "explain" => {
                 let ExplainArguments { part: asked, .. } = call.parsed()?;

@@ -5,6 +5,7 @@ mod artifacts;
 mod environment;
 mod lines;
 mod listeners;
+mod memory;
 mod options;
 mod served;
 mod stock;

@@ -4,7 +4,7 @@
 use super::{
     LOGS,
     args::RecordArgs,
-    exit_code, lines,
+    exit_code, lines, memory,
     served::{ServedChip, socket_variable},
 };
 use crate::{
@@ -158,6 +158,9 @@ impl Stock {
         if args.kernel_lines() {
             lines::set_environment(&base_of(&self.package), &logs, &mut command);
         }
+        if args.device.device_memory_profiler {
+            memory::set_environment(&base_of(&self.package), &logs, &mut command);
+        }
         if args.stream.is_some() {
             let socket = served.as_ref().map(|chip| chip.socket.clone().into_os_string());
             command.env(SOCKET_VARIABLE, socket.unwrap_or_else(socket_variable));
@@ -172,6 +175,9 @@ impl Stock {
         tell_problems(&tree, args.keep_going);
         if args.kernel_lines() {
             lines::complete(&logs, &tree.cache, &device_captures(&logs))?;
+        }
+        if args.device.device_memory_profiler {
+            memory::complete(&device_captures(&logs))?;
         }
         Ok(exit_code(status))
     }
@@ -229,6 +235,7 @@ impl Stock {
             "sums": args.device.enable_sum_profiling,
             "dispatch_cores": args.device.profile_dispatch_cores,
             "calls": !args.no_calls,
+            "buffers": args.device.device_memory_profiler,
             "stream_policy": args.stream.map(Policy::to_word),
             "read_every_ns": args.read_every.unwrap_or(READ_PERIOD_NS),
             "tracy": tracy_options(&args.view),
@@ -304,7 +311,6 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
         (device.enable_accumulate_profiling, "--enable-accumulate-profiling"),
         (device.device_trace_profiler, "--device-trace-profiler"),
         (device.dump_device_data_mid_run, "--dump-device-data-mid-run"),
-        (device.device_memory_profiler, "--device-memory-profiler"),
         (!device.profiler_capture_perf_counters.is_empty(), "--profiler-capture-perf-counters"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {

@@ -1,0 +1,98 @@
+//! What L1 and DRAM hold while ops run.
+
+use super::{
+    arguments::{MemoryArguments, MemoryPart},
+    loaded::Figures,
+    table::{Table, table},
+};
+use crate::{
+    command::memory::{is_op, peaks},
+    failure::Failure,
+};
+use host_reader::{
+    memory::{OpUsage, Usage},
+    tables::Memory,
+};
+
+const UNKNOWN: &str = "unknown";
+const NO_CORES: &str = "all cores, or launch messages are unknown";
+const NO_LAUNCH: &str = "launch messages are unknown, or DRAM";
+const NO_BUFFERS: &str = "the host recorded no buffers of the op";
+
+/// Returns one part of what is known of a run's memory, with the figures of `kprof memory`.
+///
+/// # Errors
+/// If the column to sort by is unknown.
+pub(super) fn table<'a>(
+    figures: &'a Figures,
+    asked: &MemoryArguments,
+) -> Result<Table<'a>, Failure> {
+    let none = Usage::default();
+    let usage = match figures {
+        Figures::Run(run) => &run.memory,
+        Figures::OpsCsv(_) => &none,
+    };
+    let is_wanted = |op: &OpUsage| asked.op.as_ref().is_none_or(|wanted| is_op(op, wanted));
+    let chosen: Vec<usize> =
+        (0..usage.ops.len()).filter(|&index| is_wanted(&usage.ops[index])).collect();
+    let table = match asked.part {
+        MemoryPart::Peaks => of_peaks(usage, &chosen),
+        MemoryPart::Map => of_map(usage, &chosen),
+        MemoryPart::Ops => of_ops(usage, &chosen),
+    };
+    let table = match (usage.ops.is_empty(), chosen.is_empty()) {
+        (true, _) => table.with_note(
+            "reason",
+            "the recording has no memory; record a ttnn from pip with kprof record \
+             --device-memory-profiler",
+        ),
+        (false, true) => table.with_note("reason", "no op has this text in its name"),
+        (false, false) => table,
+    };
+    table
+        .with_note("op_count", usage.op_count)
+        .with_note("ops_without_launch_messages", usage.op_without_launch_count)
+        .with_note("ops_without_buffers", usage.op_without_buffers_count)
+        .sorted(asked.sort.as_deref(), asked.order)
+}
+
+fn of_peaks(usage: &Usage, chosen: &[usize]) -> Table<'static> {
+    table!(peaks(usage, chosen), |peak| {
+        "chip_id" => peak.chip_id,
+        "memory" => peak.memory,
+        "run_host_id" => peak.run_host_id,
+        "op_name" or "the host gave no name" => peak.op_name,
+        "core_ranges" or NO_CORES => peak.core_ranges,
+        "used_bytes" => peak.used_bytes,
+        "is_lower_bound" => peak.is_lower_bound,
+        "reserved_bytes" or "unknown, or DRAM" => peak.reserved_bytes,
+        "circular_buffer_bytes" or NO_LAUNCH => peak.circular_buffer_bytes,
+        "buffer_bytes" or NO_BUFFERS => peak.buffer_bytes,
+        "outlived_bytes" => peak.outlived_bytes,
+        "capacity_bytes" or UNKNOWN => peak.capacity_bytes,
+        "free_bytes" or "used_bytes is a lower bound" => peak.free_bytes,
+        "largest_free_bytes" or "used_bytes is a lower bound, or DRAM" => peak.largest_free_bytes,
+    })
+}
+
+fn of_map(usage: &Usage, chosen: &[usize]) -> Table<'static> {
+    let rows = usage.l1_peak(chosen).map(|index| usage.rows(index, None)).unwrap_or_default();
+    Table::from_rows::<Memory>(rows)
+}
+
+fn of_ops(usage: &Usage, chosen: &[usize]) -> Table<'static> {
+    let ops: Vec<OpUsage> = chosen.iter().map(|&index| usage.ops[index].clone()).collect();
+    table!(ops, |op| {
+        "chip_id" => op.chip_id,
+        "run_host_id" => op.run_host_id,
+        "op_name" or "the host gave no name" => op.name,
+        "core_ranges" or NO_CORES => (!op.l1.cores.is_empty()).then(|| op.l1.cores.to_string()),
+        "used_bytes" => op.l1.known_bytes(),
+        "is_lower_bound" => op.l1.is_lower_bound(),
+        "circular_buffer_bytes" or NO_LAUNCH => op.l1.circular_buffer_bytes,
+        "buffer_bytes" or NO_BUFFERS => op.l1.buffer_bytes,
+        "free_bytes" or "used_bytes is a lower bound" => op.l1.free_bytes(),
+        "largest_free_bytes" or "used_bytes is a lower bound" => op.l1.largest_free_bytes,
+        "dram_bytes" or NO_BUFFERS => op.dram_bytes,
+    })
+}

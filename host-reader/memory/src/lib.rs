@@ -1,0 +1,26 @@
+//! What L1 and DRAM hold while ops run.
+//!
+//! | question | item |
+//! |---|---|
+//! | what do launch messages say? | rows of the table `memory`: [`read_csv`], [`write_csv`] |
+//! | which cores are meant? | [`CoreSet`] |
+//! | what did the host's allocator do? | [`OpBuffers`] |
+//! | what is in memory during an op, and when is it fullest? | [`Usage`] |
+//!
+//! Both sources are untrusted. Either may be missing: figures without one of them are lower bounds,
+//! and say so.
+
+#![forbid(unsafe_code)]
+
+mod buffers;
+mod cores;
+mod csv_file;
+mod intervals;
+mod lifetimes;
+mod usage;
+
+pub use buffers::{BufferEvent, Layout, OpBuffers};
+pub use cores::{CoreSet, CoreSetError};
+pub use csv_file::{MemoryFile, MemoryFileError, read_csv, write_csv};
+pub use lifetimes::Lifetime;
+pub use usage::{L1Usage, OpUsage, RecordedOp, Usage};
