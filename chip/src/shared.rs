@@ -39,6 +39,9 @@ pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
 /// Variable with the number of chips that `libkprof_chip.so` simulates.
 pub const COUNT_VARIABLE: &str = "KPROF_CHIP_COUNT";
 
+/// Variable with the mask of harvested rows or columns of the chips that `libkprof_chip.so`
+/// simulates, in hexadecimal digits.
+pub const HARVEST_VARIABLE: &str = "KPROF_CHIP_HARVESTED";
 /// Environment variable with the path of another simulator library.
 ///
 /// If the variable is set, kprof's own simulator library forwards all calls to the other library,

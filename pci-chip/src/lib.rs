@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
 //! | `KPROF_CHIP_COUNT` | number of chips, 1 without it; the host needs a `cluster_descriptor.yaml` beside the library for more |
+//! | `KPROF_CHIP_HARVESTED` | mask of the chips' harvested rows (Wormhole) or columns (Blackhole) in hexadecimal digits, in the order in which a chip reports them; 0 without it. The host needs a `cluster_descriptor.yaml` beside the library that names the same |
 //! | `KPROF_CHIP_STATES` | if set, the program counter of each RISC and what the RISC waits for are printed when the simulation ends |
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
@@ -39,13 +40,13 @@ mod lines;
 mod memory;
 mod simulation;
 
-use chip::shared::{COUNT_VARIABLE, LIBRARY_VARIABLE};
+use chip::shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE};
 use forwarded::ForwardedChip;
 use guests::Guests;
 use lines::LinesRequest;
 use memory::MemoryRequest;
 use sim::{
-    arch::Arch,
+    arch::{Arch, floorplan::Floorplan},
     board::{Board, HostMemory, StampedStore, pci::PciChip},
     lines::RiscLines,
 };
@@ -166,6 +167,18 @@ fn chip_count() -> Result<u64, String> {
     count.ok_or_else(|| format!("expected 1 to {CHIPS_MAX} in {COUNT_VARIABLE}, found `{text}`"))
 }
 
+/// Returns the floor plan of a chip with the harvested lines in `KPROF_CHIP_HARVESTED`.
+fn floor_plan(arch: Arch) -> Result<Floorplan, String> {
+    let text = std::env::var(HARVEST_VARIABLE).unwrap_or_else(|_| "0".to_owned());
+    let mask = hex_number(&text).ok_or_else(|| {
+        format!("expected hexadecimal digits in {HARVEST_VARIABLE}, found `{text}`")
+    })?;
+    let lines = Floorplan::harvested_lines(arch, mask).map_err(|bits| {
+        format!("bits {bits:#x} in {HARVEST_VARIABLE} mean no row or column of a {arch}")
+    })?;
+    Floorplan::new(arch, &lines, 0).map_err(|error| format!("{HARVEST_VARIABLE}: {error}"))
+}
+
 /// PCI devices of a bus.
 const CHIPS_MAX: u64 = 32;
 
@@ -176,8 +189,9 @@ fn own_chips() -> Result<OwnChips, String> {
         lines: LinesRequest::from_environment(arch)?,
         memory: MemoryRequest::from_environment(arch)?,
     };
+    let plan = floor_plan(arch)?;
     let chips = (0..chip_count()?).map(|seed| {
-        let mut board = Board::new(arch, seed, Box::new(CallbackMemory(callbacks)));
+        let mut board = Board::new(plan.clone(), seed, Box::new(CallbackMemory(callbacks)));
         if let Some(range) = &range {
             board.watch_stores(range.clone());
         }

@@ -65,11 +65,14 @@ static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 impl Simulation {
     /// Returns the properties that the chip's controller would report.
     pub(super) fn facts(&mut self) -> ChipFacts {
-        let arch = match self {
-            Self::Own(chips) => chips.first().board_mut().arch(),
-            Self::Forwarded(chip) => chip.windows().arch(),
-        };
-        ChipFacts::whole(0, arch)
+        match self {
+            Self::Own(chips) => {
+                let plan = chips.first().board_mut().plan();
+                let harvest_mask = plan.harvest_mask();
+                ChipFacts { harvest_mask, ..ChipFacts::whole(0, plan.arch()) }
+            }
+            Self::Forwarded(chip) => ChipFacts::whole(0, chip.windows().arch()),
+        }
     }
 
     pub(super) fn read_configuration(&mut self, function: u32, offset: u32) -> u32 {

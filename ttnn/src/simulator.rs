@@ -5,7 +5,10 @@
 //! `soc_descriptor.yaml` in the same folder. The library has the entry points of libttsim.
 
 use crate::tree::{TreeError, create_folder, digest, failed, put_in_place};
-use reader::architecture::Arch;
+use reader::architecture::{
+    Arch, HarvestAxis,
+    floorplan::{Floorplan, FloorplanError},
+};
 use std::{
     fs,
     os::unix::fs::symlink,
@@ -24,11 +27,13 @@ const fn descriptor(arch: Arch) -> &'static str {
 /// Simulator that replaces the chip.
 ///
 /// ```
-/// use reader::architecture::Arch;
+/// use reader::architecture::{Arch, floorplan::Floorplan};
 /// use ttnn::simulator::Simulator;
 ///
-/// assert_eq!("blackhole".parse(), Ok(Simulator::Own { arch: Arch::Blackhole, chip_count: 1 }));
-/// assert_eq!("wormhole_b0*2".parse(), Ok(Simulator::Own { arch: Arch::WormholeB0, chip_count: 2 }));
+/// let plan = Floorplan::of_product(Arch::Blackhole, 140)?;
+/// assert_eq!("blackhole".parse(), Ok(Simulator::Own { plan, chip_count: 1 }));
+/// let plan = Floorplan::of_product(Arch::WormholeB0, 64)?;
+/// assert_eq!("wormhole_b0:64*2".parse(), Ok(Simulator::Own { plan, chip_count: 2 }));
 /// assert_eq!(
 ///     "wormhole_b0=/sim/libttsim.so".parse(),
 ///     Ok(Simulator::Library {
@@ -36,13 +41,14 @@ const fn descriptor(arch: Arch) -> &'static str {
 ///         path: "/sim/libttsim.so".into(),
 ///     })
 /// );
+/// # Ok::<(), reader::architecture::floorplan::FloorplanError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Simulator {
     /// The simulator that comes with kprof.
     Own {
-        /// Architecture of the chips.
-        arch: Arch,
+        /// Architecture and worker cores of each chip.
+        plan: Floorplan,
         /// Number of chips, 1 or 2. Two are PCI devices that are linked by Ethernet, so that ttnn
         /// can open them as a mesh; the links carry nothing.
         chip_count: u32,
@@ -57,29 +63,54 @@ pub enum Simulator {
     },
 }
 
-/// Number of chips that the simulator does not support.
+/// Reason why a text names no chip that the simulator supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected one chip or two, as in {arch}*2, found {arch}*{count}")]
-pub struct UnsupportedChipCount {
-    arch: &'static str,
-    count: String,
+#[non_exhaustive]
+pub enum UnsupportedChip {
+    /// The number of chips is not supported.
+    #[error("expected one chip or two, as in {arch}*2, found {arch}*{count}")]
+    ChipCount {
+        /// Name of the architecture.
+        arch: &'static str,
+        /// The number of chips, as it was given.
+        count: String,
+    },
+    /// The number of worker cores is no number.
+    #[error(
+        "expected a number of worker cores after {arch}: ({}), found `{count}`; it includes those \
+         from which ttnn dispatches",
+        .possible.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    WorkerCoreCount {
+        /// Name of the architecture.
+        arch: &'static str,
+        /// Numbers of worker cores of the architecture's products.
+        possible: &'static [u32],
+        /// The number of worker cores, as it was given.
+        count: String,
+    },
+    /// No product has the number of worker cores.
+    #[error(transparent)]
+    Floorplan(#[from] FloorplanError),
 }
 
 /// Largest number of chips that was tested.
 const CHIPS_MAX: u32 = 2;
 
 impl FromStr for Simulator {
-    type Err = UnsupportedChipCount;
+    type Err = UnsupportedChip;
 
-    fn from_str(text: &str) -> Result<Self, UnsupportedChipCount> {
-        let (name, count) = text.split_once('*').unwrap_or((text, "1"));
+    fn from_str(text: &str) -> Result<Self, UnsupportedChip> {
+        let (chip, count) = text.split_once('*').unwrap_or((text, "1"));
+        let (name, cores) =
+            chip.split_once(':').map_or((chip, None), |(name, cores)| (name, Some(cores)));
         if let Some(arch) = Arch::from_name(name) {
             let known = count.parse().ok().filter(|count| (1..=CHIPS_MAX).contains(count));
-            let chip_count = known.ok_or_else(|| UnsupportedChipCount {
+            let chip_count = known.ok_or_else(|| UnsupportedChip::ChipCount {
                 arch: arch.facts().name,
                 count: count.to_owned(),
             })?;
-            return Ok(Self::Own { arch, chip_count });
+            return Ok(Self::Own { plan: floor_plan(arch, cores)?, chip_count });
         }
         let parts = text.split_once('=');
         let named = parts.and_then(|(arch, path)| Some((Arch::from_name(arch)?, path)));
@@ -88,6 +119,17 @@ impl FromStr for Simulator {
             None => Self::Library { arch: None, path: text.into() },
         })
     }
+}
+
+/// Returns the floor plan of a chip with a number of worker cores, or with all of its architecture.
+fn floor_plan(arch: Arch, cores: Option<&str>) -> Result<Floorplan, UnsupportedChip> {
+    let Some(cores) = cores else { return Ok(Floorplan::new(arch, &[], 0)?) };
+    let count = cores.parse().map_err(|_| UnsupportedChip::WorkerCoreCount {
+        arch: arch.facts().name,
+        possible: arch.facts().worker_core_counts,
+        count: cores.to_owned(),
+    })?;
+    Ok(Floorplan::of_product(arch, count)?)
 }
 
 /// Reason why a simulated chip cannot be set up.
@@ -149,6 +191,9 @@ pub struct InstalledSimulator {
     pub forwarded: Option<PathBuf>,
     /// Number of chips, if it is kprof's library: the value for `KPROF_CHIP_COUNT`.
     pub chip_count: u32,
+    /// Harvested rows or columns of each chip, if it is kprof's library: the value for
+    /// `KPROF_CHIP_HARVESTED`.
+    pub harvest_mask: u32,
 }
 
 impl InstalledSimulator {
@@ -168,7 +213,7 @@ impl InstalledSimulator {
             return Ok(self);
         }
         let library = link_pair(cache, &own, &self.library.with_file_name(DESCRIPTOR), None)?;
-        Ok(Self { library, forwarded: Some(self.library), chip_count: 1 })
+        Ok(Self { library, forwarded: Some(self.library), chip_count: 1, harvest_mask: 0 })
     }
 }
 
@@ -187,14 +232,15 @@ impl Simulator {
         base: Option<&Path>,
         places: &[PathBuf],
     ) -> Result<InstalledSimulator, SimulatorError> {
-        let chip_count = match self {
-            Self::Own { chip_count, .. } => *chip_count,
-            Self::Library { .. } => 1,
+        let (chip_count, harvest_mask) = match self {
+            Self::Own { plan, chip_count } => (*chip_count, plan.harvest_mask()),
+            Self::Library { .. } => (1, 0),
         };
-        let installed = |library| InstalledSimulator { library, forwarded: None, chip_count };
+        let installed =
+            |library| InstalledSimulator { library, forwarded: None, chip_count, harvest_mask };
         let (library, arch) = match self {
-            Self::Own { arch, .. } => {
-                (first_file(places.iter().map(|place| place.join(OWN)))?, *arch)
+            Self::Own { plan, .. } => {
+                (first_file(places.iter().map(|place| place.join(OWN)))?, plan.arch())
             }
             Self::Library { arch, path } => {
                 let library = first_file([path.clone()].into_iter())?;
@@ -212,20 +258,29 @@ impl Simulator {
         if !descriptor.is_file() {
             return Err(SimulatorError::NotInPackage(descriptor));
         }
-        let cluster = (chip_count > 1).then(|| cluster_of_two(arch));
+        let cluster = match self {
+            Self::Own { plan, chip_count } if *chip_count > 1 || harvest_mask != 0 => {
+                Some(cluster(plan, *chip_count))
+            }
+            _ => None,
+        };
         Ok(installed(link_pair(cache, &library, &descriptor, cluster.as_deref())?))
     }
 }
 
-/// Returns the description of a system of two chips, for the user-mode driver of TT-Metal.
+/// Returns the description of a system of equal chips, for the user-mode driver of TT-Metal.
 ///
 /// # Compatibility
-/// tt-umd of tt-metal 0.81: a `cluster_descriptor.yaml` beside the library describes a system of
-/// several chips; a board's type is in bits 36 and up of its id. Both chips are PCI devices, as two
-/// n150 or two p150 are. Each link joins two Ethernet channels.
-fn cluster_of_two(arch: Arch) -> String {
+/// tt-umd of tt-metal 0.81: a `cluster_descriptor.yaml` beside the library describes the chips of a
+/// system; a board's type is in bits 36 and up of its id. All chips are PCI devices of their own
+/// boards, and two are linked. Each link joins two Ethernet channels. Bits of a mask of harvested
+/// rows or columns are in the order of the coordinates. On an n300, whose chips have two harvested
+/// rows, ttnn dispatches from Ethernet cores, and computes on all worker cores.
+fn cluster(plan: &Floorplan, chip_count: u32) -> String {
+    let arch = plan.arch();
     let (board, board_type, links, harvested) = match arch {
-        Arch::WormholeB0 => ("n150", 0x18_u64, [(8, 0), (9, 1)], ""),
+        Arch::WormholeB0 if plan.harvested().len() == 2 => ("n300", 0x14_u64, [(8, 0), (9, 1)], ""),
+        Arch::WormholeB0 => ("n150", 0x18, [(8, 0), (9, 1)], ""),
         // A p150 has one PCIe tile less than the grid, and two Ethernet tiles.
         Arch::Blackhole => (
             "p150",
@@ -234,17 +289,18 @@ fn cluster_of_two(arch: Arch) -> String {
             ", dram_harvesting_mask: 0, eth_harvesting_mask: 0x120, pcie_harvesting_mask: 0x2",
         ),
     };
+    let mask = harvest_mask_by_coordinate(plan);
     // Each chip's number, unique id, PCI bus and board.
     let chips = [(0_u64, 1000, 0x01, board_type << 36), (1, 1001, 0x41, board_type << 36 | 1)];
-    let of_chips = |entry: &dyn Fn((u64, u64, u64, u64)) -> String| -> String {
-        chips.into_iter().map(entry).collect()
-    };
+    let chips = || chips.into_iter().take(chip_count as usize);
+    let of_chips =
+        |entry: &dyn Fn((u64, u64, u64, u64)) -> String| -> String { chips().map(entry).collect() };
     let arch_entries = of_chips(&|(chip, ..)| format!("  {chip}: {arch},\n"));
     let places = of_chips(&|(chip, ..)| format!("  {chip}: [{chip},0,0,0],\n"));
     let ids = of_chips(&|(chip, id, ..)| format!("  {chip}: {id},\n"));
     let devices = of_chips(&|(chip, ..)| format!("  {chip}: {chip},\n"));
     let cores = of_chips(&|(chip, ..)| {
-        format!("  {chip}: {{noc_translation: true, harvest_mask: 0{harvested}}},\n")
+        format!("  {chip}: {{noc_translation: true, harvest_mask: {mask}{harvested}}},\n")
     });
     let buses = of_chips(&|(chip, _, bus, _)| format!("  {chip}: {bus:#06x},\n"));
     let boards = of_chips(&|(chip, .., id)| {
@@ -252,12 +308,24 @@ fn cluster_of_two(arch: Arch) -> String {
     });
     let links = links
         .map(|(from, to)| format!("  [{{chip: 0, chan: {from}}}, {{chip: 1, chan: {to}}}],\n"));
+    let links = if chip_count > 1 { links.concat() } else { String::new() };
     format!(
         "arch: {{\n{arch_entries}}}\nchips: {{\n{places}}}\nchip_unique_ids: {{\n{ids}}}\n\
-         ethernet_connections: [\n{}]\nchips_with_mmio: [\n{devices}]\nharvesting: {{\n{cores}}}\n\
-         chip_to_bus_id: {{\n{buses}}}\nboards:\n{boards}",
-        links.concat()
+         ethernet_connections: [\n{links}]\nchips_with_mmio: [\n{devices}]\nharvesting: {{\n{cores}}}\n\
+         chip_to_bus_id: {{\n{buses}}}\nboards:\n{boards}"
     )
+}
+
+/// Returns the harvested rows or columns as a mask whose lowest bit is the first row or column with
+/// Tensix tiles.
+fn harvest_mask_by_coordinate(plan: &Floorplan) -> u32 {
+    let facts = plan.arch().facts();
+    let lines = match facts.harvest_axis {
+        HarvestAxis::Rows => facts.tensix_rows,
+        HarvestAxis::Columns => facts.tensix_columns,
+    };
+    let bits = lines.iter().enumerate().filter(|(_, line)| plan.harvested().contains(line));
+    bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
 }
 
 /// Creates a folder with links to a library and to its chip's description, and with the description
@@ -327,7 +395,7 @@ mod tests {
         let folder = installed();
         let base = folder.path().join("ttnn");
         let places = [folder.path().join("nowhere"), folder.path().join("bin")];
-        let own = Simulator::Own { arch: Arch::Blackhole, chip_count: 1 };
+        let own: Simulator = "blackhole".parse().unwrap();
         let cache = folder.path().join("cache");
         let library = own.install(&cache, Some(&base), &places).unwrap().library;
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
@@ -355,6 +423,73 @@ mod tests {
         assert!(!library.with_file_name(CLUSTER).exists());
         let refused = "blackhole*9".parse::<Simulator>().unwrap_err().to_string();
         assert_eq!(refused, "expected one chip or two, as in blackhole*2, found blackhole*9");
+    }
+
+    /// The cluster descriptor has the bits of harvested rows and columns in the order of their
+    /// coordinates, the chip's library in the order in which a chip reports them.
+    #[test]
+    fn a_card_with_fewer_cores_is_described_to_the_driver_and_to_the_library() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let wormhole = base.join("tt_metal/soc_descriptors/wormhole_b0_80_arch.yaml");
+        fs::write(wormhole, "the other chip").unwrap();
+        let places = [folder.path().join("bin")];
+        let cache = folder.path().join("cache");
+        for (text, chip_count, mask, described, board) in [
+            // Rows 11 and 1 of 1 to 11 without 6; columns 1 and 16 of 1 to 16 without 8 and 9.
+            ("wormhole_b0:72", 1, 0b1, "harvest_mask: 512}", "board_type: n150"),
+            ("wormhole_b0:64*2", 2, 0b11, "harvest_mask: 513}", "board_type: n300"),
+            ("blackhole:130", 1, 0b1, "harvest_mask: 1, ", "board_type: p150"),
+            ("blackhole:120", 1, 0b11, "harvest_mask: 8193, ", "board_type: p150"),
+        ] {
+            let chip: Simulator = text.parse().unwrap();
+            let installed = chip.install(&cache, Some(&base), &places).unwrap();
+            assert_eq!(
+                (installed.chip_count, installed.harvest_mask),
+                (chip_count, mask),
+                "{text}"
+            );
+            let cluster = fs::read_to_string(installed.library.with_file_name(CLUSTER)).unwrap();
+            for part in [described, board] {
+                let found = cluster.matches(part).count();
+                assert_eq!(found, chip_count as usize, "{text}: {cluster}");
+            }
+            let links = cluster.matches("chan: ").count();
+            assert_eq!(links, if chip_count == 2 { 4 } else { 0 }, "{text}: {cluster}");
+        }
+        // A chip with all cores needs no description.
+        for text in ["wormhole_b0:80", "blackhole:140"] {
+            let chip: Simulator = text.parse().unwrap();
+            let library = chip.install(&cache, Some(&base), &places).unwrap().library;
+            assert!(!library.with_file_name(CLUSTER).exists(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_chip_that_no_card_has_is_refused() {
+        for (text, refusal) in [
+            ("wormhole_b0:56", "wormhole_b0 comes with 64, 72 or 80 worker cores, not with 56"),
+            ("blackhole:0", "blackhole comes with 120, 130 or 140 worker cores, not with 0"),
+            (
+                "wormhole_b0:8x7",
+                "expected a number of worker cores after wormhole_b0: (64, 72, 80), found `8x7`; it \
+                 includes those from which ttnn dispatches",
+            ),
+            (
+                "blackhole:*2",
+                "expected a number of worker cores after blackhole: (120, 130, 140), found ``; it \
+                 includes those from which ttnn dispatches",
+            ),
+            (
+                "wormhole_b0:64*9",
+                "expected one chip or two, as in wormhole_b0*2, found wormhole_b0*9",
+            ),
+        ] {
+            assert_eq!(text.parse::<Simulator>().unwrap_err().to_string(), refusal);
+        }
+        // A path may have a colon.
+        let path: Simulator = "/sim:1/libttsim.so".parse().unwrap();
+        assert_eq!(path, Simulator::Library { arch: None, path: "/sim:1/libttsim.so".into() });
     }
 
     #[test]
@@ -404,7 +539,7 @@ mod tests {
         assert_eq!(fs::canonicalize(forwarded).unwrap(), foreign);
         // Sharing again changes nothing, and neither does sharing kprof's own chip.
         assert_eq!(shared.clone().shared(&cache, &places).unwrap(), shared);
-        let own = Simulator::Own { arch: Arch::Blackhole, chip_count: 1 };
+        let own: Simulator = "blackhole".parse().unwrap();
         let own = own.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(own.clone().shared(&cache, &places).unwrap(), own);
         let missing = alone.shared(&cache, &[]).unwrap_err().to_string();

@@ -16,6 +16,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct ArcTile {
     arch: Arch,
+    /// Harvested rows or columns, in the order of the architecture's `harvest_order`.
+    harvest_mask: u32,
     /// The tile's memory, from address 0.
     memory: SparseMemory<u8>,
     /// Registers of the reset unit, by offset.
@@ -23,8 +25,9 @@ pub(super) struct ArcTile {
 }
 
 impl ArcTile {
-    pub(super) fn new(arch: Arch) -> Self {
-        let mut tile = Self { arch, memory: SparseMemory::default(), registers: HashMap::new() };
+    pub(super) fn new(arch: Arch, harvest_mask: u32) -> Self {
+        let (memory, registers) = (SparseMemory::default(), HashMap::new());
+        let mut tile = Self { arch, harvest_mask, memory, registers };
         tile.write_telemetry();
         let table = MEMORY + TELEMETRY_TABLE;
         let values = MEMORY + TELEMETRY_VALUES;
@@ -82,7 +85,9 @@ impl ArcTile {
             (52, 0),
         ];
         if self.arch == Arch::Blackhole {
-            entries.extend([(38, 1), (35, 0x0FFF), (61, 0), (62, 1)]);
+            let columns = (1 << facts.harvest_order.len()) - 1;
+            let enabled = columns & !self.harvest_mask;
+            entries.extend([(38, 1), (34, enabled), (35, 0x0FFF), (61, 0), (62, 1)]);
         }
         self.store(TELEMETRY_TABLE, 1);
         self.store(TELEMETRY_TABLE + 4, u32::try_from(entries.len()).unwrap_or(0));
@@ -195,7 +200,7 @@ impl ArcTile {
         match code {
             GET_TELEMETRY_ADDRESS => Some(0),
             GET_AICLK => Some(self.arch.facts().aiclk_mhz),
-            GET_HARVESTING => Some(0),
+            GET_HARVESTING => Some(self.harvest_mask),
             SET_TRAINED => Some(1),
             _ => None,
         }

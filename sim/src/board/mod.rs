@@ -61,7 +61,7 @@ pub trait HostMemory: Send {
 /// A chip driven by a host.
 ///
 /// ```
-/// use sim::{arch::Arch, board::{Board, HostMemory}};
+/// use sim::{arch::{Arch, floorplan::Floorplan}, board::{Board, HostMemory}};
 ///
 /// struct NoMemory;
 /// impl HostMemory for NoMemory {
@@ -69,7 +69,8 @@ pub trait HostMemory: Send {
 ///     fn write(&mut self, _: u64, _: &[u8]) {}
 /// }
 ///
-/// let mut chip = Board::new(Arch::WormholeB0, 0, Box::new(NoMemory));
+/// let plan = Floorplan::of_product(Arch::WormholeB0, 64).map_err(|error| error.to_string())?;
+/// let mut chip = Board::new(plan, 0, Box::new(NoMemory));
 /// // An endless loop for BRISC of the worker at the translated coordinates (18,18), which leaves reset.
 /// chip.write((18, 18), 0, &0x0000_006F_u32.to_le_bytes())?;
 /// chip.write((18, 18), 0xFFB1_21B0, &0x0004_7000_u32.to_le_bytes())?;
@@ -102,13 +103,10 @@ impl std::fmt::Debug for Board {
 }
 
 impl Board {
-    /// Creates a chip in reset. None of its rows or columns is harvested (disabled).
-    ///
-    /// # Panics
-    /// Never: every architecture has a floor plan without harvesting.
+    /// Creates a chip in reset, with the tiles of a floor plan.
     #[must_use]
-    pub fn new(arch: Arch, seed: u64, host: Box<dyn HostMemory>) -> Self {
-        let plan = Floorplan::new(arch, &[], 0).unwrap_or_else(|error| panic!("{error}"));
+    pub fn new(plan: Floorplan, seed: u64, host: Box<dyn HostMemory>) -> Self {
+        let arch = plan.arch();
         let chip = Arc::new(ChipFacts {
             chip_id: 0,
             arch,
@@ -116,7 +114,7 @@ impl Board {
             lane_words: 0,
             region_bytes: 0,
             seed,
-            translation: Translation::new(arch, &[]),
+            translation: Translation::new(arch, plan.harvested()),
             host_tile: Some(host_tile(arch)),
             host_writers: 0,
             plan: Arc::new(plan),
@@ -124,7 +122,7 @@ impl Board {
         let cores = chip.plan.cores().iter().map(|&place| BoardCore::new(&chip, place)).collect();
         let dram = arch.facts().dram_groups.iter().map(|_| SparseMemory::default()).collect();
         Self {
-            arc: ArcTile::new(arch),
+            arc: ArcTile::new(arch, chip.plan.harvest_mask()),
             cores,
             dram,
             host,
@@ -140,6 +138,12 @@ impl Board {
     #[must_use]
     pub fn arch(&self) -> Arch {
         self.chip.arch
+    }
+
+    /// Returns the floor plan.
+    #[must_use]
+    pub fn plan(&self) -> &Floorplan {
+        &self.chip.plan
     }
 
     /// Returns the number of cycles since the chip started.

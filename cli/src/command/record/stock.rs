@@ -12,7 +12,7 @@ use crate::{
     failure::{Failure, failure, note},
 };
 use chip::{
-    shared::{COUNT_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
+    shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
     sockets::remove_stale,
 };
 use host_reader::recording::{DEVICE_CAPTURE_PREFIX, device_captures};
@@ -108,10 +108,16 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
 
 /// Sets the variables that make a program use the simulated chip instead of a real one.
 pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Command) {
-    let Some(InstalledSimulator { library, forwarded, chip_count }) = simulated else { return };
+    let Some(InstalledSimulator { library, forwarded, chip_count, harvest_mask }) = simulated
+    else {
+        return;
+    };
     command.env("TT_METAL_SIMULATOR", library);
     if *chip_count > 1 {
         command.env(COUNT_VARIABLE, chip_count.to_string());
+    }
+    if *harvest_mask != 0 {
+        command.env(HARVEST_VARIABLE, format!("{harvest_mask:#x}"));
     }
     if let Some(forwarded) = forwarded {
         command.env(LIBRARY_VARIABLE, forwarded);

@@ -107,6 +107,27 @@ impl Floorplan {
         Ok(plan)
     }
 
+    /// Computes the floorplan of a product with `worker_core_count` worker cores, without Ethernet
+    /// links. Which rows or columns are disabled differs between chips of a product; here it is the
+    /// first ones of [`harvest_order`](super::ArchFacts::harvest_order).
+    ///
+    /// # Errors
+    /// If there is no such product.
+    ///
+    /// ```
+    /// use reader::architecture::{Arch, floorplan::Floorplan};
+    /// let plan = Floorplan::of_product(Arch::WormholeB0, 64)?;
+    /// assert_eq!((plan.worker_grid(), plan.harvested()), ((8, 8), &[11, 1][..]));
+    /// let refusal = Floorplan::of_product(Arch::Blackhole, 64).unwrap_err().to_string();
+    /// assert_eq!(refusal, "blackhole comes with 120, 130 or 140 worker cores, not with 64");
+    /// # Ok::<(), reader::architecture::floorplan::FloorplanError>(())
+    /// ```
+    pub fn of_product(arch: Arch, worker_core_count: u32) -> Result<Self, FloorplanError> {
+        let line_count = Self::harvested_line_count(arch, worker_core_count)?;
+        let lines = arch.facts().harvest_order.iter().copied().take(line_count);
+        Self::new(arch, &lines.collect::<Vec<_>>(), 0)
+    }
+
     /// Returns the number of harvested rows or columns in a product with `worker_core_count` cores.
     ///
     /// # Errors
