@@ -5,7 +5,7 @@ use crate::{
     last_block::{LastBlock, kernel_window},
     middle::{median, middle_half},
     op::OpView,
-    risc_wait::{cycle_percent, kernel_cycles},
+    risc_wait::{blocked_cycles, cycle_percent, kernel_cycles},
     stage::{Stage, StageUse},
     threshold::{KNOWN_MARGIN, PACING},
 };
@@ -39,7 +39,8 @@ pub(crate) struct LastBlocks {
 
 /// Returns the range of the math's use, measured by the last blocks if possible.
 ///
-/// Otherwise, the upper bound is 100 %, and the lower bound is the higher of two values: 100 %
+/// Otherwise, the upper bound is the longest time in which a kernel of the three engines runs and does
+/// not wait, and the lower bound is the higher of two values: 100 %
 /// minus the percentages of time that the unpacker and the packer wait, and the use that the
 /// engine's hardware counter measured. If only the engines can set the pace, both bounds are 100 %. This is an
 /// assumption, which needs engines that may have been in use all the time.
@@ -62,7 +63,7 @@ pub(crate) fn math_use(
     let (least, most) = match measured {
         Some(range) => range.map(|percent| percent.clamp(floor, 100.0)).into(),
         None if is_assumed => (100.0, 100.0),
-        None => (floor, 100.0),
+        None => (floor, engines_at_most_percent(view).max(floor)),
     };
     let [steady, held_up, starved] = [
         LastBlock::steady_percent,
@@ -110,6 +111,26 @@ fn may_be_busy(view: &OpView<'_>, unpack_wait_percent: Option<f64>) -> bool {
     let is_long = whole == 0 || cycle_percent(math, whole) >= PACING.value;
     let is_fed = unpack_wait_percent.is_none_or(|percent| percent <= MOST_STARVED);
     is_long && is_fed
+}
+
+/// Returns the longest time in which a kernel of the three engines runs and does not wait, in percent of
+/// the time of the cores; 100 % if the kernel of one of them is unknown.
+fn engines_at_most_percent(view: &OpView<'_>) -> f64 {
+    let engines = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+    let percents = engines.map(|risc| {
+        let (mut used, mut whole) = (0_u64, 0_u64);
+        for core in view.cores() {
+            let (start, end) = kernel_window(core)?;
+            let run = core.iter().find(|run| run.lane.risc == risc)?;
+            // Time in which waits are not known counts as use.
+            let ((first, _), last) = run.evidence.kernel().zip(run.kernel_end)?;
+            let (waited, _) = blocked_cycles(run.evidence);
+            used = used.saturating_add(last.saturating_sub(first).saturating_sub(waited));
+            whole = whole.saturating_add(end.saturating_sub(start));
+        }
+        (whole > 0).then(|| cycle_percent(used, whole))
+    });
+    percents.into_iter().map(|percent| percent.unwrap_or(100.0)).fold(0.0, f64::max)
 }
 
 /// Percentage of the unpacker's time from which it mostly waits for tiles.

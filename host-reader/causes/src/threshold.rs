@@ -68,6 +68,7 @@ thresholds! {
         "simulator: a signal behind a packet of 2 KiB waits 66 cycles, and a wait ends within one poll of 12 cycles";
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: as `barrier-share`, most of the bottleneck stage's time";
     KERNEL_ZONE: "kernel-zone", 50.0, "%", "proposal: most of a RISC's kernels";
+    LONGER_RISC: "longer-risc", 1.1, "x", "proposal: where no limit is known, a RISC that ends this much later is worth a sentence";
     LONGEST_RISC: "longest-risc", 2.0, "x", "proposal: RISCs that pass data on to each other end at about the same time";
     START_SKEW: "start-skew", 20.0, "%", "proposal: as `waiting-share`; tt-metal issue 20681 has 47 % in a traced kernel";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";

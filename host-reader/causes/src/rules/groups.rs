@@ -6,7 +6,7 @@ use crate::{
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     parallel::busiest_share,
     reason::Reason,
-    threshold::{GROUP_TIME, LAYOUT_TIME, LONGEST_RISC, ROUND_TRIP_TIME},
+    threshold::{GROUP_TIME, LAYOUT_TIME, LONGER_RISC, LONGEST_RISC, ROUND_TRIP_TIME},
     ttnn_call::ttnn_call,
 };
 use recording::problem::counted;
@@ -16,10 +16,6 @@ use wire::Risc;
 
 /// Maximum number of reasons and advice texts in one finding.
 const NAMED_REASONS: usize = 4;
-
-/// Least ratio of the longest RISC's time to that of the next one at which it is named where no limit
-/// is known. RISCs that pass data on to each other end at about the same time.
-const LONGER: f64 = 1.1;
 
 impl OpCodeGroup {
     fn place(&self) -> Place {
@@ -54,8 +50,9 @@ impl OpCodeGroup {
         known.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let [(longest, ns), others @ ..] = known.as_slice() else { return None };
         let (_, next_ns) = others.first()?;
-        let is_much_longer = ns / next_ns >= LONGEST_RISC.value;
-        let is_longer = *ns >= next_ns * LONGER;
+        let times = ns / next_ns;
+        let is_much_longer = times >= LONGEST_RISC.value;
+        let is_longer = times >= LONGER_RISC.value;
         if !is_much_longer && (self.exact_limit_ns().is_some() || !is_longer) {
             return None;
         }

@@ -255,6 +255,56 @@ fn engines_that_cannot_have_been_in_use_do_not_set_the_pace() {
     assert!(found.devices[0].time.percent(TimeClass::Compute) < 50.0, "{:#?}", found.devices);
 }
 
+/// Of 5,869 cycles, the reader works all of its 5,037, the writer all of its 4,632, the packer 988 of 4,122, the
+/// unpacker 930 of 5,716 and the math at most its 304. No engine can be as busy as the writer.
+#[test]
+fn engines_are_in_use_at_most_while_their_kernels_run_and_do_not_wait() {
+    let ends = [
+        (READER, 5_037),
+        (WRITER, 4_632),
+        (Risc::Trisc0, 5_716),
+        (Risc::Trisc1, 304),
+        (Risc::Trisc2, 4_122),
+    ];
+    let wait = |risc, kind: WaitKind, start: u64, cycles: u64| Blocked {
+        risc,
+        kind: kind.0.into(),
+        key: 0,
+        start: 1_000 + start,
+        end: 1_000 + start + cycles,
+        by: None,
+    };
+    let run = CoreRun {
+        waits: vec![
+            wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_663),
+            wait(WRITER, WaitKind::NOC_WRITE_BARRIER, 900, 3_656),
+            wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 4_786),
+            wait(Risc::Trisc2, WaitKind::CB_RESERVE, 0, 3_134),
+        ],
+        starts: ends.iter().map(|(risc, _)| (*risc, 1_000)).collect(),
+        ends: ends.iter().map(|(risc, cycles)| (*risc, 1_000 + cycles)).collect(),
+        end: 6_869,
+        ..CoreRun::default()
+    };
+    let mut recorder = Recorder::new();
+    recorder.core((1, 1), 1, &run, Form::Sums);
+    let found = Explanation::from_recording(&recorder.finish());
+    let pace = found.ops[0].pace.as_ref().unwrap();
+    let used = |stage| pace.stage(stage).map(|of| (of.at_least_percent, of.at_most_percent));
+    let close = |used: Option<(f64, f64)>, least: f64, most: f64| {
+        used.is_some_and(|(low, high)| (low - least).abs() < 0.1 && (high - most).abs() < 0.1)
+    };
+    // In percent of the 5,716 cycles from the first start to the last end of a kernel.
+    assert!(close(used(Stage::Reader), 88.1, 88.1), "{pace:#?}");
+    assert!(close(used(Stage::Writer), 81.0, 81.0), "{pace:#?}");
+    assert!(close(used(Stage::Math), 0.0, 17.3), "{pace:#?}");
+    let [finding, ..] = found.findings.as_slice() else { panic!("{:#?}", found.findings) };
+    assert_eq!(
+        finding.sentence,
+        "The reader sets the pace of program 1 and spends 73 % of its time at barriers"
+    );
+}
+
 const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 ";
