@@ -3,8 +3,7 @@
 use crate::program::kprof;
 use host_reader::{
     capture::{CaptureWriter, OpMetadata},
-    memory::write_csv,
-    tables::MemoryRow,
+    tables::{Memory, MemoryRow, write_csv},
 };
 use serde_json::{Value, json};
 use std::{
@@ -60,7 +59,7 @@ pub(crate) fn record(folder: &Path) {
     writer.finish().unwrap();
     let rows =
         [buffer(3, 100, "1-1:2-1", 2), buffer(4, 164, "1-1:2-1", 2), buffer(3, 100, "6-1", 1)];
-    write_csv(&rows, File::create(logs.join("device-7.memory.csv")).unwrap()).unwrap();
+    write_csv::<Memory>(&rows, File::create(logs.join("device-7.memory.csv")).unwrap()).unwrap();
 }
 
 fn text(folder: &Path, args: &[&str]) -> (i32, String, String) {

@@ -1,7 +1,7 @@
 //! The table `lines` of the chips, without what only the host knows: names of ops, and the files of
 //! kernels. `kprof record` adds these.
 
-use lines::{CodeFacts, CountOwner, InstructionCount, Sums, write_csv};
+use lines::{CodeFacts, CountOwner, InstructionCount, Sums};
 use sim::{
     arch::Arch,
     board::{Board, UNFINISHED},
@@ -14,6 +14,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
+use tables::{Lines, write_csv};
 
 /// Where the table is written, and what is in it.
 pub(crate) struct LinesRequest {
@@ -56,7 +57,7 @@ impl LinesRequest {
             Code::Firmware => CodeFacts { code: "firmware", ..CodeFacts::default() },
             Code::Unknown => CodeFacts { code: "unknown", ..CodeFacts::default() },
         });
-        write_csv(&rows, BufWriter::new(File::create(&self.path)?))
+        write_csv::<Lines>(&rows, BufWriter::new(File::create(&self.path)?))
     }
 }
 

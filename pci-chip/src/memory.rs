@@ -1,7 +1,7 @@
 //! The memory of the chips' launches, without what only the host knows: names of ops. `kprof record`
 //! adds these.
 
-use memory::{CoreSet, read_csv, write_csv};
+use memory::{CoreSet, read_csv};
 use sim::{
     arch::{Arch, TileCoord},
     board::Board,
@@ -15,7 +15,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use tables::MemoryRow;
+use tables::{Memory, MemoryRow, write_csv};
 
 /// Where the memory of launches is written, and the layout of launch messages.
 pub(crate) struct MemoryRequest {
@@ -71,7 +71,7 @@ impl MemoryRequest {
                 rows.extend(ranges.iter().map(|range| row(&of_layout, range)));
             }
         }
-        write_csv(&rows, BufWriter::new(File::create(&self.path)?))
+        write_csv::<Memory>(&rows, BufWriter::new(File::create(&self.path)?))
     }
 }
 

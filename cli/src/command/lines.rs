@@ -1,9 +1,10 @@
 //! `kprof lines`: where the cycles of kernels went in their source.
 
 use crate::{
-    failure::{Failure, OrFail, failure, note},
+    command::table_file::read_table,
+    failure::{Failure, OrFail, failure},
     layout::{row_limit, write_columns},
-    numbers::{counted, grouped},
+    numbers::grouped,
     output::print,
 };
 use clap::Args;
@@ -90,10 +91,16 @@ pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
 fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
     let is_recording =
         args.input.is_dir() || args.input.extension().is_some_and(|of| of == "kprof");
-    let mut rows = match is_recording {
-        true => read_table(&beside_recording(&args.input))?,
-        false => read_table(&args.input)?,
-    };
+    let path = if is_recording { beside_recording(&args.input) } else { args.input.clone() };
+    // A file that cannot be read in spite of this has a sentence of its own.
+    if let Err(error) = fs::metadata(&path) {
+        return Err(failure!(
+            "expected the table of lines in {}: {error}; run the kernels with \
+             `kprof run --lines`, or a program with `kprof record --simulate CHIP --lines`",
+            path.display()
+        ));
+    }
+    let mut rows = read_table(&path, read_csv)?;
     if let Some(risc) = &args.risc {
         check(risc, "RISC", rows.iter().map(|row| row.risc.as_str()))?;
         rows.retain(|row| row.risc == *risc);
@@ -111,24 +118,7 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
 /// Reads the table that belongs to a recording; `None` if there is none.
 pub(super) fn lines_of_recording(recording: &Path) -> Result<Option<Vec<LineRow>>, Failure> {
     let path = beside_recording(recording);
-    path.is_file().then(|| read_table(&path)).transpose()
-}
-
-/// Reads all readable rows of a table, and prints how many are not.
-pub(super) fn read_table(path: &Path) -> Result<Vec<LineRow>, Failure> {
-    let file = File::open(path).map_err(|error| {
-        failure!(
-            "expected the table of lines in {}: {error}; run the kernels with \
-             `kprof run --lines`, or a program with `kprof record --simulate CHIP --lines`",
-            path.display()
-        )
-    })?;
-    let found = read_csv(io::BufReader::new(file)).or_fail_at(path)?;
-    if let Some(problem) = &found.first_problem {
-        let count = counted(found.unreadable_count, "row", "rows");
-        note!("kprof: {}: {count} skipped, the rest is used; {problem}", path.display());
-    }
-    Ok(found.rows)
+    path.is_file().then(|| read_table(&path, read_csv)).transpose()
 }
 
 /// Returns an error if a value is not among those that were found.

@@ -1,7 +1,8 @@
 //! `kprof memory`: what L1 and DRAM hold while ops run, and when they are fullest.
 
 use crate::{
-    failure::{Failure, OrFail, failure, note},
+    command::table_file::read_table,
+    failure::{Failure, failure, note},
     input::{open_packed, unpacked},
     layout::{row_limit, write_columns},
     numbers::{counted, grouped, optional},
@@ -20,7 +21,6 @@ use host_reader::{
 use serde::Serialize;
 use std::{
     collections::HashMap,
-    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &MemoryArgs) -> Result<(), Failure> {
     let capture = capture_of(&args.input)?;
     let recordings = unpacked(open_packed(&capture, &PackedMemory::unlimited())?)?.recordings;
     let path = beside_capture(&capture);
-    let mut launches = if path.is_file() { read_table(&path)? } else { Vec::new() };
+    let mut launches = if path.is_file() { read_table(&path, read_csv)? } else { Vec::new() };
     let count = recordings.len();
     for recording in &recordings {
         // Numbers of programs restart with each recording, and launch messages are of the whole
@@ -154,24 +154,13 @@ pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
     capture.with_extension("memory.csv")
 }
 
-/// Reads all readable rows of a table, and prints how many are not.
-pub(super) fn read_table(path: &Path) -> Result<Vec<MemoryRow>, Failure> {
-    let found =
-        read_csv(io::BufReader::new(File::open(path).or_fail_at(path)?)).or_fail_at(path)?;
-    if let Some(problem) = &found.first_problem {
-        let count = counted(found.unreadable_count, "row", "rows");
-        note!("kprof: {}: {count} skipped, the rest is used; {problem}", path.display());
-    }
-    Ok(found.rows)
-}
-
 /// Returns the launch messages' memory that belongs to an input, which is a capture, or a folder with
 /// one; empty if there is none.
 #[cfg(feature = "mcp")]
 pub(super) fn launches_of(input: &Path) -> Result<Vec<MemoryRow>, Failure> {
     let path = capture_of(input).map(|capture| beside_capture(&capture));
     match path {
-        Ok(path) if path.is_file() => read_table(&path),
+        Ok(path) if path.is_file() => read_table(&path, read_csv),
         _ => Ok(Vec::new()),
     }
 }

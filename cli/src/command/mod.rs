@@ -36,6 +36,7 @@ mod run_work;
 mod schema;
 mod sdk;
 mod serve;
+mod table_file;
 #[cfg(feature = "ttsim")]
 mod ttsim_child;
 mod written;

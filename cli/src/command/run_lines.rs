@@ -2,16 +2,16 @@
 
 use crate::{
     args::LinesOf,
-    failure::{Failure, OrFail, note},
+    command::table_file::write_table,
+    failure::{Failure, note},
 };
-use host_reader::lines::{
-    CodeFacts, CodeFile, CountOwner, InstructionCount, Sums, add_source_text, write_csv,
+use host_reader::{
+    lines::{CodeFacts, CodeFile, CountOwner, InstructionCount, Sums, add_source_text},
+    tables::Lines,
 };
 use sim::lines::{Awaited, LineCount, LoadedCode, RiscLines};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
-    io::BufWriter,
     path::Path,
 };
 use wire::RunHostId;
@@ -90,8 +90,7 @@ impl LineCollector {
             }
         });
         add_source_text(&mut rows);
-        let out = BufWriter::new(File::create(path).or_fail_at(path)?);
-        write_csv(&rows, out).or_fail_at(path)
+        write_table::<Lines>(&rows, path)
     }
 }
 

@@ -7,7 +7,7 @@
 //! | how do counts of single RISCs become rows of the table `lines`? | [`Sums`] |
 //! | what is written in the source lines? | [`add_source_text`] |
 //! | which lines became slower in another build? | [`LineDiff`] |
-//! | how is the table written to a file, and read again? | [`write_csv`], [`read_csv`] |
+//! | how is a file with the table read? | [`read_csv`] |
 //! | which file has the table of a recording? | [`beside_recording`], [`beside_capture`] |
 //! | which lines and functions took the most cycles? | [`by_line`], [`by_function`], [`busiest_lines`] |
 //! | how do other viewers show the rows? | [`write_folded`], [`write_pprof`] |
@@ -30,9 +30,7 @@ mod sums;
 
 pub use code_file::{CodeFile, CodeFileError, CodePlace};
 pub use comparison::{LineChange, LineDiff, LineSide};
-pub use csv_file::{
-    LINES_FILE, LinesFile, LinesFileError, beside_capture, beside_recording, read_csv, write_csv,
-};
+pub use csv_file::{LINES_FILE, beside_capture, beside_recording, read_csv};
 pub use folded::write_folded;
 pub use frame::{Frame, frames};
 pub use kernel_files::{FoundKernel, KernelFiles};

@@ -1,172 +1,57 @@
 //! The table `memory` as a CSV file with the names of the columns in its first row.
 
 use crate::CoreSet;
-use std::{
-    io::{self, Read, Write},
-    num::ParseIntError,
-    str::FromStr,
-};
-use tables::{Memory, MemoryRow, Table, Value};
-use thiserror::Error;
+use std::io::Read;
+use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow};
 
-/// Rows of a file, and what could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoryFile {
-    /// The readable rows.
-    pub rows: Vec<MemoryRow>,
-    /// Number of rows that could not be read.
-    pub unreadable_count: u64,
-    /// Sentence about the first row that could not be read.
-    pub first_problem: Option<String>,
-}
-
-/// Reason why a file is not the table `memory`.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum MemoryFileError {
-    /// A column is missing.
-    #[error(
-        "expected the table `memory` as CSV, found no column `{column}`; `kprof record --simulate \
-         CHIP --device-memory-profiler` writes it"
-    )]
-    MissingColumn {
-        /// Name of the first missing column.
-        column: &'static str,
-    },
-    /// The file could not be read.
-    #[error(transparent)]
-    Csv(#[from] csv::Error),
-}
-
-/// Writes rows with all columns of the table.
-///
-/// # Errors
-/// If `out` fails.
-pub fn write_csv(rows: &[MemoryRow], out: impl Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(Memory::COLUMNS.iter().map(|column| column.schema.name))?;
-    for row in rows {
-        writer.write_record(Memory::COLUMNS.iter().map(|column| cell(&column.value(row))))?;
-    }
-    writer.flush()
-}
-
-fn cell(value: &Value<'_>) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Unsigned32(number) => number.to_string(),
-        Value::Unsigned64(number) => number.to_string(),
-        Value::Signed64(number) => number.to_string(),
-        Value::Flag(flag) => flag.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) => text.to_string(),
-    }
-}
-
-/// Reads rows that [`write_csv`] has written. Other columns are ignored, and rows that cannot be
-/// read are counted.
+/// Reads rows that [`tables::write_csv`] has written. Other columns are ignored, and rows that cannot
+/// be read are counted.
 ///
 /// ```
-/// let row = tables::MemoryRow { memory: "L1".into(), size_bytes: 64, ..Default::default() };
+/// use tables::{Memory, MemoryRow, write_csv};
+/// let row = MemoryRow { memory: "L1".into(), size_bytes: 64, ..MemoryRow::default() };
 /// let mut file = Vec::new();
-/// memory::write_csv(&[row.clone()], &mut file)?;
+/// write_csv::<Memory>(&[row.clone()], &mut file)?;
 /// assert_eq!(memory::read_csv(&file[..])?.rows, [row]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// If the file has no column names, or not all columns.
-pub fn read_csv(file: impl Read) -> Result<MemoryFile, MemoryFileError> {
-    let mut reader = csv::ReaderBuilder::new().from_reader(file);
-    let headers = reader.headers()?.clone();
-    let mut places = Vec::new();
-    for column in Memory::COLUMNS {
-        let name = column.schema.name;
-        let place = headers.iter().position(|header| header == name);
-        places.push(place.ok_or(MemoryFileError::MissingColumn { column: name })?);
-    }
-    let mut found = MemoryFile::default();
-    for record in reader.records() {
-        let parsed = match record {
-            Ok(record) => {
-                let line = record.position().map_or(0, csv::Position::line);
-                Cells { record: &record, places: &places }
-                    .row()
-                    .map_err(|problem| format!("line {line}: {problem}"))
-            }
-            Err(error) if error.is_io_error() => return Err(error.into()),
-            Err(error) => Err(error.to_string()),
-        };
-        match parsed {
-            Ok(row) => found.rows.push(row),
-            Err(problem) => {
-                found.unreadable_count += 1;
-                found.first_problem.get_or_insert(problem);
-            }
-        }
-    }
-    Ok(found)
+pub fn read_csv(file: impl Read) -> Result<CsvFile<MemoryRow>, CsvFileError> {
+    let written_by = "kprof record --simulate CHIP --device-memory-profiler";
+    CsvReader { written_by, may_lack_nullable_columns: false, row }.read(file)
 }
 
-/// Cells of one row, by column of the table.
-struct Cells<'a> {
-    record: &'a csv::StringRecord,
-    places: &'a [usize],
-}
-
-impl Cells<'_> {
-    fn cell(&self, name: &str) -> &str {
-        let column = Memory::COLUMNS.iter().position(|column| column.schema.name == name);
-        let place = column.and_then(|column| self.places.get(column));
-        place.and_then(|&place| self.record.get(place)).unwrap_or_default()
+fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow, String> {
+    let (start, size_bytes): (u64, u64) = (cells.number("start")?, cells.number("size_bytes")?);
+    if start.checked_add(size_bytes).is_none_or(|end| end > HIGHEST) {
+        return Err(format!("expected a range of a memory, found {size_bytes} bytes at {start}"));
     }
-
-    fn number<N: FromStr<Err = ParseIntError>>(&self, name: &str) -> Result<N, String> {
-        let text = self.cell(name);
-        text.parse()
-            .map_err(|error| format!("expected a number in `{name}`, found `{text}`: {error}"))
+    let cores = cells.text("core_ranges");
+    if let Some(cores) = &cores {
+        cores.parse::<CoreSet>().map_err(|error| error.to_string())?;
     }
-
-    fn optional<N: FromStr<Err = ParseIntError>>(&self, name: &str) -> Result<Option<N>, String> {
-        if self.cell(name).is_empty() { Ok(None) } else { self.number(name).map(Some) }
-    }
-
-    fn text(&self, name: &str) -> Option<String> {
-        Some(self.cell(name)).filter(|text| !text.is_empty()).map(str::to_owned)
-    }
-
-    fn row(&self) -> Result<MemoryRow, String> {
-        let (start, size_bytes): (u64, u64) = (self.number("start")?, self.number("size_bytes")?);
-        if start.checked_add(size_bytes).is_none_or(|end| end > HIGHEST) {
-            return Err(format!(
-                "expected a range of a memory, found {size_bytes} bytes at {start}"
-            ));
-        }
-        let cores = self.text("core_ranges");
-        if let Some(cores) = &cores {
-            cores.parse::<CoreSet>().map_err(|error| error.to_string())?;
-        }
-        Ok(MemoryRow {
-            chip_id: self.number("chip_id")?,
-            run_host_id: self.number("run_host_id")?,
-            op: self.text("op_name"),
-            layout: self.optional("layout")?,
-            launches: self.optional("launches")?,
-            memory: self.cell("memory").to_owned(),
-            cores,
-            core_count: self.optional("core_count")?,
-            kind: self.cell("kind").to_owned(),
-            number: self.optional("number")?,
-            content: self.text("content"),
-            start,
-            size_bytes,
-            counted_bytes: self.number("counted_bytes")?,
-            page_count: self.optional("page_count")?,
-            page_bytes: self.optional("page_bytes")?,
-            owner: self.text("owner"),
-            last_use_run_host_id: self.optional("last_use_run_host_id")?,
-        })
-    }
+    Ok(MemoryRow {
+        chip_id: cells.number("chip_id")?,
+        run_host_id: cells.number("run_host_id")?,
+        op: cells.text("op_name"),
+        layout: cells.optional("layout")?,
+        launches: cells.optional("launches")?,
+        memory: cells.cell("memory").to_owned(),
+        cores,
+        core_count: cells.optional("core_count")?,
+        kind: cells.cell("kind").to_owned(),
+        number: cells.optional("number")?,
+        content: cells.text("content"),
+        start,
+        size_bytes,
+        counted_bytes: cells.number("counted_bytes")?,
+        page_count: cells.optional("page_count")?,
+        page_bytes: cells.optional("page_bytes")?,
+        owner: cells.text("owner"),
+        last_use_run_host_id: cells.optional("last_use_run_host_id")?,
+    })
 }
 
 /// Highest address of a memory that is accepted.
@@ -175,6 +60,7 @@ const HIGHEST: u64 = 1 << 40;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tables::write_csv;
 
     fn full() -> MemoryRow {
         let text = |text: &str| Some(text.to_owned());
@@ -204,9 +90,10 @@ mod tests {
     fn every_column_is_the_same_after_a_file() {
         let (row, bare) = (full(), MemoryRow::default());
         let mut file = Vec::new();
-        write_csv(&[row.clone(), bare.clone()], &mut file).unwrap();
+        write_csv::<Memory>(&[row.clone(), bare.clone()], &mut file).unwrap();
         let found = read_csv(&file[..]).unwrap();
-        assert_eq!(found, MemoryFile { rows: vec![row, bare], ..MemoryFile::default() });
+        let rows = vec![row, bare];
+        assert_eq!(found, CsvFile { rows, unreadable_count: 0, first_problem: None });
     }
 
     #[test]
@@ -225,7 +112,7 @@ mod tests {
             ("1-1:4-3", "1-1:4", "expected cores such as 1-1:8-4, found `1-1:4 6-1`"),
         ] {
             let mut file = Vec::new();
-            write_csv(&[full(), full(), full()], &mut file).unwrap();
+            write_csv::<Memory>(&[full(), full(), full()], &mut file).unwrap();
             let text = String::from_utf8(file).unwrap();
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines[2] = lines[2].replacen(from, to, 1);

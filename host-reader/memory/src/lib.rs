@@ -2,7 +2,7 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | what do launch messages say? | rows of the table `memory`: [`read_csv`], [`write_csv`] |
+//! | what do launch messages say? | rows of the table `memory`: [`read_csv`] |
 //! | which cores are meant? | [`CoreSet`] |
 //! | what did the host's allocator do? | [`OpBuffers`] |
 //! | what is in memory during an op, and when is it fullest? | [`Usage`] |
@@ -21,6 +21,6 @@ mod usage;
 
 pub use buffers::{BufferEvent, Layout, OpBuffers};
 pub use cores::{CoreSet, CoreSetError};
-pub use csv_file::{MemoryFile, MemoryFileError, read_csv, write_csv};
+pub use csv_file::read_csv;
 pub use lifetimes::Lifetime;
 pub use usage::{L1Usage, OpUsage, RecordedOp, Usage};

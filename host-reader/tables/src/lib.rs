@@ -17,6 +17,8 @@
 #![forbid(unsafe_code)]
 
 mod column;
+#[cfg(feature = "csv")]
+mod csv_file;
 mod dataset;
 mod lines;
 mod losses;
@@ -29,6 +31,8 @@ mod statistics;
 mod zone_statistics;
 
 pub use column::{Column, Value};
+#[cfg(feature = "csv")]
+pub use csv_file::{CsvCells, CsvFile, CsvFileError, CsvReader, write_csv};
 pub use dataset::{
     BufferRow, Buffers, CounterRow, Counters, HostEventRow, HostEvents, HostZoneRow, HostZones,
     LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, OpsReportCell,

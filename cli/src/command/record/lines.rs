@@ -1,65 +1,49 @@
 //! `--lines` of a simulated chip: adds the files of kernels and the names of ops to the table
 //! `lines` that the chip's library has written.
 
+use super::chip_table::{ChipTable, NO_PROGRAM};
 use crate::{
-    command::lines::read_table,
-    failure::{Failure, OrFail, note},
+    command::table_file::{read_table, write_table},
+    failure::{Failure, note},
     numbers::counted,
 };
 use chip::inspector::OpNames;
 use host_reader::{
     lines::{
-        CodeFile, FoundKernel, KernelFiles, LINES_FILE, add_source_text, beside_capture, write_csv,
+        CodeFile, FoundKernel, KernelFiles, LINES_FILE, add_source_text, beside_capture, read_csv,
     },
     recording::DEVICE_CAPTURE_PREFIX,
-    tables::LineRow,
+    tables::{LineRow, Lines},
 };
 use sim::board::UNFINISHED;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
-    io::BufWriter,
+    fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 use wire::RunHostId;
 
-/// The host's id of what is no op.
-const NO_PROGRAM: u32 = 0;
-/// Ending of the files that the library writes, one for each process.
-const RAW_ENDING: &str = "chip-lines.csv";
-
-/// Sets the variables that make the simulated chip count.
-pub(super) fn set_environment(base: &Path, logs: &Path, command: &mut Command) {
-    let path = logs.join(format!("{DEVICE_CAPTURE_PREFIX}{{pid}}.{RAW_ENDING}"));
-    command.env("KPROF_CHIP_LINES", path);
-    command.env("KPROF_CHIP_FIRMWARE", base.join("tt_metal/pre-compiled"));
-}
+pub(super) const TABLE: ChipTable = ChipTable {
+    variable: "KPROF_CHIP_LINES",
+    ending: "chip-lines.csv",
+    expected: "expected counts of lines",
+    does: "counts",
+};
 
 /// Completes the tables of the processes that have recorded these captures. `cache` is the folder in
 /// which TT-Metal has built the kernels.
 pub(super) fn complete(logs: &Path, cache: &Path, captures: &[PathBuf]) -> Result<(), Failure> {
     let mut files = FoundFiles { cache: cache.to_owned(), ..FoundFiles::default() };
-    for capture in captures {
-        let raw = capture.with_extension(RAW_ENDING);
-        if !raw.is_file() {
-            note!(
-                "kprof: expected counts of lines in {}, found none; only kprof's own simulated chip \
-                 counts them, until the program ends",
-                raw.display()
-            );
-            continue;
-        }
+    TABLE.complete(captures, |capture, raw| {
         let names = OpNames::open(&inspector_of(logs, capture)).unwrap_or_default();
-        let mut rows = completed(read_table(&raw)?, &names, &mut files);
+        let mut rows = completed(read_table(raw, read_csv)?, &names, &mut files);
         add_source_text(&mut rows);
-        let path = beside_capture(capture);
-        write(&rows, &path)?;
+        write_table::<Lines>(&rows, &beside_capture(capture))?;
         if captures.len() == 1 {
-            write(&rows, &logs.join(LINES_FILE))?;
+            write_table::<Lines>(&rows, &logs.join(LINES_FILE))?;
         }
-        fs::remove_file(&raw).or_fail_at(&raw)?;
-    }
+        Ok(())
+    })?;
     files.notes.iter().for_each(|sentence| note!("kprof: {sentence}"));
     Ok(())
 }
@@ -69,11 +53,6 @@ fn inspector_of(logs: &Path, capture: &Path) -> PathBuf {
     let stem = capture.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let process = stem.strip_prefix(DEVICE_CAPTURE_PREFIX).unwrap_or(stem);
     logs.join(format!("process-{process}")).join("generated/inspector")
-}
-
-fn write(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
-    let out = BufWriter::new(File::create(path).or_fail_at(path)?);
-    write_csv(rows, out).or_fail_at(path)
 }
 
 /// Returns the rows with names of ops, files, functions and lines. Rows of kernels that belong to no

@@ -1,46 +1,33 @@
 //! `--device-memory-profiler` with a ttnn from pip: keeps what belongs to ops of the table `memory` that
 //! the simulated chip's library has written from launch messages.
 
+use super::chip_table::{ChipTable, NO_PROGRAM};
 use crate::{
-    command::memory::{beside_capture, read_table},
-    failure::{Failure, OrFail, note},
+    command::{
+        memory::beside_capture,
+        table_file::{read_table, write_table},
+    },
+    failure::{Failure, note},
     numbers::counted,
 };
-use host_reader::{memory::write_csv, recording::DEVICE_CAPTURE_PREFIX, tables::MemoryRow};
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    io::BufWriter,
-    path::{Path, PathBuf},
-    process::Command,
+use host_reader::{
+    memory::read_csv,
+    tables::{Memory, MemoryRow},
 };
+use std::{collections::BTreeSet, path::PathBuf};
 use wire::RunHostId;
 
-/// The host's id of what is no op.
-const NO_PROGRAM: u32 = 0;
-/// Ending of the files that the library writes, one for each process.
-const RAW_ENDING: &str = "chip-memory.csv";
-
-/// Sets the variables that make the simulated chip record launch messages.
-pub(super) fn set_environment(base: &Path, logs: &Path, command: &mut Command) {
-    let path = logs.join(format!("{DEVICE_CAPTURE_PREFIX}{{pid}}.{RAW_ENDING}"));
-    command.env("KPROF_CHIP_MEMORY", path);
-    command.env("KPROF_CHIP_FIRMWARE", base.join("tt_metal/pre-compiled"));
-}
+pub(super) const TABLE: ChipTable = ChipTable {
+    variable: "KPROF_CHIP_MEMORY",
+    ending: "chip-memory.csv",
+    expected: "circular buffers are not known: expected launch messages",
+    does: "records",
+};
 
 /// Completes the tables of the processes that have recorded these captures.
 pub(super) fn complete(captures: &[PathBuf]) -> Result<(), Failure> {
-    for capture in captures {
-        let raw = capture.with_extension(RAW_ENDING);
-        if !raw.is_file() {
-            note!(
-                "kprof: circular buffers are not known: expected launch messages in {}, found none; \
-                 only kprof's own simulated chip records them, until the program ends",
-                raw.display()
-            );
-            continue;
-        }
-        let (rows, left_out_count) = completed(read_table(&raw)?);
+    TABLE.complete(captures, |capture, raw| {
+        let (rows, left_out_count) = completed(read_table(raw, read_csv)?);
         if left_out_count > 0 {
             let chips = counted(left_out_count, "chip", "chips");
             note!(
@@ -48,12 +35,8 @@ pub(super) fn complete(captures: &[PathBuf]) -> Result<(), Failure> {
                  kernels, and the profiler's own"
             );
         }
-        let path = beside_capture(capture);
-        let out = BufWriter::new(File::create(&path).or_fail_at(&path)?);
-        write_csv(&rows, out).or_fail_at(&path)?;
-        fs::remove_file(&raw).or_fail_at(&raw)?;
-    }
-    Ok(())
+        write_table::<Memory>(&rows, &beside_capture(capture))
+    })
 }
 
 /// Returns the rows of programs, and on how many chips there are rows of what is none. The capture has

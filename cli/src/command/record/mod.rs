@@ -2,6 +2,7 @@
 
 mod args;
 mod artifacts;
+mod chip_table;
 mod environment;
 mod lines;
 mod listeners;

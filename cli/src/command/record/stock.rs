@@ -162,10 +162,10 @@ impl Stock {
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
         if args.kernel_lines() {
-            lines::set_environment(&base_of(&self.package), &logs, &mut command);
+            lines::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }
         if args.device.device_memory_profiler {
-            memory::set_environment(&base_of(&self.package), &logs, &mut command);
+            memory::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }
         if args.stream.is_some() {
             let socket = served.as_ref().map(|chip| chip.socket.clone().into_os_string());

@@ -1,0 +1,59 @@
+//! Tables that the simulated chip's library writes for each process, and that are completed with what
+//! only the host knows when the program has ended.
+
+use crate::failure::{Failure, OrFail, note};
+use host_reader::recording::DEVICE_CAPTURE_PREFIX;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The host's id of what is no op.
+pub(super) const NO_PROGRAM: u32 = 0;
+
+/// A table of the simulated chip's library.
+pub(super) struct ChipTable {
+    /// Variable with the path of the table.
+    pub(super) variable: &'static str,
+    /// Ending of the files, one for each process.
+    pub(super) ending: &'static str,
+    /// Start of the sentence about a missing file.
+    pub(super) expected: &'static str,
+    /// What the simulated chip does with the content.
+    pub(super) does: &'static str,
+}
+
+impl ChipTable {
+    /// Sets the variables that make the simulated chip write the table.
+    pub(super) fn set_environment(&self, base: &Path, logs: &Path, command: &mut Command) {
+        let path = logs.join(format!("{DEVICE_CAPTURE_PREFIX}{{pid}}.{}", self.ending));
+        command.env(self.variable, path);
+        command.env("KPROF_CHIP_FIRMWARE", base.join("tt_metal/pre-compiled"));
+    }
+
+    /// Calls a function with each capture and the file of the process that has recorded it, which is
+    /// removed afterwards. Prints which files are missing.
+    pub(super) fn complete(
+        &self,
+        captures: &[PathBuf],
+        mut complete: impl FnMut(&Path, &Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for capture in captures {
+            let raw = capture.with_extension(self.ending);
+            if raw.is_file() {
+                complete(capture, &raw)?;
+                fs::remove_file(&raw).or_fail_at(&raw)?;
+                continue;
+            }
+            note!(
+                "kprof: {} in {}, found none; only kprof's own simulated chip {} them, until the \
+                 program ends",
+                self.expected,
+                raw.display(),
+                self.does
+            );
+        }
+        Ok(())
+    }
+}
