@@ -19,6 +19,8 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
+#[cfg(feature = "mcp")]
+use std::{sync::OnceLock, time::SystemTime};
 
 /// Show where the cycles of kernels went: lines of source, then functions.
 ///
@@ -119,6 +121,54 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
 pub(super) fn lines_of_recording(recording: &Path) -> Result<Option<Vec<LineRow>>, Failure> {
     let path = beside_recording(recording);
     path.is_file().then(|| read_table(&path, read_csv)).transpose()
+}
+
+/// The table that belongs to a recording, which is read when it is needed: it may be larger than the
+/// recording.
+#[cfg(feature = "mcp")]
+pub(super) struct LazyLines {
+    path: PathBuf,
+    /// Size and time of the file that belongs to the recording; `None` if there is none.
+    file: Option<(u64, Option<SystemTime>)>,
+    rows: OnceLock<Vec<LineRow>>,
+}
+
+#[cfg(feature = "mcp")]
+impl LazyLines {
+    /// Remembers which file belongs to a recording.
+    pub(super) fn of_recording(recording: &Path) -> Self {
+        let path = beside_recording(recording);
+        Self { file: file_identity(&path), path, rows: OnceLock::new() }
+    }
+
+    /// Returns all readable rows; `None` if no table belongs to the recording.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not the one that belongs to the recording.
+    pub(super) fn rows(&self) -> Result<Option<&[LineRow]>, Failure> {
+        if self.file.is_none() {
+            return Ok(None);
+        }
+        if let Some(rows) = self.rows.get() {
+            return Ok(Some(rows));
+        }
+        if self.file != file_identity(&self.path) {
+            return Err(failure!(
+                "expected the table of lines that belongs to the loaded recording in {}, found another \
+                 file or none; load the recording again",
+                self.path.display()
+            ));
+        }
+        let rows = read_table(&self.path, read_csv)?;
+        Ok(Some(self.rows.get_or_init(|| rows)))
+    }
+}
+
+/// Returns the size of a file and the time of its last change.
+#[cfg(feature = "mcp")]
+fn file_identity(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((file.len(), file.modified().ok()))
 }
 
 /// Returns an error if a value is not among those that were found.

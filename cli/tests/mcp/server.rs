@@ -5,6 +5,7 @@ use super::{
     rows::array,
 };
 use crate::program;
+use host_reader::tables::{LineRow, write_csv};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Lines, Write},
@@ -310,6 +311,51 @@ fn tools_read_nothing_outside_their_root() {
         let is_outside = answer["id"].as_u64().unwrap() >= 1000;
         assert_eq!(answer["result"]["isError"] == true, is_outside, "{request}: {answer}");
     }
+}
+
+#[test]
+fn lines_are_read_when_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("log.csv"), secret_log()).unwrap();
+    let table = folder.join("kprof_lines.csv");
+    std::fs::write(&table, "not a table\n1\n").unwrap();
+    let call = |id: usize, tool: &str| {
+        let call = json!({ "name": tool, "arguments": {} });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+    };
+    // A table that nobody asks for hinders no other tool.
+    let (mut server, mut input, mut output) = server(folder);
+    writeln!(input, "{HELLO}").unwrap();
+    output.next().unwrap().unwrap();
+    writeln!(input, "{INITIALIZED}").unwrap();
+    let mut answer = |request: String| -> (bool, String) {
+        writeln!(input, "{request}").unwrap();
+        let answer: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        (answer["result"]["isError"] == true, text)
+    };
+    assert!(!answer(load(2, "log.csv")).0);
+    assert!(!answer(zones(3)).0);
+    let (is_error, text) = answer(call(4, "lines"));
+    assert!(is_error && text.contains("found no column `chip_id`"), "{text}");
+    // Another table may be that of another recording.
+    let row = LineRow { risc: "BRISC".to_owned(), code: "kernel".to_owned(), ..LineRow::default() };
+    let write = |rows: &[LineRow]| {
+        write_csv::<host_reader::tables::Lines>(rows, std::fs::File::create(&table).unwrap())
+    };
+    write(std::slice::from_ref(&row)).unwrap();
+    let (is_error, text) = answer(call(5, "lines"));
+    assert!(is_error && text.contains("found another file or none"), "{text}");
+    assert!(!answer(load(6, "log.csv")).0);
+    let lines = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"lines","arguments":{"recording":"r2"}}}"#;
+    let (is_error, text) = answer(lines.to_owned());
+    assert!(!is_error && text.contains("\"row_count\":1"), "{text}");
+    // Rows that were read once stay those of the recording.
+    write(&[row.clone(), row]).unwrap();
+    assert!(!answer(lines.to_owned()).0);
+    drop(input);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -30,7 +30,8 @@ pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result
 /// Returns the table of one part of the comparison of two recordings.
 ///
 /// # Errors
-/// If the ops of a recording do not have the column by which they are to be compared.
+/// If the ops of a recording do not have the column by which they are to be compared, or its lines
+/// cannot be read.
 pub(super) fn table<'a>(
     diff: &'a Diff,
     arguments: &DiffArguments,
@@ -41,7 +42,7 @@ pub(super) fn table<'a>(
         DiffPart::Changes => changes(diff, Change::is_noteworthy),
         DiffPart::All => changes(diff, |_| true),
         DiffPart::Groups => groups(diff),
-        DiffPart::Lines => lines::changes(a, b),
+        DiffPart::Lines => lines::changes(a, b)?,
         DiffPart::OnlyInA => only(&diff.a),
         DiffPart::OnlyInB => only(&diff.b),
         DiffPart::Skipped => skipped(diff),

@@ -21,9 +21,9 @@ const NO_TABLE: &str = "no table of lines belongs to this recording; record it o
 /// Returns the lines or functions of a recording, with the most cycles first.
 ///
 /// # Errors
-/// If the column to sort by is unknown.
+/// If the table cannot be read, or the column to sort by is unknown.
 pub(super) fn table(loaded: &Loaded, asked: &LinesArguments) -> Result<Table<'static>, Failure> {
-    let Some(all) = &loaded.lines else {
+    let Some(all) = loaded.lines.rows()? else {
         return ranked(Vec::new(), 0).with_note("reason", NO_TABLE).sorted(None, asked.order);
     };
     let is_wanted = |row: &&LineRow| {
@@ -66,8 +66,11 @@ fn ranked(rows: Vec<Ranked>, total: u64) -> Table<'static> {
 }
 
 /// Returns the lines of two recordings, largest change first.
-pub(super) fn changes(a: &Loaded, b: &Loaded) -> Table<'static> {
-    let diff = a.lines.as_ref().zip(b.lines.as_ref()).map(|(a, b)| LineDiff::new(a, b));
+///
+/// # Errors
+/// If a table cannot be read.
+pub(super) fn changes(a: &Loaded, b: &Loaded) -> Result<Table<'static>, Failure> {
+    let diff = a.lines.rows()?.zip(b.lines.rows()?).map(|(a, b)| LineDiff::new(a, b));
     let (changes, total) = diff.map_or_else(
         || (Vec::new(), None),
         |diff| (diff.changes, Some((diff.is_per_launch, diff.total_cycles))),
@@ -87,11 +90,11 @@ pub(super) fn changes(a: &Loaded, b: &Loaded) -> Table<'static> {
         "b_line" or NOT_THERE => b.and_then(|side| side.line),
         "source_text" or NO_TEXT => text(b).or_else(|| text(a)),
     });
-    match total {
+    Ok(match total {
         Some((is_per_launch, [a, b])) => table
             .with_note("a_line_cycles", a)
             .with_note("b_line_cycles", b)
             .with_note("is_per_launch", is_per_launch),
         None => table.with_note("reason", "only recordings that both have --lines are compared"),
-    }
+    })
 }

@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::{
-    command::{diff, explain, lines::lines_of_recording, memory, noc::Events, perf},
+    command::{diff, explain, lines::LazyLines, memory, noc::Events, perf},
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -20,7 +20,6 @@ use host_reader::{
     packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport},
     recording::{Opened, Recording},
-    tables::LineRow,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -35,8 +34,8 @@ pub(super) struct Loaded {
     pub(super) parts: Vec<Part>,
     /// Measured durations of all runs together, or of the ops of each device in an ops CSV.
     pub(super) measurements: Measurements,
-    /// Lines of source of all runs; `None` if no table of lines belongs to the recording.
-    pub(super) lines: Option<Vec<LineRow>>,
+    /// Lines of source of all runs, which are read when they are asked for.
+    pub(super) lines: LazyLines,
 }
 
 /// Part of a recording: one run, or a whole ops CSV. Each call of a tool returns data of one part.
@@ -101,7 +100,7 @@ impl Loaded {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
             let by_device = diff::by_device(vec![perf::open(&csv, None)?]).or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
-            let lines = lines_of_recording(path)?;
+            let lines = LazyLines::of_recording(path);
             return Ok(Self { path: name, problem_count, parts: vec![part], measurements, lines });
         }
         let opened = open_packed(path, &PackedMemory::unlimited())?;
@@ -120,7 +119,7 @@ impl Loaded {
             let usage = memory::usage_of(&recording, std::mem::take(&mut launches));
             parts.push(Part::from_run(recording, usage, path));
         }
-        let lines = lines_of_recording(path)?;
+        let lines = LazyLines::of_recording(path);
         Ok(Self { path: name, problem_count, parts, measurements, lines })
     }
 
