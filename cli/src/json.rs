@@ -16,8 +16,8 @@ use host_reader::{
     read::LaneWatermark,
     recording::Recording,
     tables::{
-        LossRow, Losses, Object, OpObjects, Rows, SumStatisticsTable, WaitStatisticsTable,
-        ZoneStatisticsTable,
+        LossRow, Losses, Object, OpObjects, Rows, Standing, SumStatisticsTable,
+        WaitStatisticsTable, ZoneStatisticsTable,
     },
 };
 use serde::Serialize;
@@ -153,6 +153,9 @@ pub(crate) struct Source<'a> {
     pub(crate) launches: u64,
     /// One sentence for each failure of a kernel.
     pub(crate) execution_failures: &'a [String],
+    /// Where the RISCs stand in launches that did not end, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) standing: Option<Rows<'static, Standing>>,
     /// Number of reads while launches ran, and the simulated time before each of these reads;
     /// `None` if chips were read only between launches.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,6 +176,7 @@ impl<'a> Source<'a> {
             worker_cores: chip.and_then(|chip| chip.max_compute_cores),
             launches: report.summary.launch_count,
             execution_failures: &[],
+            standing: None,
             reads: None,
             host,
         }

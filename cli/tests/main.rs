@@ -24,6 +24,7 @@ mod filter;
 mod first_steps;
 #[path = "../../host-reader/causes/tests/generated/mod.rs"]
 mod generated;
+mod hangs;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
 mod lines;

@@ -102,4 +102,5 @@ mod sparse_memory;
 pub mod tile;
 pub mod truth;
 pub mod tt_metal;
+pub mod unfinished;
 pub mod workload;

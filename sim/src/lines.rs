@@ -327,7 +327,8 @@ pub(crate) struct Meaning<'a> {
 }
 
 impl Meaning<'_> {
-    fn of(&self, address: u32) -> Awaited {
+    /// Returns what a RISC that polls the word at an address waits for.
+    pub(crate) fn of(&self, address: u32) -> Awaited {
         if let Some((kind, key)) = TileWatch::awaited(self.arch, address)
             && (self.has_own_layout || kind != WaitKind::SEM_WAIT)
         {

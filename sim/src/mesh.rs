@@ -14,6 +14,7 @@ use crate::{
     program::Launch,
     random::Stream,
     truth::{StreamedCells, Truth},
+    unfinished::UnfinishedLaunch,
 };
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -217,6 +218,11 @@ impl SimulatedMesh {
     /// Returns all failures of object code so far, in order of chip, launch and core.
     pub fn execution_failures(&self) -> impl Iterator<Item = &ExecutionFailure> {
         self.chips().flat_map(Chip::execution_failures)
+    }
+
+    /// Returns where RISCs stand in the launches that did not end, in order of chip, launch and core.
+    pub fn unfinished_launches(&self) -> impl Iterator<Item = &UnfinishedLaunch> {
+        self.chips().flat_map(Chip::unfinished_launches)
     }
 
     /// Removes and returns the cells (64-bit units of records) that RISCs have streamed since the

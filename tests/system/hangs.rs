@@ -25,9 +25,10 @@ use sim::{
         Rule,
         rules::{Selection, StopRisc},
     },
-    machine::FailureReason,
+    machine::{ExecutionFailure, FailureReason},
     program::{CoreSelection, Launch},
     random::Stream,
+    unfinished::{Standing, StandingRisc},
     workload::WorkloadOptions,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -173,6 +174,7 @@ fn check(case: Case) -> Option<usize> {
     assert_eq!((failure.core, failure.risc), (core, case.risc));
     assert_eq!(failure.reason, FailureReason::Halted);
     let stopped_at = run.tile_time(core, failure.chip_cycle);
+    check_standing(&run, case, failure);
 
     // What is kept of the stopped RISC is what it had recorded by then.
     let id = LaneId { risc: case.risc, ..brisc };
@@ -188,6 +190,41 @@ fn check(case: Case) -> Option<usize> {
     let is_unfinished = lane.and_then(|lane| lane.runs.last()).is_some_and(|run| run.is_unfinished);
     assert!(is_unfinished || open.is_empty(), "{case:?}");
     Some(open.len())
+}
+
+/// Checks that the launch that was stopped has not ended, on this core alone, and that each RISC
+/// stands where it has failed.
+fn check_standing(run: &Run, case: Case, stopped: &ExecutionFailure) {
+    let launches: Vec<_> = run.session.mesh.unfinished_launches().collect();
+    let [launch] = launches.as_slice() else { panic!("{case:?}: {launches:?}") };
+    let found = (launch.chip_id, launch.core, launch.launch_index);
+    assert_eq!(found, (stopped.chip_id, stopped.core, stopped.launch_index), "{case:?}");
+    for risc in &launch.riscs {
+        let failure = run.at_end.failures.iter().find(|failure| failure.risc == risc.risc);
+        let state = match (&risc.state, failure) {
+            (Standing::Failed(reason), Some(failure)) => {
+                let place = (risc.pc, risc.chip_cycle, reason);
+                assert_eq!(place, (failure.pc, failure.chip_cycle, &failure.reason), "{case:?}");
+                let code = risc.code.as_ref().unwrap();
+                assert!(code.loaded.contains(&risc.pc), "{case:?}: {code:?}");
+                continue;
+            }
+            (state, None) => state,
+            (state, failure) => panic!("{case:?}: {state:?}, {failure:?}"),
+        };
+        match state {
+            Standing::Ended => {}
+            // The firmware waits for a RISC that has not ended; only BRISC waits for several.
+            Standing::WaitsFor(other) => {
+                assert_ne!(risc.risc == Risc::Brisc, *other == Risc::Brisc, "{case:?}");
+                let other = launch.riscs.iter().find(|risc| risc.risc == *other).unwrap();
+                assert!(matches!(other.state, Standing::Failed(_)), "{case:?}: {other:?}");
+            }
+            other => panic!("{case:?}: {other:?}"),
+        }
+    }
+    let has_stopped = |risc: &StandingRisc| risc.risc == case.risc && risc.pc == stopped.pc;
+    assert!(launch.riscs.iter().any(has_stopped), "{case:?}: {launch:?}");
 }
 
 fn cases(seed: u64, count: u64) -> impl Iterator<Item = Case> {

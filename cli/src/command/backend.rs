@@ -12,6 +12,7 @@ use sim::{
     config::MeshConfig,
     lines::RiscLines,
     mesh::SimulatedMesh,
+    unfinished::UnfinishedLaunch,
     workload::{Phase, Plan},
 };
 
@@ -45,6 +46,11 @@ pub(super) trait Chips: Mesh {
 
     /// Returns the failures of kernels.
     fn kernel_failures(&self) -> Vec<KernelFailure> {
+        Vec::new()
+    }
+
+    /// Returns where RISCs stand in the launches that did not end, if that is known.
+    fn unfinished_launches(&self) -> Vec<UnfinishedLaunch> {
         Vec::new()
     }
 
@@ -125,6 +131,10 @@ impl Chips for SimulatedMesh {
                 KernelFailure { lane, text: failure.to_string() }
             })
             .collect()
+    }
+
+    fn unfinished_launches(&self) -> Vec<UnfinishedLaunch> {
+        Self::unfinished_launches(self).cloned().collect()
     }
 
     fn take_lines(&mut self) -> Vec<RiscLines> {

@@ -31,6 +31,7 @@ mod run_names;
 mod run_outputs;
 mod run_session;
 mod run_settings;
+mod run_standing;
 mod run_traces;
 mod run_work;
 mod schema;

@@ -6,6 +6,7 @@ use super::{
     run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::{self, Request},
+    run_standing::StandingRiscs,
     run_traces::note_missing_replays,
     run_work::Work,
 };
@@ -21,7 +22,7 @@ use crate::{
 };
 use host_reader::{
     analysis::OpenZone, counters::describe_counters, noc_events::describe_addresses,
-    readout::Readout,
+    readout::Readout, tables::Rows,
 };
 use sim::{config::MeshConfig, mesh::SimulatedMesh, workload::WorkloadOptions};
 use std::{num::NonZeroUsize, path::PathBuf, process::ExitCode};
@@ -87,12 +88,14 @@ pub(super) fn carry_out(
     describe_addresses(&mut recording.readout);
     files.write(&recording, lines)?;
     let failures = failure_texts(&mesh.kernel_failures(), &recording.readout);
+    let standing = StandingRiscs::new(&mesh.unfinished_launches(), &recording.readout);
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
         worker_cores: Some(worker_cores),
         launches: launch_count(&plan, &config),
         execution_failures: &failures,
+        standing: (!standing.rows.is_empty()).then(|| Rows(standing.rows.clone())),
         reads: args.read_every.map(|pause_ns| ReadCounts { count: read_count, pause_ns }),
         host: HostCounts::default(),
     };
@@ -105,7 +108,9 @@ pub(super) fn carry_out(
     // A faulty kernel file fails in the same way on every core, so one failure suffices.
     let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
     let left = mesh.launches_left();
-    Ok(if print_failures(&failures, left, rows) { ExitCode::from(2) } else { code })
+    let has_failed = print_failures(&failures, left, rows);
+    standing.print(show, rows);
+    Ok(if has_failed { ExitCode::from(2) } else { code })
 }
 
 fn workload_options(args: &WorkloadArgs) -> WorkloadOptions {

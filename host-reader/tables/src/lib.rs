@@ -27,6 +27,7 @@ mod objects;
 mod ops;
 mod rows;
 mod schema;
+mod standing;
 mod statistics;
 mod zone_statistics;
 
@@ -46,6 +47,7 @@ pub use objects::{Arrays, Field, Object, Objects};
 pub use ops::{OpObjects, OpPlace, OpRow, Ops, op_rows};
 pub use rows::{Columns, Rows};
 pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};
+pub use standing::{Standing, StandingRow};
 pub use statistics::{SumStatisticsTable, WaitStatisticsTable};
 pub use zone_statistics::ZoneStatisticsTable;
 

@@ -156,5 +156,6 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::Recordings>(),
         TableSchema::from_table::<crate::Lines>(),
         TableSchema::from_table::<crate::Memory>(),
+        TableSchema::from_table::<crate::Standing>(),
     ]
 }

@@ -23,10 +23,11 @@ use crate::{
     dram::Dram,
     fault::RuleSet,
     lines::RiscLines,
-    machine::{Devices, ExecutionFailure, Machine, Progress, Stage, TURN_CYCLES},
+    machine::{Devices, ExecutionFailure, LaunchReport, Machine, Progress, Stage, TURN_CYCLES},
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
     truth::{CounterTruth, RiscKey, StreamedCells, Truth},
+    unfinished::UnfinishedLaunch,
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
@@ -72,6 +73,7 @@ pub(crate) struct Outcome {
     pub(crate) truth: Truth,
     pub(crate) cells: StreamedCells,
     pub(crate) lines: Vec<RiscLines>,
+    pub(crate) unfinished: Option<UnfinishedLaunch>,
 }
 
 /// Begins a launch on every core that takes part in it.
@@ -271,7 +273,7 @@ impl Core {
     fn end(&mut self) -> Option<Outcome> {
         let Running { mut stage, progress } = self.running.take()?;
         let machine = self.machine.as_mut()?;
-        let (report, failures) = progress.finish((machine, &mut stage));
+        let (mut report, failures) = progress.finish((machine, &mut stage));
         let KernelContext { launch_index, program_id, .. } = *stage.context();
         let intervals = machine.take_counter_intervals().into_iter();
         let counters: Vec<_> = intervals
@@ -291,13 +293,14 @@ impl Core {
         if report.is_idle {
             truth.idle_launches.insert((chip_id, core), 1);
         }
-        for (risc, launch) in report.launches {
+        for (risc, launch) in std::mem::take(&mut report.launches) {
             truth.launches.insert(RiscKey { chip_id, core, risc }, vec![launch]);
         }
         self.free_at_cycle = report.free_cycle;
         let cells = stage.take_cells();
         self.tile = Some(stage.tile);
-        Some(Outcome { done_cycle: report.done_cycle, failures, truth, cells, lines: report.lines })
+        let LaunchReport { done_cycle, lines, unfinished, .. } = report;
+        Some(Outcome { done_cycle, failures, truth, cells, lines, unfinished })
     }
 
     /// Returns the core's coordinates on the NoC-0 grid.

@@ -30,6 +30,7 @@ use crate::{
     random::Stream,
     tile::Tile,
     truth::{StreamedCells, Truth, append},
+    unfinished::UnfinishedLaunch,
 };
 use core::{Core, Outcome};
 pub use facts::ChipFacts;
@@ -73,6 +74,7 @@ pub struct Chip {
     /// Counts by address of code that [`Chip::take_lines`] has not returned yet.
     lines: LineBook,
     failures: Vec<ExecutionFailure>,
+    unfinished: Vec<UnfinishedLaunch>,
     lost_at: Option<Picoseconds>,
     host_random: Stream,
 }
@@ -115,6 +117,7 @@ impl Chip {
             cells: StreamedCells::new(),
             lines: LineBook::default(),
             failures: Vec::new(),
+            unfinished: Vec::new(),
             lost_at: None,
         }
     }
@@ -159,6 +162,12 @@ impl Chip {
     #[must_use]
     pub fn execution_failures(&self) -> &[ExecutionFailure] {
         &self.failures
+    }
+
+    /// Returns where RISCs stand in the launches that did not end.
+    #[must_use]
+    pub fn unfinished_launches(&self) -> &[UnfinishedLaunch] {
+        &self.unfinished
     }
 
     /// Returns the number of launches that are queued and have not begun.
@@ -283,6 +292,7 @@ impl Chip {
             append(&mut self.cells, outcome.cells);
             outcome.lines.into_iter().for_each(|lines| self.lines.add(lines));
             self.failures.extend(outcome.failures);
+            self.unfinished.extend(outcome.unfinished);
         }
         done_cycle
     }

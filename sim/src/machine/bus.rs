@@ -179,11 +179,12 @@ impl<S: Station> Bus for TileBus<'_, S> {
         }
         self.has_stored = true;
         self.station.note_store(self.risc_index, u64::from(address & !3), value, cycle);
-        if TileWatch::is_semaphore(address)
-            && let Some(watch) = &mut self.devices.tile_watch
-        {
-            let sent = self.station.tile().clock.value(cycle);
-            watch.note_increment(self.risc_index, address, (cycle, sent));
+        if TileWatch::is_semaphore(address) {
+            self.devices.note_writer(self.risc_index, address & !3);
+            if let Some(watch) = &mut self.devices.tile_watch {
+                let sent = self.station.tile().clock.value(cycle);
+                watch.note_increment(self.risc_index, address, (cycle, sent));
+            }
         }
         Ok(())
     }

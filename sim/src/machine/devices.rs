@@ -33,6 +33,9 @@ pub(crate) struct Devices {
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
     queues: Queues,
+    /// For each counter of a stream and each semaphore, a bit for each RISC that has stored to it in
+    /// this launch; the keys are addresses.
+    writers: BTreeMap<u32, u32>,
     /// Values of the registers that only store the written value; the keys are addresses.
     stored: BTreeMap<u32, u32>,
     /// Free space in each stream's buffer; the keys are the numbers of the streams.
@@ -140,6 +143,7 @@ impl Devices {
             ncrisc_reset_override: 0,
             coprocessor: Coprocessor::new(chip.arch),
             queues: Queues::default(),
+            writers: BTreeMap::new(),
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
             performance: PerformanceCounters::default(),
@@ -307,6 +311,9 @@ impl Devices {
         (value, cycle): (u32, u64),
     ) -> Result<Consequence, Fault> {
         let word = found.word as usize;
+        if found.register.effect.is_stream() {
+            self.note_writer(risc_index, address);
+        }
         if let (Some(watch), true) = (&mut self.tile_watch, found.register.effect.is_stream()) {
             watch.note_store(risc_index, address, cycle);
         }
@@ -367,6 +374,25 @@ impl Devices {
         self.performance.take_intervals()
     }
 
+    /// Notes that a RISC has stored to a counter of a stream or to a semaphore.
+    pub(super) fn note_writer(&mut self, risc_index: usize, address: u32) {
+        *self.writers.entry(address).or_default() |= 1 << risc_index;
+    }
+
+    /// Forgets the stores of the previous launch.
+    pub(super) fn forget_writers(&mut self) {
+        self.writers.clear();
+    }
+
+    /// Returns the RISCs that have stored to a word in this launch; `None` if stores to this word are
+    /// not noted.
+    pub(super) fn writers_of(&self, address: u32) -> Option<Vec<usize>> {
+        let is_noted = TileWatch::is_semaphore(address)
+            || self.registers.find(address).is_some_and(|found| found.register.effect.is_stream());
+        let bits = self.writers.get(&address).copied().unwrap_or(0);
+        is_noted.then(|| (0..RISCS_PER_CORE).filter(|risc| bits >> risc & 1 != 0).collect())
+    }
+
     fn store_to_stream(&mut self, found: Found, address: u32, value: u32) {
         let space = self.stream_space.entry(found.instance).or_insert(0);
         match found.register.effect {
@@ -406,6 +432,7 @@ impl Devices {
                 let found = self.find(0, address, true)?;
                 match found.register.effect {
                     Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
+                        self.note_writer(thread + 2, address);
                         self.store_to_stream(found, address, value);
                         Ok(())
                     }

@@ -68,6 +68,7 @@ pub mod images;
 #[path = "../../tests/unit/link_rules.rs"]
 mod link_rules;
 pub mod link_script;
+mod look;
 pub mod mailbox;
 pub(crate) mod message;
 mod niu;
@@ -102,7 +103,7 @@ pub(crate) use polling::PollRules;
 pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
 pub(crate) use riscs::{HartState, Riscs};
-pub(crate) use run::Progress;
+pub(crate) use run::{LaunchReport, Progress};
 pub(crate) use stage::Stage;
 pub(crate) use tile_watch::TileWatch;
 

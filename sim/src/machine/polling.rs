@@ -25,10 +25,10 @@ pub(crate) struct Watched {
 
 /// Memory access of an instruction that has no other effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     /// No access, or a load from private RAM.
     None,
-    Store,
+    Store(u32),
     LoadL1(u32),
     LoadRegister(u32),
 }
@@ -38,7 +38,7 @@ impl Watched {
     /// clock, which changes by itself, or if the loop polls more than `words_max` words.
     fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
-            Access::None | Access::Store => {}
+            Access::None | Access::Store(_) => {}
             // The clock registers change by themselves.
             Access::LoadRegister(WALL_CLOCK_LOW..=WALL_CLOCK_LATCHED) => return None,
             Access::LoadRegister(_) => self.has_registers = true,
@@ -52,6 +52,11 @@ impl Watched {
         (self.words.len() <= words_max).then_some(())
     }
 
+    /// Returns the addresses of the polled words.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().map(|&(address, _)| address)
+    }
+
     /// Returns true if a polled word has changed.
     pub(crate) fn has_changed(&self, tile: &Tile) -> bool {
         self.words.iter().any(|&(address, value)| tile.load(address.into()) != value)
@@ -60,7 +65,7 @@ impl Watched {
 
 /// Returns the memory access of a hart's next instruction; `None` if the instruction may do more
 /// than access memory and change registers of the hart.
-fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
+pub(super) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
         let first = (pc - INSTRUCTION_RAM_BASE) as usize;
@@ -84,7 +89,9 @@ fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Acces
                 Access::LoadRegister(address & !3)
             }
         }
-        Code::StoreByte | Code::StoreHalf | Code::StoreWord => Access::Store,
+        Code::StoreByte | Code::StoreHalf | Code::StoreWord => {
+            Access::Store(hart.register(op.rs1.into()).wrapping_add(op.immediate))
+        }
         Code::Illegal => decode_bits(word).map(|_| Access::None)?,
         Code::Undecoded
         | Code::EnvironmentCall
@@ -131,7 +138,7 @@ impl Riscs {
             let access = next_access(hart, tile, code).filter(|access| {
                 !rules.is_l1_only || matches!(access, Access::None | Access::LoadL1(_))
             });
-            if access == Some(Access::Store) {
+            if matches!(access, Some(Access::Store(_))) {
                 ram.get_or_insert_with(|| local_ram.clone());
             }
             if access.and_then(|access| watched.note(access, tile, rules.words_max)).is_none() {

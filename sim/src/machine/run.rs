@@ -5,6 +5,7 @@ use super::{
     core_code::{RiscCode, Write},
     devices,
     devices::{SUBORDINATE_RESET_BITS, Signals},
+    look::Look,
     mailbox,
     polling::PollRules,
     riscs::{HartState, byte},
@@ -18,8 +19,9 @@ use crate::{
     random::Stream,
     riscv::{INSTRUCTION_RAM_BASE, Image},
     truth::{KernelTimes, LaunchTruth},
+    unfinished::UnfinishedLaunch,
 };
-use wire::Risc;
+use wire::{Risc, risc::RISCS_PER_CORE};
 
 /// Progress of a launch on a core.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Progress {
     arrival_cycle: u64,
     limit_end: u64,
     failures: Vec<ExecutionFailure>,
+    /// What is known about each hart that is near the cycle limit.
+    looks: [Look; RISCS_PER_CORE],
 }
 
 /// Report on a launch from one core.
@@ -42,6 +46,8 @@ pub(crate) struct LaunchReport {
     pub(crate) launches: Vec<(Risc, LaunchTruth)>,
     /// What each RISC has executed, if it is counted.
     pub(crate) lines: Vec<RiscLines>,
+    /// Where the RISCs stand, if the launch has not ended.
+    pub(crate) unfinished: Option<UnfinishedLaunch>,
 }
 
 /// Phase of a launch on a core; a phase ends when none of the core's harts can continue.
@@ -73,14 +79,16 @@ impl Progress {
                 }
             },
             failures: Vec::new(),
+            looks: Default::default(),
         }
     }
 
     /// Returns the initial state of a run without firmware. The code runs until it stops, but at
     /// most until the cycle `limit_end`.
     #[cfg(test)]
-    pub(crate) const fn bare(limit_end: u64) -> Self {
-        Self { phase: Phase::Done, arrival_cycle: 0, limit_end, failures: Vec::new() }
+    pub(crate) fn bare(limit_end: u64) -> Self {
+        let (failures, looks) = Default::default();
+        Self { phase: Phase::Done, arrival_cycle: 0, limit_end, failures, looks }
     }
 
     /// Returns the failures that have occurred so far.
@@ -142,8 +150,9 @@ impl Progress {
             run.fail(0, FailureReason::Deadlock);
         }
         run.hand_waits_over();
+        let unfinished = run.unfinished();
         let lines = run.take_lines();
-        let report = LaunchReport { lines, ..run.report() };
+        let report = LaunchReport { lines, unfinished, ..run.report() };
         if !self.failures.is_empty() {
             // A failed core's state is unusable; it must boot again.
             machine.has_booted = false;
@@ -228,6 +237,7 @@ impl Run<'_> {
         }
         self.stage.place_stops(cycle);
         self.machine.riscs.devices.signals = Signals::default();
+        self.machine.riscs.devices.forget_writers();
         let (address, value) = self.machine.code.go();
         self.write_byte(address, value, cycle);
         self.wake(cycle);
@@ -314,6 +324,9 @@ impl Run<'_> {
             // A store of this hart may wake another hart, which then continues at the store's time.
             (None, None) => first + 1,
         };
+        if self.is_near_limit(index) {
+            return Some((index, first + 1));
+        }
         let stop = self.stage.stops_at[index].as_ref().map_or(u64::MAX, |(cycle, _)| *cycle);
         let stop = stop.max(first + 1);
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit).min(stop)))
@@ -331,6 +344,9 @@ impl Run<'_> {
     }
 
     fn take_turn(&mut self, index: usize, until: u64) {
+        if self.is_near_limit(index) {
+            self.look(index);
+        }
         let turn = self.machine.riscs.take_turn(index, self.stage, until);
         if let Some(reason) = turn.failure {
             self.fail(index, reason);
@@ -358,6 +374,18 @@ impl Run<'_> {
     /// Returns the cycle at which the launch exceeds its cycle limit.
     pub(super) const fn limit_end(&self) -> u64 {
         self.progress.limit_end
+    }
+
+    pub(super) fn failures(&self) -> &[ExecutionFailure] {
+        &self.progress.failures
+    }
+
+    pub(super) const fn looks(&self) -> &[Look; RISCS_PER_CORE] {
+        &self.progress.looks
+    }
+
+    pub(super) const fn looks_mut(&mut self) -> &mut [Look; RISCS_PER_CORE] {
+        &mut self.progress.looks
     }
 
     /// Stops a hart if a fault rule says so.
@@ -459,7 +487,7 @@ impl Run<'_> {
     }
 
     /// Returns true if tt-metal's firmware runs.
-    fn has_set(&self) -> bool {
+    pub(super) fn has_set(&self) -> bool {
         self.machine.code.firmware_set().is_some()
     }
 
@@ -525,22 +553,14 @@ impl Run<'_> {
     }
 
     fn take_risc(&mut self, index: usize, risc: Risc) -> Option<RiscLines> {
-        let Self { machine, stage, .. } = self;
-        let risc_hart = machine.riscs.harts.get_mut(index)?;
+        let risc_hart = self.machine.riscs.harts.get_mut(index)?;
         let (counts, end_cycle) = (risc_hart.hart.take_counts(), risc_hart.hart.cycle());
         let begin_cycle = risc_hart.hart.counted_since();
         if counts.is_empty() {
             return None;
         }
+        let Self { machine, stage, .. } = &*self;
         let (context, devices, tile) = (stage.context(), &machine.riscs.devices, &stage.tile);
-        let mailboxes = machine.code.mailbox_place();
-        let meaning = Meaning {
-            arch: stage.chip.arch,
-            mailboxes: mailboxes.address..mailboxes.address + mailboxes.size_bytes,
-            l1_bytes: tile.l1.size_bytes(),
-            has_own_layout: machine.code.firmware_set().is_none(),
-            register: &|address| devices.register_name(address),
-        };
         let word = |pc: u32| match pc.checked_sub(INSTRUCTION_RAM_BASE) {
             Some(offset) => devices.instruction_word(offset),
             None => tile.load(u64::from(pc)),
@@ -557,7 +577,20 @@ impl Run<'_> {
                 end_cycle,
             }],
             code: loaded_code(&machine.code, &stage.launch, (index, risc), tile),
-            counts: meaning.counts(counts, word),
+            counts: self.with_meaning(|meaning| meaning.counts(counts, word)),
+        })
+    }
+
+    /// Calls a function with the meaning of words on this core.
+    pub(super) fn with_meaning<R>(&self, function: impl FnOnce(&Meaning<'_>) -> R) -> R {
+        let Self { machine, stage, .. } = self;
+        let mailboxes = machine.code.mailbox_place();
+        function(&Meaning {
+            arch: stage.chip.arch,
+            mailboxes: mailboxes.address..mailboxes.address + mailboxes.size_bytes,
+            l1_bytes: stage.tile.l1.size_bytes(),
+            has_own_layout: !self.has_set(),
+            register: &|address| machine.riscs.devices.register_name(address),
         })
     }
 
@@ -571,6 +604,7 @@ impl Run<'_> {
             is_idle: !self.stage.launch.program.runs_on(self.stage.context().place.kind),
             launches: self.truths(),
             lines: Vec::new(),
+            unfinished: None,
         }
     }
 
