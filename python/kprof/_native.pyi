@@ -103,6 +103,7 @@ class TtnnSession:
         program_support_count: int = 1000,
         sums: bool = False,
     ) -> None: ...
+    def add_options(self, pairs: list[tuple[str, str]]) -> None: ...
     def add_chip(
         self,
         chip_id: int,

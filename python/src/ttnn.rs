@@ -8,6 +8,7 @@ use host_reader::{
     export::tracy::{LiveView, LiveViewOptions, Program, ServeError, ServedViewer},
     mesh::{DeviceDescription, DramDescription, LogicalCoord, Noc0Coord},
     read::PeriodicThread,
+    recorded_options::RecordedOptions,
     recording::Recording,
     zone_names::{NameAge, ZoneNames},
 };
@@ -76,6 +77,12 @@ impl TtnnSession {
         }
         let session = Arc::new(Mutex::new(Some(session)));
         Ok(Self { session, reading: None, names: ZoneNames::new(), title, view: None })
+    }
+
+    /// Adds options of the profiler with which the program is recorded: pairs of a name and a value.
+    fn add_options(&mut self, py: Python<'_>, pairs: Vec<(String, String)>) -> PyResult<()> {
+        let options = RecordedOptions::from_pairs(pairs);
+        self.with_session(py, |session| Ok(session.recorder.add_options(options)?))
     }
 
     /// Adds a chip; returns its number in the session and the flat ids of its cores, with dispatch

@@ -442,10 +442,27 @@ def test_a_kernel_that_conflicts_with_the_header_is_named(record, variables, tmp
     failed = recorded_in(tmp_path, variables, "ends.py", *words, options=())
     assert failed.exit_code != 0
     assert re.search(r"does not compile with kprof's header.*a conflict.*--keep-going", failed.said), failed.said
-    kept = recorded_in(tmp_path, variables, "ends.py", *words, options=("--keep-going",))
-    assert kept.exit_code == 0, kept.said
-    assert re.search(r"does not compile.*a conflict; it ran without profiling", kept.said), kept.said
-    assert "SliceDeviceOperation" in kept.report
+    # The second program finds the kernel compiled, and says the same.
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        kept = recorded_in(tmp_path / folder, variables, "ends.py", *words, options=("--keep-going",))
+        assert kept.exit_code == 0, kept.said
+        told = re.findall(r"does not compile.*concat.*a conflict; it ran without profiling", kept.said)
+        assert len(told) == 1, kept.said
+        assert "SliceDeviceOperation" in kept.report
+        lost = "Lost: unknown; kernels that do not compile with kprof's header ran without profiling"
+        assert lost in kept.report, kept.report
+
+
+def test_a_capture_keeps_the_options_with_which_it_was_recorded(variables, tmp_path):
+    for waits in ("off", "totals"):
+        folder = tmp_path / waits
+        folder.mkdir()
+        words = ("ends.py", "without closing the device")
+        recorded = recorded_in(folder, variables, *words, options=("--waits", waits))
+        assert recorded.exit_code == 0, recorded.said
+        explained = run([os.environ["KPROF"], "explain", str(recorded.output)], {}).stdout
+        assert ("waits were not recorded (--waits off)" in explained) == (waits == "off"), explained
 
 
 def test_two_programs_at_once_keep_to_themselves(tmp_path, variables):

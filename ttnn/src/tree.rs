@@ -75,6 +75,13 @@ pub enum TreeError {
 /// Environment variable with the path of a compiler to use instead of the package's own.
 pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
 
+/// Name of the file beside an object that was compiled without the profiler's header, because it does
+/// not compile with it.
+///
+/// tt-metal keeps objects between programs. The file tells each program that uses the object that a kernel
+/// runs without profiling. It holds the source, the folder and the compiler's error.
+pub const UNPROFILED_FILE: &str = "kprof-unprofiled";
+
 impl Tree {
     /// Creates a root folder below `folder` that links to `base`, the package's own root folder.
     ///
@@ -95,6 +102,8 @@ impl Tree {
                 .into_iter()
                 .chain([compiler.as_os_str().as_encoded_bytes()])
                 .chain([format!("{:?}", build.flags()).as_bytes(), &[build.keeps_going.into()]])
+                // Kernels of an earlier version of such a tree lie there without a mark.
+                .chain(build.keeps_going.then_some(UNPROFILED_FILE.as_bytes()))
                 .chain(
                     build.header.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]),
                 ),
@@ -201,6 +210,13 @@ fn wrapper(compiler: &Path, include: &Path, zones: &Path, build: &Build) -> Stri
     let flags: Vec<_> = [include].iter().chain(&build.flags()).map(|flag| quoted(flag)).collect();
     let compiler = quoted(&compiler.display().to_string());
     let failure = if build.keeps_going { "0" } else { "$status" };
+    let (mark, unmark) = match build.keeps_going {
+        true => (
+            format!("echo \"$argument in $PWD: $error\" >{UNPROFILED_FILE}"),
+            format!("rm -f {UNPROFILED_FILE}"),
+        ),
+        false => (":".to_owned(), ":".to_owned()),
+    };
     format!(
         r#"#!/bin/sh
 # Compiles kernels with the profiler's header; links are left alone.
@@ -211,6 +227,7 @@ esac
 log=$({compiler} {flags} "$@" 2>&1)
 status=$?
 if [ $status -eq 0 ]; then
+    {unmark}
     # tt-metal would print the names of zones with every compilation.
     printf '%s\n' "$log" | grep -F ",KERNEL_PROFILER'" >>{zones}
     exit 0
@@ -222,7 +239,10 @@ if [ -n "$KPROF_TTNN_PROBLEMS" ]; then
         error=$(printf '%s\n' "$log" | grep -m 1 'error')
         for argument; do
             case $argument in
-            *.cc|*.cpp) echo "$argument in $PWD: $error" >>"$KPROF_TTNN_PROBLEMS" ;;
+            *.cc|*.cpp)
+                echo "$argument in $PWD: $error" >>"$KPROF_TTNN_PROBLEMS"
+                {mark}
+                ;;
             esac
         done
         exit {failure}
@@ -355,8 +375,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("ttnn/runtime/sfpi/compiler/bin");
         fs::create_dir_all(&bin).unwrap();
-        let script =
-            "#!/bin/sh\nprintf '[%s]' \"$@\"\ncase \" $* \" in *KERNEL=9*) exit 3;; esac\n";
+        let script = "#!/bin/sh\nprintf '[%s]' \"$@\"\ncase \" $* \" in *KERNEL=9*\" k.cc \"*) exit 3;; esac\n";
         fs::write(bin.join(GXX), script).unwrap();
         fs::set_permissions(bin.join(GXX), fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(bin.join("objcopy"), "").unwrap();
@@ -378,8 +397,8 @@ mod tests {
 
     fn run(tree: &Tree, arguments: &[&str]) -> (String, Option<i32>) {
         let mut command = std::process::Command::new(tree.root.join(COMPILER));
-        let output =
-            command.args(arguments).env("KPROF_TTNN_PROBLEMS", &tree.problems).output().unwrap();
+        command.args(arguments).env("KPROF_TTNN_PROBLEMS", &tree.problems);
+        let output = command.current_dir(&tree.cache).output().unwrap();
         (String::from_utf8(output.stdout).unwrap(), output.status.code())
     }
 
@@ -425,6 +444,11 @@ mod tests {
         assert_eq!(run(&tree, &["-c", "k.cc"]).1, Some(0));
         let problems = fs::read_to_string(&tree.problems).unwrap();
         assert!(problems.starts_with("k.cc in "), "{problems}");
+        // The mark stays beside the object, for programs that find the object compiled.
+        let mark = tree.cache.join(UNPROFILED_FILE);
+        assert_eq!(fs::read_to_string(&mark).unwrap(), problems);
+        assert_eq!(run(&tree, &["-c", "whole.cc"]).1, Some(0));
+        assert!(!mark.exists(), "it compiles with the header now");
     }
 
     #[test]

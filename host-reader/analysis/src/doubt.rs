@@ -36,6 +36,8 @@ reader::labelled! {
         UnknownEndBefore = "the end of the previous op is unknown",
         /// A selection has removed launches between this op and the previous one.
         HiddenLaunches = "launches before the op are hidden by a filter",
+        /// Launches of the profiler itself ran between this op and the previous one.
+        ProfilerLaunches = "launches of the profiler itself ran before the op",
     }
 }
 

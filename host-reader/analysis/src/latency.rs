@@ -7,7 +7,10 @@ use super::{
     op::{Launch, Op},
     span::cycles_to_ns,
 };
-use reader::{mesh::Noc0Coord, readout::Readout};
+use reader::{
+    mesh::Noc0Coord,
+    readout::{HiddenLaunch, Readout},
+};
 use std::collections::BTreeSet;
 
 /// First and last cycle of a kernel span.
@@ -118,8 +121,9 @@ impl Latency {
 /// is between the op and the previous op.
 pub(super) struct MissingLaunches<'readout> {
     pub(super) holes: Holes<'readout>,
-    /// First and last cycles of launches that a selection has removed.
-    pub(super) hidden: Vec<(u64, u64)>,
+    /// First and last cycles of launches that a selection has removed, and what is said of an op behind
+    /// them.
+    pub(super) hidden: Vec<(u64, u64, Doubt)>,
 }
 
 impl<'readout> MissingLaunches<'readout> {
@@ -129,9 +133,15 @@ impl<'readout> MissingLaunches<'readout> {
         dispatch_cores: &BTreeSet<Noc0Coord>,
     ) -> Self {
         let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip_id);
+        let doubt = |launch: &HiddenLaunch| match launch.is_of_profiler {
+            true => Doubt::ProfilerLaunches,
+            false => Doubt::HiddenLaunches,
+        };
         Self {
             holes: Holes::from_chip(&readout.losses, chip_id, dispatch_cores),
-            hidden: hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect(),
+            hidden: hidden
+                .map(|launch| (launch.first_cycle, launch.last_cycle, doubt(launch)))
+                .collect(),
         }
     }
 
@@ -140,10 +150,10 @@ impl<'readout> MissingLaunches<'readout> {
         if self.holes.touch(from_cycle, to_cycle) {
             return Some(Doubt::LostLaunches);
         }
-        self.hidden
-            .iter()
-            .any(|&(first, last)| first < to_cycle && last > from_cycle)
-            .then_some(Doubt::HiddenLaunches)
+        let between = self.hidden.iter();
+        let between = between.filter(|(first, last, _)| *first < to_cycle && *last > from_cycle);
+        // What a filter has removed can be shown by another filter, so it is named first.
+        between.map(|&(.., doubt)| doubt).min()
     }
 }
 

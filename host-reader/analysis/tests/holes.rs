@@ -147,6 +147,7 @@ fn a_launch_lost_before_the_first_op_leaves_it_no_latency() {
 fn launches_that_are_hidden_leave_no_latency_between_their_neighbours() {
     let hidden = |first_cycle, last_cycle| HiddenLaunch {
         chip_id: 0,
+        is_of_profiler: false,
         cores: BTreeSet::from([lane(2, Risc::Brisc).core]),
         first_cycle,
         last_cycle,
@@ -160,6 +161,14 @@ fn launches_that_are_hidden_leave_no_latency_between_their_neighbours() {
     assert_eq!(latencies(&ops), [Some(0), Some(900), None]);
     assert_eq!(ops[2].latency_doubt, Some(Doubt::HiddenLaunches));
     assert_eq!(ops[2].data_movement_op_to_op_latency_ns, None);
+    // A launch of the profiler itself is hidden by no filter.
+    let own = |first, last| HiddenLaunch { is_of_profiler: true, ..hidden(first, last) };
+    readout.hidden.push(own(2_200, 2_400));
+    readout.hidden.push(own(1_200, 1_300));
+    let ops = ops_of(&readout);
+    let doubts = [None, Some(Doubt::ProfilerLaunches), Some(Doubt::HiddenLaunches)];
+    assert_eq!([0, 1, 2].map(|at| ops[at].latency_doubt), doubts);
+    readout.hidden.pop();
     readout.hidden.push(hidden(10, 20));
     assert_eq!(latencies(&ops_of(&readout)), [None, Some(900), None], "it was not the first");
 }

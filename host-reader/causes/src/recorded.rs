@@ -60,7 +60,7 @@ const ZONES_INSIDE: &str = "the loops of the kernels that poll, with DeviceWait 
      device_wait! in Rust, and zones inside the longest zones (docs/kernels.md)";
 
 /// Advice if the option that records waits was off.
-const WITH_TOTALS: &str = "a capture with --waits totals, the default (docs/explain.md)";
+const WITH_TOTALS: &str = "a capture with --waits totals (docs/explain.md)";
 
 /// Advice if kernels were not built to record waits.
 pub(crate) const WAITS: &str = "a capture of kernels that record waits (docs/explain.md), also those of \

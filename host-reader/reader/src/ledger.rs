@@ -263,6 +263,8 @@ crate::labelled! {
         /// zone ends, and publishes eight cells at a time, so the ring has neither the open zones
         /// nor the last records.
         RunningStream = "streaming kernels had not ended; their open zones and last records are not in the rings",
+        /// Kernels that ran without profiling, because they do not compile with the profiler's header.
+        UnprofiledKernel = "kernels that do not compile with kprof's header ran without profiling",
         /// A capture that its writer did not finish.
         UnfinishedCapture = "the capture was never finished",
         /// A capture with unusable bytes.

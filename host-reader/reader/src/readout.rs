@@ -1,8 +1,14 @@
 //! Result of one read of a mesh, or of one log: lanes, losses, anomalies and names.
 
 use crate::{
-    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
-    probe_cost::ProbeCosts, read::Watermarks, recorded_options::RecordedOptions,
+    anomaly::AnomalyLog,
+    lane::Lane,
+    ledger::{LossLedger, UncountedSource},
+    mesh::Noc0Coord,
+    names::ZoneTable,
+    probe_cost::ProbeCosts,
+    read::Watermarks,
+    recorded_options::RecordedOptions,
     simulated_time::SimulatedTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,14 +66,16 @@ impl DeviceReadout {
     }
 }
 
-/// A launch that was removed from a readout because the user did not select it. Its times are on
-/// the reference clock of its chip.
+/// A launch that was removed from a readout because the user did not select it, or because it is the
+/// profiler's own. Its times are on the reference clock of its chip.
 ///
 /// Reports must not count the time of this launch as idle time between ops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenLaunch {
     /// Number of the chip.
     pub chip_id: u32,
+    /// True if it is a launch of the profiler itself, which no user selects.
+    pub is_of_profiler: bool,
     /// Cores of the launch.
     pub cores: BTreeSet<Noc0Coord>,
     /// Time of the launch's earliest record.
@@ -157,6 +165,26 @@ impl Readout {
         if let Some(simulated) = simulated {
             self.simulated.get_or_insert_default().merge(simulated);
         }
+    }
+
+    /// Adds options of the profiler. Kernels that ran without profiling have recorded nothing, so what
+    /// they would have recorded is unknown.
+    ///
+    /// ```
+    /// use reader::{ledger::UncountedSource, readout::Readout, recorded_options::RecordedOptions};
+    /// let mut readout = Readout::default();
+    /// readout.add_options(RecordedOptions::from_pairs([("waits", "totals")]));
+    /// assert_eq!(readout.losses.uncounted().count(), 0);
+    /// let kernel = (RecordedOptions::UNPROFILED, "k.cpp: error: a conflict");
+    /// readout.add_options(RecordedOptions::from_pairs([kernel]));
+    /// assert_eq!(readout.losses.uncounted().next(), Some(UncountedSource::UnprofiledKernel));
+    /// assert_eq!(readout.options.value("waits"), Some("totals"));
+    /// ```
+    pub fn add_options(&mut self, options: RecordedOptions) {
+        if options.values(RecordedOptions::UNPROFILED).next().is_some() {
+            self.losses.note_uncounted(UncountedSource::UnprofiledKernel);
+        }
+        self.options.merge(options);
     }
 
     /// Iterates over all lanes of all chips.

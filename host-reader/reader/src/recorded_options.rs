@@ -29,6 +29,10 @@ impl RecordedOptions {
     /// Groups of hardware counters, as the mask of `TT_METAL_PROFILE_PERF_COUNTERS`; `off` if none.
     pub const COUNTERS: &'static str = "perf_counters";
 
+    /// Kernels that ran without profiling, because they do not compile with the profiler's header: a
+    /// value for each, with its file and the compiler's error.
+    pub const UNPROFILED: &'static str = "unprofiled";
+
     /// Creates options from pairs of a name and a value.
     pub fn from_pairs<N: Into<String>, V: Into<String>>(
         pairs: impl IntoIterator<Item = (N, V)>,
@@ -47,6 +51,11 @@ impl RecordedOptions {
         let mut values = self.0.get(name)?.iter();
         let first = values.next()?;
         values.next().is_none().then_some(first.as_str())
+    }
+
+    /// Iterates over all values of an option, in alphabetical order.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.get(name).into_iter().flatten().map(String::as_str)
     }
 
     /// Iterates over all names with their values, ordered by name.

@@ -202,6 +202,9 @@ impl Recording {
         let losses = self.readout.losses.clone();
         self.profiler_launch_count = self.retain(&TraceFilter::without_program(0)).launch_count;
         self.readout.losses = losses;
+        for launch in &mut self.readout.hidden {
+            launch.is_of_profiler = true;
+        }
     }
 
     /// Creates recordings of captured runs. Repetitions of a run for other hardware counters become

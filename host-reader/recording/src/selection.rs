@@ -133,6 +133,7 @@ impl Recording {
                 hidden.launch_count += 1;
                 hidden.launches.push(HiddenLaunch {
                     chip_id,
+                    is_of_profiler: false,
                     cores: launch.runs.iter().map(|run| run.lane.core).collect(),
                     first_cycle: launch.first_cycle,
                     last_cycle: launch.last_cycle,

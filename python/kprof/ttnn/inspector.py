@@ -20,6 +20,9 @@ PROCESSORS = {
     "trisc2": "TENSIX_COMPUTE_2",
 }
 """Folders of a kernel's ELF files, and the names of the processors in ops reports."""
+UNPROFILED_FILE = "kprof-unprofiled"
+"""File that `kprof record --keep-going` leaves beside an object compiled without kprof's header."""
+LONGEST_PROBLEM = 1000
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
 _FIDELITY = re.compile(r"MathFidelity>\((\d+)\)")
 
@@ -84,6 +87,15 @@ class Inspector:
         self._kernels: dict[int, str] = {}
         """Kernels of already launched workloads, as JSON; empty if unknown."""
         self._last_ns = 0
+        self._unprofiled: list[str] = []
+        self._looked: set[str] = set()
+        """Folders of kernels and firmware that were searched for marks."""
+
+    def take_unprofiled(self) -> list[str]:
+        """Returns the kernels that do not compile with kprof's header, since the last call: each with its
+        source, its folder and the compiler's error."""
+        taken, self._unprofiled = self._unprofiled, []
+        return taken
 
     @property
     def malformed_count(self) -> int:
@@ -153,8 +165,27 @@ class Inspector:
         if event.get("") == "program_created" and event.get("timestamp_ns", "").isdigit():
             self._open[number] = Program(int(event["timestamp_ns"]))
         elif event.get("") == "program_kernel_compile_finished" and "path" in event:
+            self._look_for_marks(event["path"])
             if number in self._open:
                 self._open[number].kernels.append(event)
+
+
+    def _look_for_marks(self, kernel: str) -> None:
+        """Finds what a kernel, and the firmware below it, were compiled from without kprof's header. The
+        compiler leaves marks beside the objects, which tt-metal keeps between programs."""
+        kernel = kernel.rstrip("/")
+        firmware = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(kernel))), "firmware")
+        for folder in (kernel, firmware):
+            if folder in self._looked:
+                continue
+            self._looked.add(folder)
+            for processor in PROCESSORS:
+                try:
+                    with open(os.path.join(folder, processor, UNPROFILED_FILE), encoding="utf-8", errors="replace") as file:
+                        problem = " ".join(file.read(LONGEST_PROBLEM).split())
+                except OSError:
+                    continue
+                self._unprofiled.append(problem or folder)
 
 
 def _kernel_info(kernels: list[dict[str, str]]) -> str:

@@ -56,6 +56,8 @@ class Options:
     """Policy of full rings, as a control word, if kernels and firmware stream."""
     read_every_ns: int = 1_000_000
     """Time between two reads of the rings."""
+    recorded: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Options of the profiler that the capture keeps, as `kprof info` names them."""
     tracy: dict[str, Any] | None = None
     """Options of :meth:`TtnnSession.serve_tracy`, if Tracy viewers are served while rings are read."""
 
@@ -102,6 +104,8 @@ class Session:
             options.program_support_count,
             options.sums,
         )
+        if options.recorded:
+            self.native.add_options(list(options.recorded.items()))
         self.inspector = Inspector(os.path.join(options.logs, "generated", "inspector"))
         self.devices: dict[int, OpenDevice] = {}
         self.host = tracing.HOST
@@ -303,6 +307,9 @@ class Session:
 
     def _name_ops(self, all_chips: list[int]) -> None:
         launches = [launch for launch in self.inspector.new_launches() if launch.runtime_id]
+        unprofiled = self.inspector.take_unprofiled()
+        if unprofiled:
+            self.native.add_options([("unprofiled", problem) for problem in unprofiled])
         calls, self._calls = self._calls, []
         by_id = {op: call for call in calls for op in range(call.first_id, call.end_id)}
         named = {launch.runtime_id for launch in launches}

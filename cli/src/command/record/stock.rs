@@ -15,8 +15,13 @@ use chip::{
     shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
     sockets::remove_stale,
 };
-use host_reader::recording::{DEVICE_CAPTURE_PREFIX, device_captures};
+use host_reader::{
+    capture::{Capture, Content, SectionKind},
+    recorded_options::RecordedOptions,
+    recording::{DEVICE_CAPTURE_PREFIX, device_captures},
+};
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -178,7 +183,7 @@ impl Stock {
         drop(served);
         // A program that was killed could not remove its socket.
         remove_stale(&std::env::temp_dir());
-        tell_problems(&tree, args.keep_going);
+        tell_problems(&tree, args.keep_going, &device_captures(&logs));
         if args.kernel_lines() {
             lines::complete(&logs, &tree.cache, &device_captures(&logs))?;
         }
@@ -246,6 +251,7 @@ impl Stock {
             "read_every_ns": args.read_every.unwrap_or(READ_PERIOD_NS),
             "tracy": tracy_options(&args.view),
             "partial": args.partial,
+            "recorded": recorded_options(args),
             "lines": args.python_lines(),
         });
         command.env("KPROF_TTNN_SESSION", session.to_string());
@@ -268,6 +274,30 @@ const fn wait_defines(waits: Waits) -> &'static [&'static str] {
     }
 }
 
+/// Returns the options of the profiler, as the capture keeps them. A ttnn without Tracy's profiler has no
+/// others, see [`refuse_options`].
+fn recorded_options(args: &RecordArgs) -> BTreeMap<&'static str, &'static str> {
+    let device = &args.device;
+    let on = |is_on: bool| if is_on { "on" } else { "off" };
+    let waits = match args.waits {
+        Waits::Off => "off",
+        Waits::Totals => "totals",
+        Waits::Events => "events",
+        Waits::Windows => "windows",
+    };
+    BTreeMap::from([
+        (RecordedOptions::WAITS, waits),
+        (RecordedOptions::NOC_EVENTS, on(device.collect_noc_traces)),
+        (RecordedOptions::COUNTERS, "off"),
+        ("sums", on(device.enable_sum_profiling)),
+        ("accumulate", "off"),
+        ("trace_only", "off"),
+        ("dispatch_cores", on(device.profile_dispatch_cores)),
+        ("stream", on(args.stream.is_some())),
+        ("buffers", on(device.device_memory_profiler)),
+    ])
+}
+
 /// Returns the options for Tracy viewers. The program itself serves the viewers.
 fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
     let address = args.tracy.as_ref()?;
@@ -279,18 +309,30 @@ fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
     }))
 }
 
-/// Prints the kernels that did not compile with kprof's header.
-fn tell_problems(tree: &Tree, keeps_going: bool) {
-    let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
+/// Prints the kernels that did not compile with kprof's header. Those that ran without profiling are also
+/// named by the captures, if an earlier program has compiled them.
+fn tell_problems(tree: &Tree, keeps_going: bool, captures: &[PathBuf]) {
+    let written = fs::read_to_string(&tree.problems).unwrap_or_default();
+    // The file is removed so that each problem is printed only once.
+    let _ = fs::remove_file(&tree.problems);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut problems: BTreeSet<String> = written.lines().map(words).collect();
+    // A capture that cannot be opened is told of where it is read.
+    for capture in captures.iter().filter_map(|path| Capture::open(path).ok()) {
+        let options = capture.sections().filter(|of| of.kind == SectionKind::RECORDED_OPTIONS);
+        for content in options.filter_map(|section| section.content().ok()) {
+            if let Content::RecordedOptions(options) = content {
+                problems.extend(options.values(RecordedOptions::UNPROFILED).map(str::to_owned));
+            }
+        }
+    }
     let consequence = match keeps_going {
         true => "it ran without profiling",
         false => "add --keep-going to run it without profiling",
     };
-    for problem in problems.lines() {
+    for problem in problems {
         note!("kprof: a kernel does not compile with kprof's header: {problem}; {consequence}");
     }
-    // The file is removed so that each problem is printed only once.
-    let _ = fs::remove_file(&tree.problems);
 }
 
 /// Refuses `--stream` if nothing would read the rings of streamed records.

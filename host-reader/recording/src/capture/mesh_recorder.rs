@@ -335,7 +335,7 @@ impl MeshRecorder {
     /// If the capture cannot be written.
     pub fn add_options(&mut self, options: RecordedOptions) -> Result<(), CaptureError> {
         let written = self.append(&options);
-        self.readout.options.merge(options);
+        self.readout.add_options(options);
         written
     }
 

@@ -148,7 +148,7 @@ impl CapturedRun {
             Content::Ledger(ledger) => self.ledger.merge(&ledger),
             Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
             Content::SimulatedTime(simulated) => self.readout.add_simulated(Some(simulated)),
-            Content::RecordedOptions(options) => self.readout.options.merge(options),
+            Content::RecordedOptions(options) => self.readout.add_options(options),
             Content::HostRecording(recording) => self.host.push(recording),
             Content::ReadBegin(begin) => self.is_counter_pass |= begin.is_counter_pass,
             _ => {}
