@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { KPROF, exported, factsOf, folder, number, open, picture, settled, texts, view, wideOf } from './browser.js';
@@ -279,6 +279,65 @@ test('two recordings in one page are compared as kprof diff does', async () => {
   assert.deepEqual(complaints, []);
   await close();
   assert.throws(() => execFileSync(KPROF, ['export', 'a.csv', '-o', 'a.pftrace', '--compare', 'b.csv'], { cwd: folder, stdio: 'pipe' }), /--format html/);
+});
+
+/** Rows of the table of lines beside a log; columns that a row does not have are 0 or empty. */
+function writeLines(path, rows) {
+  const [{ columns }] = JSON.parse(execFileSync(KPROF, ['schema', 'lines', '--json'], { encoding: 'utf8' }));
+  const cell = (row, { name, null_means: nullMeans }) => {
+    if (name === 'issue_cycles' || name === 'total_cycles') return row.cycles;
+    const value = row[name] ?? (nullMeans ? '' : 0);
+    return typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : value;
+  };
+  const lines = rows.map((row) => columns.map((column) => cell(row, column)).join(','));
+  writeFileSync(path, [columns.map(({ name }) => name).join(','), ...lines, ''].join('\n'));
+}
+
+test('an op has the source lines of its program, the hottest most coloured', async () => {
+  const home = join(folder, 'source');
+  mkdirSync(home);
+  writeLog(join(home, 'log.csv'), opLines(OPS));
+  const code = { risc: 'BRISC', code: 'kernel', run_host_id: 2 << 10, file: '/src/reader.cpp', function: 'main()' };
+  writeLines(join(home, 'kprof_lines.csv'), [
+    { ...code, address: 8, line: 30, cycles: 100, source_text: '    load("</script><b>");', waits_for: 'CB_WAIT 3' },
+    { ...code, address: 4, line: 7, cycles: 600, source_text: '    x /= y;' },
+    { ...code, address: 12, line: 7, cycles: 50, source_text: '    x /= y;' },
+    { ...code, address: 16, risc: 'NCRISC', cycles: 150, file: undefined, line: undefined, function: 'copy' },
+    { ...code, address: 20, code: 'firmware', cycles: 100, file: undefined, function: 'boot' },
+    { ...code, address: 24, run_host_id: 3 << 10, line: 7, cycles: 11, source_text: '    x /= y;' },
+  ]);
+  exported('source/log.csv', 'source.html');
+  const { page, complaints, close } = await open('source.html', { width: 1600 });
+  assert.equal(await page.textContent('#source h2'), 'Source of program 2');
+  assert.equal(await page.textContent('#source > div:last-child > p'), '1,000 cycles of all RISCs; shares are of these.');
+  assert.equal(await fact(page, 'Most cycles at'), 'reader.cpp:7 (BRISC), 65.0 %');
+  assert.deepEqual(await texts(page, '#source h3'), ['reader.cpp, BRISC: 750 cycles, 75.0 %', 'No known line, NCRISC: 150 cycles, 15.0 %']);
+  const rows = await page.$$eval('#source tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.deepEqual(rows, [
+    ['650', '65.0 %', '7', '    x /= y;', 'issue 100.0 %', ''],
+    ['100', '10.0 %', '30', '    load("</script><b>");', 'waits for CB_WAIT 3', ''],
+    ['150', '15.0 %', '', 'copy', 'issue 100.0 %', ''],
+  ]);
+  assert.deepEqual(await page.$$eval('#source tbody tr', (rows) => rows.map((row) => row.classList.contains('gap'))), [false, true, false]);
+  // The share of red in a colour goes with the cycles.
+  const heat = await page.$$eval('#source .heat', (cells) => cells.map((cell) => Number(cell.style.backgroundColor.match(/(\d+)%/)[1])));
+  assert.deepEqual(heat, [60, Math.round(60 * 100 / 650), Math.round(60 * 150 / 650)]);
+  assert.deepEqual(await texts(page, '#source p.muted'), ['Firmware: 100 cycles, 10.0 %; its lines are not shown.']);
+  await page.keyboard.press('n');
+  assert.equal(await page.textContent('#source h2'), 'Source of program 3');
+  assert.deepEqual(await texts(page, '#source tbody td:first-child'), ['11']);
+  await page.keyboard.press('f');
+  await page.keyboard.press('p');
+  assert.equal(await page.textContent('#source > div:last-child'), 'The table of lines has none of this op.');
+  assert.deepEqual(await wideOf(page), []);
+  assert.deepEqual(complaints, []);
+  await picture(page, 'source.png');
+  await close();
+  // Without a table there is no such section.
+  const bare = await open('three.html');
+  assert.equal(await bare.page.isVisible('#source'), false);
+  assert.equal(await bare.page.locator('#bar a[href="#source"]').count(), 0);
+  await bare.close();
 });
 
 /** The ops over and over, each a little longer than the one before; `factor` stretches `math`. */

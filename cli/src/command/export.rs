@@ -2,7 +2,7 @@
 
 use super::{
     dataset::Dataset,
-    device_log, explain, noc, ops_page,
+    device_log, explain, export_source, noc, ops_page,
     written::{Written, cancel_on_signals, refusal},
 };
 use crate::{
@@ -84,6 +84,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             let mut trace = input::trace(recording, &args.filters)?;
             trace.title = title(&args.file);
             trace.comparison = comparison(args, recording)?;
+            if target.is_page() {
+                trace.source = export_source::of_recording(&args.file, args.run)?;
+            }
             if target.shows_causes() {
                 trace.explanation = Some(Explanation::from_recording(recording));
             }

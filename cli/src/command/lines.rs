@@ -288,7 +288,7 @@ const REASONS: [&str; host_reader::tables::REASONS] = [
 ];
 
 /// Returns what a line mainly waits for: the object of its polling loops, or the largest reason.
-fn cause(one: &Ranked) -> String {
+pub(super) fn cause(one: &Ranked) -> String {
     if let Some((object, _)) = one.main_wait() {
         return format!("waits for {object}");
     }

@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 mod explain_lines;
 mod export;
+mod export_source;
 mod info;
 pub(crate) mod lines;
 mod man;

@@ -60,8 +60,8 @@ pub use object::ObjectPlace;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
-    HiddenCounts, LanePart, NameId, PackedCounts, PackedTrace, PointCategory, Trace,
-    TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread,
-    TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePlotPoint,
-    TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
+    HiddenCounts, LanePart, NameId, PackedCounts, PackedTrace, PointCategory, ProgramSource,
+    SourceLine, Trace, TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot,
+    TraceHostThread, TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp,
+    TracePlotPoint, TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };

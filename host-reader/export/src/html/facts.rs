@@ -13,6 +13,7 @@ use super::{
     noc_facts::NocFacts,
     op_facts::OpFacts,
     page::write_facts,
+    source_facts::SourceFacts,
     zone_facts::{NameFacts, PointCount, PointKey, Row, point_columns, zone_columns},
 };
 use crate::{Trace, host_names::HostNames};
@@ -51,6 +52,8 @@ struct Facts<'a> {
     counters: CounterFacts,
     noc: NocFacts,
     buffers: BufferFacts<'a>,
+    /// Cycles of source lines, by program; empty if they were not counted.
+    source: Vec<SourceFacts<'a>>,
     /// Number of records that are missing, except those omitted on purpose.
     lost_record_count: u64,
     /// Number of records that were omitted on purpose.
@@ -92,6 +95,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         counters: CounterFacts::new(trace),
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),
+        source: SourceFacts::of_programs(trace),
         lost_record_count: trace.lost().record_count(),
         omitted_record_count: trace.left_out().record_count(),
         losses: LossFacts::new(trace),

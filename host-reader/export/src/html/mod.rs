@@ -30,6 +30,7 @@ mod op_zones;
 mod ops_csv;
 mod packed;
 mod page;
+mod source_facts;
 #[cfg(test)]
 mod tests;
 mod zone_facts;

@@ -49,6 +49,7 @@ pub(super) const RECORDING: Page = Page {
         include_str!("assets/comparison.js"),
         include_str!("assets/counters.js"),
         include_str!("assets/noc.js"),
+        include_str!("assets/source.js"),
         include_str!("assets/buffers.js"),
         include_str!("assets/report.js"),
         "})();\n"

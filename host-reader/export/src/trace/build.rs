@@ -55,6 +55,7 @@ impl<'a> Trace<'a> {
         Self {
             title: String::new(),
             comparison: None,
+            source: Vec::new(),
             explanation: None,
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),

@@ -17,6 +17,7 @@ mod ops_by_start;
 mod packed;
 pub(super) mod place;
 mod points;
+mod source;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -35,6 +36,7 @@ pub(super) use op::FreeRows;
 pub use op::{TraceOp, op_label};
 pub use packed::{LanePart, PackedCounts, PackedTrace};
 pub use points::{PointCategory, TracePoint};
+pub use source::{ProgramSource, SourceLine};
 pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
@@ -106,6 +108,8 @@ pub struct Trace<'a> {
     pub explanation: Option<causes::Explanation>,
     /// Changes against another recording, shown by HTML pages; `None` unless the caller sets them.
     pub comparison: Option<TraceComparison>,
+    /// Cycles of source lines, by program, shown by HTML pages; empty unless the caller sets them.
+    pub source: Vec<ProgramSource>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
     /// Launches that had not ended when they were read, including hidden ones.

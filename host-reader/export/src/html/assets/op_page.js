@@ -18,6 +18,7 @@ function buildOpPage() {
 /** Shows an op; what the first view needs stands at once, single cores and zones follow. */
 function showOpPage(op, isSlowest = false) {
   Object.assign(opPage, { op, isSlowest });
+  showSource(op);
   if (op < 0 || !opPage.body) return;
   byId('op-title').textContent = isSlowest ? 'Slowest op' : 'Op';
   const device = opDevice(op);
@@ -31,7 +32,7 @@ function showOpPage(op, isSlowest = false) {
   opPage.body.replaceChildren(
     h('div.op-head', {}, h('h3', {}, opLink(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? durationOf(op), device))),
     h('p.muted', {}, opRank(op)), riscs,
-    h('dl.pairs.op-facts', {}, opPace(op), opClasses(op), opFacts(op), pair('Slowest core', slowest), opCounters(op), opTraffic(op)),
+    h('dl.pairs.op-facts', {}, opPace(op), opClasses(op), opFacts(op), pair('Slowest core', slowest), sourceLink(op), opCounters(op), opTraffic(op)),
     opTrouble(op), zones);
   fill(null);
   device.opCells(opNumber(op)).then((cells) => { if (opPage.op === op) fill(cells); });

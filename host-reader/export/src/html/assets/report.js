@@ -8,6 +8,7 @@ buildGroups();
 buildOpPage();
 buildGrid();
 buildTimeline();
+buildSource();
 buildComparison();
 buildZones();
 buildCounters();
