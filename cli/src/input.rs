@@ -1,7 +1,6 @@
 //! Reads the input of commands: a device log, a capture, or a folder with TT-Metal's logs.
 
 use crate::{
-    derived_logs::{self, Beside, Facts},
     failure::{Failure, OrFail, failure, note},
     file_kind::{self, CAPTURE, RECORDING, STANDARD_INPUT},
     numbers::counted,
@@ -12,9 +11,7 @@ use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
     packed_bytes::PackedMemory,
     readout::Readout,
-    recording::{
-        DEVICE_LOG, Loaded, Opened, PackedRecording, Recording, logs_folder, open_log, open_within,
-    },
+    recording::{Loaded, Opened, PackedRecording, Recording, open_log, open_within},
 };
 use std::{io::Read, path::Path, sync::Arc};
 
@@ -32,27 +29,15 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
             .or_fail_at(path)
             .map_err(|failure| RECORDING.instead(path, failure))
     };
-    let mut opened = opened?;
-    if let Opened::Log(log) = &mut opened {
-        let folder = logs_folder(path, DEVICE_LOG);
-        let file = folder.map_or_else(|| path.to_owned(), |folder| folder.join(DEVICE_LOG));
-        match derived_logs::beside(&file) {
-            Beside::Facts(facts) => {
-                let Facts { simulated, losses } = *facts;
-                log.log.readout.simulated = simulated;
-                if let Some(losses) = losses {
-                    log.log.readout.losses = losses;
-                }
-            }
-            Beside::OfAnotherLog => {
-                let file = file.display();
-                note!(
-                    "kprof: {file} has changed since a simulation wrote it with {file}.derived, so its \
-                     losses are unknown"
-                );
-            }
-            Beside::Nothing => {}
-        }
+    let opened = opened?;
+    if let Opened::Log(log) = &opened
+        && let Some(file) = &log.changed_log
+    {
+        let file = file.display();
+        note!(
+            "kprof: {file} has changed since a simulation wrote it with {file}.derived, so its losses are \
+             unknown"
+        );
     }
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
         let path = path.display();

@@ -124,6 +124,14 @@ fn the_log_of_a_simulation_keeps_the_losses_of_its_run() {
             assert_eq!((&report["lost"], &report["losses"]), (&run["lost"], &run["losses"]));
             assert_alike(folder.path(), input);
         }
+        // What Python, C and other libraries load.
+        for input in [&out, &log] {
+            let loaded = host_reader::recording::load(&folder.path().join(input)).unwrap();
+            let losses = &loaded.recordings[0].readout.losses;
+            assert_eq!(losses.uncounted().count(), 0);
+            let lost = losses.unintended_total().record_count();
+            assert_eq!(run["lost"]["records"].as_u64(), Some(lost), "{input}");
+        }
         let path = folder.path().join(&log);
         let text = std::fs::read_to_string(&path).unwrap();
         let (without_last, _) = text.trim_end().rsplit_once('\n').unwrap();

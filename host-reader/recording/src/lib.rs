@@ -29,6 +29,7 @@ mod buffers;
 mod calls;
 pub mod capture;
 mod clock;
+pub mod derived_log;
 pub mod device_log;
 mod dispatch;
 mod envelopes;

@@ -3,6 +3,7 @@
 use crate::{
     NocTraceFiles, Recording,
     capture::{Capture, CaptureError, FILE_MAGIC},
+    derived_log::{Beside, Facts, beside},
     device_log::{LogError, PackedLanes, PackedLog},
     harvesting,
     host_ops::{HostOps, LaunchedPrograms},
@@ -77,6 +78,9 @@ pub struct OpenedLog {
     pub noc_traces: Vec<PathBuf>,
     /// Newest ops CSV in the folder from which the log was opened.
     pub ops_csv: Option<PathBuf>,
+    /// The log itself, if it has changed since a simulation wrote it with a note of its losses. They are
+    /// then unknown.
+    pub changed_log: Option<PathBuf>,
 }
 
 impl OpenedLog {
@@ -86,7 +90,7 @@ impl OpenedLog {
     /// If records cannot be read back from the temporary file.
     pub fn into_recording(self) -> Result<Recording, PackedError> {
         let files = self.noc_trace_files();
-        let Self { log, host, noc_traces, ops_csv } = self;
+        let Self { log, host, noc_traces, ops_csv, .. } = self;
         let mut readout = log.into_readout()?;
         harvesting::add_traces(&mut readout, &noc_traces);
         let mut launched = LaunchedPrograms::default();
@@ -152,9 +156,32 @@ pub struct Collected<F> {
     pub parts: Vec<F>,
 }
 
+impl OpenedLog {
+    /// Adds what the note beside the log says of the run that wrote it.
+    fn add_note(&mut self, path: &Path) {
+        match beside(path) {
+            Beside::Facts(facts) => {
+                let Facts { simulated, losses } = *facts;
+                self.log.readout.simulated = simulated;
+                if let Some(losses) = losses {
+                    self.log.readout.losses = losses;
+                }
+            }
+            Beside::OfAnotherLog => self.changed_log = Some(path.to_owned()),
+            Beside::Nothing => {}
+        }
+    }
+}
+
 impl From<PackedLog> for OpenedLog {
     fn from(log: PackedLog) -> Self {
-        Self { log, host: HostOps::default(), noc_traces: Vec::new(), ops_csv: None }
+        Self {
+            log,
+            host: HostOps::default(),
+            noc_traces: Vec::new(),
+            ops_csv: None,
+            changed_log: None,
+        }
     }
 }
 
@@ -249,7 +276,8 @@ pub enum LoadError {
 /// captures was made from the captures and contains less data than the captures. If the device log
 /// does not name a zone, its name comes from the zone logs in the same folder. Ops come from the
 /// host's messages in the same folder. Harvested rows or columns come from a
-/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the log's folder. If the log
+/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the log's folder. The losses of a
+/// log that a simulation wrote are in the note beside it. If the log
 /// has no NoC events, the NoC events of the `noc_trace_*.json` files are used.
 ///
 /// ```
@@ -304,8 +332,9 @@ pub fn open_within(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Lo
     if is_capture(path) {
         return Ok(Opened::Capture(load_capture(path)?));
     }
-    let mut log = PackedLog::open_within(path, memory)?.into();
+    let mut log = OpenedLog::from(PackedLog::open_within(path, memory)?);
     if path.is_file() {
+        log.add_note(path);
         add_harvesting(&mut log, path.parent().unwrap_or(Path::new("")));
     }
     Ok(Opened::Log(Box::new(log)))
@@ -491,7 +520,8 @@ fn open_folder(folder: &Path, memory: &Arc<PackedMemory>) -> Result<OpenedLog, L
     let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
     let ops_csv = newest_ops_csv(folder);
-    let mut log = OpenedLog { log, host, noc_traces: Vec::new(), ops_csv };
+    let mut log = OpenedLog { host, ops_csv, ..log.into() };
+    log.add_note(&logs.join(DEVICE_LOG));
     add_harvesting(&mut log, &logs);
     Ok(log)
 }
