@@ -210,6 +210,9 @@ pub struct OpCauses {
     /// Span from the first kernel start to the last kernel end; `None` if the start or the end is
     /// unknown or uncertain.
     pub kernel: Option<Span>,
+    /// True if a kernel or firmware of the launch began and did not end.
+    #[serde(skip)]
+    pub(crate) is_open: bool,
     /// First start and last end of firmware or kernels, in cycles.
     pub window: (u64, u64),
     /// Idle time before the launch, in nanoseconds.
@@ -346,6 +349,7 @@ impl OpCauses {
             launch: op.launch,
             name: view.name.map(str::to_owned),
             kernel,
+            is_open: op.duration_doubt == Some(Doubt::Unfinished),
             window,
             gap_ns: op.op_to_op_latency_ns,
             counters_ns: time.ns_of(counters).unwrap_or(0.0),

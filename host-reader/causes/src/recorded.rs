@@ -24,6 +24,9 @@ pub(crate) struct Recorded {
     pub(crate) has_noc_events: bool,
     /// True if it is unknown whether records were lost.
     pub(crate) are_losses_unknown: bool,
+    /// True if every record that the chips made is in the recording, except for those that are omitted on
+    /// purpose.
+    is_nothing_lost: bool,
 }
 
 /// How waits were recorded, as the options of the recording say.
@@ -81,19 +84,30 @@ impl Recorded {
             are_losses_unknown: uncounted.any(|source| {
                 matches!(source, UncountedSource::TtMetalLog | UncountedSource::ForeignRuntime)
             }),
+            is_nothing_lost: readout.losses.is_intended()
+                && readout.losses.uncounted().next().is_none(),
             has_own_zones: evidence.has_own_zones,
             has_counters: evidence.has_counters || is_on(RecordedOptions::COUNTERS),
             has_noc_events: has_noc_events || is_on(RecordedOptions::NOC_EVENTS),
         }
     }
 
-    /// Returns why launches may have no length, and what to record in order to know it.
-    pub(crate) const fn lengths(self) -> (&'static str, &'static str) {
+    /// Returns why launches have no length, and what to record in order to know it. `are_open` is true if in
+    /// each of them a kernel or firmware began and did not end.
+    pub(crate) const fn lengths(self, are_open: bool) -> (&'static str, &'static str) {
         if !self.has_kernel_zones {
             return (
                 ": the recording has no zone of a kernel",
                 "firmware and kernels built with the profiler, whose zones BRISC-KERNEL and so on \
                  begin and end each launch",
+            );
+        }
+        // With every record at hand, an end that is missing never came.
+        if are_open && self.is_nothing_lost {
+            return (
+                ": their kernels began and had not ended, and nothing was lost",
+                "a run in which the kernels end; `kprof report` shows the zones in which they stood, and \
+                 zones around their loops show where (docs/kernels.md)",
             );
         }
         let advice = if self.are_losses_unknown {

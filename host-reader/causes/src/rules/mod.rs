@@ -303,9 +303,11 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     };
     let unknown = of.devices.iter().map(|device| device.time.percent(TimeClass::Unknown));
     // Launches outside the steady part count: it was chosen because its launches have lengths.
-    let without = of.all.iter().filter(|op| op.kernel.is_none()).count();
+    let without = of.all.iter().filter(|op| op.kernel.is_none());
+    let are_open = without.clone().all(|op| op.is_open);
+    let without = without.count();
     if without > 0 {
-        let (why, record_with) = of.recorded.lengths();
+        let (why, record_with) = of.recorded.lengths(are_open);
         add(
             LENGTHS,
             format!("{without} of {} launches have no length{why}", of.all.len()),

@@ -3,6 +3,8 @@
 use super::{explain_log, explain_ops};
 use crate::model::{Blocked, CoreRun, Form, READER, Recorder, WRITER};
 use causes::{Cause, Explanation, Stage, SteadyRule, TimeClass};
+use reader::ledger::LossLedger;
+use recording::{Recording, device_log::read_device_log};
 use reports::perf::LimitKind;
 use wire::{Risc, wait::WaitKind};
 
@@ -343,6 +345,37 @@ fn a_zone_that_is_most_of_a_kernel_is_named() {
     ]);
     let found = explain_log(&log);
     assert!(found.findings[0].sentence.starts_with("WAIT_IN is 70 %"), "{:#?}", found.findings);
+}
+
+/// A kernel that hangs: of a log with unknown losses, the end may be missing; if nothing was lost, the kernel
+/// had not ended, and fewer zones would not help.
+#[test]
+fn a_kernel_that_hangs_is_told_from_one_whose_end_was_lost() {
+    let log = log_of(&[
+        (1, "BRISC", 1, 1_000, 0, "BRISC-KERNEL,ZONE_START"),
+        (1, "BRISC", 2, 1_100, 0, "STUCK,ZONE_START"),
+    ]);
+    let lengths = |is_known| {
+        let mut recording =
+            Recording::from_readout(read_device_log(log.as_bytes(), "log").unwrap());
+        if is_known {
+            recording.readout.losses = LossLedger::default();
+        }
+        let found = Explanation::from_recording(&recording);
+        let lengths = found.untold.iter().find(|of| of.question == "how long every op took");
+        let lengths = lengths.unwrap().clone();
+        assert_eq!(found.no_cause.unwrap().record_next, lengths.record_with);
+        (lengths.reason, lengths.record_with)
+    };
+    let (reason, record_with) = lengths(false);
+    assert_eq!(reason, "1 of 1 launches have no length");
+    assert!(record_with.starts_with("the whole log, if its end is missing"), "{record_with}");
+    let (reason, record_with) = lengths(true);
+    assert_eq!(
+        reason,
+        "1 of 1 launches have no length: their kernels began and had not ended, and nothing was lost"
+    );
+    assert!(record_with.starts_with("a run in which the kernels end"), "{record_with}");
 }
 
 /// The log has the name of a wait, as of kernels that are built to record waits, but no wait. More of
