@@ -56,6 +56,20 @@ describe('three ops of a log', () => {
     assert.ok(left <= 24 && right <= 40, `margins of ${left} and ${right}`);
   });
 
+  test('names of ops and starts of six digits are whole, however wide the window', async () => {
+    for (const width of [800, 1440, 1600, 1920]) {
+      const sized = await open('three.html', { width });
+      const cut = await sized.page.$eval('#ops tbody tr[data-place]', (row) => {
+        const [name, start] = [row.children[0].querySelector('button'), row.children[1]];
+        name.textContent = 'TilizeWithValPaddingDeviceOperation 1024';
+        start.textContent = '185,808';
+        return [name, row.children[0], start].map((element) => element.scrollWidth - element.clientWidth);
+      });
+      assert.ok(cut.every((pixels) => pixels <= 0), `${cut} pixels are cut at ${width}`);
+      await sized.close();
+    }
+  });
+
   test('no table scrolls sideways at 1440 pixels, and names give way to figures', async () => {
     const narrow = await open('three.html', { width: 1440 });
     await narrow.page.waitForSelector('#op .op-zones tbody tr');

@@ -9,7 +9,7 @@ const kindOf = (column) => `${column.isText ? '' : '.number'}${column.isSpare ? 
 class Table {
   /**
    * `columns`: label, title, width, value (to sort by; numbers sort downwards first), show
-   * (text or an element), isText, isSpare. `rows` are indices, `noun` says of what, one and many.
+   * (text or an element), isText, isSpare, hasBar. `rows` are indices, `noun` says of what, one and many.
    * `search` gives the text to filter by.
    */
   constructor({ label, columns, rows, search, sort, onOpen, onPick, height = 420, minWidth = 640, placeholder, noun }) {
@@ -19,7 +19,7 @@ class Table {
     this.focused = 0;
     this.body = h('tbody');
     this.headings = columns.map((column, index) => this.heading(column, index));
-    const widths = h('colgroup', {}, columns.map((column) => h(column.isSpare ? 'col.spare' : 'col', { style: { width: column.width } })));
+    const widths = h('colgroup', {}, columns.map((column) => h(`col${column.isSpare ? '.spare' : ''}${column.hasBar ? '.barred' : ''}`, { style: { width: column.width } })));
     this.scroller = h('div.scroller', { onscroll: () => this.draw(), role: 'region', 'aria-label': label, tabIndex: -1 },
       h('table', {}, h('caption.unseen', {}, label), widths, h('thead', {}, h('tr', {}, this.headings)), this.body));
     this.scroller.querySelector('table').style.minWidth = `${minWidth}px`;
