@@ -11,7 +11,7 @@ use crate::{
     arch::{Arch, TileCoord, WALL_CLOCK_LOW},
     machine::{TileWatch, core_code::CoreCode},
     program::{Kernel, Launch},
-    riscv::{AddressCount, Counts, Image},
+    riscv::{AddressCount, Counts, INSTRUCTION_RAM_BASE, Image},
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
 };
@@ -279,9 +279,15 @@ pub(crate) fn loaded_code(
     {
         let linked = range.start;
         let place = code.firmware_set().map_or(linked, |set| set.text_place(tile, index, linked));
-        let loaded_at = place..place + (range.end - range.start);
-        let file = CodeFile::Kernel(Arc::clone(kernel));
-        loaded.push(LoadedCode { is_firmware: false, loaded: loaded_at, linked, file });
+        let size_bytes = range.end - range.start;
+        // TT-Metal's firmware copies the kernel of a Wormhole's NCRISC to its instruction RAM.
+        let copies = has_instruction_ram(code, index);
+        let copy = copies.then_some(INSTRUCTION_RAM_BASE);
+        for first in [Some(place), copy].into_iter().flatten() {
+            let file = CodeFile::Kernel(Arc::clone(kernel));
+            let loaded_at = first..first.saturating_add(size_bytes);
+            loaded.push(LoadedCode { is_firmware: false, loaded: loaded_at, linked, file });
+        }
     }
     if let Some(own) = code.riscs().get(index) {
         for (image, is_firmware, name) in
@@ -294,6 +300,12 @@ pub(crate) fn loaded_code(
     }
     loaded.extend(code.shared_firmware_set().and_then(|set| firmware_code(set, index)));
     loaded
+}
+
+/// Returns true if a processor has an instruction RAM.
+fn has_instruction_ram(code: &CoreCode, risc_index: usize) -> bool {
+    let is_wormhole = code.firmware_set().is_some_and(|set| set.arch() == Arch::WormholeB0);
+    is_wormhole && code.place().kind.risc(risc_index) == Some(Risc::Ncrisc)
 }
 
 /// Returns the code of a processor's firmware.

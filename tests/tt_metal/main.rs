@@ -22,6 +22,7 @@
 //! | are NoC events the same with both headers, and as the NoC acted | [`noc_events`] |
 //! | do hardware counters equal the coprocessor's activity | [`counters`], `counters.cpp` |
 //! | do files of NoC traces have as many objects as TT-Metal's tests expect | [`traces`], `traces.cpp` |
+//! | where do the RISCs of a hung launch stand | [`hangs`], `hang.cpp` |
 //! | is every loss counted | [`losses`] |
 //! | what if TT-Metal's list of constants changes | [`changed_lists`] |
 //! | how many launches fit into lanes that were made for fewer | [`overflow`], `empty.cpp` |
@@ -48,6 +49,7 @@ mod dispatch;
 mod drawn;
 mod firmware;
 mod gated;
+mod hangs;
 mod hazards;
 mod kernels;
 mod launches;

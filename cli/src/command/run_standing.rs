@@ -247,18 +247,27 @@ fn parsed(code: &LoadedCode, notes: &mut BTreeSet<String>) -> Option<CodeFile> {
     }
 }
 
+/// Returns true if a RISC polls in its firmware.
+fn stands_in_firmware(risc: &StandingRisc) -> bool {
+    state(risc) == StandingRow::WAITS && risc.code.as_ref().is_some_and(|code| code.is_firmware)
+}
+
 /// Who waits for whom in a launch.
+#[derive(Default)]
 struct Causes {
     /// For each RISC that waits: the RISCs that are known to signal what it waits for, and that have
     /// not ended.
     waits: BTreeMap<Risc, Vec<Risc>>,
     /// RISCs that neither wait nor have ended.
     culprits: Vec<Risc>,
+    /// RISCs that wait in firmware while another RISC is in its kernel: TT-Metal's waits for the end
+    /// of kernels, or for the next launch.
+    in_firmware: Vec<Risc>,
 }
 
 impl Causes {
     fn new(launch: &UnfinishedLaunch) -> Self {
-        let mut causes = Self { waits: BTreeMap::new(), culprits: Vec::new() };
+        let mut causes = Self::default();
         // A RISC in its firmware signals nothing more: only kernels do.
         let is_in_kernel = |risc: Risc| {
             let found = launch.riscs.iter().find(|other| other.risc == risc);
@@ -266,7 +275,13 @@ impl Causes {
                 !matches!(other.state, Standing::Ended | Standing::WaitsFor(_))
             })
         };
+        let has_kernel =
+            launch.riscs.iter().any(|risc| is_in_kernel(risc.risc) && !stands_in_firmware(risc));
         for risc in &launch.riscs {
+            if is_in_kernel(risc.risc) && has_kernel && stands_in_firmware(risc) {
+                causes.in_firmware.push(risc.risc);
+                continue;
+            }
             let signallers: Vec<Risc> = match (state(risc), &risc.state) {
                 (StandingRow::ENDED, _) => continue,
                 (_, Standing::WaitsFor(other)) => vec![*other],
