@@ -47,7 +47,7 @@ impl BareCore {
             Arch::Blackhole => 0x40,
         };
         let mut core = Self {
-            hart: Hart::new(arch, L1Port::Port2),
+            hart: Hart::new(arch, L1Port::Port2).with_warm_code(),
             front: L1Front::new(),
             tile: Tile {
                 l1: vec![0; 0x2_0000],

@@ -58,8 +58,9 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         ),
         ("output=1,writer=1500,reader=1100", "output=1,writer=1,reader=1100", "writer"),
         // The reader takes 50 cycles per tile in addition to its work: it issues a NoC transfer and
-        // records its waits.
-        ("reader=950,writer=700", "", "balanced"),
+        // records its waits. The math takes 90 to fetch its code, for which a Wormhole's T1 has a small
+        // instruction cache.
+        ("reader=1000,writer=700", "", "balanced"),
         ("", "", "balanced"),
     ] {
         let [shape, without] = [shape, without].map(|shape| format!("tiles=200,{shape}"));
@@ -75,9 +76,11 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         };
         // The next stage waits for the slowest stage at each tile. Recording the wait takes about
         // 45 cycles, 3 % of 1,500. Without the slowest stage there is no such wait, so the bound is
-        // too low by this share.
+        // too low by this share. The bound is too high where the math is next, because on a Wormhole
+        // its RISC has a small instruction cache: of its code, 30 cycles per tile more are not there
+        // once its waits end without blocking.
         let off = gain - truth;
-        assert!((-3.0..=2.0).contains(&off), "{shape}: at most {gain}, in truth {truth}");
+        assert!((-3.0..=3.0).contains(&off), "{shape}: at most {gain}, in truth {truth}");
         let findings = explained["findings"].as_array().unwrap().len();
         assert_eq!((findings, &explained["schema_version"]), (1, &Value::from(1)), "{shape}");
     }
@@ -167,10 +170,10 @@ fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     }
     let first = &explained["findings"][0];
     assert_eq!((&first["cause"], &first["place"]["launch"]), (&"latency".into(), &1.into()));
-    // The gain covers only launches with a known pace. It equals the gain of a single launch: 620
-    // of 1,620 cycles, and the start of the pipeline.
+    // The gain covers only launches with a known pace. It equals the gain of a single launch: 530
+    // of 1,620 cycles, since the math takes 1,000 and 90 to fetch code, and the start of the pipeline.
     let gain = first["gain_at_most_percent"].as_f64().unwrap();
-    assert!((29.0..37.0).contains(&gain), "{gain}");
+    assert!((25.0..33.0).contains(&gain), "{gain}");
 }
 
 #[test]

@@ -58,17 +58,17 @@
 //! | NoC event | 4 | 17 | 23 | 19 |
 //! | sum zone | 0 | 7 | 11 | 11 |
 //! | kernel's zone, open and close | 0 | 12 | 23 | 23 |
-//! | beginning of a launch | | 40 | 106 | 65 |
-//! | beginning, other RISCs | | 6 | 8 | 10 |
-//! | end of a launch, five RISCs | | 304 | 454 | 434 |
-//! | end, other RISCs | | 13 | 26 | 33 |
+//! | beginning of a launch | | 40 | 104 | 65 |
+//! | beginning, other RISCs | | 6 | 6 | 6 |
+//! | end of a launch, five RISCs | | 304 | 448 | 418 |
+//! | end, other RISCs | | 13 | 20 | 21 |
 //!
 //! | memory | bytes |
 //! |---|---|
 //! | bytes of a zone's call site | 108 |
 //! | bytes of a marker out of line | 10 |
 //! | bytes of stack, at most | 172 |
-//! | bytes in BRISC's firmware | 2840 |
+//! | bytes in BRISC's firmware | 2832 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
 //! The bytes in a firmware are the bytes by which the firmware is larger than the same firmware

@@ -6,7 +6,7 @@
 use reader::simulated_time::SimulatedTime;
 
 /// Limits that are not modelled. A limit leaves this list when its model is complete.
-pub const UNMODELLED: [&str; 3] = ["compute", "caches", "L1 banks"];
+pub const UNMODELLED: [&str; 2] = ["compute", "L1 banks"];
 
 /// Returns what a recording of simulated chips says about its times.
 ///

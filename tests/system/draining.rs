@@ -33,9 +33,25 @@ const LANES: usize = 320;
 /// Size of the ring of each of the four gatherers, in bytes.
 const RING_BYTES: u32 = 1 << 22;
 
-/// Number of reads of L1 in a zone. With this number, a zone starts at most 110 cycles after the
-/// start of the zone before it.
-const ZONE_READS: u32 = 2;
+/// Number of reads of L1 in a zone. With this number, a zone starts at most 120 cycles after the
+/// start of the zone before it, on average over the RISCs of a core: see [`Period`].
+const ZONE_READS: u32 = 1;
+
+/// Cycles from the start of a zone to the start of the next one with [`ZONE_READS`].
+struct Period;
+
+impl Period {
+    const MEAN_MAX: u64 = 120;
+
+    /// The instruction cache of T1 is a quarter as large as those of other RISCs, and keeps less of the
+    /// code that ends a chunk of eight zones.
+    fn bounds(risc: Risc) -> std::ops::RangeInclusive<u64> {
+        match risc {
+            Risc::Trisc1 => 120..=140,
+            _ => 95..=110,
+        }
+    }
+}
 
 /// A host that reads 200 GB/s, because this test measures the relays. The relays write 24 GB/s. A
 /// host on PCIe would read only 1.6 GB/s, and the other records would wait in DRAM.
@@ -140,7 +156,7 @@ fn zone_id(mesh: &SimulatedMesh) -> u16 {
 }
 
 #[test]
-fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
+fn two_relays_keep_up_with_a_zone_every_120_cycles_on_320_lanes() {
     let zones = std::env::var("KPROF_RELAY_ZONES").map_or(1_500, |count| count.parse().unwrap());
     let mut mesh = zones_mesh(2, FAST_HOST, Policy::DropNewest);
     let launch = zones_launch(&mesh, 64, (zones, ZONE_READS));
@@ -158,21 +174,30 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     let Comparison { truth, lanes, most_waiting, .. } = comparison;
     assert_eq!(truth.len(), 0, "records that were not read");
     assert_eq!(lanes.len(), LANES);
+    let mut sum = 0;
     for (lane, read) in &lanes {
         assert_eq!(read.count, u64::from(zones), "{lane}");
         let period = (read.last_start - read.first_start) / (read.count - 1);
-        assert!((90..=110).contains(&period), "{lane}: a zone every {period} cycles");
+        assert!(
+            Period::bounds(lane.risc).contains(&period),
+            "{lane}: a zone every {period} cycles"
+        );
+        sum += period;
     }
+    let mean = sum.div_ceil(LANES as u64);
+    assert!(mean <= Period::MEAN_MAX, "a zone every {mean} cycles");
     // Unread records are in the rings in DRAM and in L1, and in frames in flight.
     let most = 4 * RING_BYTES as usize / 8 + LANES * 2 * 256;
     assert!(most_waiting < most, "{most_waiting} of {most} records");
     let zones = u64::from(zones) * LANES as u64;
-    eprintln!("{zones} zones, at most {most_waiting} records at once");
+    eprintln!(
+        "{zones} zones, one every {mean} cycles on average, at most {most_waiting} records at once"
+    );
 }
 
 /// Number of reads of L1 in a zone. With this number, a zone starts at most 800 cycles after the
 /// start of the zone before it.
-const SLOW_ZONE_READS: u32 = 53;
+const SLOW_ZONE_READS: u32 = 50;
 
 /// Number of zones of each lane in a first launch, which is not measured. They fit into a ring.
 const FIRST_ZONES: u32 = 100;

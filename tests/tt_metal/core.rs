@@ -118,9 +118,11 @@ impl<'a> Core<'a> {
         };
         let programs: Vec<_> = probes.programs.iter().collect();
         let port = |risc| if risc < 3 { L1Port::Port2 } else { L1Port::Port3 };
+        // Costs are those of code that was executed before.
+        let hart = |risc| Hart::new(arch, port(risc)).with_warm_code();
         let mut core = Self {
             chip,
-            harts: (0..programs.len()).map(|risc| Hart::new(arch, port(risc))).collect(),
+            harts: (0..programs.len()).map(hart).collect(),
             front: L1Front::new(),
             tile: Tile {
                 registers: BTreeMap::new(),

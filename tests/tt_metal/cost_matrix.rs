@@ -3,7 +3,7 @@
 
 use crate::{
     core::{Core, Cost, LAYOUT, SEEN_RUNS},
-    cost::{per_pass_on, returned},
+    cost::{later, per_pass_on, repeated, returned},
     package::{Package, package},
     probes::{self, Probes},
     readme,
@@ -66,13 +66,18 @@ fn measure(built: &Built, risc: usize) -> Vec<Cost> {
     let mut costs: Vec<Cost> =
         LOOPS.map(|(_, probe, bare)| per_pass_on(&mut core, risc, probe, bare)).into();
     returned(core.call(risc, "finish", &[]));
-    costs.push(returned(core.call(risc, "begin", &[])));
-    core.set_control(LAYOUT.run_counter, 0);
-    core.set_control(SEEN_RUNS, 0);
-    costs.push(returned(core.call(risc, "begin", &[])));
-    returned(core.call(0, "begin", &[]));
-    returned(core.call(risc, "begin", &[]));
-    costs.push(returned(core.call(risc, "finish", &[])));
+    let begin = |core: &mut Core<'_>| later(core, risc, "begin");
+    costs.push(repeated(&mut core, begin));
+    costs.push(repeated(&mut core, |core| {
+        core.set_control(LAYOUT.run_counter, 0);
+        core.set_control(SEEN_RUNS, 0);
+        begin(core)
+    }));
+    costs.push(repeated(&mut core, |core| {
+        returned(core.call(0, "begin", &[]));
+        begin(core);
+        later(core, risc, "finish")
+    }));
     costs
 }
 

@@ -283,6 +283,7 @@ const REASONS: [&str; host_reader::tables::REASONS] = [
     "load from a register",
     "store queue",
     "branch",
+    "instruction cache",
     "L1 port",
     "stopped",
 ];

@@ -70,7 +70,7 @@ impl LineDiff {
     /// let row = |line, text: &str, cycles| LineRow {
     ///     risc: "BRISC".into(), code: "kernel".into(), function: Some("main".into()), line: Some(line),
     ///     file: Some("a.cpp".into()), source_text: Some(text.into()), op: Some("add".into()), launches: 1,
-    ///     instructions: cycles, cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default()
+    ///     instructions: cycles, cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default()
     /// };
     /// let (a, b) = ([row(4, "x /= y;", 90), row(5, "wait();", 10)], [row(6, "wait();", 30)]);
     /// let diff = lines::LineDiff::new(&a, &b);

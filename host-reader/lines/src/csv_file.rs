@@ -97,6 +97,7 @@ pub(crate) const REASON_COLUMNS: [&str; REASONS] = [
     "register_load_cycles",
     "store_cycles",
     "branch_cycles",
+    "fetch_cycles",
     "l1_port_cycles",
     "stopped_cycles",
 ];
@@ -135,7 +136,7 @@ mod tests {
             waits_for: text("CB_WAIT 3"),
             instructions: 9,
             core_cycles: [45, 45, 45],
-            cycles: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+            cycles: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
         };
         let bare = LineRow { core: None, ..LineRow::default() };
         let mut file = Vec::new();

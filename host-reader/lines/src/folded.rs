@@ -60,11 +60,11 @@ mod tests {
             line: Some(87),
             inlined_into: text("kernel_main at src/kernel.cpp:9"),
             waits_for: text("NOC_READ_BARRIER 0"),
-            cycles: [2, 0, 0, 0, 40, 0, 0, 0, 0],
+            cycles: [2, 0, 0, 0, 40, 0, 0, 0, 0, 0],
             ..LineRow::default()
         };
         let bare =
-            LineRow { address: 64, cycles: [3, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default() };
+            LineRow { address: 64, cycles: [3, 0, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default() };
         let mut out = Vec::new();
         write_folded(&[row.clone(), bare, row], &mut out).unwrap();
         let expected = "device 0;matmul_2;BRISC;kernel.elf;kernel_main at kernel.cpp:9;barrier at \

@@ -48,7 +48,7 @@ impl Ranked {
 /// ```
 /// use tables::LineRow;
 /// let row = |line, cycles| LineRow {
-///     line: Some(line), file: Some("a.cpp".into()), cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0],
+///     line: Some(line), file: Some("a.cpp".into()), cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0, 0],
 ///     ..LineRow::default()
 /// };
 /// let ranked = lines::by_line(&[row(1, 5), row(2, 9), row(1, 1)]);
@@ -89,7 +89,7 @@ pub struct BusiestLine {
 /// use tables::LineRow;
 /// let row = |risc: &str, line, cycles| LineRow {
 ///     risc: risc.into(), line: Some(line), file: Some("a.cpp".into()), code: "kernel".into(),
-///     op: Some("add".into()), cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default()
+///     op: Some("add".into()), cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0, 0], ..LineRow::default()
 /// };
 /// let rows = [row("BRISC", 1, 5), row("NCRISC", 1, 4), row("NCRISC", 2, 5)];
 /// let found = lines::busiest_lines(&rows);

@@ -84,7 +84,7 @@ struct Sum<W> {
 /// for (core, cycles) in [((1, 1), 5), ((2, 1), 9)] {
 ///     let risc = "BRISC";
 ///     let owner = CountOwner { chip_id: 0, core, run_host_id: 0, op: None, risc, launches: &[0] };
-///     let cycles = [1, cycles - 1, 0, 0, 0, 0, 0, 0, 0];
+///     let cycles = [1, cycles - 1, 0, 0, 0, 0, 0, 0, 0, 0];
 ///     let waits_for = None::<&str>;
 ///     let count = InstructionCount { address: 8, instruction: 0x13, waits_for, instructions: 1, cycles };
 ///     sums.add(&owner, 0, [count]);

@@ -54,7 +54,7 @@ pub struct LineRow {
 }
 
 /// Number of reasons for cycles.
-pub const REASONS: usize = 9;
+pub const REASONS: usize = 10;
 
 impl LineRow {
     /// Returns the number of the program, which is the same on all chips.
@@ -71,7 +71,7 @@ impl LineRow {
     /// Returns the cycles of all reasons.
     ///
     /// ```
-    /// let row = tables::LineRow { cycles: [3, 0, 0, 7, 0, 0, 0, 0, 0], ..Default::default() };
+    /// let row = tables::LineRow { cycles: [3, 0, 0, 7, 0, 0, 0, 0, 0, 0], ..Default::default() };
     /// assert_eq!(row.total_cycles(), 10);
     /// ```
     #[must_use]
@@ -126,7 +126,8 @@ impl Table for Lines {
         LineColumn::number("register_load_cycles", "waiting for a value from a register, such as a NoC status", |row| row.cycles[4]),
         LineColumn::number("store_cycles", "waiting for the store queue", |row| row.cycles[5]),
         LineColumn::number("branch_cycles", "lost by a mispredicted branch or jump", |row| row.cycles[6]),
-        LineColumn::number("l1_port_cycles", "waiting for a port or bank of L1 that another access took", |row| row.cycles[7]),
-        LineColumn::number("stopped_cycles", "executing nothing: a device was busy, or the simulator skipped rounds of a waiting loop", |row| row.cycles[8]),
+        LineColumn::number("fetch_cycles", "waiting for instructions that were not in the instruction cache", |row| row.cycles[7]),
+        LineColumn::number("l1_port_cycles", "waiting for a port or bank of L1 that another access took", |row| row.cycles[8]),
+        LineColumn::number("stopped_cycles", "executing nothing: a device was busy, or the simulator skipped rounds of a waiting loop", |row| row.cycles[9]),
     ];
 }

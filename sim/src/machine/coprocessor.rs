@@ -6,7 +6,8 @@
 //!
 //! # Compatibility
 //! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
-//! `STOREREG.md`, `BackendConfiguration.md`; opcodes as in tt-metal's `ckernel_ops.h`.
+//! `STOREREG.md`, `BackendConfiguration.md`; opcodes as in tt-metal's `ckernel_ops.h`, and
+//! `RISCV_IC_INVALIDATE` as in `cfg_defines.h`.
 
 use crate::{arch::Arch, truth::IssuedInstructions};
 
@@ -30,6 +31,8 @@ pub(crate) struct Coprocessor {
     /// Index, counted from the start of a bank, of the first word that has the same value in both
     /// banks.
     first_global_word: usize,
+    /// The same for the word `RISCV_IC_INVALIDATE`.
+    cache_word: usize,
 }
 
 /// A counter that saturates at 0 and at its maximum.
@@ -51,9 +54,9 @@ pub(crate) enum Outgoing {
 
 impl Coprocessor {
     pub(crate) fn new(arch: Arch) -> Self {
-        let (bank_words, first_global_word) = match arch {
-            Arch::WormholeB0 => (188, 152),
-            Arch::Blackhole => (224, 180),
+        let (bank_words, first_global_word, cache_word) = match arch {
+            Arch::WormholeB0 => (188, 152, 157),
+            Arch::Blackhole => (224, 180, 185),
         };
         Self {
             issued: IssuedInstructions::default(),
@@ -63,6 +66,7 @@ impl Coprocessor {
             config: vec![0; 2 * bank_words],
             bank_words,
             first_global_word,
+            cache_word,
         }
     }
 
@@ -148,6 +152,11 @@ impl Coprocessor {
     /// Returns a word of the configuration, as a RISC reads it.
     pub(crate) fn config(&self, word: usize) -> u32 {
         self.config.get(word).copied().unwrap_or(0)
+    }
+
+    /// Returns true if a write to a word of the configuration empties instruction caches.
+    pub(crate) const fn is_cache_control(&self, word: usize) -> bool {
+        word % self.bank_words == self.cache_word
     }
 
     /// Writes a word of the configuration.

@@ -13,7 +13,7 @@ use super::{
     mailbox::{self, signal},
 };
 use crate::{
-    arch::floorplan::CorePlace,
+    arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     kernel::file::KernelFile,
     program::{CoreUse, KernelContext, Launch},
@@ -172,6 +172,24 @@ impl CoreCode {
         self.images().for_each(|image| add(&image.program));
         processors.filter_map(|firmware| firmware.image()).for_each(|image| add(&image));
         if start < end { start..end } else { 0..0 }
+    }
+
+    /// Returns the first address of NCRISC's kernels if they are to take the time of code in its
+    /// instruction RAM, although this project's firmware executes them from L1.
+    ///
+    /// # Compatibility
+    /// TT-Metal 0.81.1 executes a Wormhole's NCRISC kernels from the instruction RAM
+    /// (`MEM_NCRISC_KERNEL_BASE` in `wormhole/dev_mem_map.h`), and all others from L1.
+    pub(crate) fn uncached_from(&self) -> Option<u32> {
+        if self.set.is_some()
+            || self.chip.arch != Arch::WormholeB0
+            || self.place.kind != CoreKind::Tensix
+        {
+            return None;
+        }
+        let kernels = &self.riscs.get(Risc::Ncrisc.index())?.kernels.program;
+        let in_l1 = kernels.segments().iter().filter(|at| at.address < LOCAL_RAM_BASE);
+        in_l1.map(|segment| segment.address).min()
     }
 
     /// Returns the images of this project's code.

@@ -59,6 +59,9 @@ pub(crate) struct Devices {
     /// Address ranges of L1 that were written by another writer than this tile's RISCs, and that
     /// the model of the L1 ports has not processed yet.
     pub(crate) overwritten: Vec<Range<u32>>,
+    /// Bits of the RISCs whose instruction caches are to be emptied, as in the register
+    /// `RISCV_IC_INVALIDATE`.
+    pub(crate) emptied_caches: u32,
     /// Other tiles' reads of this L1 that the model of the L1 ports has not processed yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
@@ -119,6 +122,8 @@ pub(crate) enum Consequence {
     Nothing,
     /// Some RISCs may have entered or left reset.
     Resets,
+    /// Instruction caches are to be emptied: see [`Devices::emptied_caches`].
+    EmptiedCaches,
     Request(Request),
     /// The mover must copy or clear memory.
     Move,
@@ -156,6 +161,7 @@ impl Devices {
             signals: Signals::default(),
             refusal: None,
             overwritten: Vec::new(),
+            emptied_caches: 0,
             noc_reads: Vec::new(),
             arch: chip.arch,
             kind,
@@ -332,7 +338,14 @@ impl Devices {
                 let (thread, index) = gpr_place(risc_index, word)?;
                 self.coprocessor.set_gpr(thread, index, value);
             }
-            Effect::Config => self.coprocessor.set_config(config_word(address), value),
+            Effect::Config => {
+                let place = config_word(address);
+                self.coprocessor.set_config(place, value);
+                if self.coprocessor.is_cache_control(place) {
+                    self.emptied_caches |= value;
+                    return Ok(Consequence::EmptiedCaches);
+                }
+            }
             Effect::MoverParameter => self.mover_parameters[word] = value,
             Effect::Performance(bank, register) => {
                 let now = self.reading(cycle);

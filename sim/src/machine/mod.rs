@@ -138,7 +138,10 @@ impl Machine {
     /// has no processors if there is no code for the core; see [`CoreCode::new`].
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = CoreCode::new(core_use, chip, place);
-        let riscs = Riscs::new(chip, place, code.risc_count());
+        let mut riscs = Riscs::new(chip, place, code.risc_count());
+        if let Some(address) = code.uncached_from() {
+            riscs.run_ncrisc_uncached_from(address);
+        }
         let waits = |index| code.riscs().get(index).map(|&risc| Processor::new(chip, risc));
         let processors = (0..code.risc_count()).map(|index| waits(index).unwrap_or_default());
         Self { riscs, processors: processors.collect(), code, has_booted: false }

@@ -144,12 +144,15 @@ impl Riscs {
             if access.and_then(|access| watched.note(access, tile, rules.words_max)).is_none() {
                 return Err(Turn::default());
             }
+            let executed = hart.counters().instruction_count;
             let turn = self.take_turn(index, station, until);
             if turn.has_effect || turn.is_interrupted {
                 return Err(turn);
             }
             let TileHart { hart, local_ram, .. } = &self.harts[index];
-            if (hart.pc(), *hart.registers()) == start {
+            // The hart may only have waited until the instruction was fetched.
+            let has_executed = hart.counters().instruction_count != executed;
+            if has_executed && (hart.pc(), *hart.registers()) == start {
                 let is_unchanged = ram.is_none_or(|ram| ram == *local_ram);
                 return if is_unchanged { Ok(watched) } else { Err(Turn::default()) };
             }

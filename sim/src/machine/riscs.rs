@@ -8,6 +8,7 @@ use super::{
     bus::{ClockReads, Station, TileBus},
     devices::Devices,
     polling::Watched,
+    registers::TileKind,
 };
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -16,6 +17,7 @@ use crate::{
     tile::Tile,
 };
 use std::ops::Range;
+use wire::{Risc, risc::RISCS_PER_CORE};
 
 /// The RISCs of a tile, and everything that they share except L1 and the clock.
 pub(crate) struct Riscs {
@@ -65,7 +67,7 @@ impl Riscs {
     /// Creates RISCs in reset.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace, count: usize) -> Self {
         let harts = (0..count).map(|index| TileHart {
-            hart: Hart::new(chip.arch, if index < 3 { L1Port::Port2 } else { L1Port::Port3 }),
+            hart: hart(chip.arch, place.kind.into(), index),
             state: HartState::InReset,
             local_ram: vec![0; local_ram_bytes(chip.arch, index)],
             quiet_windows: 0,
@@ -75,6 +77,13 @@ impl Riscs {
             devices: Devices::new(chip, place),
             clock_reads: ClockReads::default(),
             front: L1Front::new(),
+        }
+    }
+
+    /// Makes NCRISC, which is in reset, execute code from an address on as from its instruction RAM.
+    pub(super) fn run_ncrisc_uncached_from(&mut self, address: u32) {
+        if let Some(risc) = self.harts.get_mut(Risc::Ncrisc.index()) {
+            risc.hart = risc.hart.clone().with_uncached_code_from(address);
         }
     }
 
@@ -167,9 +176,15 @@ impl Riscs {
         }
     }
 
-    /// Tells the model of the L1 ports about the writes and reads that other tiles and devices have
-    /// made.
+    /// Empties instruction caches as the RISCs have demanded, and tells the model of the L1 ports about
+    /// the writes and reads that other tiles and devices have made.
     pub(crate) fn follow_writes(&mut self) {
+        let emptied = std::mem::take(&mut self.devices.emptied_caches);
+        for (index, risc) in self.harts.iter_mut().enumerate() {
+            if emptied & CACHE_BITS[index] != 0 {
+                risc.hart.invalidate_instructions();
+            }
+        }
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
         }
@@ -198,9 +213,27 @@ impl TileHart {
     }
 }
 
+/// Bits of the RISCs in the register `RISCV_IC_INVALIDATE`.
+const CACHE_BITS: [u32; RISCS_PER_CORE] = [1, 1 << 4, 1 << 1, 1 << 2, 1 << 3];
+
 /// Returns a byte from a tile's L1.
 pub(super) fn byte(tile: &Tile, address: u32) -> u8 {
     (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
+}
+
+/// Returns a RISC's hart in reset, with its port and its instruction cache.
+///
+/// # Compatibility
+/// tt-isa-documentation, `WormholeB0/TensixTile/BabyRISCV/InstructionCache.md` and
+/// `WormholeB0/EthernetTile/BabyRISCV/InstructionCache.md`.
+fn hart(arch: Arch, kind: TileKind, risc_index: usize) -> Hart {
+    let hart = Hart::new(arch, if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 });
+    match (arch, kind, risc_index) {
+        (Arch::WormholeB0, TileKind::Tensix, 1 | 3) | (Arch::WormholeB0, TileKind::Ethernet, _) => {
+            hart.with_small_instruction_cache()
+        }
+        _ => hart,
+    }
 }
 
 /// Returns the size of a RISC's local RAM.

@@ -83,6 +83,11 @@ fn run_line<B: Bus, R: Rules>(
         if offset >= LINE_BYTE_COUNT {
             break;
         }
+        let begin = engine.beat.next_entry;
+        if engine.pipeline.fetch(&mut engine.beat, pc) {
+            engine.observer.fetched(pc, engine.beat.next_entry - begin);
+            continue;
+        }
         pc = engine.execute(line.at(offset), pc);
     }
     let count = engine.beat.count.wrapping_sub(first) as u64;
@@ -357,9 +362,8 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
         if !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
-        // The front end decodes the target from the instruction word, so it cannot be mispredicted.
         let start = self.before(op, Kind::Jump);
-        self.pipeline.arithmetic::<R>(&mut self.beat, op);
+        self.pipeline.jump::<R>(&mut self.beat, op, pc, op.immediate);
         self.note_access(start, Kind::Jump, (op, pc), op.immediate);
         self.put(op, pc.wrapping_add(4));
         op.immediate
@@ -371,7 +375,7 @@ impl<B: Bus, R: Rules, O: Observer> Engine<'_, '_, B, R, O> {
             return self.misaligned_jump(pc, target);
         }
         let start = self.before(op, Kind::Branch);
-        self.pipeline.jump_register::<R>(&mut self.beat, op, pc, target);
+        self.pipeline.jump::<R>(&mut self.beat, op, pc, target);
         self.note_access(start, Kind::Branch, (op, pc), target);
         self.put(op, pc.wrapping_add(4));
         target

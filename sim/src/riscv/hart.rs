@@ -7,7 +7,7 @@ use super::execute::{Core, run};
 use super::front::{L1Front, L1Port};
 use super::tally::{Counts, Nothing, Tally};
 use super::timing::pipeline::Pipeline;
-use super::timing::rules::{Blackhole, Wormhole};
+use super::timing::rules::{Blackhole, InstructionCache, Wormhole};
 use super::trap::{Pause, Trap};
 use crate::arch::Arch;
 
@@ -43,13 +43,15 @@ use crate::arch::Arch;
 ///
 /// assert_eq!(hart.run_until(&mut tile, &mut front, 1000), Ok(Pause::Breakpoint));
 /// assert_eq!(hart.register(10), 37);
-/// assert_eq!(hart.cycle(), 3);
+/// // The three instructions, after 9 cycles in which they were fetched from L1.
+/// assert_eq!(hart.cycle(), 12);
 /// # Ok::<(), sim::riscv::Trap>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Hart {
     core: Core,
     pipeline: Pipeline,
+    cache: InstructionCache,
     arch: Arch,
     /// Counts of each instruction; `None` if they are not wanted.
     tally: Option<Box<Tally>>,
@@ -80,7 +82,41 @@ impl Hart {
             code: CodeCache::default(),
             counters: Counters::default(),
         };
-        Self { core, pipeline: Pipeline::default(), arch, tally: None }
+        let cache = InstructionCache::usual(arch);
+        Self { core, pipeline: Pipeline::new(cache), cache, arch, tally: None }
+    }
+
+    /// Gives the hart, which is in reset state, an instruction cache of 512 bytes, as NCRISC and T1
+    /// of a Wormhole have. The caches of other RISCs are larger.
+    #[must_use]
+    pub fn with_small_instruction_cache(mut self) -> Self {
+        self.cache = InstructionCache::new(self.arch, 512);
+        self.pipeline = Pipeline::new(self.cache);
+        self
+    }
+
+    /// Makes the hart, which is in reset state, run as if it had executed all code before: the code is
+    /// in the instruction cache, and its branches and jumps are known.
+    #[must_use]
+    pub fn with_warm_code(mut self) -> Self {
+        self.cache = self.cache.without_misses();
+        self.pipeline = Pipeline::new(self.cache);
+        self
+    }
+
+    /// Makes the hart, which is in reset state, execute code from an address on as if it were in an
+    /// instruction RAM: without the cache and its misses. Code in NCRISC's instruction RAM is always
+    /// executed so.
+    #[must_use]
+    pub fn with_uncached_code_from(mut self, address: u32) -> Self {
+        self.cache = self.cache.only_below(address);
+        self.pipeline = Pipeline::new(self.cache);
+        self
+    }
+
+    /// Empties the instruction cache.
+    pub fn invalidate_instructions(&mut self) {
+        self.pipeline.invalidate_instructions();
     }
 
     /// Runs until the next instruction would start at or after `cycle`.
@@ -97,7 +133,7 @@ impl Hart {
         front: &mut L1Front,
         cycle: u64,
     ) -> Result<Pause, Trap> {
-        let Self { core, pipeline, arch, tally } = self;
+        let Self { core, pipeline, arch, tally, .. } = self;
         let (from, mispredicts) = (pipeline.now(), pipeline.mispredict_count());
         let outside = (bus, front);
         let result = match (arch, tally) {
@@ -195,10 +231,11 @@ impl Hart {
         }
     }
 
-    /// Resets the hart: all registers become 0, the pipeline is idle and has no predictions, and
-    /// the pc is set. The hart's clock and counters continue.
+    /// Resets the hart: all registers become 0, the pipeline is idle and has no predictions, the
+    /// instruction cache is empty, and the pc is set. The hart's clock and counters continue.
     pub fn reset(&mut self, pc: u32) {
         let mut fresh = Self::new(self.arch, self.core.port);
+        (fresh.cache, fresh.pipeline) = (self.cache, Pipeline::new(self.cache));
         fresh.core.counters = self.core.counters;
         fresh.set_pc(pc);
         fresh.advance_to(self.cycle());

@@ -61,6 +61,8 @@ pub(super) trait Observer {
     type Start: Copy;
     /// Notes that the next instructions are in the line of code that contains `pc`.
     fn enter(&mut self, pc: u32);
+    /// Counts the cycles for which the instruction at `pc` has waited until it was fetched.
+    fn fetched(&mut self, pc: u32, cycles: u64);
     /// Looks at the timing before an instruction.
     fn before<R: Rules>(
         &mut self,
@@ -96,6 +98,9 @@ impl Observer for Nothing {
 
     #[inline(always)]
     fn enter(&mut self, _: u32) {}
+
+    #[inline(always)]
+    fn fetched(&mut self, _: u32, _: u64) {}
 
     #[inline(always)]
     fn before<R: Rules>(&mut self, _: (&Pipeline, &Beat), _: (&Op, Kind)) -> Self::Start {}
@@ -253,6 +258,11 @@ impl Observer for &mut Tally {
     fn enter(&mut self, pc: u32) {
         self.page = self.page_of(self.book, pc);
         self.uncounted = pc;
+    }
+
+    fn fetched(&mut self, pc: u32, cycles: u64) {
+        let waits = self.pages[self.page].waits_at(place_in_page(pc));
+        waits[Reason::Fetch as usize] += cycles;
     }
 
     #[inline(always)]

@@ -34,6 +34,13 @@ impl TestTile {
         tile
     }
 
+    /// Creates a tile with the program in the instruction RAM, which needs no cache: no instruction
+    /// waits until it is fetched.
+    pub(super) fn uncached(program: &[u32]) -> Self {
+        let instruction_ram = program.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Self { instruction_ram, ..Self::new(&[]) }
+    }
+
     pub(super) fn place(&mut self, address: usize, program: &[u32]) {
         for (index, word) in program.iter().enumerate() {
             let at = address + index * 4;
@@ -316,8 +323,9 @@ fn steps_and_one_long_run_arrive_at_the_same_cycle() {
         let mut front = L1Front::new();
         let mut count = 0;
         while step(&mut stepped, &mut tile, &mut front) == Pause::Cycle {
-            count += 1;
-            assert_eq!(stepped.counters().instruction_count, count);
+            let executed = stepped.counters().instruction_count - count;
+            assert!(executed <= 1, "a step waits for an instruction, or executes one");
+            count += executed;
         }
         assert_eq!(stepped.cycle(), whole.cycle());
         assert_eq!(stepped.registers(), whole.registers());

@@ -6,7 +6,7 @@
 
 use super::super::asm::{self, A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};
 use super::super::tests::{CLOCK_LOW, REGISTER, TestTile, step};
-use super::super::{Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
+use super::super::{Hart, INSTRUCTION_RAM_BASE, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
 use crate::arch::Arch::{self, Blackhole, WormholeB0 as Wormhole};
 
 /// Number of rounds in a measured loop; enough for the loop's start to be negligible in the
@@ -20,17 +20,15 @@ fn hart(arch: Arch, port: L1Port) -> Hart {
     hart
 }
 
-/// Returns the average cycles of `body` when it is repeated in straight-line code; the time of the
-/// code's start and end cancels out.
+/// Returns the average cycles of `body` when it is repeated in straight-line code that need not be
+/// fetched; the time of the code's start and end cancels out.
 fn cycles_per_body(arch: Arch, set_up: &[(usize, u32)], body: &[u32]) -> f64 {
     let mut marks = Vec::new();
     for rounds in [ROUND_COUNT, 3 * ROUND_COUNT] {
         let words: Vec<u32> = (0..rounds).flat_map(|_| body.iter().copied()).collect();
-        let mut tile = TestTile::new(&[]);
-        tile.place(0x1000, &words);
-        tile.place(0x1000 + words.len() * 4, &[asm::EBREAK]);
+        let mut tile = TestTile::uncached(&[&words[..], &[asm::EBREAK]].concat());
         let mut hart = hart(arch, L1Port::Port2);
-        hart.set_pc(0x1000);
+        hart.set_pc(INSTRUCTION_RAM_BASE);
         set_up.iter().for_each(|&(register, value)| hart.set_register(register, value));
         let pause = hart.run_until(&mut tile, &mut L1Front::new(), u64::MAX);
         assert_eq!(pause, Ok(Pause::Breakpoint));
@@ -90,13 +88,10 @@ fn a_dependent_load_takes_the_latency_of_its_region() {
         let words = [asm::sw(A0, A0, 0), asm::NOP, asm::NOP, asm::NOP, asm::NOP, asm::NOP];
         let mut marks = Vec::new();
         for rounds in [ROUND_COUNT, 3 * ROUND_COUNT] {
-            let mut tile = TestTile::new(&[]);
-            tile.place(0x1000, &words);
-            let end = 0x1000 + words.len() * 4 + rounds as usize * 4;
-            tile.place(0x1000 + words.len() * 4, &vec![chase[0]; rounds as usize]);
-            tile.place(end, &[asm::EBREAK]);
+            let chases = vec![chase[0]; rounds as usize];
+            let mut tile = TestTile::uncached(&[&words[..], &chases, &[asm::EBREAK]].concat());
             let mut hart = hart(arch, L1Port::Port2);
-            hart.set_pc(0x1000);
+            hart.set_pc(INSTRUCTION_RAM_BASE);
             hart.set_register(10, base);
             hart.run_until(&mut tile, &mut L1Front::new(), u64::MAX).unwrap();
             marks.push(hart.cycle());
@@ -113,8 +108,9 @@ fn a_register_load_takes_seven_cycles_and_the_next_one_more() {
         let one = [asm::lw(A0, T0, 0), asm::addi(A0, A0, 1), asm::EBREAK];
         let two = [asm::lw(A0, T0, 0), asm::lw(A1, T0, 0), asm::addi(A1, A1, 1), asm::EBREAK];
         let start_of_use = |words: &[u32]| {
-            let mut tile = TestTile::new(words);
+            let mut tile = TestTile::uncached(words);
             let mut hart = hart(arch, L1Port::Port2);
+            hart.set_pc(INSTRUCTION_RAM_BASE);
             hart.run_until(&mut tile, &mut L1Front::new(), u64::MAX).unwrap();
             (hart.cycle() - 1, hart.register(10), hart.register(11))
         };
@@ -192,12 +188,13 @@ fn three_riscs_that_store_to_l1_share_two_ports() {
 
 #[test]
 fn a_mispredicted_branch_adds_its_bubble() {
-    // ISA: two cycles on Wormhole, four on Blackhole. A forward branch that is executed for the
-    // first time is predicted as not taken.
+    // ISA: two cycles on Wormhole, four on Blackhole. A branch that is executed for the first time is
+    // predicted as not taken.
     for (arch, bubble) in [(Wormhole, 2), (Blackhole, 4)] {
         let words = [asm::beq(ZERO, ZERO, 8), asm::EBREAK, asm::NOP, asm::EBREAK];
-        let mut tile = TestTile::new(&words);
+        let mut tile = TestTile::uncached(&words);
         let mut hart = hart(arch, L1Port::Port2);
+        hart.set_pc(INSTRUCTION_RAM_BASE);
         hart.run_until(&mut tile, &mut L1Front::new(), u64::MAX).unwrap();
         assert_eq!(hart.cycle(), 2 + bubble);
         assert_eq!(hart.counters().mispredict_count, 1);
@@ -215,8 +212,9 @@ fn use_after_stores(arch: Arch, address: i32) -> u64 {
         asm::add(A2, A1, A1),
         asm::EBREAK,
     ];
-    let mut tile = TestTile::new(&words);
+    let mut tile = TestTile::uncached(&words);
     let mut hart = hart(arch, L1Port::Port3);
+    hart.set_pc(INSTRUCTION_RAM_BASE);
     hart.run_until(&mut tile, &mut L1Front::new(), u64::MAX).unwrap();
     hart.cycle() - 1
 }

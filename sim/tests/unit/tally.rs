@@ -6,29 +6,30 @@ use super::*;
 use crate::arch::Arch;
 use std::collections::BTreeMap;
 
+/// Counts by address and polled word.
+type Found = BTreeMap<(u32, Option<u32>), AddressCount>;
+
+const START: u32 = INSTRUCTION_RAM_BASE;
+
 /// Executions and cycles by reason of one address, without cycles of issue.
 type Expected<'a> = (u64, &'a [(Reason, u64)]);
 
-/// Counts by address of code and polled word.
-type Counts = BTreeMap<(u32, Option<u32>), AddressCount>;
-
-/// Runs a program from address 0 to its breakpoint, and returns the cycles and the counts.
-fn run(words: &[u32], arch: Arch) -> (u64, Counts) {
-    let mut tile = TestTile::new(words);
+/// Runs a program without a cache to its breakpoint, and returns the cycles and the counts.
+fn run(words: &[u32], arch: Arch) -> (u64, Found) {
+    let mut tile = TestTile::uncached(words);
     let mut hart = Hart::new(arch, L1Port::Port2);
+    hart.set_pc(START);
     hart.begin_counts(0);
     let paused = hart.run_until(&mut tile, &mut L1Front::new(), 100_000);
     assert_eq!(paused, Ok(Pause::Breakpoint));
-    let counts = hart.take_counts();
-    assert!(counts.is_sorted_by_key(|(place, _)| *place), "{arch}: {counts:?}");
-    (hart.cycle(), counts.into_iter().collect())
+    (hart.cycle(), hart.take_counts().into_iter().collect())
 }
 
 /// Compares the counts of a program without polling, one entry for each instruction in order.
 fn check(words: &[u32], arch: Arch, expected: &[Expected<'_>]) {
     let program = [words, &[asm::EBREAK]].concat();
     let (cycles, counts) = run(&program, arch);
-    let wanted: Counts = (0..)
+    let wanted: Found = (START..)
         .step_by(4)
         .zip(expected)
         .map(|(address, &(instructions, reasons))| {
@@ -43,9 +44,10 @@ fn check(words: &[u32], arch: Arch, expected: &[Expected<'_>]) {
     assert_eq!(total, cycles, "{arch}");
 }
 
-/// A loop of 100 rounds: the branch back is predicted, and mispredicted once, at the end.
+/// A loop of 100 rounds: the branch back is unknown in the first round, then predicted, and
+/// mispredicted at the end.
 #[test]
-fn a_loop_counts_its_rounds_and_its_mispredicted_end() {
+fn a_loop_counts_its_rounds_and_its_mispredicted_branches() {
     let words = [
         asm::addi(A1, ZERO, 100),
         asm::add(A0, A0, A1),
@@ -53,8 +55,8 @@ fn a_loop_counts_its_rounds_and_its_mispredicted_end() {
         asm::bne(A1, ZERO, -8),
     ];
     for (arch, cycles) in [(Arch::WormholeB0, 2), (Arch::Blackhole, 4)] {
-        let end: &[_] = &[(Reason::Branch, cycles)];
-        check(&words, arch, &[(1, &[]), (100, &[]), (100, &[]), (100, end)]);
+        let branch: &[_] = &[(Reason::Branch, 2 * cycles)];
+        check(&words, arch, &[(1, &[]), (100, &[]), (100, &[]), (100, branch)]);
     }
 }
 
@@ -139,9 +141,9 @@ fn rounds_of_a_polling_loop_are_waits_for_the_polled_word() {
         assert!(words.iter().all(|word| *word == CLOCK_LOW), "{words:x?}");
         // Before the loop 3 cycles; the last round and the instruction after it take less than 20.
         assert!((3..23).contains(&total(false)), "{}", total(false));
-        let rounds = [12, 16].map(|pc| counts[&(pc, Some(CLOCK_LOW))].instructions);
+        let rounds = [12, 16].map(|at| counts[&(START + at, Some(CLOCK_LOW))].instructions);
         assert_eq!(rounds[0], rounds[1], "only complete rounds are waits");
-        assert_eq!(counts[&(12, None)].instructions, 1);
+        assert_eq!(counts[&(START + 12, None)].instructions, 1);
     }
 }
 
@@ -193,4 +195,91 @@ fn a_loop_that_stores_does_not_poll() {
         let (_, counts) = run(&words, arch);
         assert!(counts.keys().all(|(_, word)| word.is_none()), "{arch}: {counts:?}");
     }
+}
+
+/// A straight run of 65 instructions in L1 waits for its first line, and then for each of the next
+/// 16, of which two are on their way at a time.
+#[test]
+fn code_that_runs_once_waits_for_its_lines() {
+    for (arch, first, others) in [(Arch::WormholeB0, 9, 8), (Arch::Blackhole, 10, 16)] {
+        let words = [&[asm::addi(A0, A0, 1); 64][..], &[asm::EBREAK]].concat();
+        let mut tile = TestTile::new(&words);
+        let mut hart = Hart::new(arch, L1Port::Port2);
+        hart.begin_counts(0);
+        let paused = hart.run_until(&mut tile, &mut L1Front::new(), 100_000);
+        assert_eq!(paused, Ok(Pause::Breakpoint));
+        let counts: Found = hart.take_counts().into_iter().collect();
+        let waits = |count: &AddressCount| count.cycles[Reason::Fetch as usize];
+        let lines: Vec<_> = counts.values().map(waits).collect();
+        assert!(lines.iter().skip(1).enumerate().all(|(at, wait)| *wait == 0 || at % 4 == 3));
+        assert_eq!((lines[0], lines[1..].iter().sum::<u64>()), (first, others), "{arch}");
+        let total: u64 = counts.values().map(AddressCount::total_cycles).sum();
+        assert_eq!(total, hart.cycle());
+    }
+}
+
+/// Code stays in the cache until it is emptied; a small cache is too small for a long loop.
+#[test]
+fn code_is_fetched_again_when_it_is_not_in_the_cache() {
+    let long = [&[asm::addi(A0, A0, 1); 200][..], &[asm::jal(ZERO, -800)]].concat();
+    let mut tile = TestTile::new(&long);
+    let new = || Hart::new(Arch::WormholeB0, L1Port::Port3);
+    let round = |hart: &mut Hart, tile: &mut TestTile| {
+        let start = hart.cycle();
+        let end = hart.counters().instruction_count + 201;
+        while hart.counters().instruction_count < end {
+            let until = hart.cycle() + 1;
+            assert_eq!(hart.run_until(tile, &mut L1Front::new(), until), Ok(Pause::Cycle));
+        }
+        hart.cycle() - start
+    };
+    let mut hart = new();
+    let rounds: Vec<u64> = (0..3).map(|_| round(&mut hart, &mut tile)).collect();
+    assert!(rounds[0] > 201 + 20, "{rounds:?}");
+    assert_eq!(rounds[1..], [201; 2], "the jump is known after its first execution");
+    hart.invalidate_instructions();
+    assert!(round(&mut hart, &mut tile) > 201 + 20);
+    hart.reset(0);
+    assert!(round(&mut hart, &mut tile) > 201 + 20);
+    let mut hart = new().with_warm_code();
+    assert_eq!(round(&mut hart, &mut tile), 201);
+    let mut hart = new().with_small_instruction_cache();
+    let rounds: Vec<u64> = (0..3).map(|_| round(&mut hart, &mut tile)).collect();
+    assert!(rounds.iter().all(|&cycles| cycles > 201 + 50), "{rounds:?}");
+}
+
+/// Code from an address on is executed without the cache, from its first round on, however long it
+/// is; code before that address still misses.
+#[test]
+fn code_that_is_executed_as_from_instruction_ram_is_never_fetched() {
+    // 200 instructions of which the cache holds 128, then a jump back.
+    let long = [&[asm::addi(A0, A0, 1); 200][..], &[asm::jal(ZERO, -800)]].concat();
+    let round = |hart: &mut Hart, tile: &mut TestTile| {
+        let start = hart.cycle();
+        hart.begin_counts(start);
+        let end = hart.counters().instruction_count + 201;
+        while hart.counters().instruction_count < end {
+            let until = hart.cycle() + 1;
+            assert_eq!(hart.run_until(tile, &mut L1Front::new(), until), Ok(Pause::Cycle));
+        }
+        let fetched = |(place, count): ((u32, _), AddressCount)| {
+            (count.cycles[Reason::Fetch as usize] > 0).then_some(place.0)
+        };
+        let waits: Vec<u32> = hart.take_counts().into_iter().filter_map(fetched).collect();
+        (hart.cycle() - start, waits)
+    };
+    let small = || Hart::new(Arch::WormholeB0, L1Port::Port3).with_small_instruction_cache();
+    let mut tile = TestTile::new(&long);
+    let mut hart = small().with_uncached_code_from(0);
+    // The jump is unknown in the first round, which costs a bubble of two cycles.
+    let rounds = [round(&mut hart, &mut tile), round(&mut hart, &mut tile)];
+    assert_eq!(rounds, [(203, vec![]), (201, vec![])]);
+    hart.reset(0);
+    assert_eq!(round(&mut hart, &mut tile), (203, vec![]), "a reset keeps where code is cached");
+    // The cache has room for the first 400 bytes, which the other code does not replace.
+    let mut hart = small().with_uncached_code_from(400);
+    let (cycles, waits) = round(&mut hart, &mut tile);
+    assert!(cycles > 203 + 20, "{cycles}");
+    assert_eq!((waits.first(), waits.iter().any(|address| *address >= 400)), (Some(&0), false));
+    assert_eq!(round(&mut hart, &mut tile), (201, vec![]));
 }

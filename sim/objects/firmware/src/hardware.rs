@@ -138,6 +138,12 @@ pub(crate) fn release_subordinates() {
     write(SOFT_RESET, 0);
 }
 
+/// Empties the instruction caches of all RISCs of a Tensix core, because the host may have written
+/// other kernels.
+pub(crate) fn empty_instruction_caches() {
+    write(INSTRUCTION_CACHES, ALL_CACHES);
+}
+
 /// Waits for a number of cycles of the tile's clock.
 pub(crate) fn spin(cycles: u32) {
     let start = read(WALL_CLOCK_LOW);
@@ -226,6 +232,13 @@ const TRISC_RESET_PC: u32 =
 const TRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 12;
 const NCRISC_RESET_PC: u32 = TRISC_RESET_PC + 16;
 const NCRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 20;
+
+/// Register that empties instruction caches, with a bit for each RISC.
+///
+/// # Compatibility
+/// `cfg_defines.h`: `RISCV_IC_INVALIDATE_InvalidateAll_ADDR32`.
+const INSTRUCTION_CACHES: u32 = configuration(if cfg!(feature = "blackhole") { 185 } else { 157 });
+const ALL_CACHES: u32 = 0x1F;
 
 /// Returns the address of a configuration register.
 const fn configuration(index: u32) -> u32 {

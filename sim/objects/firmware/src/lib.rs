@@ -28,7 +28,10 @@ mod hardware;
 #[allow(dead_code, reason = "some words are for the simulator only")]
 mod mailbox;
 
-use hardware::{boot, call_kernel, release_subordinates, set_byte, spin, wait_for_byte, word};
+use hardware::{
+    boot, call_kernel, empty_instruction_caches, release_subordinates, set_byte, spin,
+    wait_for_byte, word,
+};
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_trace_only_profiler_init,
     device_validate_profiler, device_zone_scoped_main, device_zone_scoped_main_child,
@@ -54,6 +57,7 @@ fn brisc() -> ! {
         wait_for_launch();
         device_zone_scoped_main!("BRISC-FW");
         let enables = begin_launch();
+        empty_instruction_caches();
         start_subordinates(enables);
         run_kernel(0, enables, || {
             device_zone_scoped_main_child!("BRISC-KERNEL");

@@ -31,6 +31,8 @@ pub enum Reason {
     Store,
     /// A branch or a jump was mispredicted.
     Branch,
+    /// The instruction was not in the instruction cache.
+    Fetch,
     /// Another access took the port or the bank of L1.
     L1Port,
     /// The RISC executed nothing: a device was busy, or the simulator skipped rounds of a loop that
@@ -40,7 +42,7 @@ pub enum Reason {
 
 impl Reason {
     /// Number of reasons.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 }
 
 /// State of a hart before an instruction, as far as its timing depends on it. Times that are not
@@ -245,8 +247,8 @@ pub(in super::super) fn split<R: Rules>(
             split.until(end, Reason::Store);
         }
         Kind::Store => split.until(end, Reason::Store),
-        Kind::Branch => split.until(end, Reason::Branch),
-        Kind::Arithmetic | Kind::Jump | Kind::Multiply | Kind::Divide => {}
+        Kind::Branch | Kind::Jump => split.until(end, Reason::Branch),
+        Kind::Arithmetic | Kind::Multiply | Kind::Divide => {}
     }
     debug_assert_eq!(split.at, end, "{op:?} has cycles without a reason");
     split.cycles

@@ -3,6 +3,7 @@
 
 pub(super) mod blame;
 pub(super) mod calendar;
+pub(super) mod fetch;
 pub(crate) mod noc_reads;
 pub(super) mod pipeline;
 mod predictor;

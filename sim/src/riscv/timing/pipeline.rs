@@ -17,16 +17,18 @@
 //! result is readable as soon as it exists. An instruction occupies an entry of the retire queue
 //! from its `entry` on. Only stores wait for the store queue.
 //!
-//! Not modelled: instruction cache misses, conflicts between RISCs for L1 banks (it is not
-//! documented which bank an address is in), the 0.2 cycles beyond 5 that an L1 store takes on
-//! Blackhole silicon, Blackhole's loss of forwarding if several queued results go to one register,
-//! and Blackhole's L0 data cache (off in TT-Metal).
+//! Before its entry, an instruction may have to wait until it is fetched: see [`FetchUnit`].
+//!
+//! Not modelled: conflicts between RISCs for L1 banks, the 0.2 cycles beyond 5 that an L1 store
+//! takes on silicon, Blackhole's loss of forwarding if several queued results go to one register, and
+//! Blackhole's L0 data cache (off in TT-Metal).
 
 use super::calendar::Calendar;
+use super::fetch::{FetchUnit, line_of};
 use super::predictor::Predictor;
 use super::rules::{
-    REMOTE_LOADS_IN_FLIGHT, RETIRE_QUEUE_LENGTH, Rules, WIDE_ACCESS_CYCLES, divide_cycles,
-    one_way_cycles,
+    InstructionCache, REMOTE_LOADS_IN_FLIGHT, RETIRE_QUEUE_LENGTH, Rules, WIDE_ACCESS_CYCLES,
+    divide_cycles, one_way_cycles,
 };
 use super::store_queue::StoreQueue;
 use super::{Access, Division, Slot};
@@ -52,6 +54,7 @@ pub(in super::super) struct Pipeline {
     pub(super) oldest_response: usize,
     pub(super) stores: StoreQueue,
     predictor: Predictor,
+    fetch: FetchUnit,
 }
 
 /// State that changes with every instruction. The run loop keeps this state in host
@@ -66,18 +69,22 @@ pub(in super::super) struct Beat {
     /// Number of instructions so far. This number modulo the length of the retire queue is the
     /// index of the oldest entry of that queue.
     pub(in super::super) count: usize,
+    /// Number of the line of the instruction cache from which the last instruction was fetched.
+    pub(super) line: u32,
 }
 
-impl Default for Pipeline {
-    fn default() -> Self {
+impl Pipeline {
+    /// Returns an idle pipeline with an empty cache.
+    pub(in super::super) fn new(cache: InstructionCache) -> Self {
         Self {
-            beat: Beat { next_entry: 0, last_leave: 0, forwarded: SINK, count: 0 },
+            beat: Beat { next_entry: 0, last_leave: 0, forwarded: SINK, count: 0, line: u32::MAX },
             readable: [0; SLOT_COUNT],
             leaves: [0; RETIRE_QUEUE_LENGTH],
             responses: [0; REMOTE_LOADS_IN_FLIGHT],
             oldest_response: 0,
             stores: StoreQueue::default(),
-            predictor: Predictor::default(),
+            predictor: Predictor::new(!cache.has_misses),
+            fetch: FetchUnit::new(cache),
         }
     }
 }
@@ -172,9 +179,23 @@ impl Pipeline {
     }
 
     #[inline(always)]
-    fn bubble<R: Rules>(beat: &mut Beat) {
+    fn bubble<R: Rules>(&mut self, beat: &mut Beat) {
         beat.next_entry += R::MISPREDICT_CYCLES;
         beat.forwarded = SINK;
+        self.fetch.restarted_at = beat.next_entry;
+    }
+
+    /// Fetches the instruction at `pc`; returns true if it must wait, and can start only in the new
+    /// [`Beat::next_entry`].
+    #[inline(always)]
+    pub(in super::super) fn fetch(&mut self, beat: &mut Beat, pc: u32) -> bool {
+        let line = line_of(pc);
+        line != beat.line && self.fetch.enter(beat, line)
+    }
+
+    /// Empties the instruction cache.
+    pub(in super::super) fn invalidate_instructions(&mut self) {
+        self.fetch.invalidate();
     }
 
     /// Returns the earliest cycle in which the next instruction can start.
@@ -226,13 +247,13 @@ impl Pipeline {
         is_taken: bool,
     ) {
         self.compute::<R>(beat, op, 1, 1);
-        if self.predictor.branch(pc, op.immediate <= pc, is_taken) {
-            Self::bubble::<R>(beat);
+        if self.predictor.branch(pc, is_taken, R::PREDICTED_COUNT) {
+            self.bubble::<R>(beat);
         }
     }
 
     #[inline(always)]
-    pub(in super::super) fn jump_register<R: Rules>(
+    pub(in super::super) fn jump<R: Rules>(
         &mut self,
         beat: &mut Beat,
         op: &Op,
@@ -240,8 +261,8 @@ impl Pipeline {
         target: u32,
     ) {
         self.compute::<R>(beat, op, 1, 1);
-        if self.predictor.jump(pc, target) {
-            Self::bubble::<R>(beat);
+        if self.predictor.jump(pc, target, R::PREDICTED_COUNT) {
+            self.bubble::<R>(beat);
         }
     }
 
