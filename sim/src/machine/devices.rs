@@ -295,6 +295,9 @@ impl Devices {
                 self.queues.drained_pc(pc_buffer(address))?
             }
             Effect::PcBuffer => self.queues.pop_pc(risc_index - 2)?,
+            Effect::CoprocessorDone if !self.coprocessor.is_drained(risc_index - 2) => {
+                return Err(Fault::Busy);
+            }
             Effect::CoprocessorDone => 0,
             Effect::Semaphore => self.coprocessor.semaphore(word),
             Effect::Mailbox => self.read_mailbox(found, risc_index)?,
@@ -356,7 +359,10 @@ impl Devices {
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
                 self.queues.push_pc(pc_buffer(address), value)?;
             }
-            Effect::Semaphore => self.coprocessor.write_semaphore(word, value),
+            Effect::Semaphore => {
+                let outgoing = self.coprocessor.write_semaphore(word, value);
+                self.carry_out(outgoing)?;
+            }
             Effect::Mailbox => {
                 self.queues.send(member(risc_index), found.instance as usize, value)?;
             }
@@ -439,23 +445,29 @@ impl Devices {
             0 => found.instance as usize + 1,
             _ => risc_index - 2,
         };
-        match self.coprocessor.push(thread, instruction) {
-            Outgoing::Nothing => Ok(()),
-            Outgoing::Store { address, value } => {
-                let found = self.find(0, address, true)?;
-                match found.register.effect {
-                    Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
-                        self.note_writer(thread + 2, address);
-                        self.store_to_stream(found, address, value);
-                        Ok(())
-                    }
-                    _ => Err(Fault::Refused(format!(
+        let outgoing = self.coprocessor.push(thread, instruction)?;
+        self.carry_out(outgoing)
+    }
+
+    /// Carries out the effects of coprocessor instructions on the tile.
+    fn carry_out(&mut self, outgoing: Vec<Outgoing>) -> Result<(), Fault> {
+        for one in outgoing {
+            let Outgoing::Store { thread, address, value } = one else { continue };
+            let found = self.find(0, address, true)?;
+            match found.register.effect {
+                Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
+                    self.note_writer(thread + 2, address);
+                    self.store_to_stream(found, address, value);
+                }
+                _ => {
+                    return Err(Fault::Refused(format!(
                         "STOREREG to {} at {address:#010x} is not modelled",
                         found.register.name
-                    ))),
+                    )));
                 }
             }
         }
+        Ok(())
     }
 
     fn command_mover(&self, command: u32) -> Result<Consequence, Fault> {
