@@ -62,6 +62,9 @@ pub(crate) struct Document<'a> {
     /// are simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     unmodelled_limits: Option<&'a [String]>,
+    /// Limits of the model that the run lifted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifted_limits: Option<&'a [String]>,
 }
 
 /// Counts of the data that a filter removed.
@@ -237,6 +240,11 @@ impl<'a> Document<'a> {
             buffers: buffers::document(buffers),
             filtered_out: filtered.as_ref(),
             unmodelled_limits: readout.simulated.as_ref().map(|of| of.unmodelled.as_slice()),
+            lifted_limits: readout
+                .simulated
+                .as_ref()
+                .map(|of| of.lifted.as_slice())
+                .filter(|lifted| !lifted.is_empty()),
         }
     }
 }

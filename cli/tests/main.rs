@@ -55,3 +55,4 @@ mod tracy_live;
 mod ttsim;
 mod unknown_files;
 mod variables;
+mod what_if;

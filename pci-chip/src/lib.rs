@@ -10,6 +10,7 @@
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
 //! | `KPROF_CHIP_COUNT` | number of chips, 1 without it; the host needs a `cluster_descriptor.yaml` beside the library for more |
 //! | `KPROF_CHIP_HARVESTED` | mask of the chips' harvested rows (Wormhole) or columns (Blackhole) in hexadecimal digits, in the order in which a chip reports them; 0 without it. The host needs a `cluster_descriptor.yaml` beside the library that names the same |
+//! | `KPROF_CHIP_WHAT_IF` | limits of the timing model that are lifted, such as `dram=free,caches=warm` |
 //! | `KPROF_CHIP_STATES` | if set, the program counter of each RISC and what the RISC waits for are printed when the simulation ends |
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
@@ -48,6 +49,7 @@ use memory::MemoryRequest;
 use sim::{
     arch::{Arch, floorplan::Floorplan},
     board::{Board, HostMemory, StampedStore, pci::PciChip},
+    limits::{LiftedLimits, WHAT_IF_VARIABLE},
     lines::RiscLines,
 };
 use simulation::{OwnChips, Simulation};
@@ -179,6 +181,11 @@ fn floor_plan(arch: Arch) -> Result<Floorplan, String> {
     Floorplan::new(arch, &lines, 0).map_err(|error| format!("{HARVEST_VARIABLE}: {error}"))
 }
 
+/// Returns the limits of the timing model that `KPROF_CHIP_WHAT_IF` lifts.
+fn lifted_limits() -> Result<LiftedLimits, String> {
+    LiftedLimits::from_environment().map_err(|error| format!("{WHAT_IF_VARIABLE}: {error}"))
+}
+
 /// PCI devices of a bus.
 const CHIPS_MAX: u64 = 32;
 
@@ -190,8 +197,10 @@ fn own_chips() -> Result<OwnChips, String> {
         memory: MemoryRequest::from_environment(arch)?,
     };
     let plan = floor_plan(arch)?;
+    let lifted = lifted_limits()?;
     let chips = (0..chip_count()?).map(|seed| {
-        let mut board = Board::new(plan.clone(), seed, Box::new(CallbackMemory(callbacks)));
+        let host = Box::new(CallbackMemory(callbacks));
+        let mut board = Board::with_lifted_limits(plan.clone(), seed, host, lifted);
         if let Some(range) = &range {
             board.watch_stores(range.clone());
         }
@@ -199,7 +208,7 @@ fn own_chips() -> Result<OwnChips, String> {
         PciChip::new(board)
     });
     let chips = chips.collect();
-    tell(&sim::limits::simulated_time().to_string());
+    tell(&sim::limits::simulated_time(lifted).to_string());
     Ok(OwnChips::new(chips, requests))
 }
 

@@ -20,6 +20,7 @@ use pyo3::{exceptions::PyValueError, prelude::*};
 use sim::{
     arch::Arch,
     config::{CHIPS_MAX, ChipConfig, MeshConfig},
+    limits::LiftedLimits,
     mesh::SimulatedMesh as Chips,
     workload::{Phase, Workload, WorkloadOptions},
 };
@@ -162,7 +163,7 @@ impl Reads {
         let writer = writer.map_err(|error| value_error(&error))?;
         let mut recorder = MeshRecorder::new(ReadOptions::default(), writer);
         recorder.add_ops(mesh.ops.clone()).map_err(|error| value_error(&error))?;
-        let simulated = sim::limits::simulated_time();
+        let simulated = sim::limits::simulated_time(LiftedLimits::NONE);
         recorder.add_simulated_time(simulated).map_err(|error| value_error(&error))?;
         let (chips, title) = (Arc::clone(&mesh.chips), mesh.title.clone());
         py.detach(|| recorder.open_clocks(&mut *lock(&chips)));

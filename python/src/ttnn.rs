@@ -13,6 +13,7 @@ use host_reader::{
     zone_names::{NameAge, ZoneNames},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use sim::limits::LiftedLimits;
 use std::{
     ffi::OsString,
     path::PathBuf,
@@ -72,7 +73,9 @@ impl TtnnSession {
             ReadOptions { program_support_count, sums_enabled: sums, ..ReadOptions::default() };
         let mut session = Session::new(options, writer);
         if simulates_time() {
-            let told = session.recorder.add_simulated_time(sim::limits::simulated_time());
+            let lifted = LiftedLimits::from_environment().map_err(|error| value_error(&error))?;
+            let simulated = sim::limits::simulated_time(lifted);
+            let told = session.recorder.add_simulated_time(simulated);
             told.map_err(|error| value_error(&error))?;
         }
         let session = Arc::new(Mutex::new(Some(session)));

@@ -8,6 +8,7 @@ use crate::{
     clock::FrequencyStep,
     dispatch::DispatchCores,
     host::HostTiming,
+    limits::LiftedLimits,
     machine::KernelKind,
     modes::KernelModes,
     random::Stream,
@@ -597,6 +598,13 @@ impl MeshConfig {
     pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;
         self.modes.has_sync_windows = true;
+        self
+    }
+
+    /// Lifts limits of the timing model, so that the run shows what they cost.
+    #[must_use]
+    pub const fn with_lifted_limits(mut self, lifted: LiftedLimits) -> Self {
+        self.modes.lifted = lifted;
         self
     }
 

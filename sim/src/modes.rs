@@ -1,6 +1,6 @@
 //! Options of the compiled kernels and firmware, and options for their simulation.
 
-use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
+use crate::{limits::LiftedLimits, machine::KernelKind, tt_metal::firmware::FirmwareSet};
 use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ pub struct KernelModes {
     pub has_sync_windows: bool,
     /// True if a chip begins no further launch once object code has failed on it.
     pub halts_at_failure: bool,
+    /// Limits of the timing model that are lifted.
+    pub lifted: LiftedLimits,
     /// Maximum number of cycles of a launch on one core; a longer launch is stopped.
     pub cycle_limit: u64,
 }
@@ -74,6 +76,7 @@ impl KernelModes {
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
         halts_at_failure: false,
+        lifted: LiftedLimits::NONE,
         cycle_limit: DEFAULT_CYCLE_LIMIT,
     };
 }

@@ -15,6 +15,7 @@
 
 use crate::{
     arch::{Arch, TileCoord, translation::NOC_COUNT},
+    limits::{LiftedLimits, Limit},
     noc::{HOP_CYCLES, INTERFACE_CYCLES, travel_cycles},
 };
 
@@ -75,6 +76,7 @@ pub(crate) struct Service {
 pub(crate) struct Network {
     grid: (u16, u16),
     rates: Rates,
+    lifted: LiftedLimits,
     flit_bytes: u64,
     /// For each NoC and tile: the link to the next column, the link to the next row, and the ports
     /// of the network interface, first out of the tile and then into it.
@@ -89,7 +91,7 @@ const OUT: usize = 2;
 const IN: usize = 3;
 
 impl Network {
-    pub(crate) fn new(arch: Arch) -> Self {
+    pub(crate) fn new(arch: Arch, lifted: LiftedLimits) -> Self {
         let facts = arch.facts();
         let (columns, rows) = facts.grid;
         let tiles = usize::from(columns) * usize::from(rows);
@@ -99,6 +101,7 @@ impl Network {
                 Arch::WormholeB0 => WORMHOLE,
                 Arch::Blackhole => BLACKHOLE,
             },
+            lifted,
             flit_bytes: facts.noc_flit_bytes,
             links: vec![[0; LINKS_OF_TILE]; NOC_COUNT * tiles],
             channels: vec![0; facts.bank_count as usize],
@@ -122,7 +125,10 @@ impl Network {
         byte_count: u64,
         cycle: u64,
     ) -> u64 {
-        let flits = byte_count.div_ceil(self.flit_bytes);
+        if self.lifted.has(Limit::Noc) {
+            return self.pass_alone(noc, (from, to), byte_count, cycle);
+        }
+        let flits = self.flits(byte_count);
         let occupied = 1 + flits + flits / self.rates.flits_per_extra_cycle;
         let mut head = self.occupy(noc, from, OUT, (cycle, occupied)) + INTERFACE_CYCLES;
         let mut at = from;
@@ -142,8 +148,12 @@ impl Network {
         byte_count: u64,
         cycle: u64,
     ) -> u64 {
-        let flits = byte_count.div_ceil(self.flit_bytes);
-        cycle + travel_cycles(self.grid, noc, from, to) + flits
+        cycle + travel_cycles(self.grid, noc, from, to) + self.flits(byte_count)
+    }
+
+    /// Returns the cycles that the flits of a packet take one after the other.
+    fn flits(&self, byte_count: u64) -> u64 {
+        if self.lifted.has(Limit::Noc) { 0 } else { byte_count.div_ceil(self.flit_bytes) }
     }
 
     /// Serves a request of `byte_count` bytes that arrives at a DRAM bank at a cycle.
@@ -154,6 +164,9 @@ impl Network {
         byte_count: u64,
         cycle: u64,
     ) -> Service {
+        if self.lifted.has(Limit::Dram) {
+            return Service { done: cycle, leaves: cycle };
+        }
         let (rate, latency) = match access {
             DramAccess::Read => {
                 (self.rates.read_bytes_per_100_cycles, self.rates.read_latency_cycles)
@@ -170,7 +183,7 @@ impl Network {
             // The data leave as they are read, so the end of the packet waits for the memory only if
             // the memory is slower than the link.
             DramAccess::Read => {
-                let flits = byte_count.div_ceil(self.flit_bytes);
+                let flits = self.flits(byte_count);
                 Service { done: start, leaves: start + latency + service - flits.min(service) }
             }
             DramAccess::Write => {
@@ -228,7 +241,7 @@ mod tests {
         for arch in Arch::ALL {
             for noc in 0..NOC_COUNT {
                 for way in [(A, B), (B, A), (A, D), (D, C)] {
-                    let mut network = Network::new(arch);
+                    let mut network = Network::new(arch, LiftedLimits::NONE);
                     let alone = network.pass_alone(noc, way, 512, 1_000);
                     assert_eq!(network.pass(noc, way, 512, 1_000), alone);
                 }
@@ -238,14 +251,14 @@ mod tests {
 
     #[test]
     fn packets_that_share_a_link_wait_and_others_do_not() {
-        let mut network = Network::new(Arch::WormholeB0);
+        let mut network = Network::new(Arch::WormholeB0, LiftedLimits::NONE);
         let first = network.pass(0, (A, B), 4096, 1_000);
         let shared = network.pass(0, (C, B), 4096, 1_000);
         let alone = network.pass_alone(0, (C, B), 4096, 1_000);
         assert!(shared > alone + 100 && shared < alone + 160, "{shared} {alone} {first}");
         // Another NoC, and another direction on the same NoC.
         for (noc, way) in [(1, (C, B)), (0, (A, D))] {
-            let mut network = Network::new(Arch::WormholeB0);
+            let mut network = Network::new(Arch::WormholeB0, LiftedLimits::NONE);
             network.pass(0, (C, B), 4096, 1_000);
             let alone = network.pass_alone(noc, way, 4096, 1_000);
             assert_eq!(network.pass(noc, way, 4096, 1_000), alone);
@@ -254,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_comes_later_does_not_delay_what_was_before() {
-        let mut network = Network::new(Arch::WormholeB0);
+        let mut network = Network::new(Arch::WormholeB0, LiftedLimits::NONE);
         network.pass(0, (A, B), 4096, 100_000);
         network.serve(0, DramAccess::Read, 4096, 100_000);
         network.go_back(1_000);
@@ -265,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_channel_serves_at_its_rate_and_another_channel_at_once() {
-        let mut network = Network::new(Arch::WormholeB0);
+        let mut network = Network::new(Arch::WormholeB0, LiftedLimits::NONE);
         let last = (0..256).map(|_| network.serve(3, DramAccess::Read, 4096, 0).leaves).last();
         let expected = 256 * 4096 * 100 / 2_212;
         assert!(last.unwrap().abs_diff(expected) < 300, "{last:?}, {expected}");
@@ -274,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_read_after_a_write_sees_it() {
-        let mut network = Network::new(Arch::Blackhole);
+        let mut network = Network::new(Arch::Blackhole, LiftedLimits::NONE);
         let write = network.serve(0, DramAccess::Write, 64, 10);
         let read = network.serve(0, DramAccess::Read, 64, 11);
         assert!(read.done >= write.done);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::folders::simulations;
 use clap::{Args, ValueEnum};
-use sim::{config::KernelGrid, workload::PipelineShape};
+use sim::{config::KernelGrid, limits::LiftedLimits, workload::PipelineShape};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use wire::stream::Policy;
@@ -111,6 +111,10 @@ pub(crate) struct WorkloadArgs {
     /// Simulator of the chips.
     #[arg(help_heading = CHIPS, long, value_enum, value_name = "NAME", default_value_t)]
     pub(crate) backend: Backend,
+    /// Simulate without some limits, to see what they cost: dram=free, noc=free, caches=warm, or
+    /// several of them separated by commas. See docs/silicon.md.
+    #[arg(help_heading = CHIPS, long, value_name = "LIMITS")]
+    pub(crate) what_if: Option<LiftedLimits>,
     /// Library of ttsim for this architecture, with --backend ttsim.
     #[arg(help_heading = CHIPS, long, value_name = "FILE")]
     pub(crate) ttsim_library: Option<PathBuf>,

@@ -8,6 +8,7 @@ use self::{
     lines::{Lines, LinesOfBoth},
     verdict::Verdict,
 };
+use super::explain_limits::cost_sentence;
 use crate::{
     by_column::{no_such_column, value_name},
     failure::{Failure, OrFail, failure, note},
@@ -23,12 +24,13 @@ use clap::{ArgGroup, Args};
 use host_reader::{
     diff::{
         Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Gate, Group,
-        MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
+        LimitCost, MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
     },
     export::TraceFilter,
     perf::{
         OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, ops_by_column, read_ops_csv_with,
     },
+    simulated_time::SimulatedTime,
 };
 use serde::Serialize;
 use std::{
@@ -151,6 +153,9 @@ struct Document<'a> {
     groups: &'a [Group],
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
+    /// Cost of limits that B has lifted, if both are simulations of a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<&'a LimitCost>,
     changes: &'a [Change],
     /// Lines of source, if both sides were recorded with `--lines`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,6 +176,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         Recording::open_all(&args.b, &args.more_b, args)?,
     ];
     let by = args.by.as_deref().map(|by| column_diff(&sides, by)).transpose()?;
+    let simulated = sides.each_ref().map(|side| match side.as_slice() {
+        [recording] => recording.simulated(),
+        _ => None,
+    });
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
         let measured = recordings.iter().map(Recording::measurements);
@@ -187,6 +196,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         cycles: args.and_cycles,
     };
     let verdict = Verdict::new(&diff, gate);
+    let limits = LimitCost::new((simulated[0].as_ref(), simulated[1].as_ref()), &diff);
     if let Some(path) = &args.junit {
         junit::write(path, &diff, &verdict)?;
     }
@@ -205,6 +215,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         total_change_ns: diff.change_ns(),
         groups: &diff.groups,
         by: by.as_ref(),
+        limits: limits.as_ref(),
         changes: &diff.changes,
         lines: lines.both(),
         other_devices: &diff.other_devices,
@@ -213,7 +224,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         in_a: &diff.a,
         in_b: &diff.b,
     });
-    print(document, |out| show(args, &diff, (by.as_ref(), &lines), &verdict, out))?;
+    print(document, |out| {
+        show(args, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
+    })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
@@ -224,7 +237,7 @@ fn lines_of_both(args: &DiffArgs) -> Result<Lines, Failure> {
 }
 
 /// Content of one input file of the comparison.
-enum Recording {
+pub(super) enum Recording {
     Ops(Box<PerfReport>),
     Runs(Vec<Run>),
 }
@@ -232,13 +245,18 @@ enum Recording {
 impl Recording {
     fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Self>, Failure> {
         let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        files.map(|file| Self::open(file, args)).collect()
+        let open = |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref()));
+        files.map(open).collect()
     }
 
-    fn open(path: &Path, args: &DiffArgs) -> Result<Self, Failure> {
-        let filters = args.filters.as_slice();
+    /// Opens a file; `by` is the column of ops that is needed.
+    pub(super) fn open(
+        path: &Path,
+        filters: &[TraceFilter],
+        (memory, by): (&MemoryArgs, Option<&str>),
+    ) -> Result<Self, Failure> {
         if !is_ops_csv(path) {
-            return Ok(Self::Runs(open_flat(path, filters, &args.memory.packed())?));
+            return Ok(Self::Runs(open_flat(path, filters, &memory.packed())?));
         }
         if !filters.is_empty() {
             let path = path.display();
@@ -249,7 +267,7 @@ impl Recording {
         }
         let file = File::open(path).or_fail_at(path)?;
         let name = path.display().to_string();
-        let csv = read_ops_csv_with(file, &name, args.by.as_deref()).or_fail()?;
+        let csv = read_ops_csv_with(file, &name, by).or_fail()?;
         let report = by_device(vec![csv]).or_fail_at(path)?;
         for problem in &report.problems {
             note!("kprof: {problem}");
@@ -285,7 +303,17 @@ impl Recording {
         }
     }
 
-    fn measurements(&self) -> Result<Measurements, Failure> {
+    /// Returns what is known of simulated times; `None` if nothing is.
+    pub(super) fn simulated(&self) -> Option<SimulatedTime> {
+        let Self::Runs(runs) = self else { return None };
+        let stated = runs.iter().filter_map(|run| run.recording().readout.simulated.clone());
+        stated.reduce(|mut all, one| {
+            all.merge(one);
+            all
+        })
+    }
+
+    pub(super) fn measurements(&self) -> Result<Measurements, Failure> {
         let runs = match self {
             Self::Ops(report) => return Ok(Measurements::from_report(report)),
             Self::Runs(runs) => runs,
@@ -324,11 +352,14 @@ pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
 fn show(
     args: &DiffArgs,
     diff: &Diff,
-    (by, lines): (Option<&ColumnDiff>, &Lines),
+    (by, limits, lines): (Option<&ColumnDiff>, Option<&LimitCost>, &Lines),
     verdict: &Verdict<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     write_totals(diff, out)?;
+    if let Some(cost) = limits {
+        writeln!(out, "{}", cost_sentence(cost))?;
+    }
     if let Some(by) = by {
         write_column_diff(by, args.rows, out)?;
     }

@@ -1,6 +1,7 @@
 //! `kprof explain`: explains slowness in at most ten sentences, and shows where the time went.
 
 use super::{
+    explain_limits::{costs, write_costs},
     explain_lines::{LineShare, lines_of},
     perf,
 };
@@ -23,6 +24,7 @@ use host_reader::{
         Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, Scope, TimeClass, TimeSplit,
         Window,
     },
+    diff::LimitCost,
     export::TraceFilter,
     perf::{LimitKind, PerfOptions, PerfReport},
     readout::Readout,
@@ -74,6 +76,10 @@ pub(crate) struct ExplainArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = row_limit)]
     rows: usize,
+    /// Also show what limits of the chip cost, by a recording of the same program that was simulated
+    /// without them (--what-if); repeat for more.
+    #[arg(long, value_name = "FILE")]
+    without: Vec<PathBuf>,
     /// Part to explain: the last iteration, or the whole recording.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
@@ -127,6 +133,16 @@ struct Document<'a> {
     /// Lines that take a large part of kernels, if the simulator counted them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     lines: &'a [LineShare],
+    /// Costs of limits, by simulations without them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits: &'a [LimitCost],
+}
+
+/// What other files say of a recording.
+#[derive(Clone, Copy)]
+struct Others<'a> {
+    lines: &'a [LineShare],
+    limits: &'a [LimitCost],
 }
 
 /// Reads the input, explains it and prints the result.
@@ -136,6 +152,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     }
     // One table for all runs of a capture.
     let lines = lines_of(&args.input)?;
+    let limits = costs(&args.input, &args.without, (&args.filters, &args.memory))?;
+    let others = Others { lines: &lines, limits: &limits };
     if let Some(csv) = ops_csv(&args.input) {
         let report = report_csv_with(&csv, &args.filters, args.by.as_deref())?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
@@ -143,7 +161,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         if let Some(asked) = args.by.as_deref().filter(|by| report.column(by).is_none()) {
             return Err(no_such_column(asked, &report.titles, &csv.display().to_string()));
         }
-        show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()), &lines)?;
+        show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()), others)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
@@ -153,14 +171,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let explained = Explanation::from_log_window(*log, args.scope());
             drop(busy);
             let (run, explanation) = explained.or_fail()?;
-            show_run(args, 1, (&run.readout, &lines), &explanation)?;
+            show_run(args, 1, (&run.readout, others), &explanation)?;
             has_failures = run.readout.losses.has_failures();
         }
         opened => {
             for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
                 let explanation = Explanation::from_recording_window(&run, args.scope());
-                show_run(args, number, (&run.readout, &lines), &explanation)?;
+                show_run(args, number, (&run.readout, others), &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }
         }
@@ -203,31 +221,32 @@ fn report_csv_with(
 fn show_run(
     args: &ExplainArgs,
     number: usize,
-    (readout, lines): (&Readout, &[LineShare]),
+    (readout, others): (&Readout, Others<'_>),
     explanation: &Explanation,
 ) -> Result<(), Failure> {
     let title = describe(readout);
     let launches = counted(explanation.ops.len() as u64, "launch", "launches");
-    show(args, (number, &format!("{title}, {launches}")), explanation, lines)
+    show(args, (number, &format!("{title}, {launches}")), explanation, others)
 }
 
 fn show(
     args: &ExplainArgs,
     (number, title): (usize, &str),
     explanation: &Explanation,
-    lines: &[LineShare],
+    Others { lines, limits }: Others<'_>,
 ) -> Result<(), Failure> {
     let input = args.input.display().to_string();
     if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
         return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
     }
-    let document = Document { input, run: number, title, explanation, lines };
+    let document = Document { input, run: number, title, explanation, lines, limits };
     print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
         }
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
         write_explanation(explanation, args.rows, out)?;
+        write_costs(limits, args.rows, out)?;
         let sentences = lines.iter().map(|line| &*line.sentence);
         write_sentences(LINES_TITLE, sentences, args.rows, out)
     })

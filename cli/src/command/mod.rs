@@ -8,6 +8,7 @@ mod dataset;
 mod device_log;
 pub(crate) mod diff;
 pub(crate) mod explain;
+mod explain_limits;
 mod explain_lines;
 mod export;
 mod export_source;

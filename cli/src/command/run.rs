@@ -71,7 +71,7 @@ pub(super) fn carry_out(
         capture: files.capture.as_ref(),
         settings: &settings,
         is_calibrated,
-        simulated: is_timed.then(sim::limits::simulated_time),
+        simulated: is_timed.then(|| sim::limits::simulated_time(config.modes.lifted)),
         options: run_settings::recorded_options(args, &work, (&config, counters)),
         names: run_names::read(args)?,
         has_buffers: settings.buffer_usage,

@@ -9,6 +9,7 @@ use sim::{
     arch::Arch,
     config::{CHIPS_MAX, ChipConfig, MeshConfig, RelaySink, WaitRecords},
     dispatch::DispatchCores,
+    limits::LiftedLimits,
     mesh::SimulatedMesh,
     tt_metal::firmware::FirmwareSet,
 };
@@ -32,6 +33,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
         .with_program_support_count(count)
         .with_sums(args.enable_sum_profiling);
     config.kernel_grid = args.grid;
+    config = config.with_lifted_limits(lifted_limits(args)?);
     if args.lines.is_some() {
         config = config.with_lines();
     }
@@ -83,6 +85,17 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
         config = config.with_firmware(&Arc::new(FirmwareSet::open(folder).or_fail()?));
     }
     Ok(config)
+}
+
+/// Returns the limits of the timing model that the run lifts.
+fn lifted_limits(args: &WorkloadArgs) -> Result<LiftedLimits, Failure> {
+    if args.what_if.is_some() && args.backend == Backend::Ttsim {
+        return Err(failure!(
+            "--what-if lifts limits of kprof's own timing model; expected no --backend ttsim, which \
+             has no times"
+        ));
+    }
+    Ok(args.what_if.unwrap_or_default())
 }
 
 /// Configures the kernels for the debug dump or for streaming, if either is requested.

@@ -26,6 +26,8 @@ const EARLIER_NOTE_ENDING: &str = ".simulated";
 
 /// First words of a note's line with a limit of a chip that simulated times leave out.
 const LEAVES_OUT: &str = "simulated, leaves out: ";
+/// First words of a note's line with a limit that the run lifted.
+const LIFTS: &str = "simulated, lifts: ";
 /// First words of a note's lines with the losses of the run. The first of these lines holds the
 /// number of those that follow, so that a note that was cut is not taken for a whole one.
 const LOSSES: &str = "losses: ";
@@ -75,7 +77,8 @@ pub enum Beside {
 /// let log = folder.path().join("profile_log_device.csv");
 /// std::fs::write(&log, "a log")?;
 /// assert_eq!(beside(&log), Beside::Nothing);
-/// let simulated = Some(SimulatedTime { unmodelled: vec!["caches".to_owned()] });
+/// let unmodelled = vec!["caches".to_owned()];
+/// let simulated = Some(SimulatedTime { unmodelled, lifted: Vec::new() });
 /// write_note(&log, &Readout { simulated, ..Readout::default() })?;
 /// let Beside::Facts(facts) = beside(&log) else { panic!() };
 /// assert_eq!(facts.losses, Some(LossLedger::default()));
@@ -99,10 +102,12 @@ fn read_note(path: &Path, ending: &str) -> Option<(String, Facts)> {
     file.take(NOTE_BYTES_MAX).read_to_string(&mut note).ok()?;
     let mut lines = note.lines();
     let first = lines.next()?.trim_end().to_owned();
-    let rest = lines.clone();
-    let unmodelled: Vec<String> =
-        rest.filter_map(|line| line.strip_prefix(LEAVES_OUT)).map(str::to_owned).collect();
-    let simulated = (!unmodelled.is_empty()).then_some(SimulatedTime { unmodelled });
+    let limits = |prefix| -> Vec<String> {
+        let found = lines.clone().filter_map(|line| line.strip_prefix(prefix));
+        found.map(str::to_owned).collect()
+    };
+    let simulated = SimulatedTime { unmodelled: limits(LEAVES_OUT), lifted: limits(LIFTS) };
+    let simulated = (simulated != SimulatedTime::default()).then_some(simulated);
     let losses = losses_in(lines.filter_map(|line| line.strip_prefix(LOSSES)));
     Some((first, Facts { simulated, losses }))
 }
@@ -116,11 +121,13 @@ fn read_note(path: &Path, ending: &str) -> Option<(String, Facts)> {
 /// If the file cannot be read, or the note cannot be written.
 pub fn write_note(path: &Path, readout: &Readout) -> io::Result<()> {
     let note = note_path(path, NOTE_ENDING);
-    let limits = readout.simulated.iter().flat_map(|simulated| &simulated.unmodelled);
     let has_losses = readout.simulated.is_some() && readout.losses.uncounted().next().is_none();
     let mut text = fingerprint(path)?;
     text.push('\n');
-    limits.for_each(|limit| text += &format!("{LEAVES_OUT}{limit}\n"));
+    if let Some(SimulatedTime { unmodelled, lifted }) = &readout.simulated {
+        unmodelled.iter().for_each(|limit| text += &format!("{LEAVES_OUT}{limit}\n"));
+        lifted.iter().for_each(|limit| text += &format!("{LIFTS}{limit}\n"));
+    }
     if has_losses {
         text += &format!("{LOSSES}{}\n", readout.losses.entries().count());
         readout.losses.entries().for_each(|loss| text += &loss_line(loss));
@@ -251,7 +258,7 @@ mod tests {
         fs::write(&log, "made up").unwrap();
         assert!(!is_replaceable(&log).unwrap(), "without a note");
         let unmodelled = vec!["NoC link rates".to_owned(), "compute time".to_owned()];
-        let statement = SimulatedTime { unmodelled };
+        let statement = SimulatedTime { unmodelled, lifted: vec!["DRAM".to_owned()] };
         let readout = Readout { simulated: Some(statement.clone()), ..Readout::default() };
         write_note(&log, &readout).unwrap();
         assert!(is_replaceable(&log).unwrap());

@@ -35,6 +35,7 @@ use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
     chip::facts::{ChipFacts, Endpoint, host_tile},
     launch_memory::LaunchMemory,
+    limits::LiftedLimits,
     lines::RiscLines,
     modes::KernelModes,
     sparse_memory::SparseMemory,
@@ -106,11 +107,22 @@ impl Board {
     /// Creates a chip in reset, with the tiles of a floor plan.
     #[must_use]
     pub fn new(plan: Floorplan, seed: u64, host: Box<dyn HostMemory>) -> Self {
+        Self::with_lifted_limits(plan, seed, host, LiftedLimits::NONE)
+    }
+
+    /// Creates the same chip without some limits of the timing model.
+    #[must_use]
+    pub fn with_lifted_limits(
+        plan: Floorplan,
+        seed: u64,
+        host: Box<dyn HostMemory>,
+        lifted: LiftedLimits,
+    ) -> Self {
         let arch = plan.arch();
         let chip = Arc::new(ChipFacts {
             chip_id: 0,
             arch,
-            modes: KernelModes::PLAIN,
+            modes: KernelModes { lifted, ..KernelModes::PLAIN },
             lane_words: 0,
             region_bytes: 0,
             seed,
@@ -127,7 +139,7 @@ impl Board {
             dram,
             host,
             outbound: Vec::new(),
-            flights: Flights::new(arch),
+            flights: Flights::new(arch, lifted),
             now: 0,
             failures: Vec::new(),
             chip,

@@ -4,6 +4,7 @@ use super::{Board, core::BoardCore};
 use crate::{
     arch::{Arch, TileCoord},
     chip::facts::Endpoint,
+    limits::LiftedLimits,
     machine::{
         Payload, Request,
         message::{Acknowledgement, Content, Message, Step},
@@ -27,8 +28,8 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    pub(super) fn new(arch: Arch) -> Self {
-        let network = Network::new(arch);
+    pub(super) fn new(arch: Arch, lifted: LiftedLimits) -> Self {
+        let network = Network::new(arch, lifted);
         Self { queue: BTreeMap::new(), count: 0, last_departures: BTreeMap::new(), network }
     }
 

@@ -101,7 +101,7 @@ impl Chip {
         Self {
             cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
-            flights: Flights::new(facts.arch),
+            flights: Flights::new(facts.arch, facts.modes.lifted),
             host_memory: HostHugePage::new(),
             host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),

@@ -15,6 +15,7 @@ use crate::{
     arch::{Arch, TileCoord},
     dram::{Dram, Landing},
     host_memory::HostHugePage,
+    limits::{LiftedLimits, Limit},
     machine::{
         Action, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch,
         message::{Acknowledgement, Content, Message, Step},
@@ -188,7 +189,8 @@ impl Stage {
         let Packet { request, payload, acknowledgement } = packet;
         let (own, facts) = (self.own(), self.chip.arch.facts());
         let random = &mut self.tile.noc_random;
-        let bytes = request.payload_bytes();
+        let has_rate = !self.chip.modes.lifted.has(Limit::Noc);
+        let bytes = if has_rate { request.payload_bytes() } else { 0 };
         let latency = noc::write_latency(facts, request.noc, (own, own), bytes, random);
         let arrival = latency.arrival(cycle, self.last_arrival.entry(own).or_insert(0));
         let returned = arrival + latency.acknowledgement_cycles;
@@ -198,6 +200,7 @@ impl Stage {
         let bytes = content.arrive((&mut self.tile, devices), &chip, arrival);
         if let Some(answer) = answer {
             let flits = (bytes.len() as u64).div_ceil(facts.noc_flit_bytes);
+            let flits = if has_rate { flits } else { 0 };
             let content = Content::Answer { answer, bytes };
             content.arrive((&mut self.tile, devices), &chip, returned + flits);
         }
@@ -282,8 +285,9 @@ struct Place<'a> {
 }
 
 impl Flights {
-    pub(crate) fn new(arch: Arch) -> Self {
-        Self { queue: BTreeMap::new(), count: 0, network: Network::new(arch), latest: 0 }
+    pub(crate) fn new(arch: Arch, lifted: LiftedLimits) -> Self {
+        let network = Network::new(arch, lifted);
+        Self { queue: BTreeMap::new(), count: 0, network, latest: 0 }
     }
 
     /// Begins a launch at a cycle. Launches that run side by side on a chip are often simulated one

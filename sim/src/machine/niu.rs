@@ -12,6 +12,7 @@ use super::{
 use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace, translation::NOC_COUNT},
     chip::facts::ChipFacts,
+    limits::Limit,
 };
 use std::collections::BTreeMap;
 
@@ -158,8 +159,9 @@ impl NocInterfaces {
         // (rows "64 writes of 4096 bytes" of `silicon.csv`).
         let start = cycle.max(interface.out_free_from);
         interface.busy_until[initiator] = start + 1;
-        interface.out_free_from = start + flits;
-        interface.count_issue(&request, flits, start);
+        let sending_cycles = if chip.modes.lifted.has(Limit::Noc) { 0 } else { flits };
+        interface.out_free_from = start + sending_cycles;
+        interface.count_issue(&request, flits, start + sending_cycles);
         Ok(request)
     }
 
@@ -270,7 +272,7 @@ impl Interface {
         Ok(())
     }
 
-    fn count_issue(&mut self, request: &Request, flits: u64, cycle: u64) {
+    fn count_issue(&mut self, request: &Request, flits: u64, sent_at: u64) {
         let flits = u32::try_from(flits).unwrap_or(u32::MAX);
         let id = request.transaction_id;
         self.add(counter::COMMANDS_ACCEPTED, 1);
@@ -281,11 +283,8 @@ impl Interface {
             (Action::Write { .. }, has_ack) => {
                 self.count_write(has_ack, flits);
                 self.add(counter::OUTGOING + id, 1);
-                let change = Change {
-                    cycle: cycle + u64::from(flits),
-                    counter: counter::OUTGOING + id,
-                    amount: u32::MAX,
-                };
+                let change =
+                    Change { cycle: sent_at, counter: counter::OUTGOING + id, amount: u32::MAX };
                 self.changes.push(change);
             }
             (Action::Inline { .. }, has_ack) => self.count_write(has_ack, 0),

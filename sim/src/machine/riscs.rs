@@ -13,6 +13,7 @@ use super::{
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
+    limits::Limit,
     riscv::{Hart, L1Front, L1Port, Pause, Trap},
     tile::Tile,
 };
@@ -67,7 +68,7 @@ impl Riscs {
     /// Creates RISCs in reset.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace, count: usize) -> Self {
         let harts = (0..count).map(|index| TileHart {
-            hart: hart(chip.arch, place.kind.into(), index),
+            hart: hart(chip, place.kind.into(), index),
             state: HartState::InReset,
             local_ram: vec![0; local_ram_bytes(chip.arch, index)],
             quiet_windows: 0,
@@ -226,14 +227,15 @@ pub(super) fn byte(tile: &Tile, address: u32) -> u8 {
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/TensixTile/BabyRISCV/InstructionCache.md` and
 /// `WormholeB0/EthernetTile/BabyRISCV/InstructionCache.md`.
-fn hart(arch: Arch, kind: TileKind, risc_index: usize) -> Hart {
-    let hart = Hart::new(arch, if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 });
-    match (arch, kind, risc_index) {
+fn hart(chip: &ChipFacts, kind: TileKind, risc_index: usize) -> Hart {
+    let hart = Hart::new(chip.arch, if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 });
+    let hart = match (chip.arch, kind, risc_index) {
         (Arch::WormholeB0, TileKind::Tensix, 1 | 3) | (Arch::WormholeB0, TileKind::Ethernet, _) => {
             hart.with_small_instruction_cache()
         }
         _ => hart,
-    }
+    };
+    if chip.modes.lifted.has(Limit::Caches) { hart.with_warm_code() } else { hart }
 }
 
 /// Returns the size of a RISC's local RAM.

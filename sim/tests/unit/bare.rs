@@ -6,6 +6,7 @@ use crate::{
     chip::{facts::ChipFacts, traffic::Flights},
     dram::Dram,
     fault::RuleSet,
+    limits::LiftedLimits,
     machine::{FailureReason, Machine, Progress, Stage},
     modes::KernelModes,
     program::{CoreUse, KernelContext, Launch, Program},
@@ -117,6 +118,12 @@ impl BareChip {
         self
     }
 
+    /// Lifts limits of the timing model.
+    pub(super) fn with_lifted_limits(mut self, lifted: LiftedLimits) -> Self {
+        Arc::make_mut(&mut self.facts).modes.lifted = lifted;
+        self
+    }
+
     fn core(&mut self, coord: TileCoord) -> &mut Core {
         self.cores.iter_mut().find(|core| core.coord() == coord).unwrap()
     }
@@ -143,7 +150,7 @@ impl BareChip {
         for (coord, script) in scripts {
             self.start(*coord, script);
         }
-        let mut flights = Flights::new(self.facts.arch);
+        let mut flights = Flights::new(self.facts.arch, self.facts.modes.lifted);
         let parts = (&mut self.cores[..], &mut self.dram, &mut flights);
         run_windows(parts, &self.facts, u64::MAX);
         self.dram.land_until(u64::MAX);

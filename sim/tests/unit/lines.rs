@@ -5,9 +5,10 @@ use crate::{
     arch::Arch,
     config::{ChipConfig, MeshConfig},
     dram::Dram,
+    limits::{LiftedLimits, Limit},
     prepared::Bench,
     program::CoreSelection,
-    riscv::AddressCount,
+    riscv::{AddressCount, Reason},
     truth::Truth,
     workload::WorkloadOptions,
 };
@@ -54,6 +55,24 @@ fn counts_add_up_on_every_risc_and_change_nothing() {
                 assert_eq!(total, counted.sum::<u64>(), "{risc:?}");
             }
         }
+    }
+}
+
+/// Fetches and unknown branches cost cycles unless the limit is lifted; the kernels do the same.
+#[test]
+fn warm_code_is_neither_fetched_nor_unknown() {
+    let lifted = LiftedLimits::NONE.and(Limit::Caches);
+    for arch in Arch::ALL {
+        let config = config(arch).with_lines();
+        let of_kernels = |lines: &[RiscLines], reason: Reason| -> u64 {
+            let counts = lines.iter().flat_map(|risc| &risc.counts);
+            counts.map(|line| line.count.cycles[reason as usize]).sum()
+        };
+        let (_, _, cold) = run(&config, "matmul");
+        let (_, _, warm) = run(&config.with_lifted_limits(lifted), "matmul");
+        assert!(of_kernels(&cold, Reason::Fetch) > 0, "{arch}");
+        assert_eq!(of_kernels(&warm, Reason::Fetch), 0, "{arch}");
+        assert!(of_kernels(&cold, Reason::Branch) > of_kernels(&warm, Reason::Branch), "{arch}");
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     arch::{Arch, TileCoord},
+    limits::{LiftedLimits, Limit},
     riscv::asm::{A0, A1, A2, T0, T1, addi, bne, li, lw, sw},
 };
 use std::collections::BTreeMap;
@@ -186,7 +187,12 @@ fn kernel(arch: Arch, flow: &Flow) -> Script {
 
 /// Returns the simulated cycles of the first flow, or of the slowest if `is_slowest`.
 fn replay(arch: Arch, flows: &[Flow], is_slowest: bool) -> u32 {
-    let mut chip = BareChip::new(arch).without_limit();
+    replay_without(LiftedLimits::NONE, arch, flows, is_slowest)
+}
+
+/// Returns the same cycles of a chip without some limits.
+fn replay_without(lifted: LiftedLimits, arch: Arch, flows: &[Flow], is_slowest: bool) -> u32 {
+    let mut chip = BareChip::new(arch).without_limit().with_lifted_limits(lifted);
     let kernels: Vec<Script> = flows.iter().map(|flow| kernel(arch, flow)).collect();
     let scripts: Vec<_> = flows.iter().map(|flow| flow.core).zip(&kernels).collect();
     assert_eq!(chip.run(&scripts), [""; 0]);
@@ -243,4 +249,44 @@ fn transfers_take_as_long_as_on_cards() {
     let wrong = replayed.iter().filter(is_wrong);
     let wrong: Vec<_> = wrong.map(|one| (one.row.what, one.error_percent())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Four cores read from one channel: its rate is the limit, then the port of its tile, then the code
+/// that issues the reads.
+#[test]
+fn without_a_limit_the_next_one_is_seen() {
+    let [dram, noc] = [Limit::Dram, Limit::Noc].map(|limit| LiftedLimits::NONE.and(limit));
+    let both = dram.and(Limit::Noc);
+    // Bytes in 100 cycles: those of the channel as measured on the cards, and those of a port, which
+    // takes 256 flits of 32 bytes in 256 + 4 + 1 cycles on a Wormhole, and 64 bytes each in 64 + 2 + 1
+    // cycles on a Blackhole.
+    for (arch, channel, port) in [
+        (Arch::WormholeB0, 2_212.0, 100.0 * 4096.0 / (128.0 + 2.0 + 1.0)),
+        (Arch::Blackhole, 4_650.0, 100.0 * 4096.0 / (64.0 + 2.0 + 1.0)),
+    ] {
+        let (target, address) = bank(arch, 0);
+        let flow = |number| Flow {
+            core: worker(arch, number),
+            target,
+            address,
+            is_read: true,
+            count: 256,
+            byte_count: 4096,
+        };
+        let flows: Vec<_> = (0..4).map(flow).collect();
+        let rate = |lifted| {
+            let cycles = replay_without(lifted, arch, &flows, true);
+            100.0 * 4.0 * 256.0 * 4096.0 / f64::from(cycles)
+        };
+        let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.02;
+        let rates = [LiftedLimits::NONE, noc, dram, both].map(rate);
+        assert!(is_near(rates[0], channel), "{arch}: {rates:?}");
+        assert!(is_near(rates[1], channel), "{arch}: {rates:?}");
+        assert!(is_near(rates[2], port), "{arch}: {rates:?}");
+        // A loop of five instructions issues a read of 4,096 bytes, and needs at least five cycles.
+        assert!(
+            rates[3] > 4.0 * port && rates[3] < 4.0 * 100.0 * 4096.0 / 5.0,
+            "{arch}: {rates:?}"
+        );
+    }
 }

@@ -8,6 +8,7 @@ use crate::{
     folders::measurements,
 };
 use clap::Args;
+use sim::limits::LiftedLimits;
 use std::path::PathBuf;
 use ttnn::simulator::Simulator;
 use wire::stream::Policy;
@@ -103,6 +104,11 @@ pub(crate) struct RecordArgs {
     /// put the architecture before the path, as in `wormhole_b0=libttsim.so`.
     #[arg(long, value_name = "CHIP")]
     pub(crate) simulate: Option<Simulator>,
+    /// Simulate without some limits, to see what they cost: dram=free, noc=free, caches=warm, or
+    /// several of them separated by commas; with kprof's own chip of --simulate. See
+    /// docs/silicon.md.
+    #[arg(long, value_name = "LIMITS", requires = "simulate")]
+    pub(crate) what_if: Option<LiftedLimits>,
     /// Do not run a program; report on the existing logs.
     #[arg(long)]
     pub(crate) process_logs_only: bool,

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         return finish_stock(args, &output, exit_code);
     }
     let mut command = command(args);
-    stock::simulate(simulated.as_ref(), &mut command);
+    stock::simulate(simulated.as_ref(), args, &mut command);
     for problem in environment::apply(args, &output, &mut command) {
         note!("kprof: {problem}");
     }

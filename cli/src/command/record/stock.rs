@@ -20,6 +20,7 @@ use host_reader::{
     recorded_options::RecordedOptions,
     recording::{DEVICE_CAPTURE_PREFIX, device_captures},
 };
+use sim::limits::WHAT_IF_VARIABLE;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -93,6 +94,12 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
     let program = std::env::current_exe().ok();
     let places = program.as_deref().and_then(Path::parent).map(Path::to_owned);
     let kprof = package.as_ref().and_then(|package| package.kprof.clone());
+    if args.what_if.is_some() && !matches!(simulator, Simulator::Own { .. }) {
+        return Err(failure!(
+            "expected kprof's own chip with --what-if, such as --simulate wormhole_b0; other \
+             simulators have no limits of time to lift"
+        ));
+    }
     let places: Vec<_> = places.into_iter().chain(kprof).collect();
     let base = package.as_ref().map(base_of);
     let cache = cache_folder().map_err(|error| failure!("{error}"))?;
@@ -112,7 +119,11 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
 }
 
 /// Sets the variables that make a program use the simulated chip instead of a real one.
-pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Command) {
+pub(super) fn simulate(
+    simulated: Option<&InstalledSimulator>,
+    args: &RecordArgs,
+    command: &mut Command,
+) {
     let Some(InstalledSimulator { library, forwarded, chip_count, harvest_mask }) = simulated
     else {
         return;
@@ -123,6 +134,9 @@ pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Com
     }
     if *harvest_mask != 0 {
         command.env(HARVEST_VARIABLE, format!("{harvest_mask:#x}"));
+    }
+    if let Some(lifted) = args.what_if {
+        command.env(WHAT_IF_VARIABLE, lifted.to_string());
     }
     if let Some(forwarded) = forwarded {
         command.env(LIBRARY_VARIABLE, forwarded);
@@ -165,7 +179,7 @@ impl Stock {
         let tree = self.tree(args)?;
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
-        simulate(simulated, &mut command);
+        simulate(simulated, args, &mut command);
         if args.kernel_lines() {
             lines::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }

@@ -8,6 +8,7 @@
 //! | what changed, in time and otherwise? | [`Diff`], [`Change`], [`Group`], [`Difference`] |
 //! | how long do the ops of a module take in both? | [`ColumnDiff`] |
 //! | what could not be compared? | [`Side`], [`Unmatched`] |
+//! | what do limits of a chip cost, by two simulations? | [`LimitCost`] |
 //! | which changes fail a build? | [`Gate`], [`Finding`], [`Shortfall`] |
 //! | how certain is a change? | [`welch`], [`adjusted_p_values`] |
 //!
@@ -34,6 +35,7 @@ mod change;
 mod gate;
 mod groups;
 mod kind;
+mod limits;
 mod matching;
 mod measured;
 mod ops;
@@ -50,6 +52,7 @@ pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;
 pub use kind::kind_of;
+pub use limits::LimitCost;
 pub use measured::{Measured, MeasuredKind, Measurements};
 pub use statistics::{Welch, adjusted_p_values, welch};
 pub use traits::{Aspect, Difference, OpTraits};

@@ -1,11 +1,11 @@
 //! Statement that the times of a recording come from a simulator, with the limits of a chip that
-//! the simulator does not model.
+//! the simulator does not model, or that the run lifted.
 //!
 //! Kind 15, version 1.0:
 //!
 //! ```text
 //!  0  u32  limit count
-//!  4  u32  0
+//!  4  u32  number of lifted limits, which are the last ones; 0 in earlier captures
 //!  8  ...  limits
 //! ```
 //!
@@ -28,8 +28,9 @@ impl<'file> Payload<'file> for SimulatedTime {
     const KIND: SectionKind = SectionKind::SIMULATED_TIME;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put_u32s(buffer, [field_count(self.unmodelled.len())?, 0]);
-        for name in &self.unmodelled {
+        let limits: Vec<&String> = self.unmodelled.iter().chain(&self.lifted).collect();
+        put_u32s(buffer, [field_count(limits.len())?, field_count(self.lifted.len())?]);
+        for name in limits {
             put_u32s(buffer, [field_count(name.len())?, 0]);
             put_padded_texts(buffer, &[name]);
         }
@@ -38,14 +39,19 @@ impl<'file> Payload<'file> for SimulatedTime {
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let [limit_count] = fields.record("head", 8)?.u32s();
+        let [limit_count, lifted_count] = fields.record("head", 8)?.u32s();
         let mut unmodelled = Vec::new();
         for _ in 0..limit_count {
             let [name_bytes] = fields.record("limit", 8)?.u32s();
             let [name] = fields.padded_texts([("name", name_bytes)])?;
             unmodelled.push(name);
         }
-        Ok(Self { unmodelled })
+        let Some(kept) = limit_count.checked_sub(lifted_count) else {
+            let expected = format!("at most {limit_count}");
+            return Err(fields.fault("lifted limit count", &expected, &lifted_count));
+        };
+        let lifted = unmodelled.split_off(kept as usize);
+        Ok(Self { unmodelled, lifted })
     }
 }
 
@@ -55,13 +61,21 @@ mod tests {
 
     #[test]
     fn the_bytes_lie_where_the_table_says() {
-        let simulated = SimulatedTime { unmodelled: vec!["L1".into(), "compute time".into()] };
+        let (unmodelled, lifted) = (vec!["L1".into()], vec!["compute time".into()]);
+        let simulated = SimulatedTime { unmodelled, lifted };
         let mut bytes = Vec::new();
         simulated.encode(&mut bytes).unwrap();
-        assert_eq!(bytes[..16], [2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[..16], [2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[16..32], *b"L1\0\0\0\0\0\0\x0C\0\0\0\0\0\0\0");
         assert_eq!(bytes[32..], *b"compute time\0\0\0\0");
         assert_eq!(SimulatedTime::decode(&bytes), Ok(simulated));
+    }
+
+    #[test]
+    fn more_lifted_limits_than_limits_are_a_fault() {
+        let bytes = [0, 0, 0, 0, 1, 0, 0, 0];
+        let field = SimulatedTime::decode(&bytes).unwrap_err().field;
+        assert_eq!(field, "lifted limit count");
     }
 
     #[test]

@@ -350,8 +350,10 @@ proptest! {
     }
 
     #[test]
-    fn simulated_times(unmodelled in vec(any::<String>(), 0..9)) {
-        let simulated = SimulatedTime { unmodelled };
+    fn simulated_times(
+        unmodelled in vec(any::<String>(), 0..9), lifted in vec(any::<String>(), 0..3),
+    ) {
+        let simulated = SimulatedTime { unmodelled, lifted };
         for capture in through_a_file(&simulated) {
             prop_assert_eq!(last_content(&capture), Content::SimulatedTime(simulated.clone()));
         }

@@ -267,7 +267,8 @@ fn host_clock() -> HostClock {
 }
 
 fn simulated_time() -> SimulatedTime {
-    SimulatedTime { unmodelled: vec!["NoC link rates".into(), "compute time".into()] }
+    let unmodelled = vec!["NoC link rates".into(), "compute time".into()];
+    SimulatedTime { unmodelled, lifted: Vec::new() }
 }
 
 fn recorded_options() -> RecordedOptions {
