@@ -48,9 +48,19 @@ pub(crate) enum End {
     Trapped(String),
 }
 
+/// How a core finds the code that it executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// All code was executed before.
+    Warm,
+    /// Instruction caches are empty before each piece of code that is measured.
+    Cold,
+}
+
 /// A core after a reset by the host.
 pub(crate) struct Core<'a> {
     pub(crate) chip: Chip,
+    pub(crate) code: Code,
     programs: Vec<&'a Program>,
     harts: Vec<Hart>,
     front: L1Front,
@@ -107,21 +117,33 @@ const INSTRUCTIONS_MAX: u64 = 60_000_000;
 impl<'a> Core<'a> {
     /// Loads the programs of the available RISCs, and prepares the core like a host.
     pub(crate) fn new(chip: Chip, probes: &'a Probes) -> Self {
-        Self::with_layout(chip, probes, LAYOUT)
+        Self::prepared(chip, probes, LAYOUT, Code::Warm)
+    }
+
+    /// Prepares a core whose code is read from L1 after [`forget_code`](Self::forget_code).
+    pub(crate) fn cold(chip: Chip, probes: &'a Probes) -> Self {
+        Self::prepared(chip, probes, LAYOUT, Code::Cold)
     }
 
     /// Prepares a core for a host with another layout of the control vector.
     pub(crate) fn with_layout(chip: Chip, probes: &'a Probes, layout: ControlLayout) -> Self {
+        Self::prepared(chip, probes, layout, Code::Warm)
+    }
+
+    fn prepared(chip: Chip, probes: &'a Probes, layout: ControlLayout, code: Code) -> Self {
         let arch = match chip {
             Chip::Wormhole => Arch::WormholeB0,
             Chip::Blackhole => Arch::Blackhole,
         };
         let programs: Vec<_> = probes.programs.iter().collect();
         let port = |risc| if risc < 3 { L1Port::Port2 } else { L1Port::Port3 };
-        // Costs are those of code that was executed before.
-        let hart = |risc| Hart::new(arch, port(risc)).with_warm_code();
+        let hart = |risc| match code {
+            Code::Warm => Hart::new(arch, port(risc)).with_warm_code(),
+            Code::Cold => Hart::new(arch, port(risc)),
+        };
         let mut core = Self {
             chip,
+            code,
             harts: (0..programs.len()).map(hart).collect(),
             front: L1Front::new(),
             tile: Tile {
@@ -181,6 +203,13 @@ impl<'a> Core<'a> {
     /// Returns a constant of the first RISC's program.
     fn constant(&self, name: &str) -> u32 {
         self.tile.word(0, self.programs[0].symbol(name).address)
+    }
+
+    /// Empties the instruction caches, as the firmware does at each launch; a warm core keeps its code.
+    pub(crate) fn forget_code(&mut self) {
+        if self.code == Code::Cold {
+            self.harts.iter_mut().for_each(Hart::invalidate_instructions);
+        }
     }
 
     /// Calls a function on a RISC, until it returns or pauses.

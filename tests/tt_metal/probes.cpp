@@ -169,6 +169,45 @@ PROBE finish() { kernel_profiler::finish_profiler(); }
 
 PROBE quick_push() { kernel_profiler::quick_push(); }
 
+// Straight code with a probe once and eight times, to measure the size of a site, and its cost where
+// the code is executed once.
+#define ONCE(...)    \
+    {                \
+        __VA_ARGS__; \
+        STEP();      \
+    }
+#define SITES(name, ...)                                                    \
+    PROBE name##_sites_1(uint32_t pass) { ONCE(__VA_ARGS__) }               \
+    PROBE name##_sites_8(uint32_t pass) {                                   \
+        ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) \
+        ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) ONCE(__VA_ARGS__) \
+    }
+
+SITES(nothing)
+SITES(data, DeviceTimestampedData("data", pass))
+SITES(data_16b, constexpr uint32_t id = kernel_profiler::Hash16_CT("data 16b");
+      kernel_profiler::timeStampedData<
+          id,
+          kernel_profiler::DoingDispatch::NOT_DISPATCH,
+          kernel_profiler::PacketTypes::TS_DATA_16B>(uint64_t(pass), uint64_t(pass)))
+SITES(event, DeviceRecordEvent(7))
+SITES(sum, DeviceZoneScopedSumN1("sum"))
+SITES(kernel_zone, DeviceZoneScopedMainChildN("INNER-KERNEL"))
+#if !defined(COMPILE_FOR_TRISC) && defined(PROFILE_NOC_EVENTS)
+SITES(noc_event, const uint64_t there = uint64_t(0x652 + pass) << NOC_ADDR_LOCAL_BITS | 0x10000;
+      RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_, 0x20000, there, 2048, NOC_UNICAST_WRITE_VC, false, noc_index))
+#endif
+#if defined(PROFILE_SYNC_EVENTS)
+#if defined(KERNEL_PROFILER_HAS_WAITS) && KERNEL_PROFILER_HAS_WAITS
+SITES(signal, SYNC_SIGNAL("signal", pass))
+#else
+SITES(signal, DeviceTimestampedData("signal", pass))
+#endif
+#endif
+#if defined(COMPILE_FOR_BRISC) && defined(PROFILE_PERF_COUNTERS)
+SITES(counter, kernel_profiler::emit_counter(PerfCounterType::THREAD_STALLS_0, pass, pass))
+#endif
+
 #define ZONE_SITE(name)          \
     {                            \
         DeviceZoneScopedN(name); \
@@ -186,19 +225,6 @@ PROBE zone_sites_8() {
     ZONE_SITE("site 6")
     ZONE_SITE("site 7")
     ZONE_SITE("site 8")
-}
-
-PROBE nothing_sites_1() { STEP(); }
-
-PROBE nothing_sites_8() {
-    STEP();
-    STEP();
-    STEP();
-    STEP();
-    STEP();
-    STEP();
-    STEP();
-    STEP();
 }
 
 // Opcodes of a script that the tests write to L1, one word each. Numbers as in `script.rs`.
