@@ -294,6 +294,7 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
 const SIMULATED_TIME: &str = r#"
 Kind 15: simulated time
 limit count = 2
+number of lifted limits = 0
 - Limit
 name bytes = 14
 name = "NoC link rates"

@@ -93,8 +93,8 @@ fn documented_costs_of_the_header_are_the_measured_ones() {
         zone.split('|').map(|cell| cell.trim().split(" / ").collect()).collect();
     let [ours, upstream] = [&cells[2], &cells[3]];
     let sentence = format!(
-        "a zone takes {} instructions and {} cycles on a Wormhole, {} if its code is not in the \
-         instruction cache; through TT-Metal's own, compiled in the same run, {}, {} and {}.",
+        "a zone takes {} instructions and {} cycles on a Wormhole, {} if not cached; through \
+         TT-Metal's own, compiled beside it, {}, {} and {}.",
         ours[0], ours[1], ours[2], upstream[0], upstream[1], upstream[2]
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");

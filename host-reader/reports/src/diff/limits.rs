@@ -27,7 +27,8 @@ impl LimitCost {
     /// if A has lifted limits that B has.
     ///
     /// ```
-    /// use host_reader::{diff::{Diff, LimitCost}, simulated_time::SimulatedTime};
+    /// use reader::simulated_time::SimulatedTime;
+    /// use reports::diff::{Diff, LimitCost};
     /// let [with, mut without] = [SimulatedTime::default(), SimulatedTime::default()];
     /// assert_eq!(LimitCost::new((Some(&with), Some(&without)), &Diff::default()), None);
     /// without.lifted.push("DRAM".to_owned());
