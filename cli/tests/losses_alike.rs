@@ -124,6 +124,10 @@ fn the_log_of_a_simulation_keeps_the_losses_of_its_run() {
             assert_eq!((&report["lost"], &report["losses"]), (&run["lost"], &run["losses"]));
             assert_alike(folder.path(), input);
         }
+        // The report on ops, of the folder.
+        let ops: Value =
+            serde_json::from_str(&said(folder.path(), &["ops", &out, "--json"])).unwrap();
+        assert_eq!(ops["lost"], run["lost"]);
         // What Python, C and other libraries load.
         for input in [&out, &log] {
             let loaded = host_reader::recording::load(&folder.path().join(input)).unwrap();
@@ -136,6 +140,9 @@ fn the_log_of_a_simulation_keeps_the_losses_of_its_run() {
         let text = std::fs::read_to_string(&path).unwrap();
         let (without_last, _) = text.trim_end().rsplit_once('\n').unwrap();
         std::fs::write(&path, without_last).unwrap();
+        let ops = kprof(folder.path(), &["ops", &out, "--json"]);
+        let ops: Value = serde_json::from_slice(&ops.stdout).unwrap();
+        assert_eq!(ops["lost"]["uncounted"][0], "TT-Metal's logs do not record losses");
         let changed = kprof(folder.path(), &["report", &log]);
         let [shown, note] =
             [changed.stdout, changed.stderr].map(|bytes| String::from_utf8(bytes).unwrap());

@@ -157,8 +157,25 @@ pub struct Collected<F> {
 }
 
 impl OpenedLog {
-    /// Adds what the note beside the log says of the run that wrote it.
-    fn add_note(&mut self, path: &Path) {
+    /// Adds what the note beside the log, which is at `path`, says of the run that wrote the log: that
+    /// its times are simulated, and its losses. [`changed_log`](Self::changed_log) is set if the log
+    /// has changed since.
+    ///
+    /// ```
+    /// use recording::{OpenedLog, derived_log::write_note, device_log::PackedLog};
+    /// use reader::{readout::Readout, simulated_time::SimulatedTime};
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let path = folder.path().join("profile_log_device.csv");
+    /// let title = "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], \
+    ///     data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data";
+    /// std::fs::write(&path, format!("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n{title}\n")).unwrap();
+    /// let simulated = Some(SimulatedTime::default());
+    /// write_note(&path, &Readout { simulated, ..Readout::default() }).unwrap();
+    /// let mut log = OpenedLog::from(PackedLog::open(&path).unwrap());
+    /// log.add_note(&path);
+    /// assert_eq!(log.log.readout.losses.uncounted().count(), 0);
+    /// ```
+    pub fn add_note(&mut self, path: &Path) {
         match beside(path) {
             Beside::Facts(facts) => {
                 let Facts { simulated, losses } = *facts;

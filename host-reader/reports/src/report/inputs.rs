@@ -227,7 +227,14 @@ impl DeviceReader<'_> {
         let file = log.display().to_string();
         let side = match PackedLog::open_within(log, self.memory) {
             Ok(packed) => {
-                let read = self.packed_log(packed.into(), log);
+                let mut opened = OpenedLog::from(packed);
+                opened.add_note(log);
+                if opened.changed_log.is_some() {
+                    let detail =
+                        "has changed since a simulation wrote it, so its losses are unknown";
+                    self.problems.add_to_file(&file, detail.to_owned());
+                }
+                let read = self.packed_log(opened, log);
                 read.map_err(|error| error.to_string())
             }
             Err(error) if log.exists() => Err(without_file(&error.to_string(), &file).to_owned()),
