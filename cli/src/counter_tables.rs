@@ -28,15 +28,17 @@ pub(crate) struct CounterFindings(Vec<OpCounters>);
 /// Hardware counters and metrics of one launch.
 #[derive(Serialize)]
 pub(crate) struct OpCounters {
-    chip_id: u32,
-    run_host_id: u32,
+    pub(crate) chip_id: u32,
+    pub(crate) run_host_id: u32,
     trace_id: Option<u64>,
     trace_replay: Option<u64>,
-    launch: u64,
+    pub(crate) launch: u64,
+    /// Metrics over the cores of the launch.
     #[serde(serialize_with = "serialize_metrics")]
-    metrics: Vec<MetricSummary>,
+    pub(crate) metrics: Vec<MetricSummary>,
+    /// Counts of each counter.
     #[serde(rename = "counters", serialize_with = "serialize_totals")]
-    totals: Vec<CounterTotal>,
+    pub(crate) totals: Vec<CounterTotal>,
     problems: BTreeMap<String, u64>,
 }
 
@@ -146,7 +148,13 @@ impl CounterFindings {
         })
     }
 
-    /// Returns the metrics and counters for JSON.
+    /// Returns the number of counters that could not be read.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn problem_count(&self) -> u64 {
+        self.0.iter().flat_map(|op| op.problems.values()).sum()
+    }
+
+    /// Returns the metrics and counters of each launch.
     pub(crate) fn document(&self) -> &[OpCounters] {
         &self.0
     }

@@ -13,6 +13,8 @@ mod causes;
 #[cfg(feature = "mcp")]
 mod changes;
 #[cfg(feature = "mcp")]
+mod counters;
+#[cfg(feature = "mcp")]
 mod lines;
 #[cfg(feature = "mcp")]
 mod loaded;
@@ -40,9 +42,9 @@ mod zones;
 /// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
 /// and output.
 ///
-/// Tools: load, recordings, ops, by, zones, noc, lines, memory, explain, critical_path, losses, diff,
-/// more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for further rows. Files
-/// are only read. See docs/mcp.md.
+/// Tools: load, recordings, ops, by, zones, noc, counters, lines, memory, explain, critical_path,
+/// losses, diff, more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for
+/// further rows. Files are only read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof mcp

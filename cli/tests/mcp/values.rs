@@ -41,6 +41,8 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         json!(["noc", { "run": run }]),
         json!(["noc", { "run": run, "part": "pairs" }]),
         json!(["noc", { "run": run, "part": "links" }]),
+        json!(["counters", { "run": run }]),
+        json!(["counters", { "run": run, "part": "counters" }]),
     ];
     let found = call_all("legacy", &[path], &calls);
     let answers: Vec<Answer> =
@@ -67,7 +69,18 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     assert_rows(&answers[13], rows_of(report, "waits", "wait_statistics"), &what(13));
     assert_rows(&answers[14], profiler_time_of(report), &what(14));
     compare_lost(&answers, report);
-    compare_traffic(&answers[15..], folder, (path, run));
+    compare_traffic(&answers[15..18], folder, (path, run));
+    let known: Vec<u64> = ["metrics", "counters"]
+        .iter()
+        .zip(&answers[18..])
+        .map(|(part, answer)| {
+            let rows = counters_of(report, part);
+            assert_eq!(!answer.head["reason"].is_null(), rows.is_empty(), "{path}");
+            assert_rows(answer, rows.clone(), part);
+            rows.len() as u64
+        })
+        .collect();
+    assert_eq!(known.contains(&0), array(&report["hardware_counters"]).is_empty(), "{path}");
     let with: Vec<&Value> =
         array(&explained["ops"]).iter().filter(|op| !op["critical_path"].is_null()).collect();
     assert_eq!(answers[12].rows.len(), with.len(), "{}", what(12));
@@ -77,6 +90,41 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         "{}",
         what(12)
     );
+}
+
+/// Returns the metrics or the counters of all launches in the JSON of `kprof report`, with the
+/// columns of the tool.
+fn counters_of(report: &Value, part: &str) -> Vec<Value> {
+    let launches = array(&report["hardware_counters"]);
+    let rows = launches.iter().flat_map(|launch| {
+        let rows = array(&launch[part]).iter();
+        let is_it =
+            |op: &&Value| ["chip_id", "run_host_id"].iter().all(|key| op[*key] == launch[*key]);
+        let op = array(&report["ops"]).iter().find(is_it);
+        rows.map(move |row| {
+            let mut found = serde_json::Map::new();
+            for key in ["chip_id", "run_host_id"] {
+                found.insert(key.to_owned(), launch[key].clone());
+            }
+            found.insert("op_name".to_owned(), op.map_or(Value::Null, |op| op["op_name"].clone()));
+            found.insert("launch".to_owned(), launch["launch"].clone());
+            for (key, value) in row.as_object().unwrap() {
+                let (key, value) = match key.as_str() {
+                    "cores" => ("core_count", value.clone()),
+                    "samples" => ("sample_count", value.clone()),
+                    "cannot_see" => {
+                        let limits = array(value).iter().map(|text| text.as_str().unwrap());
+                        let limits = limits.collect::<Vec<_>>().join("; ");
+                        ("cannot_see", if limits.is_empty() { Value::Null } else { json!(limits) })
+                    }
+                    key => (key, value.clone()),
+                };
+                found.insert(key.to_owned(), value);
+            }
+            Value::Object(found)
+        })
+    });
+    rows.collect()
 }
 
 /// Compares the traffic of the NoCs with the output of `kprof noc`, which has none if there are no

@@ -153,6 +153,39 @@ choice! {
 }
 
 arguments! {
+    /// Arguments of `counters`.
+    CountersArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+        /// Metrics, or the counters from which they are computed.
+        #[serde(default)]
+        part: CountersPart,
+        /// Only ops or programs with this text in their name.
+        op: Option<String>,
+        /// Only metrics or counters with this text in their name.
+        counter: Option<String>,
+        /// Column to sort by, such as median. Default: by launch.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+choice! {
+    /// Part of what hardware counters show.
+    CountersPart {
+        /// Metrics over the cores of each launch, with what they cannot see.
+        #[default]
+        Metrics,
+        /// Counts of events on a core.
+        Counters,
+    }
+}
+
+arguments! {
     /// Arguments of `lines`.
     LinesArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -408,6 +441,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
             "noc",
             "Traffic of the NoCs: events, bytes and waits by core and kind, between tiles, and over \
              links.",
+        )?,
+        tool::<CountersArguments>(
+            "counters",
+            "Hardware counters of launches: metrics over cores with their units and what they \
+             cannot see, or the counts of events.",
         )?,
         tool::<LinesArguments>(
             "lines",

@@ -3,6 +3,7 @@
 
 use crate::{
     command::{diff, explain, lines::LazyLines, memory, noc::Events, perf},
+    counter_tables::CounterFindings,
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
@@ -11,7 +12,7 @@ use crate::{
     unfinished::unfinished_lines,
 };
 use host_reader::{
-    analysis::{Report, Unfinished},
+    analysis::{Report, Unfinished, launches_of},
     causes::Explanation,
     diff::Measurements,
     ledger::LossLedger,
@@ -62,6 +63,7 @@ pub(super) struct RunFigures {
     pub(super) unfinished: Unfinished,
     pub(super) traffic: NocTraffic,
     pub(super) memory: Usage,
+    pub(super) counters: CounterFindings,
 }
 
 /// Traffic of the NoCs of one run.
@@ -184,8 +186,9 @@ impl Part {
         let options = Explanation::report_options();
         let described = PerfReport::from_recording(&recording, None, &options).map(Box::new);
         let losses = recording.readout.losses.clone();
+        let counters = CounterFindings::new(&recording.readout, &launches_of(&recording.readout));
         let traffic = NocTraffic::from_run(recording, path);
-        let run = RunFigures { report, names, losses, unfinished, traffic, memory };
+        let run = RunFigures { report, names, losses, unfinished, traffic, memory, counters };
         Self { title, explanation, figures: Figures::Run(Box::new(run)), described }
     }
 

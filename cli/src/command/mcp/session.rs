@@ -5,7 +5,7 @@ use super::{
         Call, DiffArguments, DiffPart, ExplainArguments, LinesArguments, LoadArguments,
         LossesArguments, MoreArguments, RecordingsArguments, RunArguments,
     },
-    by, causes, changes, lines,
+    by, causes, changes, counters, lines,
     loaded::{Figures, Loaded, Lost, Part},
     losses, memory, noc, ops, path,
     root::Root,
@@ -120,6 +120,10 @@ impl Session {
             "noc" => {
                 let asked = call.parsed()?;
                 self.page_of_part(call, from, |part| noc::table(&part.figures, &asked))
+            }
+            "counters" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| counters::table(&part.figures, &asked))
             }
             "lines" => {
                 let asked: LinesArguments = call.parsed()?;
