@@ -299,6 +299,11 @@ pub struct SetupShare {
 }
 
 impl OpCauses {
+    /// Returns true if zones of firmware or kernels show when the launch began and ended.
+    pub(crate) const fn has_bounds(&self) -> bool {
+        self.has_firmware || self.kernel.is_some()
+    }
+
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = op_window(view.launch);

@@ -388,6 +388,7 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
     let replay = |span: &RowSpan<'_>| span.row.trace_session.map(|session| (0, session));
     let first_replay = group.first().and_then(replay);
     Slot {
+        has_bounds: true,
         start,
         end,
         kernel: (start, end),

@@ -139,6 +139,9 @@ pub(crate) struct Slot {
     pub(crate) around: ClassTimes,
     /// True if launches may be missing in the gap before this launch.
     pub(crate) is_gap_doubted: bool,
+    /// True if zones of firmware or kernels show when the launch began and ended. Other zones lie
+    /// somewhere within it.
+    pub(crate) has_bounds: bool,
     /// Id of the trace and number of its replay, if the launch was replayed.
     pub(crate) replay: Option<(u64, u64)>,
 }
@@ -220,6 +223,7 @@ fn slot(op: &OpCauses, launch: &Launch) -> Slot {
         inside: op.times,
         around: op.times_around,
         is_gap_doubted: of.latency_doubt.is_some() || of.duration_doubt.is_some(),
+        has_bounds: op.has_bounds(),
         replay: of.trace_id.zip(of.trace_replay),
     }
 }
@@ -241,7 +245,7 @@ fn group_of(slots: &[Slot]) -> &[Slot] {
 
 /// Adds the time between two launches: the cost of a launch counts as dispatch, the rest as
 /// [`TimeClass::HostLate`]. Within one replay of a trace, all of this time is dispatch, because the
-/// host sends nothing.
+/// host sends nothing. The time next to a launch whose bounds are unknown may belong to its kernels.
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),
@@ -250,7 +254,10 @@ fn add_gap(
     aiclk_mhz: u32,
 ) {
     let cycles = length(gap);
-    let Some(previous) = previous.filter(|_| !next.is_gap_doubted && aiclk_mhz != 0) else {
+    let is_known = |previous: &&Slot| {
+        previous.has_bounds && next.has_bounds && !next.is_gap_doubted && aiclk_mhz != 0
+    };
+    let Some(previous) = previous.filter(is_known) else {
         times.add(TimeClass::Unknown, cycles);
         return;
     };

@@ -255,14 +255,15 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Firmware {
 }
 
 /// Returns the gap before each launch, in nanoseconds: the recorded one, or the time since all
-/// earlier launches ended.
+/// earlier launches ended; `None` if it is unknown when one of them began or ended.
 fn gaps_before<'a>(
     ops: impl Iterator<Item = &'a OpCauses>,
 ) -> impl Iterator<Item = (&'a OpCauses, Option<f64>)> {
-    let mut end = None;
+    let mut end: Option<(u64, bool)> = None;
     ops.map(move |op| {
-        let cycles = end.and_then(|end: u64| op.window.0.checked_sub(end));
-        end = end.max(Some(op.window.1));
+        let known = end.filter(|(_, is_known)| *is_known && op.has_bounds());
+        let cycles = known.and_then(|(end, _)| op.window.0.checked_sub(end));
+        end = end.max(Some((op.window.1, op.has_bounds())));
         let between = || op.time.ns_of(cycles?);
         let ns = op.gap_ns.map(|ns| ns as f64).or_else(between);
         (op, ns.filter(|ns| *ns > 0.0))

@@ -207,9 +207,10 @@ fn time_is_not_called_firmware_without_firmware_in_the_log() {
     let lengths = found.untold.iter().find(|of| of.question == "how long every op took").unwrap();
     assert!(lengths.reason.ends_with("the recording has no zone of a kernel"), "{lengths:?}");
     assert!(lengths.record_with.starts_with("firmware and kernels built"), "{lengths:?}");
-    let launches = found.findings.iter().find(|of| of.cause == Cause::Dispatch).unwrap();
-    assert_eq!(launches.sentence, "Launches take 25.0 % of 5.9 us: 1 gap of 1.5 us");
-    assert!(!found.time_sums[0].contains("of kernels"), "{:?}", found.time_sums);
+    // The time between the zones may belong to kernels.
+    assert!(found.findings.iter().all(|of| of.cause != Cause::Dispatch), "{:?}", found.findings);
+    assert_eq!(found.devices[0].time.percent(TimeClass::Unknown), 100.0);
+    assert!(found.time_sums.is_empty(), "no time has a name: {:?}", found.time_sums);
 }
 
 /// A reader that fetches one tile at a time: 70 % of its time it waits for its own reads. The RISC that
