@@ -15,15 +15,27 @@ const OF_KERNELS: [TimeClass; 4] =
 
 /// Returns a line for each chip, with the chip's time as a sum; empty if no op has a known length.
 pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
-    let longest = devices.iter().max_by_key(|device| device.time.total_ns);
+    // The first of the chips with the longest total time.
+    let longest = devices.iter().rev().max_by_key(|device| device.time.total_ns);
     match devices.len() {
         1 => devices.iter().filter_map(sum_of).collect(),
         count if count <= NAMED_CHIPS => devices.iter().filter_map(chip_sum).collect(),
-        count => longest
+        _ => longest
             .and_then(chip_sum)
-            .map(|sum| format!("{sum}. It has the most time of {count} chips"))
+            .map(|sum| format!("{sum}. {}", among(devices, longest)))
             .into_iter()
             .collect(),
+    }
+}
+
+/// Returns how many chips have the longest time.
+fn among(devices: &[DeviceTime], longest: Option<&DeviceTime>) -> String {
+    let count = devices.len();
+    let time = |device: &DeviceTime| device.time.total_ns;
+    match devices.iter().filter(|device| Some(time(device)) == longest.map(time)).count() {
+        1 => format!("It has the most time of {count} chips"),
+        equal if equal == count => format!("All {count} chips have this time"),
+        equal => format!("{equal} of {count} chips have this time, the most"),
     }
 }
 
@@ -115,6 +127,13 @@ mod tests {
         assert_eq!(told[1], "Chip 5: 3.0 us = 1.0 us of recording + 2.0 us unknown");
         let many = [other.clone(), other.clone(), other.clone(), other.clone(), one];
         assert_eq!(time_sums(&many), [format!("Chip 3: {sum}. It has the most time of 5 chips")]);
+        let sum = "Chip 5: 3.0 us = 1.0 us of recording + 2.0 us unknown";
+        let equal = vec![other.clone(); 5];
+        assert_eq!(time_sums(&equal), [format!("{sum}. All 5 chips have this time")]);
+        let shorter = device(9, &[(TimeClass::Unknown, 1e3), (TimeClass::Profiler, 1e3)]);
+        let two = [shorter.clone(), other.clone(), shorter.clone(), other, shorter];
+        let expected = format!("{sum}. 2 of 5 chips have this time, the most");
+        assert_eq!(time_sums(&two), [expected]);
         assert_eq!(time_sums(&[]), [""; 0]);
         let nothing = DeviceTime { kernel_sum_ns: None, ..device(0, &[(TimeClass::Unknown, 1e3)]) };
         assert_eq!(time_sums(&[nothing]), [""; 0], "no op has a length");
