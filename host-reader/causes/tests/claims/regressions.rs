@@ -213,6 +213,27 @@ fn time_is_not_called_firmware_without_firmware_in_the_log() {
     assert!(found.time_sums.is_empty(), "no time has a name: {:?}", found.time_sums);
 }
 
+/// A wait of a RISC, which begins `start` cycles after the kernels.
+fn wait(risc: Risc, kind: WaitKind, start: u64, cycles: u64) -> Blocked {
+    let start = 1_000 + start;
+    Blocked { risc, kind: kind.0.into(), key: 0, start, end: start + cycles, by: None }
+}
+
+/// Explains a launch of one core, from the lengths of its kernels and of the launch, and sums of its
+/// waits.
+fn explain_core(ends: &[(Risc, u64)], length: u64, waits: Vec<Blocked>) -> Explanation {
+    let run = CoreRun {
+        waits,
+        starts: ends.iter().map(|(risc, _)| (*risc, 1_000)).collect(),
+        ends: ends.iter().map(|(risc, cycles)| (*risc, 1_000 + cycles)).collect(),
+        end: 1_000 + length,
+        ..CoreRun::default()
+    };
+    let mut recorder = Recorder::new();
+    recorder.core((1, 1), 1, &run, Form::Sums);
+    Explanation::from_recording(&recorder.finish())
+}
+
 /// A reader that fetches one tile at a time: 70 % of its time it waits for its own reads. The RISC that
 /// issues the arithmetic ends early, and the unpacker waits 78 % of its time for tiles.
 #[test]
@@ -225,29 +246,13 @@ fn engines_that_cannot_have_been_in_use_do_not_set_the_pace() {
         (Risc::Trisc1, 349),
         (Risc::Trisc2, 4_630),
     ];
-    let wait = |risc, kind: WaitKind, start: u64, cycles: u64| Blocked {
-        risc,
-        kind: kind.0.into(),
-        key: 0,
-        start: 1_000 + start,
-        end: 1_000 + start + cycles,
-        by: None,
-    };
-    let run = CoreRun {
-        waits: vec![
-            wait(READER, WaitKind::CB_RESERVE, 0, 900),
-            wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_150),
-            wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 3_588),
-            wait(WRITER, WaitKind::CB_WAIT, 0, 3_200),
-        ],
-        starts: ends.iter().map(|(risc, _)| (*risc, 1_000)).collect(),
-        ends: ends.iter().map(|(risc, cycles)| (*risc, 1_000 + cycles)).collect(),
-        end: 1_000 + length,
-        ..CoreRun::default()
-    };
-    let mut recorder = Recorder::new();
-    recorder.core((1, 1), 1, &run, Form::Sums);
-    let found = Explanation::from_recording(&recorder.finish());
+    let waits = vec![
+        wait(READER, WaitKind::CB_RESERVE, 0, 900),
+        wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_150),
+        wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 3_588),
+        wait(WRITER, WaitKind::CB_WAIT, 0, 3_200),
+    ];
+    let found = explain_core(&ends, length, waits);
     let pace = found.ops[0].pace.as_ref().unwrap();
     assert_eq!(pace.pacer, Stage::Reader, "{pace:#?}");
     assert!(!pace.is_math_assumed, "{pace:#?}");
@@ -269,29 +274,13 @@ fn engines_are_in_use_at_most_while_their_kernels_run_and_do_not_wait() {
         (Risc::Trisc1, 304),
         (Risc::Trisc2, 4_122),
     ];
-    let wait = |risc, kind: WaitKind, start: u64, cycles: u64| Blocked {
-        risc,
-        kind: kind.0.into(),
-        key: 0,
-        start: 1_000 + start,
-        end: 1_000 + start + cycles,
-        by: None,
-    };
-    let run = CoreRun {
-        waits: vec![
-            wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_663),
-            wait(WRITER, WaitKind::NOC_WRITE_BARRIER, 900, 3_656),
-            wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 4_786),
-            wait(Risc::Trisc2, WaitKind::CB_RESERVE, 0, 3_134),
-        ],
-        starts: ends.iter().map(|(risc, _)| (*risc, 1_000)).collect(),
-        ends: ends.iter().map(|(risc, cycles)| (*risc, 1_000 + cycles)).collect(),
-        end: 6_869,
-        ..CoreRun::default()
-    };
-    let mut recorder = Recorder::new();
-    recorder.core((1, 1), 1, &run, Form::Sums);
-    let found = Explanation::from_recording(&recorder.finish());
+    let waits = vec![
+        wait(READER, WaitKind::NOC_READ_BARRIER, 900, 3_663),
+        wait(WRITER, WaitKind::NOC_WRITE_BARRIER, 900, 3_656),
+        wait(Risc::Trisc0, WaitKind::CB_WAIT, 0, 4_786),
+        wait(Risc::Trisc2, WaitKind::CB_RESERVE, 0, 3_134),
+    ];
+    let found = explain_core(&ends, 5_869, waits);
     let pace = found.ops[0].pace.as_ref().unwrap();
     let used = |stage| pace.stage(stage).map(|of| (of.at_least_percent, of.at_most_percent));
     let close = |used: Option<(f64, f64)>, least: f64, most: f64| {
