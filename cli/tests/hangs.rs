@@ -1,11 +1,10 @@
 //! Kernels that hang: `kprof run` names the RISC, the line at which it stands, and what it waits for.
 
-use crate::program::kprof;
+use crate::program::{compiles, kernel_compiler, kprof};
 use serde_json::Value;
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 use tests::gate::gate_or;
 
@@ -181,12 +180,8 @@ impl Bench {
 
     /// Compiles a kernel; returns `None` after printing a reason.
     fn compile(&self, processor: usize, definitions: &[String], debug: &str) -> Option<String> {
-        let compiler =
-            env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
         let (processor, _, risc) = PROCESSORS[processor];
-        let mut command = Command::new(&compiler);
-        command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
-        command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+        let mut command = kernel_compiler();
         command.args(["-DCOMPILE_FOR_BRISC", "-DPROFILE_KERNEL=1", debug]);
         let is_blackhole = self.arch == "blackhole";
         command.arg(if is_blackhole { "-DARCH_BLACKHOLE" } else { "-DARCH_WORMHOLE" });
@@ -197,17 +192,7 @@ impl Bench {
         let script = self.folder.join("sdk").join(self.arch).join(format!("{processor}.ld"));
         let elf = format!("{risc}.elf");
         command.arg("-T").arg(script).arg("hang.cpp").arg("-o").arg(&elf);
-        match command.current_dir(&self.folder).output() {
-            Ok(output) => {
-                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-                Some(elf)
-            }
-            Err(error) => {
-                assert_ne!(env::var("CI").as_deref(), Ok("true"), "{compiler}: {error}");
-                eprintln!("skipped: {compiler}: {error}; install gcc-riscv64-unknown-elf");
-                None
-            }
-        }
+        compiles(command.current_dir(&self.folder)).then_some(elf)
     }
 
     /// Runs the kernels of a hang on one core, and returns the options of the command.

@@ -1,7 +1,7 @@
 //! Tests of `--lines` and `kprof lines`: planted slow lines are named first, with counts that follow
 //! from the documented timing, and faulty input is one sentence.
 
-use crate::program::kprof;
+use crate::program::{compiles, kernel_compiler, kprof};
 use serde_json::Value;
 use std::{
     env, fs,
@@ -59,25 +59,12 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 /// Compiles a kernel for BRISC with debug information, or without; returns `None` after printing a
 /// reason.
 pub(crate) fn compile(folder: &Path, arch: &str, source: &str, has_lines: bool) -> Option<PathBuf> {
-    let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
     let (file, elf) = (folder.join("slow.cpp"), folder.join("slow.elf"));
     fs::write(&file, source).unwrap();
-    let mut command = Command::new(&compiler);
-    command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
-    command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+    let mut command = kernel_compiler();
     command.arg("-T").arg(folder.join("sdk").join(arch).join("brisc.ld"));
     command.arg(if has_lines { "-g" } else { "-s" }).arg(&file).arg("-o").arg(&elf);
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            Some(elf)
-        }
-        Err(error) => {
-            assert_ne!(env::var("CI").as_deref(), Ok("true"), "{compiler}: {error}");
-            eprintln!("skipped: {compiler}: {error}; install gcc-riscv64-unknown-elf");
-            None
-        }
-    }
+    compiles(&mut command).then_some(elf)
 }
 
 pub(crate) fn run(folder: &Path, arch: &str) -> Output {

@@ -63,27 +63,15 @@ fn compile_with(
     name: &str,
     (scripts, options): (&str, &[&str]),
 ) -> Option<PathBuf> {
-    let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
     let elf = folder.join(name);
-    let mut command = Command::new(&compiler);
-    command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
-    command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+    let mut command = program::kernel_compiler();
     command.args(["-DCOMPILE_FOR_BRISC", "-Wall", "-Wextra", "-Werror"]);
     command.args(options);
     let is_blackhole = arch == "blackhole";
     command.arg(if is_blackhole { "-DARCH_BLACKHOLE" } else { "-DARCH_WORMHOLE" });
     command.arg("-I").arg(repository().join("kernel-profiler/include"));
     command.arg("-T").arg(folder.join(scripts).join(arch).join(format!("{processor}.ld")));
-    let output = match command.arg(source).arg("-o").arg(&elf).output() {
-        Ok(output) => output,
-        Err(error) => {
-            assert_ne!(env::var("CI").as_deref(), Ok("true"), "{compiler}: {error}");
-            eprintln!("skipped: {compiler}: {error}; install gcc-riscv64-unknown-elf");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(elf)
+    program::compiles(command.arg(source).arg("-o").arg(&elf)).then_some(elf)
 }
 
 /// Runs `kprof run --json` with these arguments, and returns its JSON document. The run uses all 64

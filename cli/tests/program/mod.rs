@@ -38,3 +38,31 @@ pub(crate) fn refusal(args: &[&str]) -> String {
 pub(crate) fn kprof(folder: &Path, args: &[&str]) -> Output {
     program().args(args).current_dir(folder).output().unwrap()
 }
+
+/// Returns the start of a command that compiles a kernel in C++ for a RISC, with the options that
+/// all kernels need.
+pub(crate) fn kernel_compiler() -> Command {
+    let compiler =
+        std::env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
+    let mut command = Command::new(compiler);
+    command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
+    command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+    command
+}
+
+/// Compiles a kernel. Without a compiler, returns false after printing a reason, or fails in CI.
+#[track_caller]
+pub(crate) fn compiles(command: &mut Command) -> bool {
+    match command.output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            true
+        }
+        Err(error) => {
+            let compiler = command.get_program().to_string_lossy();
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{compiler}: {error}");
+            eprintln!("skipped: {compiler}: {error}; install gcc-riscv64-unknown-elf");
+            false
+        }
+    }
+}
