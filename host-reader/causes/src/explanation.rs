@@ -322,13 +322,14 @@ impl Explanation {
     /// Returns the length of the explained time in nanoseconds; 0 if unknown.
     ///
     /// The length is that of the steady part or, if there is no steady part, the longest time of
-    /// any chip.
+    /// any chip whose gaps between ops are known.
     #[must_use]
     pub fn all_time(&self) -> (f64, GainOf) {
         if let Some(steady) = &self.steady {
             return (steady.total_ns, GainOf::Steady);
         }
-        let times = self.devices.iter().filter_map(|device| Some(device.time.total_ns? as f64));
+        let devices = self.devices.iter().filter(|device| device.time.has_gaps);
+        let times = devices.filter_map(|device| Some(device.time.total_ns? as f64));
         (times.fold(0.0, f64::max), GainOf::Recording)
     }
 

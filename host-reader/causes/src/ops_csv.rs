@@ -18,7 +18,9 @@ use crate::{
     timeline::{DeviceTime, SideBySide, Slot, slot_times},
 };
 use recording::problem::counted;
-use reports::perf::{OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column};
+use reports::perf::{
+    DurationDoubt, OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -85,7 +87,12 @@ impl Explanation {
             by: by.and_then(|by| report.column(by)).map(|by| ops_by_column(rows, &by)),
             devices,
             unreplayed_traces: sentences(&report.unreplayed_traces),
-            not_used: report.problems.iter().map(without_file).collect(),
+            not_used: report
+                .problems
+                .iter()
+                .map(without_file)
+                .chain(guessed_chip(report))
+                .collect(),
             ..Self::default()
         };
         explanation.add_row_findings(rows, &report.rows);
@@ -138,6 +145,21 @@ fn without_file(problem: &Problem) -> String {
     rest.trim_start_matches([':', ' ']).to_owned()
 }
 
+/// Returns a sentence about a chip whose architecture was guessed, if any figure rests on it.
+fn guessed_chip(report: &PerfReport) -> Option<String> {
+    let rests_on_it = |row: &OpReport| {
+        let has_rate = row.dram_percent.is_some() || row.flops_percent.is_some();
+        has_rate || row.limit.is_some() || row.core_count.is_some()
+    };
+    let guess = report.chip.guess.as_ref().filter(|_| report.rows.iter().any(rests_on_it))?;
+    let arch = report.chip.arch.as_ref()?;
+    Some(format!(
+        "the file does not name its chip: peak rates and {} available cores are those of a guess \
+         ({guess}); kprof perf takes another (--arch)",
+        report.chip.worker_core_count.unwrap_or(arch.worker_cores)
+    ))
+}
+
 /// Classes of time that get their own sentence if their share is large.
 const WAITING_CLASSES: [TimeClass; 3] =
     [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective];
@@ -172,7 +194,7 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut begun = BTreeSet::new();
     for row in rows.iter_mut().filter(|row| row.kind == RowKind::Device) {
         if begun.insert(row.chip_id()) {
-            row.op_to_op_gap_us = None;
+            (row.op_to_op_gap_us, row.is_gap_unknown) = (None, false);
         }
     }
     rows
@@ -297,7 +319,8 @@ const fn whole_ns(ns: f64) -> u64 {
 /// Frequency of the clock of times in nanoseconds: one cycle is one nanosecond.
 const NANOSECONDS_MHZ: u32 = 1000;
 
-/// Firmware of one op, in nanoseconds since the first start.
+/// Firmware of one op, or its kernels if the file has no firmware, in nanoseconds since the first
+/// start.
 struct RowSpan<'a> {
     start: u64,
     end: u64,
@@ -315,17 +338,31 @@ impl RowSpan<'_> {
     }
 }
 
+/// Time of a device's ops on its clock.
+struct RowSlots {
+    slots: Vec<Slot>,
+    side_by_side: Option<SideBySide>,
+    has_firmware: bool,
+}
+
 /// Returns the time of ops by class, and the ops that ran side by side; `None` unless the first and
-/// last cycle of each op's firmware are known.
+/// last cycle of each op's firmware are known, or those of each op's kernels.
 ///
 /// Ops whose firmware overlaps form one slot, because the rows do not say when within the firmware
 /// the kernels ran.
-fn row_slots(rows: &[&OpReport]) -> Option<(Vec<Slot>, Option<SideBySide>)> {
-    let first = rows.iter().map(|row| row.firmware_start_cycle).min()??;
+fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
+    let of_firmware = |row: &OpReport| row.firmware_start_cycle.zip(row.firmware_end_cycle);
+    let has_firmware = rows.iter().all(|row| of_firmware(row).is_some());
+    let cycles = rows.iter().map(|&row| {
+        let cycles = if has_firmware { of_firmware(row) } else { row.kernel_cycles };
+        Some((cycles?, row))
+    });
+    let cycles = cycles.collect::<Option<Vec<_>>>()?;
+    let first = cycles.iter().map(|((start, _), _)| *start).min()?;
     let clock_ghz = rows.iter().find_map(|row| row.clock_ghz)?;
     let at = |cycle: u64| Some(whole_ns(cycle.checked_sub(first)? as f64 / clock_ghz));
-    let spans = rows.iter().map(|&row| {
-        let (start, end) = (at(row.firmware_start_cycle?)?, at(row.firmware_end_cycle?)?);
+    let spans = cycles.iter().map(|&((start, end), row)| {
+        let (start, end) = (at(start)?, at(end)?);
         (start <= end).then_some(RowSpan { start, end, row })
     });
     let mut spans = spans.collect::<Option<Vec<_>>>()?;
@@ -343,7 +380,8 @@ fn row_slots(rows: &[&OpReport]) -> Option<(Vec<Slot>, Option<SideBySide>)> {
         slots.push(group_slot(group, end, &mut side_by_side));
         rest = others;
     }
-    are_all_there(&slots, rows).then_some((slots, Some(side_by_side).filter(|of| of.op_count > 0)))
+    let side_by_side = Some(side_by_side).filter(|of| of.op_count > 0);
+    are_all_there(&slots, rows).then_some(RowSlots { slots, side_by_side, has_firmware })
 }
 
 /// Returns false if the gaps between the ops' cycles are much longer than the rows say: then rows
@@ -394,14 +432,14 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
         kernel: (start, end),
         inside,
         around: ClassTimes::default(),
-        is_gap_doubted: group.first().is_some_and(|span| span.row.is_duration_invalid),
+        is_gap_doubted: group.first().is_some_and(|span| span.row.duration_doubt.is_some()),
         replay: first_replay.filter(|_| group.iter().all(|span| replay(span) == first_replay)),
     }
 }
 
 fn time_of_slots(
     chip_id: Option<u32>,
-    (slots, side_by_side): (Vec<Slot>, Option<SideBySide>),
+    RowSlots { slots, side_by_side, has_firmware }: RowSlots,
 ) -> DeviceTime {
     let end = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
     let times = slot_times(slots, (0, end), NANOSECONDS_MHZ);
@@ -414,7 +452,7 @@ fn time_of_slots(
         busy_ns: None,
         kernel_sum_ns: None,
         side_by_side,
-        has_firmware: true,
+        has_firmware,
     }
 }
 
@@ -433,12 +471,14 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         }
     }
     let total = whole_ns(times.total());
+    let later = rows.iter().skip(1);
+    let has_gaps = later.len() == 0 || later.clone().any(|row| !row.is_gap_unknown);
     DeviceTime {
         chip_id,
         window: (0, total),
         op_count: 0,
         untimed_op_count: 0,
-        time: TimeSplit::new(&times, total, NANOSECONDS_MHZ),
+        time: TimeSplit { has_gaps, ..TimeSplit::new(&times, total, NANOSECONDS_MHZ) },
         busy_ns: None,
         kernel_sum_ns: None,
         side_by_side: None,
@@ -476,10 +516,28 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
     }
     let invalid = report.totals.invalid_duration_count;
     if invalid > 0 {
+        let doubts = report.rows.iter().filter_map(|row| row.duration_doubt);
+        let are_missing = doubts.clone().all(|doubt| doubt == DurationDoubt::Missing);
         untold.push(Untold {
             question: rules::LENGTHS,
             reason: without(invalid, "usable duration"),
-            record_with: "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)",
+            record_with: match are_missing {
+                true => "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)",
+                false => "the device log or capture that it was made from, which shows the records behind \
+                      these rows",
+            },
+        });
+    }
+    let gaps = report.rows.iter().filter(|row| row.is_gap_unknown && row.device_time_us.is_some());
+    let gaps = gaps.count() as u64;
+    if gaps > 0 {
+        untold.push(Untold {
+            question: "how long the chip waited between ops, for the host or for a launch",
+            reason: format!(
+                "the gap before {gaps} of {} is not known",
+                counted(op_count, "op", "ops")
+            ),
+            record_with: "an ops CSV with usable values in the column OP TO OP LATENCY [ns]",
         });
     }
     untold

@@ -4,7 +4,7 @@ use crate::{
     finding::percent,
     iteration::{KnownIteration, OpStep, SteadyRule, Step},
     rules::duration,
-    threshold::{LONG_GAP, STEADY},
+    threshold::{LAUNCH_GAP, LONG_GAP, STEADY},
     time_class::TimeClass,
     timeline::DeviceTime,
 };
@@ -77,7 +77,8 @@ pub(crate) struct HostWait {
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) total_ns: f64,
-    pub(crate) late_percent: f64,
+    /// `None` if no gap between ops is known.
+    pub(crate) late_percent: Option<f64>,
 }
 
 impl HostWait {
@@ -87,7 +88,7 @@ impl HostWait {
         longest.map_or_else(Self::default, |device| Self {
             chip_id: device.chip_id.filter(|_| devices.len() > 1),
             total_ns: device.time.total_ns.unwrap_or(0) as f64,
-            late_percent: device.time.percent(TimeClass::HostLate),
+            late_percent: device.time.known_percent(TimeClass::HostLate),
         })
     }
 }
@@ -104,6 +105,8 @@ pub(crate) struct Apart {
     pub(crate) own: HostWait,
     /// Gaps before the first op of the steady part.
     pub(crate) gaps_before_ns: Vec<f64>,
+    /// Gap before the first op of the steady part; `None` if it is unknown.
+    pub(crate) gap_before_ns: Option<f64>,
     /// Sum of all gaps of the recording.
     pub(crate) gaps_ns: f64,
     pub(crate) iterations: IterationTimes,
@@ -177,18 +180,26 @@ impl Apart {
         } else {
             chip(self.own.chip_id)
         };
+        let (rule, part, own) = (&self.rule, &self.part, duration(self.own.total_ns));
+        let rest = format!("{}{}", self.unknown_ops, self.iterations.sentence());
+        let (Some(all_percent), Some(own_percent)) = (self.all.late_percent, self.own.late_percent)
+        else {
+            return format!(
+                "How long {} waited for the host is unknown: the gaps between ops are not recorded. The \
+                 steady part ({rule}: {part}) has {own} of kernels; all below is about that \
+                 part.{rest}",
+                chip(self.all.chip_id),
+            );
+        };
+        let before = self.gap_before_ns.filter(|gap| *gap > LAUNCH_GAP.value * 1e3);
+        let before = before.map_or_else(String::new, |gap| {
+            format!(", without the gap of {} before it", duration(gap))
+        });
         format!(
-            "{:.1} % of {} {} waited for the host{long_gaps}. In the steady part ({}: {}, {}) {it} waits \
-             {:.1} %; all below is about that part.{}{}",
-            self.all.late_percent,
+            "{all_percent:.1} % of {} {} waited for the host{long_gaps}. In the steady part ({rule}: {part}, \
+             {own}{before}) {it} waits {own_percent:.1} %; all below is about that part.{rest}",
             duration(self.all.total_ns),
             chip(self.all.chip_id),
-            self.rule,
-            self.part,
-            duration(self.own.total_ns),
-            self.own.late_percent,
-            self.unknown_ops,
-            self.iterations.sentence(),
         )
     }
 }
@@ -222,6 +233,7 @@ impl SteadyPart {
             all,
             own,
             gaps_before_ns: gaps(rows.get(..=begin)?),
+            gap_before_ns: rows.get(begin)?.op_to_op_gap_us.map(|us| us * 1e3),
             gaps_ns: gaps(rows).iter().fold(0.0, |sum, ns| sum + ns.max(0.0)),
             iterations,
         };

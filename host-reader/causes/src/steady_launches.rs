@@ -4,6 +4,7 @@ use crate::{
     iteration::{KnownIteration, OpStep, Step},
     launch_rows::LaunchRows,
     op::OpCauses,
+    rules::gaps_before,
     steady::{Apart, HostWait, IterationTimes, SteadyPart},
     timeline::DeviceTime,
 };
@@ -87,6 +88,7 @@ impl SteadyLaunches {
             let own = launches.get(range).unwrap_or(&[]);
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
         };
+        let until = launches.get(whole.start..=steady.start)?;
         let number = |index: usize| index.saturating_sub(whole.start) as u64;
         // Launch numbers are counted from 1.
         let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
@@ -100,6 +102,7 @@ impl SteadyLaunches {
             all: all_wait,
             own: own_wait,
             gaps_before_ns: gaps(whole.start..steady.start.saturating_add(1)),
+            gap_before_ns: gaps_before(until.iter().map(|(op, _)| *op)).last()?.1,
             gaps_ns: gaps(whole.clone()).iter().sum(),
             iterations: IterationTimes::default(),
         };

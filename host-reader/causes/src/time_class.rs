@@ -69,6 +69,9 @@ pub struct TimeSplit {
     pub total_ns: Option<u64>,
     /// Extent to which blocked time was recorded.
     pub waits: WaitEvidence,
+    /// False if no gap between ops is known. The gaps are then not part of the period, and nothing
+    /// is known of launches and of waiting for the host.
+    pub has_gaps: bool,
     /// Shares of the classes, in the order of [`TimeClass::ALL`].
     pub shares: Vec<ClassShare>,
     /// Overlap of compute and data movement; `None` if only kernels of one kind ran, or if the
@@ -85,6 +88,7 @@ impl TimeSplit {
             total_cycles,
             total_ns: analysis::cycles_to_ns(total_cycles, aiclk_mhz),
             waits: times.waits,
+            has_gaps: true,
             shares: shares
                 .map(|((class, cycles), tenths)| ClassShare {
                     class,
@@ -117,11 +121,15 @@ impl TimeSplit {
     }
 
     /// Returns the share of a class in percent; `None` for [`TimeClass::Wait`] if no waits were
-    /// recorded.
+    /// recorded, and for the classes of gaps if no gap is known.
     #[must_use]
     pub fn known_percent(&self, class: TimeClass) -> Option<f64> {
         let percent = self.percent(class);
-        let is_unknown = class == TimeClass::Wait && self.waits == WaitEvidence::None;
+        let is_unknown = match class {
+            TimeClass::Wait => self.waits == WaitEvidence::None,
+            TimeClass::Dispatch | TimeClass::HostLate => !self.has_gaps,
+            _ => false,
+        };
         (!is_unknown || percent > 0.0).then_some(percent)
     }
 }

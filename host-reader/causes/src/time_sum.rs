@@ -81,7 +81,13 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
             duration(of.duration_ns as f64)
         )
     });
-    is_told.then(|| format!("{} = {}{side_by_side}", duration(whole), parts.join(" + ")))
+    let sum = match parts.as_slice() {
+        [_, _, ..] | [] => format!("{} = {}", duration(whole), parts.join(" + ")),
+        [only] if device.time.has_gaps => format!("{} = {only}", duration(whole)),
+        [only] => only.clone(),
+    };
+    let gaps = if device.time.has_gaps { "" } else { "; the gaps between ops are unknown" };
+    is_told.then(|| format!("{sum}{gaps}{side_by_side}"))
 }
 
 #[cfg(test)]

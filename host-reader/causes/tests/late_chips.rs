@@ -246,9 +246,9 @@ fn a_late_chip_is_named_in_the_last_iteration_from_all_of_them() {
     let finding = skew_of(explained(&csv_of(&model.ops(&mut numbers)), Window::Steady)).unwrap();
     assert_eq!(finding.place.chip_id, Some(2));
     assert!(
-        finding
-            .sentence
-            .contains("chip 2 in 11 of 11 of all iterations, where each other chip waits"),
+        finding.sentence.contains(
+            "chip 2 in 11 of 11 collectives after the first iteration, where each other chip waits"
+        ),
         "{}",
         finding.sentence
     );

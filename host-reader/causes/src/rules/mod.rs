@@ -219,8 +219,9 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
 
 /// Returns texts about the launches before and after the longest gap of a chip.
 fn between_launches<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Option<[String; 2]> {
-    let pairs = ops.clone().zip(ops.skip(1)).filter(|(_, op)| op.gap_ns.is_some());
-    let (before, after) = pairs.max_by_key(|(_, op)| op.gap_ns)?;
+    let pairs = ops.clone().zip(gaps_before(ops).skip(1));
+    let known = pairs.filter_map(|(before, (after, gap_ns))| Some((gap_ns?, before, after)));
+    let (_, before, after) = known.max_by(|(one, ..), (other, ..)| one.total_cmp(other))?;
     Some([before, after].map(|op| format!("launch {} of {}", op.launch, label_of(op))))
 }
 
@@ -254,26 +255,28 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Firmware {
     Firmware { around_ns, counter_count: counts.fold(0, u64::saturating_add) }
 }
 
-/// Returns the gap before each launch, in nanoseconds: the recorded one, or the time since all
-/// earlier launches ended; `None` if it is unknown when one of them began or ended.
-fn gaps_before<'a>(
+/// Returns the gap before each launch but the first, in nanoseconds: the time since all earlier
+/// launches ended, or the recorded one if it is unknown when one of them began or ended; `None` if
+/// neither is known.
+pub(crate) fn gaps_before<'a>(
     ops: impl Iterator<Item = &'a OpCauses>,
 ) -> impl Iterator<Item = (&'a OpCauses, Option<f64>)> {
     let mut end: Option<(u64, bool)> = None;
     ops.map(move |op| {
         let known = end.filter(|(_, is_known)| *is_known && op.has_bounds());
-        let cycles = known.and_then(|(end, _)| op.window.0.checked_sub(end));
+        let between = known.map(|(end, _)| op.window.0.saturating_sub(end));
+        let recorded = op.gap_ns.filter(|_| end.is_some());
         end = end.max(Some((op.window.1, op.has_bounds())));
-        let between = || op.time.ns_of(cycles?);
-        let ns = op.gap_ns.map(|ns| ns as f64).or_else(between);
+        let between = between.and_then(|cycles| op.time.ns_of(cycles));
+        let ns = between.or(recorded.map(|ns| ns as f64));
         (op, ns.filter(|ns| *ns > 0.0))
     })
 }
 
 /// Returns the location of the launch with the most time in a class, including the gap before it.
 fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
-    let times = ops.map(|op| {
-        let gap_ns = op.gap_ns.unwrap_or(0) as f64;
+    let times = gaps_before(ops).map(|(op, gap_ns)| {
+        let gap_ns = gap_ns.unwrap_or(0.0);
         let gap_ns = match class {
             TimeClass::Dispatch => gap_ns.min(TRACED_GAP.value * 1000.0),
             TimeClass::HostLate => gap_ns,

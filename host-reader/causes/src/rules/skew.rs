@@ -39,7 +39,7 @@ pub(crate) fn collective_skew(
     let begin = if is_part { own.len() } else { 0 };
     let all_arrivals = Arrivals::of_rounds(&whole, begin, error_ns.is_some());
     let late = late_chip(&all_arrivals);
-    let whose = whose(late.as_ref(), &all_arrivals, &arrivals);
+    let whose = whose(late.as_ref(), (&all_arrivals, begin > 0), &arrivals);
     let sentence = format!(
         "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last chip: \
          {whose}",
@@ -85,14 +85,26 @@ pub(crate) fn collective_skew(
 }
 
 /// Returns a text about the chip that arrives last in collectives.
-fn whose(late: Option<&LateChip<'_>>, all: &[Arrivals<'_>], own: &[Arrivals<'_>]) -> String {
+///
+/// `all` are the collectives that show which chip is late; without those of the first iteration if
+/// `is_without_first`.
+fn whose(
+    late: Option<&LateChip<'_>>,
+    (all, is_without_first): (&[Arrivals<'_>], bool),
+    own: &[Arrivals<'_>],
+) -> String {
+    let among = match is_without_first {
+        true => " collectives after the first iteration",
+        false if all.len() == own.len() => "",
+        false => " collectives of all iterations",
+    };
     match (late, own) {
         (Some(late), _) => format!(
             "chip {} in {} of {}{}, where each other chip waits {}{} for it",
             late.chip_id,
             late.arrivals.len(),
             all.len(),
-            if all.len() == own.len() { "" } else { " of all iterations" },
+            among,
             duration(late.held_ns),
             in_total(late.arrivals.len())
         ),

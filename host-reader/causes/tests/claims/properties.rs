@@ -75,9 +75,32 @@ fn check_ops(seed: u64) {
     for (key, percent) in percents {
         assert!(percent <= MOST_PERCENT, "{what}: {key} {percent}");
     }
+    check_without_gaps(&text, &what);
     // The steady part has lengths, if any iteration has.
     let has_lengths = report.rows.iter().any(|row| row.device_time_us.is_some());
     assert_eq!(!found.groups.is_empty(), has_lengths, "{what}");
+}
+
+/// Without latencies and cycles, nothing is said of launches and of waiting for the host.
+fn check_without_gaps(text: &str, what: &str) {
+    let mut hidden = text.to_owned();
+    for title in ["OP TO OP LATENCY [ns]", "DEVICE FW START CYCLE", "DEVICE FW END CYCLE"] {
+        hidden = hidden.replace(title, &format!("HIDDEN {}", title.len()));
+    }
+    let found = explain_ops(&hidden);
+    let is_of_waiting = |cause| matches!(cause, Cause::Host | Cause::Dispatch);
+    assert!(!found.findings.iter().any(|of| is_of_waiting(of.cause)), "{what}: {found:?}");
+    for device in found.devices.iter().filter(|device| device.op_count > 1) {
+        for class in [TimeClass::HostLate, TimeClass::Dispatch] {
+            assert_eq!(device.time.known_percent(class), None, "{what}: {device:?}");
+        }
+        assert_eq!(device.time.total_ns, device.kernel_sum_ns, "{what}: {device:?}");
+    }
+    let sentences = found.window.iter().chain(&found.time_sums);
+    for sentence in sentences.filter(|_| found.devices.iter().any(|device| device.op_count > 1)) {
+        assert!(!sentence.contains("0 us of launches"), "{what}: {sentence}");
+        assert!(!sentence.contains("it waits"), "{what}: {sentence}");
+    }
 }
 
 fn check_log(seed: u64) {

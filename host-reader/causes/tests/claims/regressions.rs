@@ -484,3 +484,96 @@ fn cores_that_start_late_are_a_cause() {
     assert!((skew.gain_at_most_ns.unwrap() - 470.0).abs() < 1e-9, "{skew:?}");
     assert!(skew.sentence.contains("47 % of the kernels' time"), "{}", skew.sentence);
 }
+
+/// The fourth row begins 6.9 s before the third one "ends", since the end of the third one is wrong.
+#[test]
+fn a_wrong_end_of_an_op_does_not_take_the_next_op_with_it() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,OP TO OP LATENCY [ns],\
+        DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns]";
+    let found = explain_ops(&format!(
+        "{titles}\n\
+         LayerNorm,tt_dnn_device,0,blackhole,64,0,18000,17000\n\
+         Concat,tt_dnn_device,0,blackhole,64,1400,18000,17000\n\
+         Matmul,tt_dnn_device,0,blackhole,64,1400,31407,6923932741\n\
+         SdpaDecode,tt_dnn_device,0,blackhole,64,-6924428000,19300,19000\n"
+    ));
+    let lengths = found.untold.iter().find(|of| of.question == "how long every op took").unwrap();
+    assert_eq!(lengths.reason, "1 of 4 ops have no usable duration");
+    assert!(lengths.record_with.starts_with("the device log or capture"), "{lengths:?}");
+    let kernels: f64 = found.groups.iter().map(|group| group.duration_ns).sum();
+    assert!((kernels - 53_000.0).abs() < 1e-6, "{kernels}");
+    let gaps = found.untold.iter().find(|of| of.question.starts_with("how long the chip waited"));
+    assert_eq!(gaps.unwrap().reason, "the gap before 1 of 4 ops is not known");
+    let row = "line 4, column DEVICE KERNEL DURATION [ns]: expected a kernel within its firmware, which \
+        takes 31407 ns, found 6923932741 ns; the op is in no sum";
+    assert!(found.not_used.contains(&row.to_owned()), "{:?}", found.not_used);
+}
+
+/// A table of the streaming profiler has no latencies, but the cycles of kernels: at 1.35 cycles in
+/// a nanosecond, 13,000 cycles between two ops are 9,630 ns.
+#[test]
+fn gaps_of_a_streamed_table_come_from_the_cycles_of_kernels() {
+    let mut text = "DEVICE ID,GLOBAL CALL COUNT,EXECUTION,CORE COUNT,DEVICE KERNEL START CYCLE,\
+        DEVICE KERNEL END CYCLE,DEVICE KERNEL DURATION [ns]\n"
+        .to_owned();
+    for number in 0..6_u64 {
+        let (program, start) = (1024 * (1 + number % 2), 100_000 + number * 40_000);
+        text += &format!("0,{program},{},64,{start},{},20000\n", number / 2, start + 27_000);
+    }
+    let found = explain_ops(&text);
+    // Two ops of 20,000 ns in the last iteration, and the gap between them.
+    assert_eq!(found.devices[0].time.total_ns, Some(49_630));
+    let host_ns = found.devices[0].time.class_ns(TimeClass::HostLate).unwrap();
+    assert!((host_ns - 3_630.0).abs() < 1.0, "{host_ns}");
+    let window = found.window.unwrap();
+    // Six ops and five gaps of 9,630 ns: 168,150 ns, of which 5 x 3,630 ns are the host's.
+    assert!(window.starts_with("10.8 % of 168 us the chip waited for the host."), "{window}");
+    assert!(
+        window.contains("50 us, without the gap of 9.6 us before it) it waits 7.3 %"),
+        "{window}"
+    );
+    // No column says which chip it is.
+    let guess = found.not_used.last().unwrap();
+    assert!(guess.contains("a guess (blackhole, by its clock of 1.35 GHz)"), "{guess}");
+}
+
+/// Five columns: of each op, two RISCs are known, and neither lasts as long as the op.
+#[test]
+fn a_risc_is_the_longest_only_of_those_that_are_known() {
+    let text = "OP TYPE,OP CODE,DEVICE KERNEL DURATION [ns],DEVICE BRISC KERNEL DURATION [ns],\
+        DEVICE NCRISC KERNEL DURATION [ns]\ntt_dnn_device,Foo,1200,1100,900\ntt_dnn_device,Bar,4000,\
+        3990,2000\n";
+    let found = explain_ops(text);
+    let why = |op: &str| {
+        let finding = found.findings.iter().find(|of| of.sentence.starts_with(op)).unwrap();
+        finding.why.first().unwrap().as_str()
+    };
+    assert!(why("Foo").starts_with("of the RISCs whose times are known, BRISC runs longest"));
+    assert!(why("Bar").starts_with("BRISC runs longest, 4.0 us; NCRISC 2.0 us"), "{}", why("Bar"));
+    assert_eq!(found.time_sums, ["5.2 us of kernels; the gaps between ops are unknown"]);
+}
+
+/// Six launches of one op; the first one, and the gap after it, are no part of the steady part.
+#[test]
+fn the_gap_before_the_steady_part_is_none_of_its_gaps() {
+    let mut text = "ARCH: blackhole, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC processor \
+        type,timer_id,time[cycles since reset],data,run host ID,zone name,type\n"
+        .to_owned();
+    for launch in 0..6_u64 {
+        let start = 1_000_000 + launch * 100_000;
+        for (risc, id) in [("BRISC", 1), ("NCRISC", 3)] {
+            for (kind, at) in [("ZONE_START", start), ("ZONE_END", start + 30_000)] {
+                text += &format!("0,1,2,{risc},{id},{at},0,1024,{risc}-FW,{kind}\n");
+            }
+            for (kind, at) in [("ZONE_START", start + 100), ("ZONE_END", start + 29_000)] {
+                text += &format!("0,1,2,{risc},{},{at},0,1024,{risc}-KERNEL,{kind}\n", id + 1);
+            }
+        }
+    }
+    let found = explain_log(&text);
+    let host = found.findings.iter().find(|of| of.cause == Cause::Host).unwrap();
+    // Five launches have four gaps of 70 us between their firmware.
+    assert!(host.sentence.contains("in 4 gaps, median 70 us (longest 70 us"), "{}", host.sentence);
+    let window = found.window.unwrap();
+    assert!(window.contains("without the gap of 70 us before it"), "{window}");
+}

@@ -20,6 +20,9 @@ pub struct ChipFacts {
     pub arch: Option<ArchLimits>,
     /// Number of cores available to an op if the op's row does not contain the number.
     pub worker_core_count: Option<u64>,
+    /// Name of the architecture and how it was guessed, such as "wormhole, since the file does not
+    /// tell"; `None` if the files or the user name it.
+    pub guess: Option<String>,
 }
 
 /// Error for an unknown architecture.
@@ -46,6 +49,7 @@ pub(super) fn chip_facts(
     notes: &mut Vec<String>,
 ) -> Result<ChipFacts, UnknownArch> {
     let named = name_of_files(files, notes);
+    let mut guess = None;
     let arch = match (asked, named) {
         (Some(name), _) => Some(find(name, table)?),
         (None, Some(name)) => {
@@ -56,11 +60,17 @@ pub(super) fn chip_facts(
             notes.push(format!("Architecture: {name}, as the file says"));
             found
         }
-        (None, None) => Some(guess(files, table, is_upstream_exact, notes)?),
+        (None, None) => {
+            let (name, why) = guess_of(files, is_upstream_exact);
+            let text = format!("{name}, {why}");
+            notes.push(format!("Architecture: {text}; choose with --arch"));
+            guess = Some(text);
+            Some(find(name, table)?)
+        }
     };
     let counts = files.iter().flat_map(|file| &file.rows).filter_map(|row| row.available_cores);
     let table_core_count = arch.as_ref().map(|arch| arch.worker_cores);
-    Ok(ChipFacts { worker_core_count: counts.max().or(table_core_count), arch })
+    Ok(ChipFacts { worker_core_count: counts.max().or(table_core_count), arch, guess })
 }
 
 fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
@@ -101,13 +111,9 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     }
 }
 
-/// Guesses the architecture from the chip's clock. If no row contains the clock, returns Wormhole.
-fn guess(
-    files: &[OpsCsv],
-    table: &ArchTable,
-    is_upstream_exact: bool,
-    notes: &mut Vec<String>,
-) -> Result<ArchLimits, UnknownArch> {
+/// Guesses the architecture from the chip's clock, and says how. If no row contains the clock,
+/// returns Wormhole.
+fn guess_of(files: &[OpsCsv], is_upstream_exact: bool) -> (&'static str, String) {
     let rows = files.iter().flat_map(|file| &file.rows);
     let mut clocks: Vec<f64> = rows.filter_map(|row| row.clock_ghz).collect();
     clocks.sort_by(f64::total_cmp);
@@ -116,13 +122,11 @@ fn guess(
         Some(&clock) if clock > BLACKHOLE_CLOCK_GHZ => "blackhole",
         _ => "wormhole",
     };
-    notes.push(match median {
-        Some(clock) => {
-            format!("Architecture: {name}, by its clock of {clock:.2} GHz; choose with --arch")
-        }
-        None => format!("Architecture: {name}, since the file does not tell; choose with --arch"),
-    });
-    find(name, table)
+    let why = match median {
+        Some(clock) => format!("by its clock of {clock:.2} GHz"),
+        None => "since the file does not tell".to_owned(),
+    };
+    (name, why)
 }
 
 #[cfg(test)]

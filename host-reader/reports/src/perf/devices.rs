@@ -27,10 +27,12 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
         ));
     }
     let mut rows: Vec<OpRow> = Vec::new();
-    let mut first_device = 0_u64;
+    let (mut first_device, mut comment_line_count) = (0_u64, 0_u64);
     for ((index, file), count) in files.iter_mut().enumerate().zip(counts) {
         let mut own = std::mem::take(&mut file.rows);
-        for (id, row) in ((rows.len() as u64).saturating_add(2)..).zip(&mut own) {
+        comment_line_count = comment_line_count.saturating_add(file.comment_line_count);
+        let first_id = (rows.len() as u64).saturating_add(2).saturating_add(comment_line_count);
+        for (id, row) in (first_id..).zip(&mut own) {
             row.file = index;
             row.device = row.device.map(|device| device.saturating_add(first_device));
             row.id = id;

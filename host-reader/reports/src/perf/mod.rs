@@ -65,7 +65,7 @@ pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
 pub use iterations::{Iterations, OpStatistics, RepetitionRule, prefix_matches};
 pub(crate) use iterations::{Repetitions, repeated_sequence};
 pub use model::{BoundAnalysis, LimitKind, ShapeLimit};
-pub use op::{Bound, OpReport, ProgramBlocks, RecordedOp, RowKind};
+pub use op::{Bound, DurationDoubt, OpReport, ProgramBlocks, RecordedOp, RowKind};
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv, read_ops_csv_with};
 pub use picture::{Palette, write_stacked_picture};
 pub use report::{PerfOptions, PerfReport, Totals};

@@ -176,8 +176,14 @@ pub struct OpReport {
     pub fidelity: Option<FidelityAdvice>,
     /// Optimisation advice for a matmul; `None` for other ops.
     pub advice: Option<Vec<String>>,
-    /// True if the duration is missing or implausible.
-    pub is_duration_invalid: bool,
+    /// Why the duration is not used; `None` if nothing speaks against it. Serialised as whether it is
+    /// used.
+    #[serde(rename = "is_duration_invalid", serialize_with = "serialize_is_some")]
+    pub duration_doubt: Option<DurationDoubt>,
+    /// True if the gap before the op is missing or implausible. The first op of a device has none,
+    /// and nor has an op that overlaps the previous one.
+    #[serde(skip)]
+    pub is_gap_unknown: bool,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
     /// First cycle of the op's firmware on the chip's clock. A device log contains the same cycle.
@@ -186,6 +192,9 @@ pub struct OpReport {
     /// Last cycle of the op's firmware on the chip's clock.
     #[serde(skip)]
     pub firmware_end_cycle: Option<u64>,
+    /// First and last cycle of the op's kernels on the chip's clock.
+    #[serde(skip)]
+    pub kernel_cycles: Option<(u64, u64)>,
     /// Frequency of the chip's clock, from the row's cycles and nanoseconds.
     #[serde(skip)]
     pub clock_ghz: Option<f64>,
@@ -203,6 +212,14 @@ pub struct OpReport {
     /// Cells of columns that no report of TT-Metal has, by their headers; blank cells are left out.
     #[serde(serialize_with = "serialize_cells")]
     pub others: Vec<OtherCell>,
+}
+
+/// Serialises whether there is a doubt.
+fn serialize_is_some<S: Serializer>(
+    doubt: &Option<DurationDoubt>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    out.serialize_bool(doubt.is_some())
 }
 
 /// Serialises cells as an object.
@@ -261,14 +278,15 @@ pub(super) fn analyse(
     texts: &mut TextPool,
 ) -> OpReport {
     let kind = kind_of(&row);
-    let is_duration_invalid =
-        kind != RowKind::Signpost && is_duration_invalid(&row, context.is_upstream_exact);
+    let doubt = duration_doubt(&row, context.is_upstream_exact);
+    let is_duration_invalid = kind != RowKind::Signpost && doubt.is_some();
     let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
     let mut modelled = match kind {
         RowKind::Device => model_of(&row, &ModelContext { duration_ns, ..context }),
         RowKind::Host | RowKind::Signpost => Modelled::default(),
     };
     let is_op = kind == RowKind::Device;
+    let gap = gap_us(&row, kind, is_duration_invalid, is_previous_invalid);
     let available_core_count = row.available_cores.or(available_core_count);
     let limit = || ShapeLimit::from_row(&row, &modelled, available_core_count, &context);
     let limit = is_op.then(limit).flatten();
@@ -285,17 +303,12 @@ pub(super) fn analyse(
         kind,
         total_percent: None,
         bound: bound_of(kind, &modelled),
-        op_code: match kind {
-            RowKind::Signpost => texts.shared(&format!("{} (signpost)", row.op_code)),
-            RowKind::Device | RowKind::Host if modelled.suffix.is_empty() => row.op_code.clone(),
-            RowKind::Device | RowKind::Host => {
-                texts.shared(&format!("{}{}", row.op_code, modelled.suffix))
-            }
-        },
+        op_code: shown_op_code(&row.op_code, kind, &modelled.suffix, texts),
         source: texts.shared(&row.source()),
         device: row.device,
         device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
-        op_to_op_gap_us: gap_us(&row, kind, is_duration_invalid, is_previous_invalid),
+        op_to_op_gap_us: gap,
+        is_gap_unknown: is_op && is_previous_invalid.is_some() && gap.is_none() && !overlaps(&row),
         core_count: modelled.cores.or(row.core_count),
         available_core_count,
         dram_bytes: modelled.dram_bytes,
@@ -312,10 +325,11 @@ pub(super) fn analyse(
         bound_analysis: modelled.analysis,
         fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(&row)),
         advice: None,
-        is_duration_invalid: is_duration_invalid && is_op,
+        duration_doubt: doubt.filter(|_| is_op),
         trace_session: row.trace_session,
         firmware_start_cycle: row.firmware_start_cycle,
         firmware_end_cycle: row.firmware_end_cycle,
+        kernel_cycles: row.kernel_cycles,
         clock_ghz: row.clock_ghz,
         host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
         compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
@@ -328,6 +342,20 @@ pub(super) fn analyse(
         raw_op_code: row.op_code,
         sub_device: row.sub_device,
         global_call_count: row.global_call_count,
+    }
+}
+
+/// Returns an op code with what a report adds to it.
+fn shown_op_code(
+    op_code: &Arc<str>,
+    kind: RowKind,
+    suffix: &str,
+    texts: &mut TextPool,
+) -> Arc<str> {
+    match kind {
+        RowKind::Signpost => texts.shared(&format!("{op_code} (signpost)")),
+        RowKind::Device | RowKind::Host if suffix.is_empty() => Arc::clone(op_code),
+        RowKind::Device | RowKind::Host => texts.shared(&format!("{op_code}{suffix}")),
     }
 }
 
@@ -355,16 +383,43 @@ fn kind_of(row: &OpRow) -> RowKind {
     }
 }
 
-/// Returns true if the row's duration is missing or negative, if its gap is implausible, or if the
-/// kernel takes much longer than the firmware around it. tt-perf-report does not know the latter.
-pub(super) fn is_duration_invalid(row: &OpRow, is_upstream_exact: bool) -> bool {
-    let Some(duration) = row.kernel_duration_ns.filter(|&ns| ns >= 0.0) else { return true };
-    let firmware_ns = row.firmware_duration_ns.filter(|_| !is_upstream_exact);
-    if firmware_ns.is_some_and(|ns| duration > ns * MOST_OF_FIRMWARE + DOUBTED_KERNEL_NS) {
-        return true;
+/// Why the duration of a row is not used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DurationDoubt {
+    /// The cell is blank or no number.
+    Missing,
+    /// The duration is below 0.
+    Negative,
+    /// The firmware, which surrounds the kernels, takes only this many nanoseconds.
+    LongerThanFirmware(f64),
+    /// The op would have begun this many nanoseconds before the previous one ended.
+    BeginsBefore(f64),
+}
+
+/// Returns why the row's duration cannot be right; `None` if nothing speaks against it.
+///
+/// An op that begins too early has a wrong start, or the op before it a wrong end. Its firmware
+/// tells which: with a start that is wrong by the gap, it would take at least as long as the gap.
+/// tt-perf-report knows no firmware.
+pub(super) fn duration_doubt(row: &OpRow, is_upstream_exact: bool) -> Option<DurationDoubt> {
+    let Some(duration) = row.kernel_duration_ns else { return Some(DurationDoubt::Missing) };
+    if duration < 0.0 {
+        return Some(DurationDoubt::Negative);
     }
-    let Some(gap) = row.op_to_op_latency_ns else { return false };
-    gap < -DOUBTED_GAP_NS && gap.abs() > (duration / 2.0).max(DOUBTED_GAP_NS)
+    let firmware_ns = row.firmware_duration_ns.filter(|_| !is_upstream_exact);
+    if let Some(ns) = firmware_ns.filter(|ns| duration > ns * MOST_OF_FIRMWARE + DOUBTED_KERNEL_NS)
+    {
+        return Some(DurationDoubt::LongerThanFirmware(ns));
+    }
+    let early_ns = -row.op_to_op_latency_ns?;
+    let is_early = early_ns > DOUBTED_GAP_NS && early_ns > duration / 2.0;
+    let is_start_wrong = firmware_ns.is_none_or(|ns| ns >= early_ns);
+    (is_early && is_start_wrong).then_some(DurationDoubt::BeginsBefore(early_ns))
+}
+
+/// Returns true if the op began while the previous one still ran, as on sub-devices.
+fn overlaps(row: &OpRow) -> bool {
+    row.op_to_op_latency_ns.is_some_and(|gap| (-DOUBTED_GAP_NS..0.0).contains(&gap))
 }
 
 fn gap_us(
@@ -449,15 +504,33 @@ mod tests {
         }
     }
 
+    fn is_invalid(row: &OpRow, is_upstream_exact: bool) -> bool {
+        duration_doubt(row, is_upstream_exact).is_some()
+    }
+
+    #[test]
+    fn a_short_firmware_vouches_for_a_start_that_only_the_op_before_contradicts() {
+        let doubt = |firmware_ns: f64, is_exact: bool| {
+            let row = OpRow { firmware_duration_ns: Some(firmware_ns), ..row(Some(5.0), -2e9) };
+            duration_doubt(&row, is_exact)
+        };
+        assert_eq!(doubt(7.0, false), None);
+        assert_eq!(doubt(7.0, true), Some(DurationDoubt::BeginsBefore(2e9)));
+        // A start that is wrong by the gap makes the firmware as long as the gap.
+        assert_eq!(doubt(2e9, false), Some(DurationDoubt::BeginsBefore(2e9)));
+        let longer = OpRow { firmware_duration_ns: Some(7.0), ..row(Some(2e9), -1.0) };
+        assert_eq!(duration_doubt(&longer, false), Some(DurationDoubt::LongerThanFirmware(7.0)));
+    }
+
     #[test]
     fn a_gap_far_below_zero_makes_its_duration_invalid() {
-        assert!(is_duration_invalid(&row(None, 0.0), false));
-        assert!(is_duration_invalid(&row(Some(-1.0), 0.0), false));
-        assert!(is_duration_invalid(&row(Some(5.0), -1_000_001.0), false));
-        assert!(!is_duration_invalid(&row(Some(5.0), -1_000_000.0), false));
+        assert!(is_invalid(&row(None, 0.0), false));
+        assert!(is_invalid(&row(Some(-1.0), 0.0), false));
+        assert!(is_invalid(&row(Some(5.0), -1_000_001.0), false));
+        assert!(!is_invalid(&row(Some(5.0), -1_000_000.0), false));
         // Ops on different sub-devices overlap, so a long op may begin before the previous one has
         // ended.
-        assert!(!is_duration_invalid(&row(Some(4_000_000.0), -2_000_000.0), false));
+        assert!(!is_invalid(&row(Some(4_000_000.0), -2_000_000.0), false));
     }
 
     #[test]
@@ -471,7 +544,7 @@ mod tests {
     }
 
     fn gap(row: &OpRow, previous: Option<bool>) -> Option<f64> {
-        gap_us(row, RowKind::Device, is_duration_invalid(row, false), previous)
+        gap_us(row, RowKind::Device, is_invalid(row, false), previous)
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::{
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
-    titles::{KERNEL_DURATION, OpsCsvFormat, Titles, find_title},
+    titles::{KERNEL_DURATION, LATENCY, OpsCsvFormat, Titles, find_title},
 };
 use crate::{
     problem::{Position, ProblemLog, counted},
@@ -76,6 +76,8 @@ pub struct OpsCsv {
     pub rows: Vec<OpRow>,
     /// Number of lines without any usable content.
     pub skipped_line_count: u64,
+    /// Number of lines that begin with `#` before the titles.
+    pub comment_line_count: u64,
     /// Problems found while reading the file.
     pub problems: ProblemLog,
 }
@@ -135,8 +137,8 @@ pub fn read_ops_csv_with(
         return Err(OpsCsvError::Empty { file: file.to_owned() });
     }
     let text = part.text();
-    let (start, line_count) = after_comments(text.as_bytes());
-    let mut records = CsvRecords::from_line(text.as_bytes(), start, line_count);
+    let (start, comment_line_count) = after_comments(text.as_bytes());
+    let mut records = CsvRecords::from_line(text.as_bytes(), start, comment_line_count);
     let (first, extent) = next_record(&mut records).unwrap_or_default();
     let (mut start, mut line) = records.end();
     let titles = Titles::new(&first);
@@ -174,6 +176,9 @@ pub fn read_ops_csv_with(
     // are sorted by start here.
     if titles.has_only_device_data() {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
+        if titles.index(LATENCY).is_none() {
+            add_latencies(&mut read.rows);
+        }
     }
     problems.append(read.problems);
     Ok(OpsCsv {
@@ -183,8 +188,23 @@ pub fn read_ops_csv_with(
         titles: titles.all().to_vec(),
         rows: read.rows,
         skipped_line_count: read.skipped_line_count,
+        comment_line_count,
         problems,
     })
+}
+
+/// Computes the time between the kernels of an op and the op before on the same device, which tables
+/// of the streaming profiler lack. The rows are sorted by start.
+fn add_latencies(rows: &mut [OpRow]) {
+    let mut ends: HashMap<Option<u64>, u64> = HashMap::new();
+    for row in rows {
+        let Some((start, end)) = row.kernel_cycles else { continue };
+        let before = ends.entry(row.device).or_insert(start);
+        let clock_ghz = row.clock_ghz;
+        let [from, to] = [*before, start].map(|cycle| cycle as f64);
+        row.op_to_op_latency_ns = clock_ghz.map(|clock_ghz| ((to - from) / clock_ghz).round());
+        *before = end.max(*before);
+    }
 }
 
 /// Returns the number of bytes and of lines that begin with `#` before the line of titles.

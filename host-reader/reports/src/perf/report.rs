@@ -8,13 +8,13 @@ use super::{
     devices::{join_files, merge_devices},
     iterations::Iterations,
     model::{ModelContext, UNKNOWN_SHAPE},
-    op::{OpReport, RowKind, analyse, is_duration_invalid},
+    op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt},
     ops_csv::{OpsCsv, read_ops_csv_with},
     row::OpRow,
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
-    titles::{OpsCsvFormat, find_title},
+    titles::{KERNEL_DURATION, OpsCsvFormat, find_title},
     window::{WindowOptions, cut_window},
 };
 use crate::{
@@ -180,6 +180,9 @@ impl PerfReport {
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
         note_unmodelled(&rows, &files_read, &mut problems);
+        if !is_exact {
+            note_doubted(&rows, &files_read, &mut problems);
+        }
         // The first row of a range counts as having no previous row, so it has no gap.
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(rows, &chip, options);
@@ -316,7 +319,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
         let of = row.device.filter(|_| is_by_device);
         let before: Option<bool> = previous.get(&of).copied();
         if !row.is_signpost() {
-            previous.insert(of, is_duration_invalid(row, options.is_upstream_exact));
+            previous.insert(of, duration_doubt(row, options.is_upstream_exact).is_some());
         }
         before
     });
@@ -368,6 +371,27 @@ fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) 
     }
 }
 
+/// Adds a problem for each row with a duration that cannot be right, because the op is in no sum.
+fn note_doubted(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
+    for row in rows.iter().filter(|row| !row.is_signpost()) {
+        let Some(duration) = row.kernel_duration_ns else { continue };
+        let expected = match duration_doubt(row, false) {
+            Some(DurationDoubt::LongerThanFirmware(ns)) => {
+                format!("a kernel within its firmware, which takes {ns} ns")
+            }
+            Some(DurationDoubt::BeginsBefore(ns)) => {
+                format!("an op that begins less than {ns} ns before the previous one ends")
+            }
+            Some(DurationDoubt::Negative) => "a duration from 0 on".to_owned(),
+            Some(DurationDoubt::Missing) | None => continue,
+        };
+        let file = files.get(row.file).map_or("", String::as_str);
+        let place = Position { file, line: row.line, column: KERNEL_DURATION };
+        let found = format!("{duration} ns");
+        problems.add_deviation(place, &expected, &found, "the op is in no sum");
+    }
+}
+
 fn add_total_percents(rows: &mut [OpReport]) {
     let times = sum_of(rows.iter().filter_map(|row| row.device_time_us));
     let gaps = sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
@@ -392,14 +416,14 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
         notes.extend((count > 0).then(|| format!("Warning: {before}{count} {after}")));
     };
     let effect = "device ops have no duration that can be; they are in no sum";
-    note(|row| row.is_duration_invalid, "", effect);
+    note(|row| row.duration_doubt.is_some(), "", effect);
     let effect = "sparse matmuls it is not known how much was active; pass --active-experts";
     note(|row| row.is_active_unknown, "of ", effect);
     let effect =
         "ops the model exceeds a peak rate of the chip, so it is wrong: its figures are left out";
     note(|row| row.is_model_refuted, "of ", effect);
-    let effect = "ops have no shape; they are not modelled";
-    note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "", effect);
+    let effect = "matmuls or convolutions a shape is missing; they are not modelled";
+    note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "of ", effect);
 }
 
 impl Totals {
@@ -419,7 +443,7 @@ impl Totals {
             op_to_op_gap_us: sum(|row| row.op_to_op_gap_us),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
             dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
-            invalid_duration_count: rows.iter().filter(|row| row.is_duration_invalid).count()
+            invalid_duration_count: rows.iter().filter(|row| row.duration_doubt.is_some()).count()
                 as u64,
         }
     }

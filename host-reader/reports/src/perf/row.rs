@@ -3,7 +3,7 @@
 use super::{
     cell,
     text_pool::TextPool,
-    titles::{Column, KERNEL_DURATION, KeptColumn, OP_NAME, OpsCsvFormat, Titles},
+    titles::{Column, KERNEL_DURATION, KeptColumn, LATENCY, OP_NAME, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
 use std::{fmt::Write, sync::Arc};
@@ -99,6 +99,8 @@ pub struct OpRow {
     pub firmware_start_cycle: Option<u64>,
     /// Last cycle of the op's firmware on the chip's clock.
     pub firmware_end_cycle: Option<u64>,
+    /// First and last cycle of the op's kernels on the chip's clock.
+    pub kernel_cycles: Option<(u64, u64)>,
     /// Duration of the op's firmware; for a row of several devices, that of the devices whose kernel
     /// duration the row has.
     pub firmware_duration_ns: Option<f64>,
@@ -240,12 +242,14 @@ row_columns! {
     host_duration_ns: "HOST DURATION [ns]",
     compile_duration_ns: "CompileProgram_TT_HOST_FUNC [ns]",
     kernel_duration_ns: KERNEL_DURATION,
-    op_to_op_latency_ns: "OP TO OP LATENCY [ns]",
+    op_to_op_latency_ns: LATENCY,
     trace_id: "METAL TRACE ID",
     trace_session: "METAL TRACE REPLAY SESSION ID",
     firmware_start_cycle: "DEVICE FW START CYCLE",
     firmware_end_cycle: "DEVICE FW END CYCLE",
     firmware_duration_ns: "DEVICE FW DURATION [ns]",
+    kernel_start_cycle: "DEVICE KERNEL START CYCLE",
+    kernel_end_cycle: "DEVICE KERNEL END CYCLE",
     brisc_kernel_ns: "DEVICE BRISC KERNEL DURATION [ns]",
     ncrisc_kernel_ns: "DEVICE NCRISC KERNEL DURATION [ns]",
     trisc0_kernel_ns: "DEVICE TRISC0 KERNEL DURATION [ns]",
@@ -335,7 +339,14 @@ impl<'a> RowReader<'a> {
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
         row.firmware_end_cycle = cell::whole(self.cell(&columns.firmware_end_cycle));
         row.firmware_duration_ns = cell::number(self.cell(&columns.firmware_duration_ns));
-        row.clock_ghz = self.clock_ghz();
+        let kernel = [&columns.kernel_start_cycle, &columns.kernel_end_cycle];
+        let [start, end] = kernel.map(|column| cell::whole(self.cell(column)));
+        row.kernel_cycles = start.zip(end).filter(|(start, end)| start <= end);
+        row.clock_ghz = self.clock_ghz().or_else(|| {
+            let (start, end) = row.kernel_cycles?;
+            let clock = end.checked_sub(start)? as f64 / row.kernel_duration_ns?;
+            (clock.is_finite() && clock > 0.0).then_some(clock)
+        });
     }
 
     fn tensor(&mut self, columns: &TensorColumns) -> Tensor {

@@ -12,6 +12,9 @@ const PADDED: &str = "_PAD[LOGICAL]";
 /// Header of the column with the kernel durations of ops.
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 
+/// Header of the column with the times between ops.
+pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
+
 /// Columns that a complete report needs, each with the effect if the column is missing.
 const WANTED: [(&str, &str); 9] = [
     ("OP TYPE", "signposts and device ops cannot be told from other rows"),
@@ -20,7 +23,7 @@ const WANTED: [(&str, &str); 9] = [
     ("ATTRIBUTES", "program configurations are unknown"),
     ("HOST START TS", "rows stay in the order of the file"),
     (KERNEL_DURATION, "device times are blank"),
-    ("OP TO OP LATENCY [ns]", "gaps are blank"),
+    (LATENCY, "gaps are blank"),
     ("CORE COUNT", "cores are blank, and matmuls have no FLOPs %"),
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
