@@ -38,6 +38,28 @@ pub trait ChipAccess {
     /// # Errors
     /// The errors of [`ChipAccess::noc_read`].
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult;
+
+    /// Returns where the RISCs stand in the launches that are open, as JSON.
+    ///
+    /// # Errors
+    /// If the chip cannot be reached, or if it is none that kprof's own simulator simulates: nothing
+    /// else was tried. A real chip would tell over its debug bus.
+    fn standing(&self) -> Result<String, AccessFailure> {
+        Err(AccessFailure(
+            "expected a chip of kprof's own simulator, found another one; where the RISCs of a real \
+             chip stand could be read over its debug bus, which kprof has not tried"
+                .to_owned(),
+        ))
+    }
+
+    /// Writes the tables that the program's environment requests, as at the end of the program, which
+    /// must follow. Chips without such tables do nothing.
+    ///
+    /// # Errors
+    /// If the chip cannot be reached.
+    fn write_tables(&self) -> NocResult {
+        Ok(())
+    }
 }
 
 impl<A: ChipAccess + ?Sized> ChipAccess for Box<A> {
@@ -47,5 +69,13 @@ impl<A: ChipAccess + ?Sized> ChipAccess for Box<A> {
 
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         (**self).noc_write(noc, tile, address, bytes)
+    }
+
+    fn standing(&self) -> Result<String, AccessFailure> {
+        (**self).standing()
+    }
+
+    fn write_tables(&self) -> NocResult {
+        (**self).write_tables()
     }
 }

@@ -125,13 +125,7 @@ impl<A: ChipAccess> ChipDevice<A> {
             cores.extend(ethernet);
             cores.sort_by_key(|core| core.flat_id);
         }
-        for bank in 0..dram.bank_count {
-            if let Some((tile, start)) = plan.bank(bank) {
-                let start = start.saturating_add(dram.region_address);
-                let size_bytes = dram.region_bytes;
-                rails.name(tile, NamedRange { start, size_bytes, range_use: RangeUse::Markers });
-            }
-        }
+        name_lanes(&mut rails, &plan, dram);
         let (columns, rows) = plan.floorplan.worker_grid();
         let description = DeviceDescription {
             chip_id,
@@ -147,7 +141,7 @@ impl<A: ChipAccess> ChipDevice<A> {
     /// Opens the cores that the user's program has reported together with the addresses of their
     /// control vectors. Control vectors may be written.
     ///
-    /// Lanes in DRAM are not accessed, because these cores are expected to stream their markers.
+    /// Lanes in DRAM may be read where the description says; cores that stream their markers have none.
     ///
     /// # Errors
     /// [`FactsError`] if the chip's reported properties are contradictory or not supported.
@@ -163,6 +157,7 @@ impl<A: ChipAccess> ChipDevice<A> {
             let vectors = (core.kind.risc_count() as u64).saturating_mul(VECTOR_BYTES as u64);
             name_ranges(&mut rails, tile, core.control_address, (core.vector_address, vectors));
         }
+        name_lanes(&mut rails, &plan, description.dram);
         Ok(Self { rails, plan, description, untold: 0 })
     }
 
@@ -248,6 +243,17 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     match refusal {
         Refusal::NotNamed { .. } => range.outside(),
         refusal => AccessError::Unreachable { chip_id, reason: refusal.to_string() },
+    }
+}
+
+/// Permits access to the lanes in all banks.
+fn name_lanes<A: ChipAccess>(rails: &mut Rails<A>, plan: &ChipPlan, dram: DramDescription) {
+    for bank in 0..dram.bank_count {
+        if let Some((tile, start)) = plan.bank(bank) {
+            let start = start.saturating_add(dram.region_address);
+            let size_bytes = dram.region_bytes;
+            rails.name(tile, NamedRange { start, size_bytes, range_use: RangeUse::Markers });
+        }
     }
 }
 

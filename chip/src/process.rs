@@ -183,13 +183,22 @@ impl Process {
         builds.chain(shipped).filter(|set| is_set(set)).take(1).collect()
     }
 
-    fn cached_sets(&self) -> Vec<PathBuf> {
+    /// Returns the folder of the program's build cache.
+    fn cache(&self) -> Option<PathBuf> {
         let named = self.variable("TT_METAL_CACHE");
-        let Some(cache) =
-            named.or_else(|| self.variable("HOME").map(|home| home.join(".cache/tt-metal-cache")))
-        else {
-            return Vec::new();
-        };
+        named.or_else(|| self.variable("HOME").map(|home| home.join(".cache/tt-metal-cache")))
+    }
+
+    /// Returns the folders whose subfolders may have the builds of the program's kernels.
+    #[must_use]
+    pub fn kernel_caches(&self) -> Vec<PathBuf> {
+        let Some(cache) = self.cache() else { return Vec::new() };
+        let inner = folders(&cache);
+        std::iter::once(cache).chain(inner).collect()
+    }
+
+    fn cached_sets(&self) -> Vec<PathBuf> {
+        let Some(cache) = self.cache() else { return Vec::new() };
         let builds = folders(&cache).into_iter();
         let builds = builds.flat_map(|build| [folders(&build), vec![build]].concat());
         let builds = builds.flat_map(|build| [folders(&build), vec![build]].concat());
@@ -240,6 +249,11 @@ impl Process {
     }
 
     /// Returns the path in an environment variable of the program.
+    #[must_use]
+    pub fn path_variable(&self, name: &str) -> Option<PathBuf> {
+        self.variable(name)
+    }
+
     fn variable(&self, name: &str) -> Option<PathBuf> {
         let environment = fs::read(self.folder.join("environ")).ok()?;
         let mut variables = environment.split(|&byte| byte == 0);

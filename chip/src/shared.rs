@@ -12,7 +12,9 @@
 //! |---|---|
 //! | greeting | `KPCHIP1` and a zero; seven words: chip, architecture (0 Wormhole, 1 Blackhole), harvest mask, DRAM banks, clock in MHz, 1 if coordinates are translated, Ethernet channels with a link (all ones: unknown) |
 //! | request | 0 to read or 1 to write, NoC, column, row; word: number of bytes, at most 65,536; 64 bits: address; the bytes to write |
+//! | other request | 2: where RISCs stand, 3: write tables; the rest as above, and 0 |
 //! | answer | word: 0, then the bytes read; or the length of an error message, then the message |
+//! | answer to 2 | word: 0, then word: length of the text, then the text |
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
@@ -110,11 +112,20 @@ impl SharedChip {
 
     /// Sends a request and receives the answer.
     fn request(&self, request: &Request, data: &[u8], answer: &mut [u8]) -> NocResult {
+        self.exchange(request, data, |stream| stream.read_exact(answer))
+    }
+
+    fn exchange<T>(
+        &self,
+        request: &Request,
+        data: &[u8],
+        receive: impl FnOnce(&mut UnixStream) -> io::Result<T>,
+    ) -> Result<T, AccessFailure> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = stream.as_mut() else {
             return Err(AccessFailure("the process that shares the chip is gone".to_owned()));
         };
-        let exchanged = exchange(open, request, data, answer);
+        let exchanged = exchange(open, request, data, receive);
         exchanged.unwrap_or_else(|error| {
             *stream = None;
             Err(AccessFailure(format!("the process that shares the chip is gone: {error}")))
@@ -122,17 +133,17 @@ impl SharedChip {
     }
 }
 
-fn exchange(
+fn exchange<T>(
     stream: &mut UnixStream,
     request: &Request,
     data: &[u8],
-    answer: &mut [u8],
-) -> io::Result<NocResult> {
+    receive: impl FnOnce(&mut UnixStream) -> io::Result<T>,
+) -> io::Result<Result<T, AccessFailure>> {
     stream.write_all(&[&request.to_bytes(), data].concat())?;
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     match u32::from_le_bytes(length) {
-        0 => stream.read_exact(answer).map(Ok),
+        0 => receive(stream).map(Ok),
         length => {
             let mut message = Vec::new();
             stream.take(u64::from(length).min(MESSAGE_BYTES_MAX)).read_to_end(&mut message)?;
@@ -156,6 +167,23 @@ impl ChipAccess for SharedChip {
             self.request(&request, piece, &mut [])?;
         }
         Ok(())
+    }
+
+    fn standing(&self) -> Result<String, AccessFailure> {
+        let request = Request::new(Operation::Standing, 0, NO_TILE, 0, 0);
+        let bytes = self.exchange(&request, &[], |stream| {
+            let mut length = [0; 4];
+            stream.read_exact(&mut length)?;
+            let length = u64::from(u32::from_le_bytes(length)).min(STANDING_BYTES_MAX);
+            let mut text = Vec::new();
+            stream.take(length).read_to_end(&mut text)?;
+            Ok(text)
+        })?;
+        String::from_utf8(bytes).map_err(|error| AccessFailure(error.to_string()))
+    }
+
+    fn write_tables(&self) -> NocResult {
+        self.request(&Request::new(Operation::WriteTables, 0, NO_TILE, 0, 0), &[], &mut [])
     }
 }
 
@@ -248,15 +276,20 @@ fn serve(
         let data = usize::try_from(request.size_bytes).ok().and_then(|size| bytes.get_mut(..size));
         let data = data.ok_or(io::ErrorKind::InvalidData)?;
         let (noc, tile, address) = (request.noc, request.tile, request.address);
-        let (done, answer) = match request.operation {
-            Operation::Read => (access.noc_read(noc, tile, address, data), &*data),
+        let done = match request.operation {
+            Operation::Read => access.noc_read(noc, tile, address, data).map(|()| data.to_vec()),
             Operation::Write => {
                 stream.read_exact(data)?;
-                (access.noc_write(noc, tile, address, data), [].as_slice())
+                access.noc_write(noc, tile, address, data).map(|()| Vec::new())
             }
+            Operation::Standing => access.standing().map(|text| {
+                let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+                [&length.to_le_bytes(), text.as_bytes()].concat()
+            }),
+            Operation::WriteTables => access.write_tables().map(|()| Vec::new()),
         };
         match done {
-            Ok(()) => stream.write_all(&[&[0; 4], answer].concat())?,
+            Ok(answer) => stream.write_all(&[&[0; 4], &*answer].concat())?,
             Err(AccessFailure(message)) => {
                 let message = if message.is_empty() { "refused" } else { &message };
                 let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
@@ -270,6 +303,8 @@ fn serve(
 enum Operation {
     Read,
     Write,
+    Standing,
+    WriteTables,
 }
 
 /// A request to read from or write to a tile.
@@ -304,6 +339,8 @@ impl Request {
         let operation = match operation {
             0 => Operation::Read,
             1 => Operation::Write,
+            2 => Operation::Standing,
+            3 => Operation::WriteTables,
             _ => return None,
         };
         let size_bytes = u32::from_le_bytes(*size);
@@ -357,6 +394,10 @@ const REQUEST_BYTES: usize = 16;
 /// Maximum number of bytes that one request reads or writes.
 const PIECE_BYTES: usize = 1 << 16;
 const MESSAGE_BYTES_MAX: u64 = 4096;
+/// Maximum length of the text about where RISCs stand: some 40 KB for each core.
+const STANDING_BYTES_MAX: u64 = 64 << 20;
+/// Tile of requests that are about none.
+const NO_TILE: NocTile = NocTile { x: 0, y: 0 };
 /// Maximum number of open connections.
 const GUESTS_MAX: usize = 16;
 /// Time without an answer after which the serving process counts as ended. The time is long,

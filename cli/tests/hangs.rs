@@ -326,7 +326,7 @@ fn a_hang_is_told_in_one_line_for_each_risc() {
     let hang = &hangs(1, 3)[0];
     let [waits, call] = ["BUFFER", "CALL"].map(|mark| format!("/hang.cpp:{}", line_of(mark)));
     for (debug, places) in [
-        ("-g", vec!["wait_front at /", &*waits, " < kernel_main at /", &*call]),
+        ("-g", vec!["wait_front at …/", &*waits, " < kernel_main at …/", &*call]),
         ("-g0", vec!["in kernel_main (pc 0x"]),
         ("-s", vec!["in an unknown function (pc 0x"]),
     ] {

@@ -79,6 +79,14 @@ impl ChipAccess for SimulatedChip {
         let written = self.0.with_chip(|chip| chip.guest_write(noc, tile, address, bytes));
         written?.map_err(AccessFailure)
     }
+
+    fn standing(&self) -> Result<String, AccessFailure> {
+        self.0.with_chip(Simulation::standing)?.map_err(AccessFailure)
+    }
+
+    fn write_tables(&self) -> NocResult {
+        self.0.with_chip(Simulation::write_tables)
+    }
 }
 
 /// Cycles by which the chip advances before each access of a guest. A guest that polls a word

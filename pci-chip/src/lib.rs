@@ -16,7 +16,8 @@
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
 //! | `KPROF_CHIP_LINES` | path of a CSV file that is written when the simulation ends: the table `lines`, with offsets in kernels and the host's numbers of kernels in place of addresses and files; `{pid}` in the path is the process id |
 //! | `KPROF_CHIP_MEMORY` | path of a CSV file to which the table `memory` of the launches is added when the simulation ends; `{pid}` in the path is the process id |
-//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; `KPROF_CHIP_LINES` and `KPROF_CHIP_MEMORY` need the layout of launch messages from it |
+//! | `KPROF_CHIP_STANDING` | path of a JSON file that is written when the simulation ends while a launch has not ended: where the RISCs stand; `{pid}` in the path is the process id |
+//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; without it, the one in the program's copy of TT-Metal. `KPROF_CHIP_LINES`, `KPROF_CHIP_MEMORY` and `KPROF_CHIP_STANDING` need the layout of launch messages from it |
 //! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes, such as `kprof attach`, can access the chip |
 //! | `KPROF_CHIP_LIBRARY` | path of another library with the same entry points: it simulates the chip, and all calls are forwarded to it |
 //!
@@ -40,8 +41,9 @@ mod guests;
 mod lines;
 mod memory;
 mod simulation;
+mod standing;
 
-use chip::shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE};
+use chip::shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE};
 use forwarded::ForwardedChip;
 use guests::Guests;
 use lines::LinesRequest;
@@ -53,6 +55,7 @@ use sim::{
     lines::RiscLines,
 };
 use simulation::{OwnChips, Simulation};
+use standing::{STANDING_VARIABLE, StandingRequest};
 use std::{
     ffi::c_void,
     fmt::Write as _,
@@ -195,6 +198,7 @@ fn own_chips() -> Result<OwnChips, String> {
     let requests = Requests {
         lines: LinesRequest::from_environment(arch)?,
         memory: MemoryRequest::from_environment(arch)?,
+        standing: standing_request(arch),
     };
     let plan = floor_plan(arch)?;
     let lifted = lifted_limits()?;
@@ -210,6 +214,20 @@ fn own_chips() -> Result<OwnChips, String> {
     let chips = chips.collect();
     tell(&sim::limits::simulated_time(lifted).to_string());
     Ok(OwnChips::new(chips, requests))
+}
+
+/// Returns the request for where RISCs stand. A chip without it runs like any other, and tells those
+/// who ask what was missing.
+fn standing_request(arch: Arch) -> Result<StandingRequest, String> {
+    let is_asked = |name: &str| std::env::var_os(name).is_some();
+    if !is_asked(STANDING_VARIABLE) && !is_asked(SOCKET_VARIABLE) {
+        return Err("nobody asked for it when the chip was made".to_owned());
+    }
+    let request = StandingRequest::from_environment(arch);
+    if let (Err(reason), true) = (&request, is_asked(STANDING_VARIABLE)) {
+        tell(&format!("where RISCs stand will not be known: {reason}"));
+    }
+    request
 }
 
 fn new_chip() -> Result<Simulation, String> {
@@ -258,6 +276,15 @@ pub extern "C" fn libttsim_exit() {
 struct Requests {
     lines: Option<LinesRequest>,
     memory: Option<MemoryRequest>,
+    /// The reason if it is not known where RISCs stand.
+    standing: Result<StandingRequest, String>,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        let standing = Err("its tables were written, because the program ends".to_owned());
+        Self { lines: None, memory: None, standing }
+    }
 }
 
 impl Requests {
@@ -269,9 +296,18 @@ impl Requests {
         if let Some(memory) = &self.memory {
             memory.record_on(board);
         }
+        if let Ok(standing) = &self.standing {
+            standing.follow_on(board);
+        }
     }
 
     fn write(&self, chips: &mut [PciChip]) {
+        // First, because counts end a launch. No cycle passes for its RISCs after that.
+        if let Ok(standing) = &self.standing
+            && let Err(error) = standing.write(chips)
+        {
+            tell(&format!("cannot write where RISCs stand: {error}"));
+        }
         if let Some(lines) = &self.lines {
             let counts = (0..).zip(&mut *chips).flat_map(|(chip_id, chip)| {
                 let lines = chip.board_mut().take_lines().into_iter();

@@ -1,8 +1,8 @@
 //! The simulation that the entry points use: kprof's own, or one in another library.
 
-use super::{Requests, forwarded::ForwardedChip, tell};
+use super::{Requests, forwarded::ForwardedChip, standing::unfinished, tell};
 use chip::{access::NocTile, facts::ChipFacts};
-use sim::board::pci::PciChip;
+use sim::{board::pci::PciChip, unfinished::to_json};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The chip that this process simulates.
@@ -41,6 +41,12 @@ impl OwnChips {
     /// Returns the first chip, which other processes can access.
     fn first(&mut self) -> &mut PciChip {
         self.0.first_mut().unwrap_or_else(|| unreachable!("a simulation has a chip"))
+    }
+
+    /// Returns where the RISCs stand in the launches that are open, as JSON.
+    fn standing(&mut self) -> Result<String, String> {
+        self.1.standing.as_ref().map_err(Clone::clone)?;
+        Ok(to_json(&unfinished(&mut self.0)))
     }
 
     /// Returns a chip by its PCI function: its bus, its device number and its function number.
@@ -189,6 +195,25 @@ impl Simulation {
                 chips.first().board_mut().write_over_noc(noc, at, address, bytes)
             }
             Self::Forwarded(chip) => chip.guest_write(noc, tile, address, bytes),
+        }
+    }
+
+    /// Returns where the RISCs stand in the launches that are open, as JSON.
+    pub(super) fn standing(&mut self) -> Result<String, String> {
+        match self {
+            Self::Own(chips) => chips.standing(),
+            Self::Forwarded(_) => {
+                Err("expected a chip of kprof's own simulator, found that of the \
+                 library in KPROF_CHIP_LIBRARY, which does not tell where its RISCs stand"
+                    .to_owned())
+            }
+        }
+    }
+
+    /// Writes the requested tables; they are not written again when the simulation ends.
+    pub(super) fn write_tables(&mut self) {
+        if let Self::Own(OwnChips(chips, requests)) = self {
+            std::mem::take(requests).write(chips);
         }
     }
 

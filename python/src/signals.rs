@@ -1,5 +1,6 @@
 //! Signals that end a process which runs no bytecode, because a call into C++ never returns.
 
+use crate::ttnn::outside::finish_all;
 use pyo3::prelude::*;
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
 use std::{
@@ -16,6 +17,8 @@ static IS_ANSWERED: AtomicBool = AtomicBool::new(false);
 /// Python runs handlers between two instructions of its main thread. A program that waits for ever
 /// in a call into C++, such as for a kernel that hangs, would otherwise ignore `SIGTERM`. Call this
 /// after handlers were set with `signal.signal`: both kinds of handlers run.
+///
+/// Before that, the memory of simulated chips is read without a launch, and captures are ended.
 ///
 /// After a signal, the process has `grace_seconds` to begin, which `signal_answered` tells, and
 /// `end_seconds` to end.
@@ -44,10 +47,8 @@ pub(crate) fn end_at_signals(
                 grace.as_secs_f64()
             )
         };
-        eprintln!(
-            "kprof: {what} after signal {signal}, so it ends now; what was not read of the chips \
-             until then is missing"
-        );
+        eprintln!("kprof: {what} after signal {signal}, so it ends now");
+        finish_all();
         // Never returns for a signal whose default action is to end the process.
         let _ = emulate_default_handler(signal);
     })?;

@@ -10,24 +10,26 @@ use host_reader::{
     read::PeriodicThread,
     recorded_options::RecordedOptions,
     recording::Recording,
-    zone_names::{NameAge, ZoneNames},
+    zone_names::{NameAge, ZoneNames, ZoneNamesError},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use sim::limits::LiftedLimits;
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use ttnn::{
-    ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
+    ChipLink, ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
     launches::{LaunchEntry, LaunchLog, tensors},
     package::Package,
     simulator::is_own,
     tree::{Build, Tree, base_of, cache_folder},
 };
 use wire::{RunHostId, stream::Policy};
+
+pub(crate) mod outside;
 
 /// Chips of a program that uses an unmodified ttnn.
 #[pyclass(module = "kprof")]
@@ -79,6 +81,7 @@ impl TtnnSession {
             told.map_err(|error| value_error(&error))?;
         }
         let session = Arc::new(Mutex::new(Some(session)));
+        outside::remember(&session);
         Ok(Self { session, reading: None, names: ZoneNames::new(), title, view: None })
     }
 
@@ -261,19 +264,35 @@ impl TtnnSession {
                 fields: fields.into(),
             })
             .collect();
-        self.with_session(py, |session| Ok(session.recorder.add_ops(ops)?))
+        self.with_session(py, |session| session.add_ops(ops))
+    }
+
+    /// Lets the chip be read from outside. `socket` is the socket at which this process serves the
+    /// simulated chip, and `control_address` the L1 address of the control vectors.
+    fn reach_chip(
+        &mut self,
+        py: Python<'_>,
+        chip: usize,
+        socket: PathBuf,
+        control_address: u64,
+    ) -> PyResult<()> {
+        let link = ChipLink { socket, control_address };
+        self.with_session(py, |session| {
+            session.reach_chip(chip, link);
+            Ok(())
+        })
+    }
+
+    /// Reads the chips without a launch, because a launch of the program never ends. Returns the ids of
+    /// the chips that cannot be reached.
+    fn read_from_outside(&mut self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.with_session(py, Session::read_from_outside)
     }
 
     /// Adds the names of zones from a log that tt-metal writes when it compiles kernels. Returns
     /// the number of new names.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
-        let log = std::fs::read(&path)?;
-        let lines: Vec<_> = log
-            .split(|&byte| byte == b'\n')
-            .filter(|line| line.ends_with(b",KERNEL_PROFILER'"))
-            .collect();
-        let lines = lines.join(&b'\n');
-        let added = self.names.add_log(&path.to_string_lossy(), NameAge::AnyBuild, &*lines);
+        let added = add_zone_names(&mut self.names, &path)?;
         added.map_err(|error| value_error(&error))
     }
 
@@ -323,6 +342,20 @@ impl TtnnSession {
         }
         Ok(PyRecording::new(recording, self.title.clone()))
     }
+}
+
+/// Adds the names of zones from a log that tt-metal writes when it compiles kernels.
+fn add_zone_names(
+    names: &mut ZoneNames,
+    path: &Path,
+) -> std::io::Result<Result<usize, ZoneNamesError>> {
+    let log = std::fs::read(path)?;
+    let lines: Vec<_> = log
+        .split(|&byte| byte == b'\n')
+        .filter(|line| line.ends_with(b",KERNEL_PROFILER'"))
+        .collect();
+    let lines = lines.join(&b'\n');
+    Ok(names.add_log(&path.to_string_lossy(), NameAge::AnyBuild, &*lines))
 }
 
 fn lock_view(view: &Mutex<LiveView>) -> MutexGuard<'_, LiveView> {

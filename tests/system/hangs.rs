@@ -28,7 +28,7 @@ use sim::{
     machine::{ExecutionFailure, FailureReason},
     program::{CoreSelection, Launch},
     random::Stream,
-    unfinished::{Standing, StandingRisc},
+    unfinished::{Standing, StandingCode, StandingRisc},
     workload::WorkloadOptions,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -202,15 +202,24 @@ fn check_standing(run: &Run, case: Case, stopped: &ExecutionFailure) {
     for risc in &launch.riscs {
         let failure = run.at_end.failures.iter().find(|failure| failure.risc == risc.risc);
         let state = match (&risc.state, failure) {
-            (Standing::Failed(reason), Some(failure)) => {
-                let place = (risc.pc, risc.chip_cycle, reason);
-                assert_eq!(place, (failure.pc, failure.chip_cycle, &failure.reason), "{case:?}");
-                let code = risc.code.as_ref().unwrap();
+            (state, Some(failure)) => {
+                let reason = failure.reason.to_string();
+                let expected = match failure.reason {
+                    FailureReason::CycleLimit { .. } | FailureReason::Deadlock => {
+                        Standing::Unended { failure: Some(reason) }
+                    }
+                    _ => Standing::Stopped(reason),
+                };
+                assert_eq!(state, &expected, "{case:?}");
+                let place = (risc.pc, risc.chip_cycle);
+                assert_eq!(place, (failure.pc, failure.chip_cycle), "{case:?}");
+                let Some(StandingCode::Loaded(code)) = &risc.code else {
+                    panic!("{case:?}: {risc:?}")
+                };
                 assert!(code.loaded.contains(&risc.pc), "{case:?}: {code:?}");
                 continue;
             }
             (state, None) => state,
-            (state, failure) => panic!("{case:?}: {state:?}, {failure:?}"),
         };
         match state {
             Standing::Ended => {}
@@ -218,7 +227,9 @@ fn check_standing(run: &Run, case: Case, stopped: &ExecutionFailure) {
             Standing::WaitsFor(other) => {
                 assert_ne!(risc.risc == Risc::Brisc, *other == Risc::Brisc, "{case:?}");
                 let other = launch.riscs.iter().find(|risc| risc.risc == *other).unwrap();
-                assert!(matches!(other.state, Standing::Failed(_)), "{case:?}: {other:?}");
+                let has_failed =
+                    matches!(other.state, Standing::Stopped(_) | Standing::Unended { .. });
+                assert!(has_failed, "{case:?}: {other:?}");
             }
             other => panic!("{case:?}: {other:?}"),
         }

@@ -10,14 +10,13 @@ use sim::{
     arch::TileCoord,
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
-    lines::Awaited,
     machine::FailureReason,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
-    unfinished::{Standing, UnfinishedLaunch},
+    unfinished::{Standing, StandingCode, UnfinishedLaunch},
 };
 use std::sync::Arc;
-use wire::{CoreKind, Risc, wait::WaitKind};
+use wire::{CoreKind, Risc};
 
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const LIMIT_CYCLES: u64 = 50_000;
@@ -51,24 +50,27 @@ fn a_kernel_that_hangs_stands_in_its_own_code_and_brisc_in_its_firmware() {
             assert_eq!((launch.core, launch.launch_index), (CORE, 0), "{chip} {own}");
             let hung = launch.riscs.iter().find(|risc| risc.risc == own).unwrap();
             let limit = FailureReason::CycleLimit { limit_cycles: LIMIT_CYCLES };
-            assert_eq!(hung.state, Standing::Failed(limit), "{chip} {own}");
+            let unended = Standing::Unended { failure: Some(limit.to_string()) };
+            assert_eq!(hung.state, unended, "{chip} {own}");
             // On a Wormhole, NCRISC's code is in its instruction RAM.
-            let code = hung.code.as_ref().unwrap_or_else(|| panic!("{chip} {own}: {hung:?}"));
+            let Some(StandingCode::Loaded(code)) = &hung.code else {
+                panic!("{chip} {own}: {hung:?}")
+            };
             assert!(!code.is_firmware && code.loaded.contains(&hung.pc), "{chip} {own}: {hung:?}");
             assert_eq!(code.name(), Processor::TENSIX[index].name(), "{chip} {own}");
-            let words: Vec<_> = hung.polls.iter().map(|word| (&word.awaited, word.value)).collect();
-            let buffer = Awaited::Object { kind: WaitKind::CB_WAIT, key: 3 };
-            assert_eq!(words, [(&buffer, Some(0))], "{chip} {own}: {hung:?}");
+            let words: Vec<_> = hung.polls.iter().map(|word| (&*word.object, word.value)).collect();
+            assert_eq!(words, [("CB_WAIT 3", Some(0))], "{chip} {own}: {hung:?}");
             // The firmware sets counters back, so that its stores are no signals.
-            assert_eq!(hung.polls[0].stored_by, None, "{chip} {own}");
+            assert_eq!(hung.polls[0].stored_by, Some(Vec::new()), "{chip} {own}");
             if own == Risc::Ncrisc {
                 let brisc = launch.riscs.iter().find(|risc| risc.risc == Risc::Brisc).unwrap();
                 assert_eq!(brisc.state, Standing::Polls, "{chip}");
-                assert!(brisc.code.as_ref().unwrap().is_firmware, "{chip}: {brisc:?}");
-                let awaited = brisc.polls.iter().map(|word| &word.awaited);
-                let is_mailbox = |awaited: &Awaited| matches!(awaited, Awaited::Mailbox(_));
-                assert!(awaited.clone().count() > 0, "{chip}: {brisc:?}");
-                assert!(awaited.clone().any(is_mailbox), "{chip}: {brisc:?}");
+                assert!(brisc.code.as_ref().unwrap().is_firmware(), "{chip}: {brisc:?}");
+                let mut awaited = brisc.polls.iter().map(|word| &*word.object);
+                assert!(
+                    awaited.any(|object| object.starts_with("mailbox 0x")),
+                    "{chip}: {brisc:?}"
+                );
             }
         }
     }

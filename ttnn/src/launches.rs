@@ -1,6 +1,6 @@
 //! Launches of ops from the log of TT-Metal's Inspector, and the tensors that the log describes.
 
-pub use chip::inspector::{LaunchEntry, LaunchLog};
+pub use chip::inspector::{LaunchEntry, LaunchLog, OpNames};
 use serde_json::{Value, json};
 
 /// Returns a description of each tensor in a text, one for each `TensorSpec(...)`.

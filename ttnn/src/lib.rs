@@ -13,6 +13,7 @@
 //! |---|---|
 //! | what represents a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
 //! | how do several reads of a session become one capture? | [`Session`] |
+//! | how are the records of a launch read that never ends? | [`ChipLink`], [`Session::read_from_outside`] |
 //! | how are the rings of streaming cores read? | [`StreamLink`], [`Session::stream_chip`] |
 //! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
@@ -31,6 +32,7 @@
 
 pub mod launches;
 mod mesh;
+mod outside;
 pub mod package;
 mod session;
 #[cfg(unix)]
@@ -40,5 +42,6 @@ mod streamed;
 pub mod tree;
 
 pub use mesh::{ChipError, CopiedChip, CopiedMesh, WorkerCore};
+pub use outside::ChipLink;
 pub use session::{ClockReading, Session, SessionError};
 pub use streamed::StreamLink;

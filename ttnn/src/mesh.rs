@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use wire::{CoreKind, generation, risc::RISCS_PER_CORE, vector};
 
 /// Number of words in a control vector.
-const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
+pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
-const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
+pub(crate) const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
 /// A Tensix core, as reported by the set-up kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,9 @@ pub struct CopiedChip {
     /// Copies of the lanes' regions. Each DRAM bank has one region; the copies are concatenated in
     /// the order of the banks.
     lanes: Vec<u32>,
+    /// The marker vectors of each core, in the order of `places`; empty unless the program's launches
+    /// can no longer be waited for.
+    vectors: Vec<u32>,
     /// Indices of the cores with changed control vectors.
     written: BTreeSet<usize>,
 }
@@ -106,6 +109,7 @@ impl CopiedChip {
             places: Vec::new(),
             controls: Vec::new(),
             lanes: Vec::new(),
+            vectors: Vec::new(),
             written: BTreeSet::new(),
         };
         chip.add_cores(cores)?;
@@ -182,6 +186,22 @@ impl CopiedChip {
         Ok(())
     }
 
+    /// Stores copies of the marker vectors in L1, in ttnn's order of the cores.
+    ///
+    /// # Errors
+    /// If the number of words is wrong.
+    pub fn load_vectors(&mut self, words: Vec<u32>) -> Result<(), ChipError> {
+        let expected = self.places.len().saturating_mul(CORE_VECTOR_WORDS);
+        self.check_size("marker vectors", expected, words.len())?;
+        self.vectors = words;
+        Ok(())
+    }
+
+    /// Returns the coordinates of the cores, in ttnn's order.
+    pub(crate) fn places(&self) -> &[Noc0Coord] {
+        &self.places
+    }
+
     fn check_size(
         &self,
         memory: &'static str,
@@ -216,6 +236,22 @@ impl CopiedChip {
         words
     }
 
+    fn read_vector(&self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
+        let chip_id = self.description.chip_id;
+        let index = self.places.iter().position(|&place| place == core);
+        let index = index.ok_or(AccessError::NoSuchCore { chip_id, core })?;
+        let memory = Memory::L1(core);
+        let range = WordRange { chip_id, memory, address, word_count: words.len() };
+        let end = VECTORS.saturating_add(CORE_VECTOR_BYTES);
+        let first = range.first_word_below(end)?.saturating_sub(VECTORS / 4);
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
+        let first = index.saturating_mul(CORE_VECTOR_WORDS).saturating_add(first);
+        if let Some(copied) = self.vectors.get(first..first.saturating_add(words.len())) {
+            words.copy_from_slice(copied);
+        }
+        Ok(())
+    }
+
     /// Returns the index of a core, and a range of indices in `controls`. The range is that of the
     /// `word_count` words at `address` in the core's control vector.
     fn control_words(
@@ -245,6 +281,9 @@ impl Device for CopiedChip {
     }
 
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
+        if address >= VECTORS && !self.vectors.is_empty() {
+            return self.read_vector(core, address, words);
+        }
         let (_, range) = self.control_words(core, address, words.len())?;
         if let Some(copied) = self.controls.get(range) {
             words.copy_from_slice(copied);
@@ -311,7 +350,10 @@ impl Mesh for CopiedMesh {
     }
 }
 
-/// Stand-in for the L1 address of the marker vectors. The vectors themselves are not copied.
+/// Number of words of the marker vectors of a core.
+pub(crate) const CORE_VECTOR_WORDS: usize = RISCS_PER_CORE * vector::VECTOR_WORDS;
+const CORE_VECTOR_BYTES: u64 = 4 * CORE_VECTOR_WORDS as u64;
+/// Stand-in for the L1 address of the marker vectors. Kernels do not copy them.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 

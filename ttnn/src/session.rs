@@ -2,6 +2,7 @@
 
 use crate::{
     mesh::{ChipError, CopiedChip, CopiedMesh},
+    outside::ChipLink,
     streamed::{REST_INTERVAL, StreamLink, StreamedChips, are_at_rest, is_rest_overdue},
 };
 use chip::{
@@ -14,8 +15,17 @@ use reader::{
     clock::{PingBurst, Tile, TwoWayPing},
     mesh::{AccessError, Device, Noc0Coord},
 };
-use recording::capture::{CaptureError, CaptureWriter, LivePart, MeshRecorder, RecordError};
-use std::{path::PathBuf, thread, time::Instant};
+use recording::capture::{
+    CaptureError, CaptureWriter, LivePart, MeshRecorder, OpMetadata, RecordError,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::Instant,
+};
+use wire::RunHostId;
 
 /// Error in recording a session.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +62,9 @@ pub enum SessionError {
         /// The chip at the socket.
         found: u32,
     },
+    /// The simulator of the program's chip refuses a request.
+    #[error("{0}")]
+    Outside(String),
     /// The session has no chip with this number.
     #[error("expected one of {count} chips of the session, found number {index}")]
     NoSuchChip {
@@ -84,6 +97,10 @@ pub struct Session {
     /// Recorder of all reads.
     pub recorder: MeshRecorder,
     mesh: CopiedMesh,
+    /// How the simulated chips can be reached, by their numbers in the session.
+    links: BTreeMap<usize, ChipLink>,
+    /// Programs that have a description, by chip.
+    described: BTreeSet<(u32, RunHostId)>,
     streamed: StreamedChips,
     /// True if records are read from the cores' ring buffers ("rings") instead of from copies.
     is_streaming: bool,
@@ -113,6 +130,8 @@ impl Session {
         Self {
             recorder: MeshRecorder::new(options, capture),
             mesh: CopiedMesh::default(),
+            links: BTreeMap::new(),
+            described: BTreeSet::new(),
             streamed,
             is_streaming: false,
             failure: None,
@@ -144,6 +163,72 @@ impl Session {
     pub fn chip_mut(&mut self, index: usize) -> Result<&mut CopiedChip, SessionError> {
         let count = self.mesh.chips.len();
         self.mesh.chips.get_mut(index).ok_or(SessionError::NoSuchChip { index, count })
+    }
+
+    /// Lets [`Session::read_from_outside`] read a chip.
+    pub fn reach_chip(&mut self, index: usize, link: ChipLink) {
+        self.links.insert(index, link);
+    }
+
+    /// Returns how a simulated chip can be reached; `None` if no chip can.
+    #[must_use]
+    pub fn link(&self) -> Option<&ChipLink> {
+        self.links.values().next()
+    }
+
+    /// Adds metadata of ops.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), SessionError> {
+        self.described.extend(ops.iter().map(|op| (op.chip_id, op.run_host_id)));
+        Ok(self.recorder.add_ops(ops)?)
+    }
+
+    /// Names the ops that have no description yet, by their programs.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn name_ops(&mut self, names: &BTreeMap<u32, Arc<str>>) -> Result<(), SessionError> {
+        let chips: Vec<_> = self.mesh.chips.iter().map(|chip| chip.description().chip_id).collect();
+        let ops = chips.into_iter().flat_map(|chip_id| {
+            names.iter().map(move |(&program, name)| OpMetadata {
+                chip_id,
+                run_host_id: RunHostId::encode(program, chip_id),
+                fields: [(OpMetadata::NAME.to_owned(), name.to_string())].into(),
+            })
+        });
+        let new =
+            ops.filter(|op| !self.described.contains(&(op.chip_id, op.run_host_id))).collect();
+        self.add_ops(new)
+    }
+
+    /// Reads the chips for the last time, without a launch: a launch of the program never ends. What
+    /// its kernels have recorded is then still in L1. Returns the ids of the chips that cannot be
+    /// reached, whose records since the last read are missing.
+    ///
+    /// # Errors
+    /// The errors of [`Session::read`].
+    pub fn read_from_outside(&mut self) -> Result<Vec<u32>, SessionError> {
+        if self.is_streaming {
+            return self.end_streams().map(|()| Vec::new());
+        }
+        let mut reached = CopiedMesh::default();
+        let mut missing = Vec::new();
+        for (index, chip) in self.mesh.chips.iter().enumerate() {
+            let mut copy = chip.clone();
+            match self.links.get(&index).map(|link| link.copy(&mut copy)).transpose()? {
+                Some(true) => reached.chips.push(copy),
+                Some(false) | None => missing.push(chip.description().chip_id),
+            }
+        }
+        if !reached.chips.is_empty() {
+            self.recorder.options_mut().last_read = true;
+            let read = self.recorder.read(&mut reached);
+            self.recorder.options_mut().last_read = false;
+            read?;
+        }
+        Ok(missing)
     }
 
     /// Makes all later reads use the rings of the chip's cores instead of copies. After this call,

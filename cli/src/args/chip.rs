@@ -35,6 +35,7 @@ pub(crate) struct ReadArgs {
   kprof attach 4711 --chip 0 -o now.kprof
   kprof attach --stream 4711 -o long.kprof
   kprof attach --stream --for 10s --tracy 4711
+  kprof attach --where 4711
   kprof attach --elf build/firmware/brisc/brisc.elf
 
 Exit code: as for kprof read.")]
@@ -42,6 +43,11 @@ pub(crate) struct AttachArgs {
     /// Process id of the program.
     #[arg(value_name = "PID", required_unless_present = "elf")]
     pub(crate) pid: Option<u32>,
+    /// Show where each RISC stands in the launches that are open: function, file and line, whether it
+    /// moves, its open zone, and what it polls. For programs on kprof's simulated chip, which
+    /// advances by 4,096 cycles for it; --where was not tried on a real chip.
+    #[arg(long = "where", conflicts_with_all = ["stream", "write", "output"])]
+    pub(crate) stands: bool,
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
     #[command(flatten)]

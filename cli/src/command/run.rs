@@ -6,9 +6,9 @@ use super::{
     run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::{self, Request},
-    run_standing::StandingRiscs,
     run_traces::note_missing_replays,
     run_work::Work,
+    standing::StandingRiscs,
 };
 use crate::{
     args::{Backend, RunArgs, ShowArgs, WorkloadArgs},
@@ -88,7 +88,7 @@ pub(super) fn carry_out(
     describe_addresses(&mut recording.readout);
     files.write(&recording, lines)?;
     let failures = failure_texts(&mesh.kernel_failures(), &recording.readout);
-    let standing = StandingRiscs::new(&mesh.unfinished_launches(), &recording.readout);
+    let standing = StandingRiscs::of_run(&mesh.unfinished_launches(), &recording.readout);
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
@@ -109,7 +109,7 @@ pub(super) fn carry_out(
     let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
     let left = mesh.launches_left();
     let has_failed = print_failures(&failures, left, rows);
-    standing.print(show, rows);
+    standing.tell_of_run(show, rows);
     Ok(if has_failed { ExitCode::from(2) } else { code })
 }
 

@@ -102,6 +102,7 @@ class OpenDevice:
             native.add_clocks(number, profiler.clocks(position))
             if not profiler.leaves_nothing:
                 native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
+        self._reach()
         if self.session.streams:
             self._stream()
             return
@@ -110,6 +111,13 @@ class OpenDevice:
         profiler.find_cores()
         if profiler.others:
             profiler.give_lanes_to_others()
+
+    def _reach(self) -> None:
+        """Lets the session read simulated chips without a launch, once a launch never ends."""
+        socket = os.environ.get(SOCKET_VARIABLE, "").replace("{pid}", str(os.getpid()))
+        if os.path.exists(socket):
+            for chip in self.chips.values():
+                self.session.native.reach_chip(chip.number, socket, self.profiler.control_address)
 
     def _stream(self) -> None:
         """Begins to read the rings of all cores in a thread."""

@@ -231,15 +231,29 @@ class Session:
         except Exception as error:
             self.complain(f"kernels that dispatch were not read to their end: {error}")
 
-    def read_all(self) -> None:
-        """Reads all devices, unless a trace is being captured: the reads would be captured too."""
+    def read_all(self) -> bool:
+        """Reads all devices, unless a trace is being captured: the reads would be captured too.
+
+        Returns false if a read failed.
+        """
         with self._own_work():
             if self._is_capturing or self.is_finished or self._captures_a_graph():
-                return
+                return True
             try:
                 self._read_all()
             except Exception as error:
                 self.complain(f"a read failed: {error}")
+                return False
+            return True
+
+    def _read_from_outside(self) -> None:
+        """Reads simulated chips without launches, after a launch of the program has not ended."""
+        try:
+            self._name()
+            if missing := self.native.read_from_outside():
+                self.complain(f"records since the last read are missing of chips {missing}")
+        except Exception as error:
+            self.complain(f"the last read failed: {error}")
 
     def _captures_a_graph(self) -> bool:
         """True while ttnn records calls as a graph: those of the profiler would be in it."""
@@ -557,7 +571,8 @@ class Session:
             # If an error has ended the capture of a trace, the trace is ignored.
             self._is_capturing = False
             self._end_dispatch(list(self.devices.values()))
-            self.read_all()
+            if not self.read_all():
+                self._read_from_outside()
             self._end_streams()
             if not self.chip_count and not self.problems and not self._has_siblings():
                 self.complain("the program has opened no device, so that nothing was profiled")

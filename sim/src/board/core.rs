@@ -2,9 +2,11 @@
 
 use super::{
     ethernet::base_firmware,
+    launches::CoreLaunches,
     lines::CoreLines,
     memory::CoreMemory,
     noc::Flights,
+    standing::{Looked, Looks},
     truth::{StampedStore, StoreWatch},
 };
 use crate::{
@@ -14,13 +16,14 @@ use crate::{
     lines::RiscLines,
     machine::{
         Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
-        Station, message::Content,
+        Station, Turn, message::Content, next_access,
     },
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
+    unfinished::UnfinishedLaunch,
 };
 use std::{mem, ops::Range, sync::Arc};
-use wire::CoreKind;
+use wire::{CoreKind, risc::RISCS_PER_CORE};
 
 /// Number of consecutive windows without an effect after which a hart is checked for a polling
 /// loop. A window has an effect if the hart stores to L1 or to a register in it.
@@ -42,9 +45,15 @@ pub(super) struct BoardCore {
     /// True if memory of this tile was written since its harts last ran.
     is_touched: bool,
     watch: StoreWatch,
+    /// The launches, if the layout of their messages is known.
+    launches: Option<Box<CoreLaunches>>,
     /// Counts of instructions, if they are wanted.
     lines: Option<Box<CoreLines>>,
     memory: Option<Box<CoreMemory>>,
+    /// What the harts do, while they are looked at.
+    looks: Option<Box<Looks>>,
+    /// Why harts have stopped.
+    stops: [Option<String>; RISCS_PER_CORE],
 }
 
 /// The part of a tile's state that its harts can access while they run.
@@ -53,7 +62,7 @@ struct BoardStation<'a> {
     tile: &'a mut Tile,
     flights: &'a mut Flights,
     watch: &'a mut StoreWatch,
-    lines: Option<&'a mut CoreLines>,
+    launches: Option<&'a mut CoreLaunches>,
 }
 
 impl Station for BoardStation<'_> {
@@ -77,8 +86,8 @@ impl Station for BoardStation<'_> {
 
     fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64) {
         self.watch.note(self.tile, risc_index, (address, value), cycle);
-        if let Some(lines) = &mut self.lines {
-            lines.stored(self.tile, risc_index, (address, value));
+        if let Some(launches) = &mut self.launches {
+            launches.stored(self.tile, risc_index, (address, value));
         }
     }
 }
@@ -98,8 +107,17 @@ impl BoardCore {
             }
         }
         let riscs = Riscs::new(chip, place, count);
-        let watch = StoreWatch::default();
-        Self { tile, riscs, is_touched: false, watch, lines: None, memory: None }
+        Self {
+            tile,
+            riscs,
+            is_touched: false,
+            watch: StoreWatch::default(),
+            launches: None,
+            lines: None,
+            memory: None,
+            looks: None,
+            stops: Default::default(),
+        }
     }
 
     pub(super) const fn coord(&self) -> TileCoord {
@@ -117,7 +135,7 @@ impl BoardCore {
         self.riscs
             .harts
             .iter()
-            .any(|hart| matches!(&hart.state, HartState::Polling(watched) if watched.has_registers))
+            .any(|hart| matches!(&hart.state, HartState::Polling(watched) if watched.has_registers()))
             .then(|| self.riscs.devices.noc.next_change())
             .flatten()
     }
@@ -150,17 +168,61 @@ impl BoardCore {
         self.watch.take()
     }
 
-    /// Starts counting instructions of launches, if this is a worker.
-    pub(super) fn count_lines(&mut self, firmware: &Arc<FirmwareSet>) {
-        if self.tile.place.kind == CoreKind::Tensix {
-            let lines = CoreLines::new(firmware.arch(), Arc::clone(firmware));
-            self.lines = Some(Box::new(lines));
+    /// Starts following launches, if this is a worker.
+    pub(super) fn follow_launches(&mut self, firmware: &Arc<FirmwareSet>) {
+        if self.tile.place.kind == CoreKind::Tensix && self.launches.is_none() {
+            self.launches = Some(Box::new(CoreLaunches::new(Arc::clone(firmware))));
         }
     }
 
+    /// Starts counting instructions of launches, if this is a worker.
+    pub(super) fn count_lines(&mut self, firmware: &Arc<FirmwareSet>) {
+        self.follow_launches(firmware);
+        if self.launches.is_some() {
+            self.lines = Some(Box::new(CoreLines::new(Arc::clone(firmware))));
+        }
+    }
+
+    /// Removes and returns all counts, also those of a launch that has not ended.
     pub(super) fn take_lines(&mut self) -> Vec<RiscLines> {
-        let Self { tile, riscs, lines, .. } = self;
-        lines.as_mut().map(|lines| lines.take(tile, riscs)).unwrap_or_default()
+        if self.lines.is_some() {
+            self.end_launch();
+        }
+        self.lines.as_mut().map(|lines| lines.take()).unwrap_or_default()
+    }
+
+    /// Ends the counts of the launch that has begun.
+    fn end_launch(&mut self) {
+        let Self { tile, riscs, launches, lines, .. } = self;
+        let Some((launch, is_done)) = launches.as_mut().and_then(|launches| launches.take()) else {
+            return;
+        };
+        if let Some(lines) = lines {
+            lines.end(&launch, is_done, (tile, riscs));
+        }
+    }
+
+    /// Returns the host's id of the program whose launch is open.
+    pub(super) fn open_program(&self) -> Option<u32> {
+        Some(self.launches.as_ref()?.open()?.message.run_host_id)
+    }
+
+    /// Begins to follow the instructions of the harts, if a launch is open. Harts that poll execute
+    /// their loops again.
+    pub(super) fn begin_look(&mut self, now: u64) {
+        let is_open = self.launches.as_ref().is_some_and(|launches| launches.open().is_some());
+        self.looks = is_open.then(Box::default);
+        if is_open {
+            self.riscs.wake_all(now);
+        }
+    }
+
+    /// Ends the look; returns where the RISCs stand, if the launch is still open.
+    pub(super) fn end_look(&mut self, chip: &ChipFacts) -> Option<UnfinishedLaunch> {
+        let looks = self.looks.take()?;
+        let Self { tile, riscs, launches, stops, .. } = self;
+        let looked = Looked { chip, tile, riscs, looks: &looks, failures: stops };
+        looked.unfinished(launches.as_ref()?)
     }
 
     /// Starts recording the memory of launches, if this is a worker.
@@ -177,13 +239,20 @@ impl BoardCore {
 
     /// Tells the observers of launches of a write to these addresses.
     fn count_write(&mut self, first: u64, length: u64, cycle: u64) {
-        let Self { tile, riscs, lines, memory, .. } = self;
         let range = first..first.saturating_add(length);
-        if let Some(memory) = memory {
-            memory.written(tile, &range);
+        if let Some(memory) = &mut self.memory {
+            memory.written(&self.tile, &range);
         }
-        if let Some(lines) = lines {
-            lines.written((tile, riscs), range, cycle);
+        if !self.launches.as_ref().is_some_and(|launches| launches.is_go(&self.tile, &range)) {
+            return;
+        }
+        self.end_launch();
+        let Self { tile, riscs, launches, lines, .. } = self;
+        if launches.as_mut().is_some_and(|launches| launches.begin(tile)) {
+            riscs.devices.forget_writers();
+            if lines.is_some() {
+                riscs.harts.iter_mut().for_each(|risc| risc.hart.begin_counts(cycle));
+            }
         }
     }
 
@@ -197,18 +266,18 @@ impl BoardCore {
         failures: &mut Vec<String>,
     ) {
         self.wake(from);
-        let Self { tile, riscs, is_touched, watch, lines, .. } = self;
-        let lines = lines.as_deref_mut();
-        let station = BoardStation { chip, tile, flights, watch, lines };
-        let mut window = Window { riscs, station, is_touched, failures, until };
+        let Self { tile, riscs, is_touched, watch, launches, looks, stops, .. } = self;
+        let launches = launches.as_deref_mut();
+        let station = BoardStation { chip, tile, flights, watch, launches };
+        let looks = looks.as_deref_mut();
+        let mut window = Window { riscs, station, is_touched, failures, looks, stops, until };
         for index in 0..window.riscs.harts.len() {
             if window.is_running(index) {
                 window.run_hart(index);
             }
         }
-        let Self { tile, riscs, lines, .. } = self;
-        if let Some(lines) = lines {
-            lines.end_if_done(tile, riscs);
+        if self.launches.as_ref().is_some_and(|launches| launches.is_done()) {
+            self.end_launch();
         }
     }
 
@@ -340,6 +409,8 @@ struct Window<'a> {
     station: BoardStation<'a>,
     is_touched: &'a mut bool,
     failures: &'a mut Vec<String>,
+    looks: Option<&'a mut Looks>,
+    stops: &'a mut [Option<String>; RISCS_PER_CORE],
     /// End of the window.
     until: u64,
 }
@@ -352,16 +423,28 @@ impl Window<'_> {
     fn run_hart(&mut self, index: usize) {
         let mut has_effect = false;
         while self.riscs.harts[index].hart.cycle() < self.until && self.is_running(index) {
-            let turn = self.riscs.take_turn(index, &mut self.station, self.until);
+            let turn = self.take_turn(index);
             has_effect |= turn.has_effect;
             self.report(index, turn.failure);
         }
         if has_effect {
             *self.is_touched = true;
             self.riscs.harts[index].quiet_windows = 0;
-        } else {
+        } else if self.looks.is_none() {
             self.rest(index);
         }
+    }
+
+    /// Runs a hart to the end of the window; while it is looked at, only for one instruction.
+    fn take_turn(&mut self, index: usize) -> Turn {
+        let mut until = self.until;
+        if let Some(look) = self.looks.as_mut().and_then(|looks| looks.get_mut(index)) {
+            let hart = &self.riscs.harts[index].hart;
+            let code = &self.riscs.devices.instruction_ram;
+            look.note((hart.pc(), *hart.registers()), next_access(hart, self.station.tile, code));
+            until = until.min(hart.cycle() + 1);
+        }
+        self.riscs.take_turn(index, &mut self.station, until)
     }
 
     /// Suspends a hart if it has done nothing but poll memory for several windows.
@@ -398,6 +481,9 @@ impl Window<'_> {
         let hart = &self.riscs.harts[index].hart;
         let (pc, cycle) = (hart.pc(), hart.cycle());
         let name = place.kind.risc(index).map_or("a RISC", |risc| risc.label());
+        if let Some(stop) = self.stops.get_mut(index) {
+            *stop = Some(reason.clone());
+        }
         self.failures.push(format!(
             "{name} of core {} stopped at pc {pc:#x}, cycle {cycle}: {reason}",
             place.coord

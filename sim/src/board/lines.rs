@@ -1,20 +1,16 @@
 //! Counts of the instructions of launches, on the worker cores of a chip that a host drives.
 //!
-//! A launch begins when the host or its dispatcher writes GO to a core, and ends when BRISC writes
-//! that it is done. The launch message tells which program and which kernels it is.
+//! [`launches`](super::launches) says which launches those are.
 
+use super::launches::{OpenLaunch, with_meaning};
 use crate::{
-    arch::Arch,
-    lines::{CountedLaunch, LineBook, LineCount, LoadedCode, Meaning, RiscLines, firmware_code},
+    lines::{CountedLaunch, LineBook, LineCount, LoadedCode, RiscLines, firmware_code},
     machine::Riscs,
     riscv::INSTRUCTION_RAM_BASE,
     tile::Tile,
-    tt_metal::{
-        firmware::FirmwareSet,
-        launch::{LaunchMessage, LaunchedKernel},
-    },
+    tt_metal::{firmware::FirmwareSet, launch::LaunchedKernel},
 };
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// Name of the program in the counts of a launch that had not ended.
 pub const UNFINISHED: &str = "a launch that had not ended";
@@ -22,74 +18,25 @@ pub const UNFINISHED: &str = "a launch that had not ended";
 /// Counts of one core.
 #[derive(Debug)]
 pub(super) struct CoreLines {
-    arch: Arch,
     set: Arc<FirmwareSet>,
-    open: Option<OpenLaunch>,
-    /// True if BRISC has written that the launch is done.
-    is_done: bool,
-    /// Number of launches of each program.
-    launches: HashMap<u32, u64>,
     book: LineBook,
 }
 
-#[derive(Debug)]
-struct OpenLaunch {
-    index: u64,
-    message: LaunchMessage,
-}
-
 impl CoreLines {
-    pub(super) fn new(arch: Arch, set: Arc<FirmwareSet>) -> Self {
-        let (launches, book) = (HashMap::new(), LineBook::default());
-        Self { arch, set, open: None, is_done: false, launches, book }
+    pub(super) fn new(set: Arc<FirmwareSet>) -> Self {
+        Self { set, book: LineBook::default() }
     }
 
-    /// Follows a write of another tile or of the host; it may begin a launch.
-    pub(super) fn written(
+    /// Takes the counts of a launch that is over; `is_done` is false if BRISC has not ended it.
+    pub(super) fn end(
         &mut self,
+        launch: &OpenLaunch,
+        is_done: bool,
         (tile, riscs): (&Tile, &mut Riscs),
-        range: Range<u64>,
-        cycle: u64,
     ) {
-        if !self.set.is_go(tile, &range) {
-            return;
-        }
-        self.end(tile, riscs);
-        let message = self.set.message(tile);
-        if message.kernels.iter().all(Option::is_none) {
-            return;
-        }
-        let count = self.launches.entry(message.run_host_id).or_default();
-        let index = *count;
-        *count += 1;
-        self.open = Some(OpenLaunch { index, message });
-        riscs.harts.iter_mut().for_each(|risc| risc.hart.begin_counts(cycle));
-    }
-
-    /// Follows a store of a RISC; it may end the launch.
-    #[inline]
-    pub(super) fn stored(&mut self, tile: &Tile, risc_index: usize, (address, value): (u64, u32)) {
-        if risc_index == 0 && self.open.is_some() {
-            let go = self.set.go_address(tile);
-            let (_, done) = self.set.done_signal();
-            let is_go = address == u64::from(go & !3);
-            self.is_done |= is_go && (value >> (8 * (go & 3)) & 0xFF) == u32::from(done);
-        }
-    }
-
-    /// Takes the counts if the launch is done.
-    pub(super) fn end_if_done(&mut self, tile: &Tile, riscs: &mut Riscs) {
-        if self.is_done {
-            self.end(tile, riscs);
-        }
-    }
-
-    fn end(&mut self, tile: &Tile, riscs: &mut Riscs) {
-        let is_done = std::mem::take(&mut self.is_done);
-        let Some(launch) = self.open.take() else { return };
         let program = if is_done { "" } else { UNFINISHED };
         for index in 0..riscs.harts.len() {
-            if let Some(lines) = self.lines_of(&launch, program, index, (tile, riscs)) {
+            if let Some(lines) = self.lines_of(launch, program, index, (tile, riscs)) {
                 self.book.add(lines);
             }
         }
@@ -115,19 +62,12 @@ impl CoreLines {
             tile.place.coord
         );
         let devices = &riscs.devices;
-        let mailboxes = self.set.mailboxes();
-        let meaning = Meaning {
-            arch: self.arch,
-            mailboxes: mailboxes.address..mailboxes.address + mailboxes.size_bytes,
-            l1_bytes: tile.l1.size_bytes(),
-            has_own_layout: false,
-            register: &|address| devices.register_name(address),
-        };
         let word = |pc: u32| match pc.checked_sub(INSTRUCTION_RAM_BASE) {
             Some(offset) => devices.instruction_word(offset),
             None => tile.load(u64::from(pc)),
         };
-        let mut counts = meaning.counts(counts, word);
+        let mut counts =
+            with_meaning((&self.set, tile, devices), |meaning| meaning.counts(counts, word));
         let kernel = launch.message.kernels.get(index).copied().flatten();
         if let Some(kernel) = kernel {
             counts = with_offsets(counts, kernel);
@@ -148,9 +88,8 @@ impl CoreLines {
         })
     }
 
-    /// Removes and returns all counts, also those of a launch that has not ended.
-    pub(super) fn take(&mut self, tile: &Tile, riscs: &mut Riscs) -> Vec<RiscLines> {
-        self.end(tile, riscs);
+    /// Removes and returns the counts of the launches that are over.
+    pub(super) fn take(&mut self) -> Vec<RiscLines> {
         self.book.take()
     }
 }

@@ -25,10 +25,12 @@
 mod arc;
 mod core;
 mod ethernet;
+mod launches;
 mod lines;
 mod memory;
 mod noc;
 pub mod pci;
+mod standing;
 mod truth;
 
 use crate::{
@@ -40,6 +42,7 @@ use crate::{
     modes::KernelModes,
     sparse_memory::SparseMemory,
     tt_metal::firmware::FirmwareSet,
+    unfinished::{LOOK_CYCLES, UnfinishedLaunch},
 };
 use arc::ArcTile;
 use core::BoardCore;
@@ -57,6 +60,17 @@ pub trait HostMemory: Send {
     fn read(&mut self, address: u64, bytes: &mut [u8]);
     /// Writes bytes at a physical address.
     fn write(&mut self, address: u64, bytes: &[u8]);
+}
+
+/// A host that has gone.
+struct NoHost;
+
+impl HostMemory for NoHost {
+    fn read(&mut self, _: u64, bytes: &mut [u8]) {
+        bytes.fill(0xFF);
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) {}
 }
 
 /// A chip driven by a host.
@@ -232,6 +246,34 @@ impl Board {
     /// are those of the host, and all numbers of chips are 0.
     pub fn take_lines(&mut self) -> Vec<RiscLines> {
         self.cores.iter_mut().flat_map(BoardCore::take_lines).collect()
+    }
+
+    /// Starts following the launches on worker cores, so that [`Board::unfinished`] knows those that
+    /// are open; `firmware` has the layout of the firmware that the host loads.
+    pub fn follow_launches(&mut self, firmware: &Arc<FirmwareSet>) {
+        for core in &mut self.cores {
+            core.follow_launches(firmware);
+        }
+    }
+
+    /// Returns the host's ids of the programs whose launches are open on cores.
+    pub fn open_programs(&self) -> impl Iterator<Item = u32> {
+        self.cores.iter().filter_map(BoardCore::open_program)
+    }
+
+    /// Advances the chip by [`LOOK_CYCLES`] cycles, and returns where the RISCs stand in the launches
+    /// that were open all the time, also in those of the host's dispatch kernels.
+    pub fn unfinished(&mut self) -> Vec<UnfinishedLaunch> {
+        let now = self.now;
+        self.cores.iter_mut().for_each(|core| core.begin_look(now));
+        self.advance(LOOK_CYCLES);
+        let chip = Arc::clone(&self.chip);
+        self.cores.iter_mut().filter_map(|core| core.end_look(&chip)).collect()
+    }
+
+    /// Separates the chip from its host, whose memory then reads as all ones and ignores writes.
+    pub fn leave_host(&mut self) {
+        self.host = Box::new(NoHost);
     }
 
     /// Starts recording the memory of the launches on worker cores; `firmware` has the layout of the

@@ -320,7 +320,8 @@ impl Devices {
         (value, cycle): (u32, u64),
     ) -> Result<Consequence, Fault> {
         let word = found.word as usize;
-        if found.register.effect.is_stream() {
+        // A store of 0 sets a counter back, which is no signal.
+        if found.register.effect.is_stream() && value != 0 {
             self.note_writer(risc_index, address);
         }
         if let (Some(watch), true) = (&mut self.tile_watch, found.register.effect.is_stream()) {
@@ -399,14 +400,14 @@ impl Devices {
     }
 
     /// Forgets the stores of the previous launch.
-    pub(super) fn forget_writers(&mut self) {
+    pub(crate) fn forget_writers(&mut self) {
         self.writers.clear();
     }
 
-    /// Returns the RISCs that have stored to a word in this launch; `None` if stores to this word are
-    /// not noted.
-    pub(super) fn writers_of(&self, address: u32) -> Option<Vec<usize>> {
-        let is_noted = TileWatch::is_semaphore(address)
+    /// Returns the RISCs that have stored to a word in this launch, other than to set it back; `None`
+    /// if stores to this word are not noted. Only code of this project has its semaphores in one place.
+    pub(super) fn writers_of(&self, address: u32, has_own_layout: bool) -> Option<Vec<usize>> {
+        let is_noted = has_own_layout && TileWatch::is_semaphore(address)
             || self.registers.find(address).is_some_and(|found| found.register.effect.is_stream());
         let bits = self.writers.get(&address).copied().unwrap_or(0);
         is_noted.then(|| (0..RISCS_PER_CORE).filter(|risc| bits >> risc & 1 != 0).collect())

@@ -19,13 +19,13 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Watched {
     words: Vec<(u32, u32)>,
-    /// True if the loop also reads registers of the tile.
-    pub(crate) has_registers: bool,
+    /// Addresses of the registers of the tile that the loop also reads.
+    registers: Vec<u32>,
 }
 
 /// Memory access of an instruction that has no other effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// No access, or a load from private RAM.
     None,
     Store(u32),
@@ -41,7 +41,11 @@ impl Watched {
             Access::None | Access::Store(_) => {}
             // The clock registers change by themselves.
             Access::LoadRegister(WALL_CLOCK_LOW..=WALL_CLOCK_LATCHED) => return None,
-            Access::LoadRegister(_) => self.has_registers = true,
+            Access::LoadRegister(address) => {
+                if !self.registers.contains(&address) {
+                    self.registers.push(address);
+                }
+            }
             Access::LoadL1(address) => {
                 let word = (address & !3, tile.load(u64::from(address & !3)));
                 if !self.words.contains(&word) {
@@ -52,9 +56,14 @@ impl Watched {
         (self.words.len() <= words_max).then_some(())
     }
 
-    /// Returns the addresses of the polled words.
-    pub(super) fn addresses(&self) -> impl Iterator<Item = u32> {
-        self.words.iter().map(|&(address, _)| address)
+    /// Returns true if the loop also reads registers of the tile.
+    pub(crate) const fn has_registers(&self) -> bool {
+        !self.registers.is_empty()
+    }
+
+    /// Returns the addresses of the polled words, also of registers.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().map(|&(address, _)| address).chain(self.registers.iter().copied())
     }
 
     /// Returns true if a polled word has changed.
@@ -65,7 +74,7 @@ impl Watched {
 
 /// Returns the memory access of a hart's next instruction; `None` if the instruction may do more
 /// than access memory and change registers of the hart.
-pub(super) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
+pub(crate) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
         let first = (pc - INSTRUCTION_RAM_BASE) as usize;

@@ -168,13 +168,19 @@ impl Riscs {
         for hart in &mut self.harts {
             let is_over = match &hart.state {
                 HartState::Waiting { address, value } => byte(tile, *address) == *value,
-                HartState::Polling(watched) => watched.has_registers || watched.has_changed(tile),
+                HartState::Polling(watched) => watched.has_registers() || watched.has_changed(tile),
                 HartState::InReset | HartState::Running | HartState::Failed => false,
             };
             if is_over {
                 hart.resume(cycle);
             }
         }
+    }
+
+    /// Wakes all suspended harts that poll; they continue at `cycle`.
+    pub(crate) fn wake_all(&mut self, cycle: u64) {
+        let polling = |hart: &&mut TileHart| matches!(hart.state, HartState::Polling(_));
+        self.harts.iter_mut().filter(polling).for_each(|hart| hart.resume(cycle));
     }
 
     /// Empties instruction caches as the RISCs have demanded, and tells the model of the L1 ports about

@@ -45,6 +45,9 @@ pub(crate) struct Mailboxes {
     pub(super) go_index: Part,
     /// Distance in bytes from one go message to the next.
     pub(super) go_stride: u32,
+    /// First byte of the signals of the processors that BRISC starts; `None` for releases of tt-metal
+    /// without them.
+    pub(super) subordinate_signals: Option<Part>,
     pub(super) watcher_enable: Part,
     pub(super) logical_x: Part,
     pub(super) logical_y: Part,
@@ -267,6 +270,7 @@ impl Mailboxes {
             go_signal: part("go_messages[0].signal")?,
             go_stride: part("go_messages[0]")?.size_bytes,
             go_index: part("go_message_index")?,
+            subordinate_signals: part("subordinate_sync").ok(),
             watcher_enable,
             logical_x: part("core_info.absolute_logical_x")?,
             logical_y: part("core_info.absolute_logical_y")?,

@@ -46,6 +46,17 @@ pub(crate) struct LaunchedKernel {
     pub(crate) id: Option<u32>,
     /// Address of the kernel in L1.
     pub(crate) place: u32,
+    /// Size of the kernel; `None` if the host's launch messages lack it.
+    pub(crate) size_bytes: Option<u32>,
+}
+
+/// The signal of a processor that BRISC starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SubordinateSignal {
+    /// L1 address of the signal's byte.
+    pub(crate) address: u32,
+    /// True if the processor has nothing to do, or has ended its kernel.
+    pub(crate) is_done: bool,
 }
 
 /// Reason why a launch is impossible.
@@ -208,9 +219,27 @@ impl FirmwareSet {
         let kernels = parts.text_offsets.iter().enumerate().map(|(index, &text)| {
             let id = parts.kernel_ids.get(index).map(|&id| field(id));
             let is_enabled = enables >> index & 1 != 0;
-            is_enabled.then(|| LaunchedKernel { id, place: base.wrapping_add(field(text)) })
+            let size_bytes = parts.text_sizes.get(index).map(|&size| field(size));
+            let place = base.wrapping_add(field(text));
+            is_enabled.then_some(LaunchedKernel { id, place, size_bytes })
         });
         LaunchMessage { run_host_id: field(parts.program_id), kernels: kernels.collect() }
+    }
+
+    /// Returns the signals of the processors that BRISC starts, from the second processor on; `None` for
+    /// releases of tt-metal without them.
+    ///
+    /// # Compatibility
+    /// `subordinate_sync_msg_t`: one byte for each processor; it is `RUN_SYNC_MSG_DONE`, 0, unless the
+    /// processor has something to do.
+    pub(crate) fn subordinate_signals(&self, tile: &Tile) -> Option<Vec<SubordinateSignal>> {
+        let first = self.mailboxes.address_of(self.mailboxes.subordinate_signals?);
+        let count = u32::try_from(RISCS_PER_CORE).ok()? - 1;
+        let signals = (first..first + count).map(|address| {
+            let word = tile.load(u64::from(address & !3));
+            SubordinateSignal { address, is_done: word >> (8 * (address & 3)) & 0xFF == 0 }
+        });
+        Some(signals.collect())
     }
 
     fn l1_end(&self) -> u32 {

@@ -2,6 +2,7 @@
 
 mod live;
 mod names;
+mod stands;
 
 use crate::{
     args::{AttachArgs, ChipArgs, ReadArgs},
@@ -50,6 +51,9 @@ pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
 
 /// Reads the chips of a running program.
 pub(crate) fn attach(args: &AttachArgs) -> Result<ExitCode, Failure> {
+    if args.stands {
+        return stands::show(args);
+    }
     let process = args.pid.map(Process::new);
     let or_this = process.clone().unwrap_or_else(|| Process::new(std::process::id()));
     let shared = shared_chips(&or_this, &args.chip)?;

@@ -1,24 +1,23 @@
 //! `--lines` of a simulated chip: adds the files of kernels and the names of ops to the table
 //! `lines` that the chip's library has written.
 
-use super::chip_table::{ChipTable, NO_PROGRAM};
+use super::chip_table::{ChipTable, NO_PROGRAM, inspector_of};
 use crate::{
-    command::table_file::{read_table, write_table},
+    command::{
+        kernel_cache::{CachedKernel, KernelCache},
+        table_file::{read_table, write_table},
+    },
     failure::{Failure, note},
     numbers::counted,
 };
 use chip::inspector::OpNames;
 use host_reader::{
-    lines::{
-        CodeFile, FoundKernel, KernelFiles, LINES_FILE, add_source_text, beside_capture, read_csv,
-    },
-    recording::DEVICE_CAPTURE_PREFIX,
+    lines::{LINES_FILE, add_source_text, beside_capture, read_csv},
     tables::{LineRow, Lines},
 };
 use sim::board::UNFINISHED;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::{Path, PathBuf},
 };
 use wire::RunHostId;
@@ -33,7 +32,7 @@ pub(super) const TABLE: ChipTable = ChipTable {
 /// Completes the tables of the processes that have recorded these captures. `cache` is the folder in
 /// which TT-Metal has built the kernels.
 pub(super) fn complete(logs: &Path, cache: &Path, captures: &[PathBuf]) -> Result<(), Failure> {
-    let mut files = FoundFiles { cache: cache.to_owned(), ..FoundFiles::default() };
+    let mut files = KernelCache::new(vec![cache.to_owned()]);
     TABLE.complete(captures, |capture, raw| {
         let names = OpNames::open(&inspector_of(logs, capture)).unwrap_or_default();
         let mut rows = completed(read_table(raw, read_csv)?, &names, &mut files);
@@ -48,16 +47,9 @@ pub(super) fn complete(logs: &Path, cache: &Path, captures: &[PathBuf]) -> Resul
     Ok(())
 }
 
-/// Returns the folder of the Inspector's log of the process that has recorded a capture.
-fn inspector_of(logs: &Path, capture: &Path) -> PathBuf {
-    let stem = capture.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let process = stem.strip_prefix(DEVICE_CAPTURE_PREFIX).unwrap_or(stem);
-    logs.join(format!("process-{process}")).join("generated/inspector")
-}
-
 /// Returns the rows with names of ops, files, functions and lines. Rows of kernels that belong to no
 /// op are left out: of dispatch kernels, and of the profiler's own.
-fn completed(rows: Vec<LineRow>, names: &OpNames, files: &mut FoundFiles) -> Vec<LineRow> {
+fn completed(rows: Vec<LineRow>, names: &OpNames, files: &mut KernelCache) -> Vec<LineRow> {
     let mut left_out = BTreeSet::new();
     let mut kernels: BTreeMap<(String, String), Vec<LineRow>> = BTreeMap::new();
     let mut done = Vec::new();
@@ -78,7 +70,7 @@ fn completed(rows: Vec<LineRow>, names: &OpNames, files: &mut FoundFiles) -> Vec
         }
     }
     for ((risc, _), mut rows) in kernels {
-        files.resolve(&risc, &mut rows);
+        resolve(files, &risc, &mut rows);
         done.append(&mut rows);
     }
     if !left_out.is_empty() {
@@ -95,47 +87,18 @@ fn completed(rows: Vec<LineRow>, names: &OpNames, files: &mut FoundFiles) -> Vec
     done
 }
 
-/// The kernels in TT-Metal's cache, and what they lack.
-#[derive(Default)]
-struct FoundFiles {
-    cache: PathBuf,
-    by_risc: BTreeMap<String, KernelFiles>,
-    parsed: BTreeMap<PathBuf, Option<CodeFile>>,
-    notes: BTreeSet<String>,
-}
-
-impl FoundFiles {
-    /// Adds the file, the function and the line to the rows of one kernel.
-    fn resolve(&mut self, risc: &str, rows: &mut [LineRow]) {
-        let executed: BTreeSet<_> = rows.iter().map(|row| (row.address, row.instruction)).collect();
-        let executed: Vec<_> = executed.into_iter().collect();
-        let (cache, processor) = (&self.cache, risc.to_lowercase().replace('_', ""));
-        let kernels = self.by_risc.entry(processor);
-        let kernels = kernels.or_insert_with_key(|name| KernelFiles::below(cache, name));
-        let Some(FoundKernel { path, first_address }) = kernels.find(&executed) else {
-            self.notes.insert(format!(
-                "no file below {} has the code of some kernels; their addresses are offsets",
-                cache.display()
-            ));
-            rows.iter_mut().for_each(|row| row.elf = None);
-            return;
-        };
-        let notes = &mut self.notes;
-        let name = path.display().to_string();
-        let file = self.parsed.entry(path).or_insert_with_key(|path| {
-            let file = CodeFile::parse(&name, &fs::read(path).ok()?);
-            let lack = match &file {
-                Ok(file) => file.lack(),
-                Err(error) => Some(error.to_string()),
-            };
-            notes.extend(lack);
-            file.ok()
-        });
-        for row in rows {
-            row.address = row.address.wrapping_add(first_address);
-            row.elf = Some(name.clone());
-            let Some(file) = file else { continue };
-            file.place(row.address).describe(row);
-        }
+/// Adds the file, the function and the line to the rows of one kernel.
+fn resolve(files: &mut KernelCache, risc: &str, rows: &mut [LineRow]) {
+    let executed: BTreeSet<_> = rows.iter().map(|row| (row.address, row.instruction)).collect();
+    let executed: Vec<_> = executed.into_iter().collect();
+    let Some(CachedKernel { name, first_address, file }) = files.find(risc, &executed) else {
+        rows.iter_mut().for_each(|row| row.elf = None);
+        return;
+    };
+    for row in rows {
+        row.address = row.address.wrapping_add(first_address);
+        row.elf = Some(name.clone());
+        let Some(file) = file else { continue };
+        file.place(row.address).describe(row);
     }
 }

@@ -9,11 +9,12 @@ mod listeners;
 mod memory;
 mod options;
 mod served;
+mod standing;
 mod stock;
 mod summary;
 mod watch;
 
-use self::{served::ServedChip, summary::Summary, watch::Watched};
+use self::{served::ServedChip, stock::Ended, summary::Summary, watch::Watched};
 use crate::{
     failure::{Failure, OrFail, failure, note},
     output::print,
@@ -54,8 +55,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         note!("kprof: logs of the previous run are in {}", previous.display());
     }
     if let Some(stock) = stock {
-        let exit_code = stock.run(args, &output, simulated.as_ref(), served)?;
-        return finish_stock(args, &output, exit_code);
+        let ended = stock.run(args, &output, simulated.as_ref(), served)?;
+        return finish_stock(args, &output, ended);
     }
     let mut command = command(args);
     stock::simulate(simulated.as_ref(), args, &mut command);
@@ -86,8 +87,14 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Prints the paths of the captures of an unmodified ttnn, and writes the reports if requested.
-fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<ExitCode, Failure> {
+fn finish_stock(args: &RecordArgs, output: &Path, ended: Ended) -> Result<ExitCode, Failure> {
+    let Ended { exit_code, standing, standing_files } = ended;
     let captures = device_captures(&output.join(LOGS));
+    if args.json {
+        let files = captures.iter().cloned().chain(standing_files).collect();
+        let summary = Summary::new(&[], files, exit_code).with_standing(standing);
+        print(Some(&summary), |_| Ok(()))?;
+    }
     if captures.is_empty() {
         note!("kprof: the program opened no device: nothing was recorded");
     }

@@ -6,6 +6,7 @@ use super::{
     args::RecordArgs,
     exit_code, lines, memory,
     served::{ServedChip, socket_variable},
+    standing,
 };
 use crate::{
     args::{READ_PERIOD_NS, TracyViewArgs, Waits},
@@ -19,6 +20,7 @@ use host_reader::{
     capture::{Capture, Content, SectionKind},
     recorded_options::RecordedOptions,
     recording::{DEVICE_CAPTURE_PREFIX, device_captures},
+    tables::StandingRow,
 };
 use sim::limits::WHAT_IF_VARIABLE;
 use std::{
@@ -162,8 +164,17 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// How a program has ended.
+pub(super) struct Ended {
+    pub(super) exit_code: i32,
+    /// Where the RISCs stood in launches that had not ended.
+    pub(super) standing: Vec<StandingRow>,
+    /// Tables with these rows.
+    pub(super) standing_files: Vec<PathBuf>,
+}
+
 impl Stock {
-    /// Runs the program; returns its exit code.
+    /// Runs the program.
     ///
     /// # Errors
     /// If the root folder for ttnn cannot be created, or the program cannot be started.
@@ -173,7 +184,7 @@ impl Stock {
         output: &Path,
         simulated: Option<&InstalledSimulator>,
         served: Option<ServedChip>,
-    ) -> Result<i32, Failure> {
+    ) -> Result<Ended, Failure> {
         refuse_options(args)?;
         let logs = output.join(LOGS);
         let tree = self.tree(args)?;
@@ -186,9 +197,12 @@ impl Stock {
         if args.device.device_memory_profiler {
             memory::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }
-        if args.stream.is_some() {
+        if args.stream.is_some() || simulated.is_some() {
             let socket = served.as_ref().map(|chip| chip.socket.clone().into_os_string());
             command.env(SOCKET_VARIABLE, socket.unwrap_or_else(socket_variable));
+        }
+        if simulated.is_some() {
+            standing::set_environment(&base_of(&self.package), &logs, &mut command);
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command)
@@ -204,7 +218,11 @@ impl Stock {
         if args.device.device_memory_profiler {
             memory::complete(&device_captures(&logs))?;
         }
-        Ok(exit_code(status))
+        let (standing, standing_files) = match simulated {
+            Some(_) => standing::complete(&logs, &tree.cache)?,
+            None => Default::default(),
+        };
+        Ok(Ended { exit_code: exit_code(status), standing, standing_files })
     }
 
     /// Returns the command line of the program. If the command needs a Python interpreter, it is

@@ -2,7 +2,10 @@
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};
-use host_reader::tracy::{RecordingEnd, TracyRecording};
+use host_reader::{
+    tables::{Rows, Standing, StandingRow},
+    tracy::{RecordingEnd, TracyRecording},
+};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -21,6 +24,9 @@ pub(super) struct Summary {
     files: Vec<PathBuf>,
     /// The program's exit code.
     pub(super) exit_code: i32,
+    /// Where the RISCs of a simulated chip stood in launches that had not ended, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<Rows<'static, Standing>>,
 }
 
 #[derive(Serialize)]
@@ -112,7 +118,13 @@ impl Summary {
             not_recorded: refused.map(ToString::to_string).collect(),
             files,
             exit_code,
+            standing: None,
         }
+    }
+
+    /// Adds where RISCs stood in launches that had not ended.
+    pub(super) fn with_standing(self, rows: Vec<StandingRow>) -> Self {
+        Self { standing: (!rows.is_empty()).then_some(Rows(rows)), ..self }
     }
 
     /// Writes the summary as lines. `out` must not be standard output, which belongs to the

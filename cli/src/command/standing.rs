@@ -1,6 +1,7 @@
 //! Where the RISCs stand in launches that did not end: functions and lines, what they wait for, and
 //! which of them is the cause.
 
+use super::kernel_cache::{CachedKernel, KernelCache};
 use crate::{
     args::ShowArgs,
     failure::note,
@@ -17,10 +18,12 @@ use host_reader::{
 };
 use sim::{
     lines::LoadedCode,
-    machine::FailureReason,
-    unfinished::{Standing, StandingRisc, UnfinishedLaunch},
+    unfinished::{Standing, StandingCode, StandingRisc, UnfinishedLaunch},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 use wire::{Risc, RunHostId};
 
 /// Where RISCs stand.
@@ -32,69 +35,173 @@ pub(super) struct StandingRiscs {
     notes: BTreeSet<String>,
 }
 
+/// Where the files of kernels are.
+pub(super) enum KernelsOf {
+    /// The simulator has loaded them.
+    Run,
+    /// A host has built them in folders of its cache.
+    Host(Vec<PathBuf>),
+}
+
 impl StandingRiscs {
+    /// Finds the functions and lines of a run of the simulator, and the open zones in its readout.
+    pub(super) fn of_run(launches: &[UnfinishedLaunch], readout: &Readout) -> Self {
+        Self::new(launches, Some(readout), KernelsOf::Run)
+    }
+
     /// Finds the functions and lines, and the open zones in a readout.
-    pub(super) fn new(launches: &[UnfinishedLaunch], readout: &Readout) -> Self {
+    pub(super) fn new(
+        launches: &[UnfinishedLaunch],
+        readout: Option<&Readout>,
+        kernels: KernelsOf,
+    ) -> Self {
         let mut found = Self::default();
-        let mut files: BTreeMap<usize, Option<CodeFile>> = BTreeMap::new();
+        let mut files = Files::new(kernels);
         for launch in launches {
             let causes = Causes::new(launch);
             let mut rows = Vec::new();
             for risc in &launch.riscs {
                 let mut row = row(launch, risc, &causes);
-                describe(&mut row, risc, &mut files, &mut found.notes);
+                files.describe(&mut row, risc);
                 let core = Noc0Coord { x: launch.core.x, y: launch.core.y };
                 let lane = LaneId { chip_id: launch.chip_id, core, risc: risc.risc };
-                if let Some(OpenZone { name, start_cycle }) = OpenZone::of_lane(readout, lane) {
+                let zone = readout.and_then(|readout| OpenZone::of_lane(readout, lane));
+                if let Some(OpenZone { name, start_cycle }) = zone {
                     (row.zone, row.zone_start_cycle) = (Some(name), Some(start_cycle));
                 }
                 rows.push(row);
             }
+            found.rows.append(&mut rows);
+        }
+        doubt(&mut found.rows);
+        for rows in found.rows.chunk_by_mut(|a, b| launch_of(a) == launch_of(b)) {
             rows.sort_by_key(|row| match row.is_cause {
                 Some(true) => 0,
                 None => 1,
                 Some(false) => 2,
             });
-            found.rows.append(&mut rows);
         }
+        found.notes = files.notes();
         found
     }
 
-    /// Prints at most `launches_max` launches, unless JSON is printed.
-    pub(super) fn print(&self, show: ShowArgs, launches_max: usize) {
-        if show.json {
-            return;
+    /// Prints at most `places_max` places where the RISCs of a run stand, unless JSON is printed.
+    pub(super) fn tell_of_run(&self, show: ShowArgs, places_max: usize) {
+        if !show.json {
+            self.tell(places_max, "--rows 0 shows all");
         }
-        let mut launches: Vec<&[StandingRow]> =
-            self.rows.chunk_by(|a, b| launch_of(a) == launch_of(b)).collect();
-        let hidden_count = launches.len().saturating_sub(launches_max);
-        launches.truncate(launches_max);
-        for rows in launches {
+    }
+
+    /// Prints at most `places_max` places where RISCs stand, to standard error. Cores with the same
+    /// places are printed once; `more` says where the others are.
+    pub(super) fn tell(&self, places_max: usize, more: &str) {
+        let lines = self.lines(places_max, "did not end", more);
+        for line in lines {
+            // Lines about RISCs belong to the one before them.
+            let prefix = if line.starts_with(' ') { "" } else { "kprof: " };
+            note!("{prefix}{line}");
+        }
+    }
+
+    /// Returns the launches and what [`StandingRiscs::tell`] prints of them; `did` says what they did.
+    pub(super) fn lines(&self, places_max: usize, did: &str, more: &str) -> Vec<String> {
+        let mut groups: Vec<(&[StandingRow], Vec<&StandingRow>)> = Vec::new();
+        for rows in self.rows.chunk_by(|a, b| launch_of(a) == launch_of(b)) {
             let [first, ..] = rows else { continue };
+            match groups.iter_mut().find(|(known, _)| stand_alike(known, rows)) {
+                Some((_, cores)) => cores.push(first),
+                None => groups.push((rows, vec![first])),
+            }
+        }
+        let hidden_count: usize =
+            groups.iter().skip(places_max).map(|(_, cores)| cores.len()).sum();
+        let mut lines = Vec::new();
+        for (rows, cores) in groups.iter().take(places_max) {
+            let [first, others @ ..] = cores.as_slice() else { continue };
             let name = first
                 .op
                 .as_deref()
                 .map_or_else(String::new, |name| format!(" of {}", printable(name, LONGEST_NAME)));
-            note!(
-                "kprof: chip {}, core ({},{}): launch {}{name} did not end",
-                first.chip_id,
-                first.core.0,
-                first.core.1,
-                first.launch
-            );
-            rows.iter().for_each(|row| note!("  {}", sentence(row)));
+            let others = match others.len() {
+                0 => String::new(),
+                count => format!(" and {}", counted(count as u64, "other core", "other cores")),
+            };
+            lines.push(format!(
+                "chip {}, core ({},{}){others}: launch {}{name} {did}",
+                first.chip_id, first.core.0, first.core.1, first.launch
+            ));
+            lines.extend(rows.iter().map(|row| format!("  {}", sentence(row))));
         }
         if hidden_count > 0 {
-            let more = counted(hidden_count as u64, "more launch", "more launches");
-            note!("kprof: {more} did not end on a core, --rows 0 shows all");
+            let hidden = counted(hidden_count as u64, "more launch", "more launches");
+            lines.push(format!("{hidden} {did} on a core, {more}"));
         }
-        self.notes.iter().for_each(|sentence| note!("kprof: {sentence}"));
+        lines.extend(self.notes.iter().cloned());
+        lines
     }
 }
 
-fn launch_of(row: &StandingRow) -> (u32, (u32, u32), u64) {
-    (row.chip_id, row.core, row.launch)
+fn launch_of(row: &StandingRow) -> (u32, (u32, u32), u32, u64) {
+    (row.chip_id, row.core, row.run_host_id, row.launch)
 }
+
+/// Returns true if the RISCs of two cores stand in the same functions of the same program, for the same
+/// reasons.
+fn stand_alike(one: &[StandingRow], other: &[StandingRow]) -> bool {
+    let place = |row: &StandingRow| {
+        let core = (0, 0);
+        let StandingRow { chip_id, run_host_id, launch, .. } = *row;
+        let told = StandingRow {
+            chip_id,
+            run_host_id,
+            launch,
+            risc: row.risc.clone(),
+            state: row.state,
+            ..StandingRow::default()
+        };
+        match row.state {
+            StandingRow::ENDED => told,
+            StandingRow::WAITS if row.polled_address.is_none() => {
+                StandingRow { waits_for: row.waits_for.clone(), ..told }
+            }
+            _ => {
+                let runs = row.state == StandingRow::RUNS;
+                let zone_start_cycle = row.zone_start_cycle.map(|_| 0);
+                let address = if runs { 0 } else { row.address };
+                let line = row.line.filter(|_| !runs);
+                StandingRow {
+                    core,
+                    address,
+                    line,
+                    zone_start_cycle,
+                    is_moving: None,
+                    ..row.clone()
+                }
+            }
+        }
+    };
+    one.iter().map(place).eq(other.iter().map(place))
+}
+
+/// Takes back that a RISC is a cause if it waits for what another core may signal, and a RISC of
+/// another core stands elsewhere in the same program.
+fn doubt(rows: &mut [StandingRow]) {
+    let place = |row: &StandingRow| (row.risc.clone(), row.elf.clone(), row.address, row.state);
+    let mut places: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.is_cause != Some(false)) {
+        places.entry(row.run_host_id).or_default().insert(place(row));
+    }
+    for row in rows.iter_mut().filter(|row| row.is_cause == Some(true)) {
+        let is_from_afar = row.polled_address.is_some_and(|address| address < FIRST_REGISTER);
+        let is_alone = places.get(&row.run_host_id).is_none_or(|places| places.len() < 2);
+        if row.state == StandingRow::WAITS && row.circle.is_none() && is_from_afar && !is_alone {
+            row.is_cause = None;
+        }
+    }
+}
+
+/// First address that is no L1, to which other cores can write.
+const FIRST_REGISTER: u32 = 0x0080_0000;
 
 /// Returns what is known about a RISC, as one line.
 fn sentence(row: &StandingRow) -> String {
@@ -146,7 +253,8 @@ fn place(row: &StandingRow) -> String {
     let code = if row.code == "kernel" { String::new() } else { format!("{} code, ", row.code) };
     match row.function {
         Some(_) => {
-            let frames: Vec<String> = frames(&of_lines).iter().map(Frame::to_string).collect();
+            let frames: Vec<String> =
+                frames(&of_lines).into_iter().map(|frame| short(frame).to_string()).collect();
             format!(
                 "{code}{} (pc {:#x})",
                 printable(&frames.join(" < "), 4 * LONGEST_NAME),
@@ -157,9 +265,24 @@ fn place(row: &StandingRow) -> String {
     }
 }
 
+/// Shortens a long path to its last parts.
+fn short(frame: Frame) -> Frame {
+    let shortened = frame.file.map(|file| {
+        let parts: Vec<&str> = file.split('/').collect();
+        match parts.len().checked_sub(PATH_PARTS_MAX) {
+            Some(hidden @ 1..) => format!("…/{}", parts[hidden..].join("/")),
+            _ => file,
+        }
+    });
+    Frame { file: shortened, ..frame }
+}
+
+/// Number of parts of a path that a line shows.
+const PATH_PARTS_MAX: usize = 3;
+
 fn row(launch: &UnfinishedLaunch, risc: &StandingRisc, causes: &Causes) -> StandingRow {
     let polled = risc.polls.first();
-    let objects: Vec<String> = risc.polls.iter().map(|word| word.awaited.to_string()).collect();
+    let objects: Vec<&str> = risc.polls.iter().map(|word| &*word.object).collect();
     let waits_for = match risc.state {
         Standing::WaitsFor(other) => Some(other.label().to_owned()),
         _ => Some(objects.join(", ")).filter(|text| !text.is_empty()),
@@ -179,8 +302,9 @@ fn row(launch: &UnfinishedLaunch, risc: &StandingRisc, causes: &Causes) -> Stand
         state: state(risc),
         is_cause: causes.is_cause(risc),
         reason: match &risc.state {
-            Standing::Failed(reason) => Some(reason.to_string()),
-            _ => None,
+            Standing::Stopped(reason) => Some(reason.clone()),
+            Standing::Unended { failure } => failure.clone(),
+            Standing::Ended | Standing::WaitsFor(_) | Standing::Polls => None,
         },
         address,
         is_moving: risc.earlier_pc.map(|_| risc.executed.len() > 1),
@@ -201,31 +325,69 @@ fn state(risc: &StandingRisc) -> &'static str {
     match &risc.state {
         Standing::Ended => StandingRow::ENDED,
         Standing::WaitsFor(_) | Standing::Polls => StandingRow::WAITS,
-        Standing::Failed(FailureReason::CycleLimit { .. } | FailureReason::Deadlock) => {
-            match risc.polls.is_empty() {
-                true if risc.executed.len() > 1 => StandingRow::RUNS,
-                true => StandingRow::STOPPED,
-                false => StandingRow::WAITS,
-            }
-        }
-        Standing::Failed(_) => StandingRow::STOPPED,
+        Standing::Unended { .. } => match risc.polls.is_empty() {
+            true if risc.executed.len() > 1 => StandingRow::RUNS,
+            true => StandingRow::STOPPED,
+            false => StandingRow::WAITS,
+        },
+        Standing::Stopped(_) => StandingRow::STOPPED,
     }
 }
 
-/// Writes the code, function and line of a RISC into its row.
-fn describe(
-    row: &mut StandingRow,
-    risc: &StandingRisc,
-    files: &mut BTreeMap<usize, Option<CodeFile>>,
-    notes: &mut BTreeSet<String>,
-) {
-    "unknown".clone_into(&mut row.code);
-    let Some(code) = &risc.code else { return };
-    let file = files.entry(code.elf().as_ptr().addr()).or_insert_with(|| parsed(code, notes));
-    let kind = if code.is_firmware { "firmware" } else { "kernel" };
-    kind.clone_into(&mut row.code);
-    row.elf = Some(code.name().to_owned());
-    row.address = code.linked.wrapping_add(row.address.wrapping_sub(code.loaded.start));
+/// The files of the code in which RISCs stand.
+struct Files {
+    /// Files in memory, by their address.
+    loaded: BTreeMap<usize, Option<CodeFile>>,
+    cache: KernelCache,
+    notes: BTreeSet<String>,
+}
+
+impl Files {
+    fn new(kernels: KernelsOf) -> Self {
+        let folders = match kernels {
+            KernelsOf::Run => Vec::new(),
+            KernelsOf::Host(folders) => folders,
+        };
+        let (loaded, notes) = Default::default();
+        Self { loaded, cache: KernelCache::new(folders), notes }
+    }
+
+    /// Writes the code, function and line of a RISC into its row.
+    fn describe(&mut self, row: &mut StandingRow, risc: &StandingRisc) {
+        "unknown".clone_into(&mut row.code);
+        let Some(code) = &risc.code else { return };
+        let kind = if code.is_firmware() { "firmware" } else { "kernel" };
+        kind.clone_into(&mut row.code);
+        match code {
+            StandingCode::Loaded(code) => {
+                let notes = &mut self.notes;
+                let file = self.loaded.entry(code.elf().as_ptr().addr());
+                let file = file.or_insert_with(|| parsed(code, notes));
+                row.elf = Some(code.name().to_owned());
+                row.address = code.linked.wrapping_add(row.address.wrapping_sub(code.loaded.start));
+                describe_place(row, file.as_ref());
+            }
+            StandingCode::Kernel { first, words, .. } => {
+                let offset = row.address.wrapping_sub(*first);
+                row.address = offset;
+                let instructions: Vec<_> = (0..).step_by(4).zip(words.iter().copied()).collect();
+                let found = self.cache.find(risc.risc.label(), &instructions);
+                let Some(CachedKernel { name, first_address, file }) = found else { return };
+                row.elf = Some(name);
+                row.address = first_address.wrapping_add(offset);
+                describe_place(row, file);
+            }
+            StandingCode::Firmware => {}
+        }
+    }
+
+    fn notes(self) -> BTreeSet<String> {
+        self.notes.into_iter().chain(self.cache.notes).collect()
+    }
+}
+
+/// Writes the function and line of a row's address into the row.
+fn describe_place(row: &mut StandingRow, file: Option<&CodeFile>) {
     let Some(file) = file else { return };
     let mut line = LineRow { code: row.code.clone(), ..LineRow::default() };
     file.place(row.address).describe(&mut line);
@@ -249,7 +411,7 @@ fn parsed(code: &LoadedCode, notes: &mut BTreeSet<String>) -> Option<CodeFile> {
 
 /// Returns true if a RISC polls in its firmware.
 fn stands_in_firmware(risc: &StandingRisc) -> bool {
-    state(risc) == StandingRow::WAITS && risc.code.as_ref().is_some_and(|code| code.is_firmware)
+    state(risc) == StandingRow::WAITS && risc.code.as_ref().is_some_and(StandingCode::is_firmware)
 }
 
 /// Who waits for whom in a launch.

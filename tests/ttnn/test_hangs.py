@@ -1,0 +1,124 @@
+"""Where the RISCs stand in a launch of a stock ttnn that never ends, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_process import CHIP, HERE, cache, run, variables
+
+__all__ = ["cache", "variables"]
+
+CORES = {"wormhole_b0": [(1, 1), (2, 1)], "blackhole": [(1, 2), (2, 2)]}
+"""The cores (0,0) and (1,0) of ttnn, on NoC 0."""
+PUSH = {
+    "BRISC": {
+        "state": "waits",
+        "waits_for": "CB_WAIT 3",
+        "polled_value": 1,
+        "signalled_by": "NCRISC",
+        "zone_name": "WRITES",
+        "mark": "// a push is missing",
+    },
+    "NCRISC": {"state": "ended"},
+}
+ENDLESS = {
+    "NCRISC": {"state": "runs", "waits_for": None, "zone_name": "COMPUTES", "mark": "number"},
+    "BRISC": {"state": "waits", "waits_for": "NCRISC", "code": "firmware"},
+}
+EXPECTED = {"push": PUSH, "endless": ENDLESS}
+
+
+def source_line(file: str, line: int) -> str:
+    return pathlib.Path(file).read_text().splitlines()[int(line) - 1]
+
+
+def check(rows: list[dict], chip: str, kind: str) -> None:
+    assert [(row["core_x"], row["core_y"]) for row in rows[::2]] == CORES[chip]
+    assert len(rows) == 2 * len(EXPECTED[kind]), rows
+    for number, row in enumerate(rows):
+        assert row["op_name"] == "GenericOpDeviceOperation", row
+        expected = dict(EXPECTED[kind][row["risc"]])
+        mark = expected.pop("mark", None)
+        # The cause comes first.
+        assert row["is_cause"] is (number % 2 == 0) is (mark is not None), row
+        for key, value in expected.items():
+            assert row[key] == value, (key, row)
+        if mark is None:
+            continue
+        assert row["is_moving"] is True and row["code"] == "kernel", row
+        # The innermost function of a wait is in tt-metal's header.
+        frames = [(row["file"], row["line"])]
+        frames += re.findall(r" at (\S+):(\d+)", row["inlined_into"] or "")
+        assert any(mark in source_line(*frame) for frame in frames), row
+
+
+def hung(words: list[str], variables: dict[str, str], folder: pathlib.Path):
+    """Starts a program that hangs; returns the process and the id of the program in it."""
+    environment = {**os.environ, **variables}
+    environment.pop("TT_METAL_SIMULATOR", None)
+    output, said = (folder / "output").open("w"), (folder / "said").open("w")
+    process = subprocess.Popen(words, env=environment, cwd=folder, stdout=output, stderr=said)
+    while "= hangs" not in (folder / "output").read_text():
+        assert process.poll() is None, (folder / "said").read_text()
+        time.sleep(0.1)
+    (of_program,) = folder.glob("out/.logs/process-*")
+    return process, of_program.name.partition("-")[2]
+
+
+def ended(process: subprocess.Popen, number: int) -> int:
+    process.send_signal(number)
+    return process.wait(timeout=300)
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+@pytest.mark.parametrize("chip", ["wormhole_b0", "blackhole"])
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_launch_that_hangs_is_told_of_while_it_does_and_at_the_end(kind, chip, tmp_path, variables):
+    kprof, out = os.environ["KPROF"], tmp_path / "out"
+    words = [kprof, "record", "--simulate", chip, "--json", "-o", str(out), "--"]
+    words += [sys.executable, str(HERE / "programs" / "hung.py"), kind]
+    process, program = hung(words, variables, tmp_path)
+    try:
+        # The kernels are compiled and launched after the program has said that it hangs.
+        for _ in range(300):
+            asked = run([kprof, "attach", "--where", program, "--json"], {})
+            assert asked.returncode == 0, asked.stderr
+            rows = json.loads(asked.stdout)["standing"]
+            if len(rows) == 4 and all(row["zone_name"] for row in rows if row["is_cause"]):
+                break
+            time.sleep(0.2)
+        check(rows, chip, kind)
+        text = run([kprof, "attach", "--where", program], {}).stdout
+        assert text.startswith("A launch is open on 2 cores\n"), text
+        (x, y) = CORES[chip][0]
+        assert f"chip 0, core ({x},{y}) and 1 other core: launch 0 of GenericOpDeviceOperation is open" in text
+        exit_code = ended(process, signal.SIGTERM)
+    finally:
+        process.kill()
+    said = (tmp_path / "said").read_text()
+    assert exit_code == 128 + 15, said
+    document = json.loads((tmp_path / "output").read_text().splitlines()[-1])
+    check(document["standing"], chip, kind)
+    assert f"chip 0, core ({x},{y}) and 1 other core: launch 0 of GenericOpDeviceOperation did not end" in said
+    assert not list(out.glob(".logs/*.json"))
+    # Every zone that the kernels have recorded is kept.
+    (capture,) = out.glob(".logs/*.kprof")
+    report = json.loads(run([kprof, "report", str(capture), "--json", "--rows", "0"], {}).stdout)
+    zones = {row["name"]: row["count"] for row in report["zones"]}
+    of_kernels = {name: zones.get(name, 0) for name in ("READS", "FIRST", "WRITES", "COMPUTES")}
+    open_zones = {zone["name"]: zone["risc_count"] for zone in report["unfinished"]["open_zones"]}
+    if kind == "push":
+        assert of_kernels == {"READS": 2, "FIRST": 2, "WRITES": 0, "COMPUTES": 0}
+        assert open_zones == {"WRITES": 2}
+    else:
+        assert of_kernels == dict.fromkeys(of_kernels, 0)
+        assert open_zones == {"COMPUTES": 2, "BRISC-FW": 2}
+    assert report["lost"]["records"] == 0, report["lost"]
