@@ -535,6 +535,22 @@ fn what_is_wrong_with_a_file_is_one_sentence() {
     assert!(message.contains("cannot read the kernel missing.elf"), "{message}");
     let message = complaint(&folder, &["run", "--firmware", "sdk"]);
     assert!(message.contains("--kernel"), "{message}");
+    // TT-Metal's firmware would start the other compute RISCs without code, or not start this one.
+    for (options, missing) in [
+        (
+            vec!["--kernel-trisc0", of_host],
+            "found one for TRISC_0, but no code for TRISC_1 and TRISC_2",
+        ),
+        (
+            vec!["--kernel", of_host, "--kernel-trisc1", of_host, "--kernel-trisc2", of_host],
+            "found one for TRISC_1 and TRISC_2, but no code for TRISC_0",
+        ),
+    ] {
+        let args = [vec!["run", "--firmware", "sdk"], options].concat();
+        let message = complaint(&folder, &args);
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains(missing), "{message}");
+    }
 
     let source = repository().join("examples/cpp/kernel.cpp");
     let Some(kernel) = compile(&folder, "blackhole", "ncrisc", &source, "ncrisc.elf") else {

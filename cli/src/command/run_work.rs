@@ -16,7 +16,7 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{fs, path::Path, sync::Arc};
-use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
+use wire::{CoreKind, Risc, dram::DEFAULT_PROGRAM_SUPPORT_COUNT, risc::RISCS_PER_CORE};
 
 /// Work of a run.
 pub(super) enum Work {
@@ -60,6 +60,9 @@ impl Work {
     fn own(args: &WorkloadArgs, arch: Arch) -> Result<Option<Self>, Failure> {
         let files = args.own.files();
         let Some(first) = files.into_iter().flatten().next() else { return Ok(None) };
+        if args.own.firmware.is_some() {
+            check_compute_kernels(files.map(|file| file.is_some()))?;
+        }
         let name = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(name);
         let kernels: Vec<(usize, KernelFile)> = files
@@ -117,6 +120,28 @@ impl Work {
             }
         }
     }
+}
+
+/// Refuses kernels for some of the three compute RISCs: firmware of TT-Metal starts all of them or none.
+///
+/// # Compatibility
+/// `run_triscs` in tt-metal's `brisc.cc`: the kernel of the first compute RISC decides.
+fn check_compute_kernels(are_given: [bool; RISCS_PER_CORE]) -> Result<(), Failure> {
+    let compute = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].into_iter().zip(&are_given[2..]);
+    let (given, missing): (Vec<_>, Vec<_>) = compute.partition(|(_, is_given)| **is_given);
+    if given.is_empty() || missing.is_empty() {
+        return Ok(());
+    }
+    let labels = |riscs: &[(Risc, &bool)]| {
+        riscs.iter().map(|(risc, _)| risc.label()).collect::<Vec<_>>().join(" and ")
+    };
+    Err(failure!(
+        "expected kernels for all three compute RISCs or for none with --firmware, which starts them \
+         together; found one for {}, but no code for {}; add --kernel-trisc0, --kernel-trisc1 and \
+         --kernel-trisc2",
+        labels(&given),
+        labels(&missing)
+    ))
 }
 
 /// Reads a kernel's ELF file.

@@ -43,6 +43,7 @@ mod execute;
 mod front;
 mod hart;
 mod image;
+mod round;
 mod tally;
 #[cfg(test)]
 #[path = "../../tests/unit/tally.rs"]

@@ -6,14 +6,16 @@
 //!
 //! # Polling
 //! A hart polls a word if the same instruction loads the word again within
-//! [`ROUND_INSTRUCTIONS_MAX`] instructions, and the hart has stored nothing outside its private RAM
-//! in between. The instructions of this round are then counted as a wait for the word. The round
-//! after the last load finds what the hart waited for, and is not part of the wait.
+//! [`ROUND_INSTRUCTIONS_MAX`] instructions, the hart has stored nothing outside its private RAM in
+//! between, and a branch depends on the word but none on what the loop computes: see [`round`]. The
+//! instructions of this round are then counted as a wait for the word. The round after the last load
+//! finds what the hart waited for, and is not part of the wait.
 
 use std::{mem::take, ops::Range};
 
 use super::bus::{INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE};
 use super::decode::Op;
+use super::round;
 use super::timing::blame::{Cycles, Delayed, Executed, Kind, RING, Reason, Ring, split};
 use super::timing::pipeline::{Beat, Pipeline};
 use super::timing::rules::Rules;
@@ -136,6 +138,11 @@ pub(super) struct Tally {
     stored_until: usize,
     /// Number of the load that began the current round of polling.
     round_since: usize,
+    /// Number of instructions of the longest round of the current polling.
+    round_length: usize,
+    /// Addresses of loads and numbers of instructions of rounds that compute and do not wait.
+    computing: [(u32, usize); COMPUTING],
+    oldest_computing: usize,
     /// Cycle from which on cycles are counted.
     since: u64,
     /// Number of counts that were removed last, which are mostly as many as the next ones.
@@ -244,6 +251,9 @@ impl Default for Tally {
             oldest_load: 0,
             stored_until: 0,
             round_since: 0,
+            round_length: 0,
+            computing: [(u32::MAX, 0); COMPUTING],
+            oldest_computing: 0,
             since: 0,
             count_of_latest: 0,
         }
@@ -298,7 +308,8 @@ impl Observer for &mut Tally {
             let cycles = split::<R>(&self.ring, state, (pipeline, beat), (op, kind));
             self.add_waits((pc, number), &cycles);
         }
-        self.ring[number % RING] = Executed::new::<R>((pc, op, kind), (pipeline, beat), is_plain);
+        let executed = Executed::new::<R>((pc, op, kind), address, (pipeline, beat), is_plain);
+        self.ring[number % RING] = executed;
         if matches!(kind, Kind::Branch | Kind::Jump) && address != pc.wrapping_add(4) {
             self.count_until(pc.wrapping_add(4));
             self.uncounted = address;
@@ -386,7 +397,7 @@ impl Tally {
             return;
         }
         match self.books[self.book].word {
-            Some(word) if word == address => self.round_since = number,
+            Some(word) if word == address => self.poll_again((pc, number), known.number),
             // A loop that polls several words waits for the one that it polled first; a clock that
             // it also reads only limits the wait.
             Some(word) if word != WALL_CLOCK_LOW => {}
@@ -394,10 +405,41 @@ impl Tally {
         }
     }
 
+    /// Goes on with the polling, or ends it if this longer round does not wait.
+    #[inline(always)]
+    fn poll_again(&mut self, (pc, number): (u32, usize), since: usize) {
+        if number.wrapping_sub(since) <= self.round_length || self.is_wait((pc, number), since) {
+            self.round_since = number;
+        } else {
+            self.count_until(pc);
+            self.stop_polling(pc, number);
+        }
+    }
+
+    /// Returns true if the round since instruction number `since` waits, and does not compute.
+    #[cold]
+    fn is_wait(&mut self, (pc, number): (u32, usize), since: usize) -> bool {
+        let length = number.wrapping_sub(since);
+        if self.computing.contains(&(pc, length)) {
+            return false;
+        }
+        let is_wait = round::waits(&self.ring, (since, number));
+        if is_wait {
+            self.round_length = length;
+        } else {
+            self.computing[self.oldest_computing] = (pc, length);
+            self.oldest_computing = (self.oldest_computing + 1) % COMPUTING;
+        }
+        is_wait
+    }
+
     /// Counts the round since instruction number `since` as a wait for a word, and the instructions
     /// after it until the polling ends.
     #[cold]
     fn poll(&mut self, (pc, number): (u32, usize), (since, word): (usize, u32)) {
+        if !self.is_wait((pc, number), since) {
+            return;
+        }
         if self.book == 0 && word == WALL_CLOCK_LOW && self.polls_another(since, word) {
             return;
         }
@@ -503,6 +545,8 @@ impl Tally {
     pub(super) fn restart(&mut self, next: usize) {
         self.stop_polling(0, next);
         (self.loads, self.stored_until) = ([NO_LOAD; LOADS], 0);
+        // The code may be another one.
+        self.computing = [(u32::MAX, 0); COMPUTING];
     }
 
     pub(super) const fn since(&self) -> u64 {
@@ -570,5 +614,7 @@ const PAGE_WORDS: usize = 256;
 const PAGE_BYTES: usize = 4 * PAGE_WORDS;
 /// Maximum number of instructions of a round of a polling loop.
 const ROUND_INSTRUCTIONS_MAX: usize = 96;
+/// Number of rounds that are remembered because they compute.
+const COMPUTING: usize = 8;
 /// Number of loads that are remembered: a polling loop may load several words.
 const LOADS: usize = 4;

@@ -177,6 +177,66 @@ fn counts_that_are_taken_while_a_hart_polls_add_up() {
     }
 }
 
+/// A loop that loads the same word again and again, but ends for another reason, works and does not
+/// wait: it counts its turns, adds up the word, or computes until a value equals the word.
+#[test]
+fn a_loop_that_computes_does_not_wait_for_what_it_loads() {
+    let [high, low] = asm::li(T0, 0x8000);
+    let begin = [high, low, asm::addi(A1, ZERO, 50), asm::addi(A2, ZERO, 0)];
+    let turns: &[u32] =
+        &[asm::lw(A0, T0, 0), asm::addi(A1, A1, -1), asm::bne(A1, ZERO, -8), asm::EBREAK];
+    // The word is 0, and the branch on it leaves the loop in no turn.
+    let turns_and_word: &[u32] = &[
+        asm::lw(A0, T0, 0),
+        asm::bne(A0, ZERO, 12),
+        asm::addi(A1, A1, -1),
+        asm::bne(A1, ZERO, -12),
+        asm::EBREAK,
+    ];
+    let sums: &[u32] = &[
+        asm::lw(A0, T0, 0),
+        asm::add(A2, A2, A0),
+        asm::addi(A2, A2, 1),
+        asm::bltu(A2, A1, -12),
+        asm::EBREAK,
+    ];
+    let until_equal: &[u32] =
+        &[asm::lw(A0, T0, 0), asm::addi(A1, A1, -1), asm::bne(A1, A0, -8), asm::EBREAK];
+    for (number, body) in [turns, turns_and_word, sums, until_equal].into_iter().enumerate() {
+        for arch in Arch::ALL {
+            let (cycles, counts) = run(&[&begin, body].concat(), arch);
+            let waits: Vec<_> = counts.keys().filter(|(_, word)| word.is_some()).collect();
+            assert!(waits.is_empty(), "{arch}, loop {number}: {waits:x?}");
+            let total: u64 = counts.values().map(AddressCount::total_cycles).sum();
+            assert_eq!(total, cycles, "{arch}, loop {number}");
+        }
+    }
+}
+
+/// A wait whose operands come anew from elsewhere in each round is still a wait: here, the limit and the
+/// difference that is compared with it.
+#[test]
+fn a_loop_that_prepares_its_comparison_waits() {
+    let [high, low] = asm::li(T0, CLOCK_LOW);
+    let words = [
+        high,
+        low,
+        asm::addi(A3, ZERO, 1000),
+        asm::lw(A0, T0, 0),
+        asm::addi(A0, A0, -4),
+        asm::addi(A1, A3, 1),
+        asm::add(A2, A0, ZERO),
+        asm::bltu(A2, A1, -16),
+        asm::EBREAK,
+    ];
+    for arch in Arch::ALL {
+        let (_, counts) = run(&words, arch);
+        let rounds = counts[&(START + 12, Some(CLOCK_LOW))].instructions;
+        assert!(rounds > 20, "{arch}: {rounds}");
+        assert_eq!(counts[&(START + 12, None)].instructions, 1, "{arch}");
+    }
+}
+
 /// A loop that stores its result between two loads of the same word works and does not wait.
 #[test]
 fn a_loop_that_stores_does_not_poll() {

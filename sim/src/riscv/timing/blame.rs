@@ -123,8 +123,12 @@ pub(in super::super) struct Executed {
     pub(in super::super) pc: u32,
     /// Low bits of the first cycle in which the next instruction could start.
     end: u32,
-    register: u8,
-    kind: Kind,
+    /// Address that a load or store has accessed.
+    pub(in super::super) address: u32,
+    /// Register with the result.
+    pub(in super::super) register: u8,
+    pub(in super::super) operands: [u8; 2],
+    pub(in super::super) kind: Kind,
     /// Cycles by which a conflict at L1 has delayed a load, at most 255.
     conflict: u8,
     /// True if the instruction took only the cycle of its issue.
@@ -133,8 +137,8 @@ pub(in super::super) struct Executed {
 
 impl Default for Executed {
     fn default() -> Self {
-        let (register, kind) = (SINK, Kind::Arithmetic);
-        Self { pc: 0, end: 0, register, kind, conflict: 0, is_plain: true }
+        let (register, operands, kind) = (SINK, [0; 2], Kind::Arithmetic);
+        Self { pc: 0, end: 0, address: 0, register, operands, kind, conflict: 0, is_plain: true }
     }
 }
 
@@ -143,6 +147,7 @@ impl Executed {
     #[inline(always)]
     pub(in super::super) fn new<R: Rules>(
         (pc, op, kind): (u32, &Op, Kind),
+        address: u32,
         (pipeline, beat): (&Pipeline, &Beat),
         is_plain: bool,
     ) -> Self {
@@ -154,7 +159,8 @@ impl Executed {
             conflict = (result.wrapping_sub(undisturbed).min(255) & 0xFF) as u8;
         }
         let end = (beat.next_entry & 0xFFFF_FFFF) as u32;
-        Self { pc, end, register: op.rd, kind, conflict, is_plain }
+        let operands = [op.rs1, op.rs2];
+        Self { pc, end, address, register: op.rd, operands, kind, conflict, is_plain }
     }
 
     const fn reason(&self) -> Reason {
