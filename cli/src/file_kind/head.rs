@@ -32,13 +32,16 @@ const MAGICS: [(&[u8], Unread); 10] = [
 /// there.
 ///
 /// # Compatibility
-/// Titles of `tt-perf-report` 1.4.1, `process_ops_logs.py`, Tracy's csvexport in TT-Metal's fork,
-/// `tt_metal_profiler.cpp`, and the profiler of tt-llk's tests.
-const TABLES: [(&[&str], Unread); 7] = [
+/// Titles of `tt-perf-report` 1.4.1, `process_ops_logs.py`, Tracy's csvexport, also in TT-Metal's
+/// fork, `tt_metal_profiler.cpp`, the profiler of tt-llk's tests, and the example of TT-Metal's
+/// real-time profiler.
+const TABLES: [(&[&str], Unread); 9] = [
     (&["Total %", "OP Code", "Device Time"], Unread::PerfReport),
     (&["Total % [%]", "Op Code", "Op Count"], Unread::PerfSummary),
     (&["device ID", "op2op ID"], Unread::CoreTimes),
     (&["name", "src_file", "src_line", "ns_since_start"], Unread::HostTimes),
+    (&["name", "src_file", "src_line", "total_ns", "counts"], Unread::TracyZones),
+    (&["program_id", "start_timestamp", "end_timestamp"], Unread::RealtimeRecords),
     (&["MessageName;total_ns"], Unread::HostMessages),
     (&["device id", "host_tracy", "tracy_ratio"], Unread::SyncInfo),
     (&["RISC", "marker", "id", "type", "timestamp"], Unread::LlkZones),
@@ -143,6 +146,7 @@ fn of_words(text: &str, first_lines: [&str; 2]) -> Unread {
         }
         Some("{" | "[") if has("speedscope.app") => return Unread::Speedscope,
         Some("{" | "[") if has("\"traceEvents\"") || has("\"ph\"") => return Unread::ChromeTrace,
+        Some("{" | "[") if is_realtime_records(text) => return Unread::RealtimeRecords,
         Some("{" | "[") => return Unread::Json,
         _ => {}
     }
@@ -176,6 +180,13 @@ fn is_log_line(cells: &[&str]) -> bool {
     const RISCS: [&str; 4] = ["BRISC", "NCRISC", "TRISC", "ERISC"];
     [chip, x, y, id, time].into_iter().all(is_number)
         && RISCS.iter().any(|name| risc.starts_with(name))
+}
+
+/// Returns true if a text has the keys of the records of TT-Metal's real-time profiler.
+fn is_realtime_records(text: &str) -> bool {
+    ["program_id", "start_timestamp", "end_timestamp"]
+        .iter()
+        .all(|key| text.contains(&format!("\"{key}\"")))
 }
 
 /// Returns true if a text begins a noc_trace file: a list of NoC events, of TT-Metal or of tt-npe.

@@ -58,6 +58,10 @@ pub(crate) enum Unread {
     HostTimes,
     /// `tracy_ops_data.csv`.
     HostMessages,
+    /// Statistics of zones of the host, as Tracy's csvexport writes them.
+    TracyZones,
+    /// Records of programs that the example of TT-Metal's real-time profiler writes, as CSV or JSON.
+    RealtimeRecords,
     /// A CSV of tt-llk's performance tests.
     LlkPerf,
     /// A CSV of the zones that tt-llk's profiler has read.
@@ -91,7 +95,7 @@ pub(crate) enum Unread {
 impl Unread {
     /// All kinds.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 31] = [
+    pub(crate) const ALL: [Self; 33] = [
         Self::LogWithoutChip,
         Self::LogWithoutTitles,
         Self::OpsCsvWithoutNames,
@@ -101,6 +105,8 @@ impl Unread {
         Self::CoreTimes,
         Self::HostTimes,
         Self::HostMessages,
+        Self::TracyZones,
+        Self::RealtimeRecords,
         Self::LlkPerf,
         Self::LlkZones,
         Self::SyncInfo,
@@ -137,6 +143,8 @@ impl Unread {
             Self::CoreTimes => "a table of the times between the ops of each core",
             Self::HostTimes => "the host's times of ops",
             Self::HostMessages => "the host's messages about ops",
+            Self::TracyZones => "statistics of the host's zones by Tracy's csvexport",
+            Self::RealtimeRecords => "records of programs by TT-Metal's real-time profiler",
             Self::LlkPerf => "the results of tt-llk's performance tests",
             Self::LlkZones => "the zones of tt-llk's profiler",
             Self::SyncInfo => "samples of clocks",
@@ -171,7 +179,12 @@ impl Unread {
             Self::LogWithoutTitles => {
                 "restore the line `ARCH: <name>, CHIP_FREQ[MHz]: <number>` and the titles above them"
             }
-            Self::OpsCsvWithoutNames => "restore its title in the first line",
+            Self::OpsCsvWithoutNames => {
+                "a table of ops tells them apart by names in the column `OP CODE` or, in TT-Metal's table \
+                 of the device alone, by `GLOBAL CALL COUNT` with `DEVICE ARCH`; name the \
+                 ops_perf_results*.csv from which it was cut, or a table that `kprof ops` makes of the \
+                 run's logs"
+            }
             Self::OtherSeparator => "save it with commas",
             Self::PerfReport | Self::PerfSummary => {
                 "name the ops CSV from which it was made, ops_perf_results*.csv"
@@ -181,6 +194,14 @@ impl Unread {
             }
             Self::HostTimes | Self::HostMessages => {
                 "name the folder, which `kprof ops` reads as a whole"
+            }
+            Self::TracyZones => {
+                "it has times of the host alone; name the profile_log_device.csv or the \
+                 ops_perf_results*.csv of the same run"
+            }
+            Self::RealtimeRecords => {
+                "it has the start and the end of each program, which kprof takes from the profiler \
+                 itself: record the run with `kprof record`, or name its profile_log_device.csv"
             }
             Self::LlkPerf => {
                 "it holds means of cycles, which kprof does not read; name the profile_log_device.csv of \

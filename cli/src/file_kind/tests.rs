@@ -30,7 +30,7 @@ fn files_are_told_apart_by_their_first_bytes() {
 }
 
 /// Beginnings of files that no command reads.
-const UNREAD: [(&[u8], Unread); 49] = [
+const UNREAD: [(&[u8], Unread); 53] = [
     (b"tlZ\x04\x13^", Unread::TracyFile),
     (b"tr\xFDP\0", Unread::TracyFile),
     (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", Unread::OtherText),
@@ -54,6 +54,19 @@ const UNREAD: [(&[u8], Unread); 49] = [
         b"name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns\n",
         Unread::HostTimes,
     ),
+    (
+        b"name,src_file,src_line,total_ns,total_perc,counts,mean_ns,min_ns,max_ns,std_ns\nA,f.cpp,1,2\n",
+        Unread::TracyZones,
+    ),
+    (
+        b"program_id,chip_id,start_timestamp,end_timestamp,duration_cycles,frequency_ghz\n1,0,5,9,4,1\n",
+        Unread::RealtimeRecords,
+    ),
+    (
+        b"[{\"program_id\": 1, \"chip_id\": 0, \"start_timestamp\": 5, \"end_timestamp\": 9}]",
+        Unread::RealtimeRecords,
+    ),
+    (b"[{\"program_id\": 1, \"start_timestamp\": 5}]", Unread::Json),
     (b"MessageName;total_ns\n`TT_DNN_DEVICE_OP: x", Unread::HostMessages),
     (b"mathop,tile_cnt,marker,mean(L1_TO_L1),std(L1_TO_L1)\n", Unread::LlkPerf),
     (b"RISC,marker,id,type,timestamp\nUNPACK,TILE_LOOP,3,ZONE_START,100\n", Unread::LlkZones),
