@@ -6,7 +6,7 @@ use crate::{
     numbers::{counted, decimal, grouped},
     terminal::{LONGEST_NAME, printable},
 };
-use host_reader::perf::{ColumnGroup, OpsByColumn, module_parts};
+use host_reader::perf::{ColumnGroup, OpsByColumn, module_parts, peak_share_text};
 use std::{
     io::{self, Write},
     sync::Arc,
@@ -83,6 +83,11 @@ pub(crate) fn value_name(value: Option<&str>, depth: usize, column: &str) -> Str
     printable(&format!("…{end}"), LONGEST_NAME)
 }
 
+/// Returns a share of a peak rate.
+fn share(percent: Option<f64>, is_lower_bound: bool) -> String {
+    percent.map_or_else(|| decimal(None), |of| peak_share_text(of, is_lower_bound, ""))
+}
+
 fn cells(name: &str, group: &ColumnGroup, has_iterations: bool) -> Vec<String> {
     let microseconds = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), |us| format!("{us:.3}"));
     let is_timed = group.untimed_count < group.op_count;
@@ -95,8 +100,8 @@ fn cells(name: &str, group: &ColumnGroup, has_iterations: bool) -> Vec<String> {
     cells.extend(has_iterations.then(|| microseconds(group.device_time_per_iteration_us)));
     cells.extend([
         microseconds(group.host_time_us),
-        decimal(group.flops_percent),
-        decimal(group.dram_percent),
+        share(group.flops_percent, false),
+        share(group.dram_percent, group.is_dram_lower_bound),
     ]);
     cells
 }

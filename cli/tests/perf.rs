@@ -302,11 +302,13 @@ fn matmuls_get_advice_on_the_subjects_on_which_the_package_gives_it() {
 
 /// Returns true for columns in which kprof's figures of an op differ by default, with a known
 /// reason.
-fn explained(title: &str, row: &[String]) -> bool {
+fn explained((title, cell): (&str, &str), row: &[String]) -> bool {
     let has_block_floats = row.iter().any(|cell| cell.contains("BFP8") || cell.contains("BFP4"));
     match title {
         // Exponents of block floats use DRAM bandwidth, so an op may be bound by DRAM.
-        "DRAM" | "DRAM %" | "Bound" => has_block_floats,
+        "Bound" => has_block_floats,
+        // kprof knows the bytes of more kinds of ops than the package.
+        "DRAM" | "DRAM %" => has_block_floats || cell.is_empty(),
         // kprof leaves missing values blank, and prints call counts as integers.
         "Output Datatype" | "Input 0 Datatype" | "Input 1 Datatype" | "Global Call Count" => true,
         // Files of 2024 spell two attributes differently.
@@ -339,7 +341,10 @@ fn by_default_figures_differ_only_where_the_package_is_wrong() {
         for (theirs, ours) in theirs.ops[1..].iter().zip(&ours.ops[1..]) {
             for (at, title) in titles.iter().enumerate() {
                 let is_same = theirs[at] == ours[at];
-                assert!(is_same || explained(title, theirs), "{title} {theirs:?} {ours:?}");
+                assert!(
+                    is_same || explained((title, &theirs[at]), theirs),
+                    "{title} {theirs:?} {ours:?}"
+                );
             }
         }
     }

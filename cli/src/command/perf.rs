@@ -16,8 +16,8 @@ use host_reader::{
     export::{CancelFlag, Destination, TraceFilter, write_atomically},
     perf::{
         ArchTable, CsvOptions, OpsByColumn, OpsCsv, Palette, PerfOptions, PerfReport, StackBy,
-        TableOptions, WindowOptions, ops_by_column, read_ops_csv_with, write_ops_csv,
-        write_stacked_csv, write_stacked_picture, write_table,
+        TableOptions, WindowOptions, ops_by_column, peak_share_text, read_ops_csv_with,
+        write_ops_csv, write_stacked_csv, write_stacked_picture, write_table,
     },
     recording::{device_perf_report, newest_ops_csv, other_ops_csvs},
 };
@@ -374,7 +374,10 @@ fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Fa
         note!("Lines left out: {}", report.skipped_line_count);
     }
     if let Some((percent, speed)) = report.totals.dram_percent.zip(report.totals.dram_gb_per_s) {
-        note!("DRAM of all modelled ops: {percent:.1} % ({speed:.0} GB/s)");
+        let is_bound = report.totals.is_dram_lower_bound && !report.is_upstream_exact;
+        let (least, share) =
+            (if is_bound { ">= " } else { "" }, peak_share_text(percent, is_bound, " %"));
+        note!("DRAM of all ops: {share} ({least}{speed:.0} GB/s)");
     }
     let is_elsewhere = args.files.summary_file.is_some() || args.files.stacked_csv.is_some();
     if args.look.no_summary || is_elsewhere {

@@ -19,7 +19,7 @@ use crate::{
 };
 use recording::problem::counted;
 use reports::perf::{
-    DurationDoubt, OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column,
+    BoundAnalysis, DurationDoubt, OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -285,7 +285,7 @@ pub(crate) fn model_facts(
             chip_id: row.chip_id(),
             place: place(row),
             duration_ns: row.device_time_us? * 1000.0,
-            dram_percent: row.dram_percent,
+            dram_percent: row.dram_percent.filter(|_| row.bound_analysis == BoundAnalysis::Full),
             flops_percent: row.flops_percent,
         })
     })

@@ -51,6 +51,7 @@ pub(super) fn table(part: &Part, asked: &ByArguments) -> Result<Table<'static>, 
         "host_time_us" or NOT_OF_HOST => group.host_time_us,
         "flops_percent" or NO_MODEL => group.flops_percent,
         "dram_percent" or NO_MODEL => group.dram_percent,
+        "is_dram_lower_bound" => group.is_dram_lower_bound,
     });
     let table = notes
         .into_iter()

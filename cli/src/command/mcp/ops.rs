@@ -82,6 +82,7 @@ fn rows<'a>(report: &'a PerfReport, filter: &TraceFilter) -> Table<'a> {
         "total_percent" or "no duration" => row.total_percent,
         "bound" or "no model of this op" => row.bound,
         "dram_percent" or "no model of this op" => row.dram_percent,
+        "is_dram_lower_bound" => row.is_dram_lower_bound(),
         "flops_percent" or "no model of this op" => row.flops_percent,
         "math_fidelity" => row.math_fidelity,
         "call" => row.global_call_count,

@@ -46,6 +46,7 @@ struct OpsPageFacts<'a> {
     skipped_line_count: u64,
     invalid_count: u64,
     dram_percent: Option<f64>,
+    is_dram_lower_bound: bool,
     dram_gb_per_s: Option<f64>,
 }
 
@@ -65,6 +66,7 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
             ("core_count", |row| row.core_count.into()),
             ("bound", |row| row.bound.map(Bound::label).into()),
             ("dram_percent", |row| row.dram_percent.into()),
+            ("is_dram_lower_bound", |row| row.is_dram_lower_bound().into()),
             ("dram_gb_per_s", |row| row.dram_gb_per_s.into()),
             ("flops_percent", |row| row.flops_percent.into()),
             // Minimum time for the op's shape.
@@ -149,6 +151,7 @@ pub fn write_ops_page(
         skipped_line_count: report.skipped_line_count,
         invalid_count: report.totals.invalid_duration_count,
         dram_percent: report.totals.dram_percent,
+        is_dram_lower_bound: report.totals.is_dram_lower_bound,
         dram_gb_per_s: report.totals.dram_gb_per_s,
     };
     OPS.write(title, out, |_, out| write_facts(&facts, out))

@@ -11,8 +11,8 @@ use std::{
     sync::Arc,
 };
 
-/// Figures of a group of device ops. Shares of peaks are means over the ops whose share is known,
-/// weighted by device time.
+/// Figures of a group of device ops. The share of the peak FLOPs is the mean over the ops whose share
+/// is known, weighted by device time.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ColumnGroup {
     /// Text of the ops' cells; `None` for the ops whose cell is blank. In a tree, a path, and the
@@ -42,8 +42,11 @@ pub struct ColumnGroup {
     pub flops_percent: Option<f64>,
     /// Number of ops without a percentage of the peak FLOPs.
     pub without_flops_count: u64,
-    /// Percentage of the DRAM bandwidth; `None` if it is known of no op.
+    /// Percentage of the DRAM bandwidth over the time of all ops with a device time; `None` if the
+    /// bytes of no op are known.
     pub dram_percent: Option<f64>,
+    /// True if `dram_percent` is a lower bound, because not all bytes of all ops are known.
+    pub is_dram_lower_bound: bool,
     /// Number of ops without a percentage of the DRAM bandwidth.
     pub without_dram_count: u64,
 }
@@ -225,6 +228,7 @@ struct Sums {
     without_host_time_count: u64,
     flops: Weighted,
     dram: Weighted,
+    has_unknown_bytes: bool,
 }
 
 /// Percentages weighted by device time.
@@ -247,7 +251,12 @@ impl Weighted {
     }
 
     fn mean(&self) -> Option<f64> {
-        (self.device_time_us > 0.0).then(|| self.product / self.device_time_us)
+        self.share_of(self.device_time_us)
+    }
+
+    /// Returns the share of the peak over this time, in which the ops without a share count as 0.
+    fn share_of(&self, device_time_us: f64) -> Option<f64> {
+        (self.device_time_us > 0.0).then(|| self.product / device_time_us)
     }
 }
 
@@ -271,6 +280,7 @@ impl Sums {
         }
         self.flops.add(row.flops_percent, row.device_time_us);
         self.dram.add(row.dram_percent, row.device_time_us);
+        self.has_unknown_bytes |= row.device_time_us.is_some() && row.is_dram_lower_bound();
     }
 
     fn figures(&self, key: &Key, all_us: f64, iteration_count: Option<usize>) -> ColumnGroup {
@@ -290,7 +300,8 @@ impl Sums {
             without_host_time_count: self.without_host_time_count,
             flops_percent: self.flops.mean(),
             without_flops_count: self.flops.without_count,
-            dram_percent: self.dram.mean(),
+            dram_percent: self.dram.share_of(self.device_time_us),
+            is_dram_lower_bound: self.has_unknown_bytes,
             without_dram_count: self.dram.without_count,
         }
     }

@@ -20,12 +20,12 @@ const OP_COLUMNS: [OpColumn; 26] = [
     ("Total %", |row, _| number(row.total_percent)),
     ("Bound", |row, _| row.bound.map_or("", super::Bound::label).to_owned()),
     ("OP Code", |row, _| row.op_code.to_string()),
-    ("Device", |row, _| whole(row.device)),
+    ("Device", |row, missing| whole(missing.device(row))),
     ("Device Time", |row, _| number(row.device_time_us)),
     ("Op-to-Op Gap", |row, _| number(row.op_to_op_gap_us)),
     ("Cores", |row, _| whole(row.core_count)),
-    ("DRAM", |row, _| number(row.dram_gb_per_s)),
-    ("DRAM %", |row, _| number(row.dram_percent)),
+    ("DRAM", |row, missing| number(missing.all_dram(row, row.dram_gb_per_s))),
+    ("DRAM %", |row, missing| number(missing.all_dram(row, row.dram_percent))),
     ("FLOPs", |row, _| number(row.tflops)),
     ("FLOPs %", |row, _| number(row.flops_percent)),
     ("Math Fidelity", |row, _| row.math_fidelity.to_string()),
@@ -56,9 +56,20 @@ struct Missing {
     /// True to write call numbers with decimals, such as `3.0`. tt-perf-report does this if a call
     /// number is missing in any row.
     are_call_counts_fractional: bool,
+    is_upstream_exact: bool,
 }
 
 impl Missing {
+    /// Returns the device of a row; tt-perf-report names the lowest device for the mean of several.
+    fn device(self, row: &OpReport) -> Option<u64> {
+        row.device.filter(|_| self.is_upstream_exact || row.mean_of_device_count.is_none())
+    }
+
+    /// Returns a figure of DRAM bytes if it counts all of them: a cell has no mark for a lower bound.
+    fn all_dram(self, row: &OpReport, figure: Option<f64>) -> Option<f64> {
+        figure.filter(|_| self.is_upstream_exact || !row.is_dram_lower_bound())
+    }
+
     fn datatype_or(self, datatype: &Option<Arc<str>>) -> String {
         datatype.as_deref().unwrap_or(self.datatype).to_owned()
     }
@@ -106,6 +117,7 @@ pub fn write_ops_csv(
     let missing = Missing {
         datatype: if options.is_upstream_exact { "nan" } else { "" },
         are_call_counts_fractional: report.is_call_count_missing && options.is_upstream_exact,
+        is_upstream_exact: options.is_upstream_exact,
     };
     for row in &report.rows {
         let cells = columns.iter().map(|(_, cell)| cell(row, missing));
@@ -148,8 +160,9 @@ fn without_formula(cell: String) -> String {
 /// Writes one row for each kind of op.
 ///
 /// # Compatibility
-/// The columns are those of `tt-perf-report --summary-file`, version 1.4.1. Numbers have two
-/// decimals.
+/// The columns are those of `tt-perf-report --summary-file`, version 1.4.1, and behind them, if there
+/// are such and unless `is_upstream_exact` is set, the number of ops without a duration. Numbers have
+/// two decimals.
 ///
 /// # Errors
 /// Returns the errors of the stream.
@@ -159,7 +172,10 @@ pub fn write_stacked_csv(
     out: impl Write,
 ) -> std::io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    let columns = stacked_columns(stack_by, report.is_by_device);
+    let mut columns = stacked_columns(stack_by, report);
+    if !report.is_upstream_exact && report.stacked.iter().any(|ops| ops.untimed_count > 0) {
+        columns.push(("Ops Without Duration", "", |row| StackedCell::Count(row.untimed_count)));
+    }
     writer.write_record(columns.iter().map(|&(title, unit, _)| match unit {
         "" => title.to_owned(),
         unit => format!("{title} [{unit}]"),
@@ -188,17 +204,23 @@ pub(super) enum StackedCell {
 /// of op.
 pub(super) type StackedColumn = (&'static str, &'static str, fn(&StackedOps) -> StackedCell);
 
-/// Returns the columns of the summary.
-pub(super) fn stacked_columns(stack_by: StackBy, is_by_device: bool) -> Vec<StackedColumn> {
+/// Returns the columns of the summary. tt-perf-report shows 0 for the time of ops without one.
+pub(super) fn stacked_columns(stack_by: StackBy, report: &PerfReport) -> Vec<StackedColumn> {
     use StackedCell::{Count, Figure, Text};
-    let mut columns: Vec<StackedColumn> = vec![
-        ("Total %", "%", |row| Figure(Some(row.total_percent))),
-        ("Op Code", "", |row| Text(row.op_code.clone())),
-    ];
-    if is_by_device {
+    let share: fn(&StackedOps) -> StackedCell = match report.is_upstream_exact {
+        true => |row| Figure(Some(row.total_percent.unwrap_or(0.0))),
+        false => |row| Figure(row.total_percent),
+    };
+    let time: fn(&StackedOps) -> StackedCell = match report.is_upstream_exact {
+        true => |row| Figure(Some(row.device_time_us.unwrap_or(0.0))),
+        false => |row| Figure(row.device_time_us),
+    };
+    let mut columns: Vec<StackedColumn> =
+        vec![("Total %", "%", share), ("Op Code", "", |row| Text(row.op_code.clone()))];
+    if report.is_by_device {
         columns.push(("Device", "", |row| Text(whole(row.device))));
     }
-    columns.push(("Device Time Sum", "μs", |row| Figure(Some(row.device_time_us))));
+    columns.push(("Device Time Sum", "μs", time));
     columns.push(("Op Count", "", |row| Count(row.op_count)));
     if stack_by != StackBy::Category {
         columns.push(("Op Category", "", |row| Text(row.category.to_owned())));

@@ -111,6 +111,7 @@ fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
         if !durations.is_empty() {
             let mean = durations.iter().sum::<f64>() / durations.len() as f64;
             lowest.kernel_duration_ns = Some(mean);
+            lowest.mean_of_device_count = (block.len() > 1).then_some(block.len() as u64);
         }
         let firmware: Option<Vec<f64>> =
             block.iter().map(|&at| rows[at].firmware_duration_ns).collect();
@@ -169,6 +170,20 @@ mod tests {
         ];
         let expected = [("A".to_owned(), 1, 30.0), ("AllGatherAsync".to_owned(), 0, 15.0)];
         assert_eq!(merged(rows).0, expected);
+    }
+
+    #[test]
+    fn a_mean_says_of_how_many_devices_it_is() {
+        let rows = vec![
+            row(0, "A", 10.0),
+            row(1, "A", 30.0),
+            row(0, "AllReduce", 10.0),
+            row(1, "AllReduce", 20.0),
+            row(0, "AllReduce", 5.0),
+        ];
+        let merged = merge_devices(rows, &mut Vec::new());
+        let counts: Vec<_> = merged.iter().map(|row| row.mean_of_device_count).collect();
+        assert_eq!(counts, [None, Some(2), None]);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::{
     category::{OpCategory, is_host_op},
     fidelity::{FidelityAdvice, judge_fidelity},
     model::{
-        BoundAnalysis, ModelContext, Modelled, ShapeLimit, attribute_value, first_number,
-        has_program_config, model_of,
+        BoundAnalysis, LimitKind, ModelContext, Modelled, ShapeLimit, attribute_value,
+        first_number, has_program_config, model_of,
     },
     row::{OpRow, OtherCell, Tensor},
     text_pool::TextPool,
@@ -82,6 +82,8 @@ pub struct RecordedOp {
     pub fidelity: Option<Arc<str>>,
     /// Program configuration; `None` if the row names none.
     pub program_config: Option<Arc<str>>,
+    /// Attributes as text.
+    pub attributes: Arc<str>,
     /// Function of a binary op, such as `ADD`; `None` if the row does not name it.
     pub function: Option<Arc<str>>,
     /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2 in nanoseconds.
@@ -98,6 +100,7 @@ impl RecordedOp {
             core_count: row.core_count,
             fidelity: (!row.math_fidelity.is_empty()).then(|| row.math_fidelity.clone()),
             program_config: program_config(row).map(|config| texts.shared(config)),
+            attributes: row.attributes.clone(),
             function: function_of(row).map(|function| texts.shared(function)),
             risc_kernels_ns: row.risc_kernels_ns,
             clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
@@ -127,8 +130,10 @@ pub struct OpReport {
     pub raw_op_code: Arc<str>,
     /// Shapes, element types and memories of the op's tensors.
     pub source: Arc<str>,
-    /// Device number.
+    /// Device number. If the row is the mean of several devices, the lowest of their numbers.
     pub device: Option<u64>,
+    /// Number of devices of whose times the row has the mean; `None` for the time of one device.
+    pub mean_of_device_count: Option<u64>,
     /// Sub-device that ran the op; `None` if the row does not name it.
     pub sub_device: Option<Arc<str>>,
     /// Duration of the op's kernels.
@@ -141,6 +146,9 @@ pub struct OpReport {
     pub available_core_count: Option<u64>,
     /// Modelled number of bytes read from and written to DRAM.
     pub dram_bytes: Option<f64>,
+    /// Whether `dram_bytes` and the figures made of it count all bytes of the op, or only a part.
+    /// Without bytes, `exact` means that the op moves none.
+    pub dram_kind: LimitKind,
     /// DRAM bandwidth in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
     /// Percentage of the architecture's DRAM bandwidth.
@@ -186,6 +194,9 @@ pub struct OpReport {
     pub is_gap_unknown: bool,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
+    /// True if the op was only captured into a trace: no chip ran it in this row.
+    #[serde(skip)]
+    pub is_captured: bool,
     /// First cycle of the op's firmware on the chip's clock. A device log contains the same cycle.
     #[serde(skip)]
     pub firmware_start_cycle: Option<u64>,
@@ -232,6 +243,17 @@ impl OpReport {
     #[must_use]
     pub fn is_device_op(&self) -> bool {
         self.kind == RowKind::Device
+    }
+
+    /// Returns true if the DRAM figures of the op may leave out bytes.
+    #[must_use]
+    pub fn is_dram_lower_bound(&self) -> bool {
+        self.dram_kind != LimitKind::Exact
+    }
+
+    /// Returns true if the op comes to more than 100 % of a peak rate, within the error of its model.
+    pub(super) fn is_over_peak(&self) -> bool {
+        [self.flops_percent, self.dram_percent].into_iter().flatten().any(|of| of > 100.0)
     }
 
     /// Returns true if the op is any kind of matrix product.
@@ -281,21 +303,14 @@ pub(super) fn analyse(
     let doubt = duration_doubt(&row, context.is_upstream_exact);
     let is_duration_invalid = kind != RowKind::Signpost && doubt.is_some();
     let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
-    let mut modelled = match kind {
-        RowKind::Device => model_of(&row, &ModelContext { duration_ns, ..context }),
-        RowKind::Host | RowKind::Signpost => Modelled::default(),
-    };
     let is_op = kind == RowKind::Device;
     let gap = gap_us(&row, kind, is_duration_invalid, is_previous_invalid);
     let available_core_count = row.available_cores.or(available_core_count);
-    let limit = || ShapeLimit::from_row(&row, &modelled, available_core_count, &context);
-    let limit = is_op.then(limit).flatten();
-    let is_over_limit = limit.zip(duration_ns).is_some_and(|(of, ns)| of.is_refuted(ns / 1000.0));
-    // tt-perf-report shows such figures.
-    let is_model_refuted = !context.is_upstream_exact && (is_over_limit || modelled.is_refuted());
-    if is_model_refuted {
-        modelled.remove_figures();
-    }
+    let context = ModelContext { duration_ns, ..context };
+    let Figures { modelled, limit, is_refuted, dram_kind } = match is_op {
+        true => Figures::new(&row, available_core_count, &context),
+        false => Figures::default(),
+    };
     OpReport {
         id: row.id,
         file: row.file,
@@ -306,6 +321,7 @@ pub(super) fn analyse(
         op_code: shown_op_code(&row.op_code, kind, &modelled.suffix, texts),
         source: texts.shared(&row.source()),
         device: row.device,
+        mean_of_device_count: row.mean_of_device_count,
         device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
         op_to_op_gap_us: gap,
         is_gap_unknown: is_op && is_previous_invalid.is_some() && gap.is_none() && !overlaps(&row),
@@ -316,8 +332,9 @@ pub(super) fn analyse(
         dram_percent: modelled.dram_percent,
         tflops: modelled.tflops,
         flops_percent: modelled.flops_percent,
-        limit: limit.filter(|_| !is_model_refuted),
-        is_model_refuted,
+        dram_kind,
+        limit,
+        is_model_refuted: is_refuted,
         math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
         blocks: blocks_of(&row),
@@ -327,6 +344,7 @@ pub(super) fn analyse(
         advice: None,
         duration_doubt: doubt.filter(|_| is_op),
         trace_session: row.trace_session,
+        is_captured: is_op && row.is_captured(),
         firmware_start_cycle: row.firmware_start_cycle,
         firmware_end_cycle: row.firmware_end_cycle,
         kernel_cycles: row.kernel_cycles,
@@ -342,6 +360,47 @@ pub(super) fn analyse(
         raw_op_code: row.op_code,
         sub_device: row.sub_device,
         global_call_count: row.global_call_count,
+    }
+}
+
+/// What models say of an op.
+#[derive(Default)]
+struct Figures {
+    modelled: Modelled,
+    limit: Option<ShapeLimit>,
+    is_refuted: bool,
+    dram_kind: LimitKind,
+}
+
+impl Figures {
+    fn new(row: &OpRow, available_core_count: Option<u64>, context: &ModelContext<'_>) -> Self {
+        let mut modelled = model_of(row, context);
+        let limit = ShapeLimit::from_row(row, &modelled, available_core_count, context);
+        let duration_us = context.duration_ns.map(|ns| ns / 1000.0);
+        let is_over_limit = limit.zip(duration_us).is_some_and(|(of, us)| of.is_refuted(us));
+        // tt-perf-report shows such figures.
+        let is_refuted = !context.is_upstream_exact && (is_over_limit || modelled.is_refuted());
+        if is_refuted {
+            modelled.remove_figures();
+        }
+        let limit = limit.filter(|_| !is_refuted);
+        let dram_kind = dram_kind(&modelled, limit);
+        // tt-perf-report knows the bytes of matrix products alone.
+        let dram_us = limit.filter(|_| !context.is_upstream_exact).and_then(|of| of.dram_us);
+        if let (None, Some(dram_us)) = (modelled.dram_bytes, dram_us) {
+            modelled.record_dram(dram_us, context);
+        }
+        Self { modelled, limit, is_refuted, dram_kind }
+    }
+}
+
+/// Returns whether the DRAM bytes of an op are known, and all of them.
+fn dram_kind(modelled: &Modelled, limit: Option<ShapeLimit>) -> LimitKind {
+    match limit {
+        _ if modelled.dram_bytes.is_some() => LimitKind::Exact,
+        None => LimitKind::Unknown,
+        Some(limit) if limit.dram_at_most_us.is_some() => LimitKind::LowerBound,
+        Some(_) => LimitKind::Exact,
     }
 }
 

@@ -49,7 +49,7 @@ pub fn write_stacked_picture(
     mut out: impl Write,
 ) -> io::Result<()> {
     let mut bars: BTreeMap<Option<u64>, Vec<&StackedOps>> = BTreeMap::new();
-    for ops in report.stacked.iter().filter(|ops| ops.total_percent > 0.0) {
+    for ops in report.stacked.iter().filter(|ops| ops.total_percent > Some(0.0)) {
         bars.entry(ops.device).or_default().push(ops);
     }
     let colours = colours_of(report, palette);
@@ -80,15 +80,16 @@ fn draw(
         let left = number as f64;
         let mut bottom = 0.0;
         for ops in parts {
-            let top = bottom + ops.total_percent;
+            let Some(percent) = ops.total_percent else { continue };
+            let top = bottom + percent;
             let corners = [(left + BAR.0, bottom), (left + BAR.1, top)];
             let colour = colours.get(ops.op_code.as_str()).copied().unwrap_or(BLACK);
             chart.draw_series([
                 Rectangle::new(corners, colour.filled()),
                 Rectangle::new(corners, WHITE.stroke_width(1)),
             ])?;
-            if ops.total_percent >= LABEL_PERCENT {
-                let label = format!("{} {:.1} %", ops.op_code, ops.total_percent);
+            if percent >= LABEL_PERCENT {
+                let label = format!("{} {percent:.1} %", ops.op_code);
                 let middle = f64::midpoint(bottom, top);
                 chart.draw_series([text(label, (left + LABEL, middle))])?;
             }

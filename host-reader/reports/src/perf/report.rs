@@ -11,6 +11,7 @@ use super::{
     op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt},
     ops_csv::{OpsCsv, read_ops_csv_with},
     row::OpRow,
+    side_by_side::{SideBySide, side_by_side},
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
@@ -79,6 +80,8 @@ pub struct Totals {
     /// Mean of the ops' DRAM bandwidth in percent, weighted by device time. Ops without modelled
     /// bytes count as 0 %.
     pub dram_percent: Option<f64>,
+    /// True if the two DRAM figures are lower bounds, because not all bytes of all ops are known.
+    pub is_dram_lower_bound: bool,
     /// Number of device ops with a missing or impossible duration. They are not included in any
     /// sum.
     pub invalid_duration_count: u64,
@@ -126,6 +129,9 @@ pub struct PerfReport {
     pub advice: Advice,
     /// Statistics of each op over repeated iterations.
     pub iterations: Iterations,
+    /// What the cycles of each device say about ops at the same time, with all ops of the window;
+    /// devices without cycles of each op are left out.
+    pub side_by_side: Vec<SideBySide>,
 }
 
 impl PerfReport {
@@ -162,6 +168,7 @@ impl PerfReport {
         notes.extend(unreplayed_traces.iter().map(ToString::to_string));
         let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
         retain_wanted(&mut rows, &options.filter, &mut notes);
+        let side_by_side = side_by_side(&rows);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
         let is_by_device = options.is_by_device;
         if !is_by_device && !devices.is_empty() {
@@ -210,6 +217,7 @@ impl PerfReport {
             stacked,
             advice: Advice::new(&rows),
             iterations: Iterations::new(&rows),
+            side_by_side,
             rows,
         })
     }
@@ -284,8 +292,7 @@ fn unreplayed_traces(rows: &[OpRow]) -> Vec<UnreplayedTrace> {
     for row in rows {
         let Some(trace_id) = row.trace_id else { continue };
         let count = counts.entry((row.device, trace_id)).or_insert(Some(0));
-        let has_run = row.trace_session.is_some() || row.kernel_duration_ns.is_some();
-        *count = count.filter(|_| !has_run).map(|count| count.saturating_add(1));
+        *count = count.filter(|_| row.is_captured()).map(|count| count.saturating_add(1));
     }
     let traces = counts.into_iter().filter_map(|((chip_id, trace_id), count)| {
         Some(UnreplayedTrace { chip_id, trace_id, op_count: count? })
@@ -408,22 +415,62 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
         .filter_map(|row| row.raw_op_code.split_whitespace().next())
         .collect();
     for op_code in unknown {
-        let short: String = op_code.chars().take(80).collect();
-        notes.push(format!("Warning: {short} is in no category; it counts as Other"));
+        notes
+            .push(format!("Warning: {} is in no category; it counts as Other", shortened(op_code)));
     }
-    let mut note = |is_odd: fn(&OpReport) -> bool, before: &str, after: &str| {
-        let count = rows.iter().filter(|row| is_odd(row)).count();
-        notes.extend((count > 0).then(|| format!("Warning: {before}{count} {after}")));
+    let mut note = |is_odd: fn(&OpReport) -> bool, what: &str, [of_one, of_many]: [&str; 2]| {
+        let mut counts: Vec<(&str, u64)> = Vec::new();
+        for row in rows.iter().filter(|row| is_odd(row)) {
+            let name = row.raw_op_code.as_ref();
+            match counts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count = count.saturating_add(1),
+                None => counts.push((name, 1)),
+            }
+        }
+        let text = match &counts[..] {
+            [] => return,
+            [(name, 1)] => format!("{}: {of_one}", shortened(name)),
+            _ => {
+                let all: u64 = counts.iter().map(|(_, count)| count).sum();
+                format!("{all} {what}: {of_many} ({})", names_of(&counts))
+            }
+        };
+        notes.push(format!("Warning: {text}"));
     };
-    let effect = "device ops have no duration that can be; they are in no sum";
-    note(|row| row.duration_doubt.is_some(), "", effect);
-    let effect = "sparse matmuls it is not known how much was active; pass --active-experts";
-    note(|row| row.is_active_unknown, "of ", effect);
+    let effect = ["no usable duration; it is in no sum", "no usable duration; they are in no sum"];
+    note(|row| row.duration_doubt.is_some() && !row.is_captured, "device ops", effect);
+    let effect = "it is not known how much was active; pass --active-experts";
+    note(|row| row.is_active_unknown, "sparse matmuls", [effect; 2]);
     let effect =
-        "ops the model exceeds a peak rate of the chip, so it is wrong: its figures are left out";
-    note(|row| row.is_model_refuted, "of ", effect);
-    let effect = "matmuls or convolutions a shape is missing; they are not modelled";
-    note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "of ", effect);
+        "the model exceeds a peak rate of the chip, so it is wrong: its figures are left out";
+    note(|row| row.is_model_refuted, "ops", [effect; 2]);
+    let effect = "the model comes to more than 100 % of a peak rate, within its error of 5 %: read \
+                  it as 100 %";
+    note(OpReport::is_over_peak, "ops", [effect; 2]);
+    let effect =
+        ["a shape is missing; it is not modelled", "a shape is missing; they are not modelled"];
+    note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "matmuls or convolutions", effect);
+}
+
+/// Maximum number of op codes that a note names.
+const NAMED_OPS: usize = 3;
+
+/// Returns the names of ops with their numbers: `Matmul, Slice (9 times) and 2 others`.
+fn names_of(counts: &[(&str, u64)]) -> String {
+    let named = counts.iter().take(NAMED_OPS).map(|(name, count)| match count {
+        1 => shortened(name),
+        _ => format!("{} ({count} times)", shortened(name)),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match counts.len().saturating_sub(NAMED_OPS) {
+        0 => named,
+        1 => format!("{named} and another"),
+        others => format!("{named} and {others} others"),
+    }
+}
+
+fn shortened(op_code: &str) -> String {
+    op_code.chars().take(80).collect()
 }
 
 impl Totals {
@@ -443,6 +490,9 @@ impl Totals {
             op_to_op_gap_us: sum(|row| row.op_to_op_gap_us),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
             dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
+            is_dram_lower_bound: rows
+                .iter()
+                .any(|row| row.device_time_us.is_some() && row.is_dram_lower_bound()),
             invalid_duration_count: rows.iter().filter(|row| row.duration_doubt.is_some()).count()
                 as u64,
         }

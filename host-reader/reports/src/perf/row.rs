@@ -55,6 +55,8 @@ pub struct OpRow {
     pub global_call_count: String,
     /// Device number.
     pub device: Option<u64>,
+    /// Number of devices of whose rows this one is the mean; `None` for a row of one device.
+    pub mean_of_device_count: Option<u64>,
     /// The op's attributes as text.
     pub attributes: Arc<str>,
     /// Math fidelity as text.
@@ -125,6 +127,13 @@ impl OpRow {
     #[must_use]
     pub fn is_device_op(&self) -> bool {
         &*self.op_type == DEVICE_OP && self.device.is_some()
+    }
+
+    /// Returns true if the op was only captured into a trace: it has no replay and no duration.
+    #[must_use]
+    pub fn is_captured(&self) -> bool {
+        let has_run = self.trace_session.is_some() || self.kernel_duration_ns.is_some();
+        self.trace_id.is_some() && !has_run
     }
 
     /// Returns all inputs and outputs of the op.

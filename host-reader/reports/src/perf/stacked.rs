@@ -24,12 +24,15 @@ pub struct StackedOps {
     pub device: Option<u64>,
     /// Device time of the group as a percentage of the device time of all groups, without gaps.
     ///
-    /// If each device is reported separately, only the groups of `device` count.
-    pub total_percent: f64,
-    /// Sum of the ops' device times.
-    pub device_time_us: f64,
+    /// If each device is reported separately, only the groups of `device` count. `None` if no op has a
+    /// device time.
+    pub total_percent: Option<f64>,
+    /// Sum of the ops' device times; `None` if none is known.
+    pub device_time_us: Option<f64>,
     /// Number of ops.
     pub op_count: u64,
+    /// Number of device ops without a device time. They are in no sum.
+    pub untimed_count: u64,
     /// Category of the first op.
     pub category: &'static str,
     /// Minimum over the ops of the percentage of the peak FLOPs.
@@ -84,7 +87,8 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
         group.stacked(total_us, weighted)
     });
     let mut stacked: Vec<_> = stacked.collect();
-    stacked.sort_by(|one, other| other.device_time_us.total_cmp(&one.device_time_us));
+    let time = |ops: &StackedOps| ops.device_time_us.unwrap_or_default();
+    stacked.sort_by(|one, other| time(other).total_cmp(&time(one)));
     stacked
 }
 
@@ -132,16 +136,21 @@ impl OpStack<'_> {
     /// Computes the figures of the group. `total_us` is the time of all groups. If each device is
     /// reported separately, `total_us` is the time of all groups of the same device.
     fn stacked(self, total_us: f64, weighted: Option<f64>) -> StackedOps {
-        let device_time_us = self.time_us();
+        let time_us = self.time_us();
+        let is_untimed = |row: &&&OpReport| row.device_time_us.is_none();
+        let untimed = self.rows.iter().filter(is_untimed);
+        let is_timed = untimed.clone().count() < self.rows.len();
+        let share = if total_us > 0.0 { time_us / total_us * 100.0 } else { 0.0 };
         let percents: Vec<f64> = self.rows.iter().filter_map(|row| row.flops_percent).collect();
         let count = percents.len() as f64;
         let mean = percents.iter().sum::<f64>() / count;
         let squares: f64 = percents.iter().map(|percent| (percent - mean).powi(2)).sum();
         let category = self.rows.first().and_then(|row| row.category);
         StackedOps {
-            total_percent: if total_us > 0.0 { device_time_us / total_us * 100.0 } else { 0.0 },
-            device_time_us,
+            total_percent: is_timed.then_some(share),
+            device_time_us: is_timed.then_some(time_us),
             op_count: self.rows.len() as u64,
+            untimed_count: untimed.filter(|row| row.kind == RowKind::Device).count() as u64,
             category: category.map_or("", super::OpCategory::label),
             min_flops_percent: percents.iter().copied().reduce(f64::min),
             max_flops_percent: percents.iter().copied().reduce(f64::max),

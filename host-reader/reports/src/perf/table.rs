@@ -10,7 +10,9 @@ use super::{
         Colour, Paint, bound_colour, cell_colour, cores_colour, dram_colour, fidelity_colour,
         flops_colour, gap_colour, op_colour,
     },
+    peak_share::{at_least, peak_share_text},
     report::PerfReport,
+    side_by_side::SideBySide,
     spread::Spread,
     stacked::StackBy,
 };
@@ -87,7 +89,29 @@ impl<W: Write> TableWriter<'_, W> {
     fn ops(&mut self, ops: &Grid) -> io::Result<()> {
         self.heading("Performance report")?;
         ops.write(self.out)?;
-        if self.report.has_available_cores() {
+        self.same_time()
+    }
+
+    /// Writes which ops ran at the same time, as far as that is known.
+    fn same_time(&mut self) -> io::Result<()> {
+        let known = &self.report.side_by_side;
+        let longest = known
+            .iter()
+            .filter(|of| of.op_count > 0 && !self.report.is_upstream_exact)
+            .max_by(|one, other| one.elapsed_us.total_cmp(&other.elapsed_us));
+        if let Some(of) = longest {
+            let SideBySide { device, op_count, of_count, op_time_us, elapsed_us } = of;
+            return writeln!(
+                self.out,
+                "{op_count} of {of_count} ops of device {device} ran at the same time as another, as \
+                 their cycles show: they took {} from the first start to the last end, and {} if \
+                 each is counted in full, as in the sums here.",
+                with_unit(Some(*elapsed_us), 0, "μs"),
+                with_unit(Some(*op_time_us), 0, "μs"),
+            );
+        }
+        if self.report.has_available_cores() && (known.is_empty() || self.report.is_upstream_exact)
+        {
             writeln!(
                 self.out,
                 "Ops had different cores to use, so some may have run at the same time; \
@@ -152,7 +176,8 @@ impl<W: Write> TableWriter<'_, W> {
 
     fn summary(&mut self, stack_by: StackBy) -> io::Result<()> {
         self.heading("Summary")?;
-        let columns = stacked_columns(stack_by, self.report.is_by_device);
+        let columns = stacked_columns(stack_by, self.report);
+        let is_exact = self.report.is_upstream_exact;
         let mut stacked: Vec<_> = self.report.stacked.iter().collect();
         if self.report.is_by_device {
             // Rows are sorted by time; the stable sort keeps that order within each device.
@@ -164,7 +189,12 @@ impl<W: Write> TableWriter<'_, W> {
                     let colour = (title == "Op Code").then(|| op_colour(&text));
                     Cell::new(text, colour)
                 }
-                StackedCell::Count(count) => Cell::plain(count.to_string()),
+                StackedCell::Count(count) => Cell::plain(match row.untimed_count {
+                    0 => count.to_string(),
+                    _ if is_exact => count.to_string(),
+                    untimed if untimed == count => format!("{count} without a duration"),
+                    untimed => format!("{count}, {}", of_which_timed(count, untimed)),
+                }),
                 StackedCell::Figure(value) => Cell::plain(with_unit(value, 2, unit)),
             });
             cells.collect()
@@ -212,7 +242,10 @@ fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
     let others = shown_others(report);
     let rows = report.rows.iter().map(|row| {
         let cells = columns.iter().map(|column| {
-            Cell::new((column.text)(row), cell_colour(row, column.paint, options.min_percentage))
+            Cell::new(
+                column.cell(row, report),
+                cell_colour(row, column.paint, options.min_percentage),
+            )
         });
         let others = others.iter().map(|title| Cell::new(other_text(row, title), None));
         cells.chain(others).collect()
@@ -253,6 +286,9 @@ struct OpColumn {
     total: fn(&PerfReport) -> String,
 }
 
+const DEVICE: &str = "Device ";
+const DRAM_PERCENT: &str = "DRAM %";
+const FLOPS_PERCENT: &str = "FLOPs %";
 const SUB_DEVICE: &str = "Sub Device ID";
 const AVAILABLE_CORES: &str = "Available Cores";
 
@@ -268,7 +304,7 @@ const OP_COLUMNS: [OpColumn; 15] = [
         .painted(|row| Some(op_colour(&row.raw_op_code)))
         .with_total(total_counts),
     // The title is one blank wider than its text, like the narrowest column of tt-perf-report.
-    OpColumn::new("Device ", |row| whole(row.device)),
+    OpColumn::new(DEVICE, |row| whole(row.device)),
     OpColumn::new(SUB_DEVICE, |row| row.sub_device.as_deref().unwrap_or_default().to_owned()),
     OpColumn::new("Device Time", |row| with_unit(row.device_time_us, 0, "μs"))
         .with_total(|report| with_unit(Some(report.totals.device_time_us), 0, "μs")),
@@ -279,12 +315,21 @@ const OP_COLUMNS: [OpColumn; 15] = [
     OpColumn::new(AVAILABLE_CORES, |row| whole(row.available_core_count)),
     OpColumn::new("DRAM", |row| with_unit(row.dram_gb_per_s, 0, "GB/s"))
         .painted(dram_colour)
-        .with_total(|report| with_unit(report.totals.dram_gb_per_s, 0, "GB/s")),
-    OpColumn::new("DRAM %", |row| with_unit(row.dram_percent, 1, "%"))
+        .with_total(|report| {
+            let speed = with_unit(report.totals.dram_gb_per_s, 0, "GB/s");
+            lower_bound(speed, report.totals.is_dram_lower_bound, report)
+        }),
+    OpColumn::new(DRAM_PERCENT, |row| with_unit(row.dram_percent, 1, "%"))
         .painted(dram_colour)
-        .with_total(|report| with_unit(report.totals.dram_percent, 1, "%")),
+        .with_total(|report| {
+            let share = report.totals.dram_percent;
+            match report.is_upstream_exact {
+                true => with_unit(share, 1, "%"),
+                false => share_text(share, report.totals.is_dram_lower_bound),
+            }
+        }),
     OpColumn::new("FLOPs", |row| with_unit(row.tflops, 1, "TFLOPs")).painted(flops_colour),
-    OpColumn::new("FLOPs %", |row| with_unit(row.flops_percent, 1, "%")).painted(flops_colour),
+    OpColumn::new(FLOPS_PERCENT, |row| with_unit(row.flops_percent, 1, "%")).painted(flops_colour),
     OpColumn::new("Math Fidelity", |row| row.math_fidelity.to_string()).painted(fidelity_colour),
 ];
 
@@ -301,6 +346,20 @@ impl OpColumn {
         Self { total, ..self }
     }
 
+    /// Returns the cell of a row. tt-perf-report names a device for the mean of several, and shows
+    /// shares over 100 %.
+    fn cell(&self, row: &OpReport, report: &PerfReport) -> String {
+        let text = (self.text)(row);
+        match self.title {
+            _ if report.is_upstream_exact => text,
+            DEVICE => row.mean_of_device_count.map_or(text, |count| format!("mean of {count}")),
+            "DRAM" => lower_bound(text, row.is_dram_lower_bound(), report),
+            DRAM_PERCENT => share_text(row.dram_percent, row.is_dram_lower_bound()),
+            FLOPS_PERCENT => share_text(row.flops_percent, false),
+            _ => text,
+        }
+    }
+
     /// Returns false if the column would show nothing useful in this report.
     fn is_shown(&self, report: &PerfReport) -> bool {
         match self.title {
@@ -315,10 +374,36 @@ fn with_unit(value: Option<f64>, decimals: usize, unit: &str) -> String {
     value.map_or_else(String::new, |value| format!("{} {unit}", grouped(value, decimals)))
 }
 
+/// Returns the share of a peak rate with its unit; empty if it is unknown.
+fn share_text(percent: Option<f64>, is_lower_bound: bool) -> String {
+    percent.map_or_else(String::new, |of| peak_share_text(of, is_lower_bound, " %"))
+}
+
+/// Marks a text as a lower bound, unless it is empty.
+fn lower_bound(text: String, is_lower_bound: bool, report: &PerfReport) -> String {
+    let is_marked = is_lower_bound && !text.is_empty() && !report.is_upstream_exact;
+    format!("{}{text}", at_least(is_marked))
+}
+
+/// Returns how many of the counted ops are in a sum of times.
+fn of_which_timed(count: u64, untimed_count: u64) -> String {
+    match count.saturating_sub(untimed_count) {
+        0 => "of which none has a duration".to_owned(),
+        1 => "of which 1 has a duration".to_owned(),
+        timed => format!("of which {timed} have a duration"),
+    }
+}
+
 fn total_counts(report: &PerfReport) -> String {
     let totals = &report.totals;
+    let untimed = totals.invalid_duration_count;
+    let timed = match untimed {
+        0 => String::new(),
+        _ if report.is_upstream_exact => String::new(),
+        _ => format!("{}, ", of_which_timed(totals.device_op_count, untimed)),
+    };
     format!(
-        "{} device ops, {} host ops, {} signposts",
+        "{} device ops, {timed}{} host ops, {} signposts",
         totals.device_op_count, totals.host_op_count, totals.signpost_count
     )
 }

@@ -1,6 +1,7 @@
 // The page of an ops CSV: its op codes, its ops with their bounds, the gaps, and what a CSV cannot tell.
 
 let opTable;
+const atLeast = (isLowerBound) => (isLowerBound ? '≥ ' : '');
 function showOp(op, title) {
   byId('op-title').textContent = title;
   byId('op').replaceChildren(headOf('op'), opFacts(op));
@@ -23,8 +24,8 @@ function buildOps() {
     { ...column('Gap before', '15%', ops.gap_ns, timeText, 'From the end of the op before'), show: (op) => unknownOr(ops.gap_ns[op], (ns) => withBar(timeText(ns), ns / longestGap, 'quiet')) },
     column('Share', '64px', ops.total_percent, percent, 'Of the time of all rows, gaps included'),
     { label: 'Bound', isText: true, width: '64px', title: 'What limits its speed, as far as the model goes', value: (op) => ops.bound[op] ?? '', show: (op) => unknownOr(ops.bound[op], String) },
-    column('DRAM', '72px', ops.dram_percent, percent, "Share of the chip's DRAM bandwidth"),
-    column('GB/s', '64px', ops.dram_gb_per_s, number(1), 'Modelled DRAM traffic'),
+    { ...column('DRAM', '72px', ops.dram_percent, percent, "Share of the chip's DRAM bandwidth"), show: (op) => unknownOr(ops.dram_percent[op], (value) => `${atLeast(ops.is_dram_lower_bound[op])}${percent(value)}`) },
+    { ...column('GB/s', '64px', ops.dram_gb_per_s, number(1), 'Modelled DRAM traffic'), show: (op) => unknownOr(ops.dram_gb_per_s[op], (value) => `${atLeast(ops.is_dram_lower_bound[op])}${number(1)(value)}`) },
     column('FLOPs', '72px', ops.flops_percent, percent, 'Share of what its cores could compute'),
     column('TFLOPs', '66px', ops.tflops, number(1)),
     column('Cores', '56px', ops.core_count, grouped),
@@ -85,7 +86,7 @@ function buildSummary() {
     known.length > 0 && figure('Between ops', timeText(sum(ops.op_to_op_latency_cycles)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
     longestGap >= 0 && figure('Longest gap', opLink(longestGap, 'before '), timeText(ops.gap_ns[longestGap])),
     slowest >= 0 && figure('Slowest', opLink(slowest), timeText(ops.time_ns[slowest])),
-    !facts.steady && facts.dram_percent !== null && figure('DRAM', `${facts.dram_percent.toFixed(1)} %`, `${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));
+    !facts.steady && facts.dram_percent !== null && figure('DRAM', `${atLeast(facts.is_dram_lower_bound)}${facts.dram_percent.toFixed(1)} %`, `${atLeast(facts.is_dram_lower_bound)}${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));
   if (facts.causes.devices.length) section.append(deviceClasses());
   return slowest;
 }

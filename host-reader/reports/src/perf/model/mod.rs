@@ -132,6 +132,18 @@ impl Modelled {
         [self.flops_percent, self.dram_percent].into_iter().flatten().any(|of| of > MOST_PERCENT)
     }
 
+    /// Sets the DRAM figures of an op whose transfers take this time at the chip's bandwidth.
+    pub(super) fn record_dram(&mut self, dram_us: f64, context: &ModelContext<'_>) {
+        let duration_us = context.duration_ns.map(|ns| ns / 1e3);
+        let (Some(arch), Some(us)) = (context.arch, duration_us) else { return };
+        if us > 0.0 {
+            let share = dram_us / us;
+            self.dram_bytes = Some(dram_us * arch.dram_gb_per_s * 1e3);
+            self.dram_gb_per_s = Some(share * arch.dram_gb_per_s);
+            self.dram_percent = Some(share * 100.0);
+        }
+    }
+
     /// Removes all figures, because the model does not fit the op.
     pub(super) fn remove_figures(&mut self) {
         (self.flops, self.tflops, self.flops_percent) = (None, None, None);
