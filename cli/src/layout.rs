@@ -15,6 +15,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
                 | "zone"
                 | "sum zone"
                 | "what"
+                | "which one"
                 | "limits"
                 | "cause"
                 | "programs"

@@ -307,6 +307,96 @@ fn junit_has_a_test_for_each_change_and_for_the_compared_time() {
     assert!(written.contains("tests=\"") && written.contains("failures=\"1\""), "{written}");
 }
 
+/// Writes an ops CSV with an op in each row: name, attributes and duration.
+fn ops_csv(path: &Path, rows: &[(&str, &str, &str)]) {
+    let mut text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,\
+                    DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,\
+                    INPUT_0_DATATYPE\n"
+        .to_owned();
+    for (call, (name, attributes, duration)) in rows.iter().enumerate() {
+        text +=
+            &format!("{name},tt_dnn_device,{call},0,{attributes},{duration},1,1,32,32,BFLOAT16\n");
+    }
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn ops_without_a_duration_fail_a_gate_and_are_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let [all, one, five] = ["all.csv", "one.csv", "five.csv"].map(|name| folder.path().join(name));
+    let write = |path: &Path, timed_count: usize| {
+        let rows: Vec<_> = (0..10)
+            .map(|at| {
+                let duration = if at < timed_count { "4000" } else { "" };
+                ("Softmax", "{}", duration)
+            })
+            .chain([("Matmul", "{}", "90000")])
+            .collect();
+        ops_csv(path, &rows);
+    };
+    for (path, timed_count) in [(&all, 10), (&one, 1), (&five, 5)] {
+        write(path, timed_count);
+    }
+    // Nearly all of the time is compared, and most ops are not.
+    let output = diff(&all, &one, &["--fail-above", "5"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    for wanted in [
+        "Total: A 130.000 us in 11 ops; B 94.000 us in 2 of 11 ops; change unknown, as the durations \
+         of 9 ops of B are missing; 2 compared ops: +0.000 us (+0.0 %)\n",
+        "Compared: 72.3 % of A's known time, that of 11 of 11 ops; 100.0 % of B's, that of 2 of 11 ops\n",
+        "Too little was compared: 0 of A's 11 ops and 9 of B's 11 have no duration, and a gate needs \
+         one of 50 % of each\n",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} in\n{shown}");
+    }
+    assert_eq!(diff(&one, &one, &["--fail-above", "5"]).status.code(), Some(1));
+    assert_eq!(diff(&one, &one, &[]).status.code(), Some(0));
+    // 5 of 11 ops without a duration are fewer than half.
+    assert_eq!(diff(&all, &five, &["--fail-above", "5"]).status.code(), Some(0));
+    let xml = folder.path().join("gate.xml");
+    diff(&one, &one, &["--fail-above", "5", "--junit", xml.to_str().unwrap()]);
+    let written = std::fs::read_to_string(xml).unwrap();
+    assert!(
+        written.contains("failures=\"1\"") && written.contains("9 of A&apos;s 11 ops"),
+        "{written}"
+    );
+    let report = json(&all, &one, &[]);
+    assert!(report["total_change_ns"].is_null() && report["compared_change_ns"] == 0.0, "{report}");
+    let launches = serde_json::json!({"launch_count": 11, "untimed_count": 9});
+    assert_eq!(report["in_b"]["launches"], launches);
+}
+
+#[test]
+fn rows_of_one_name_and_source_are_told_apart_and_the_first_iteration_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    for (path, factor) in paths.iter().zip([1, 2]) {
+        let of_iteration = |iteration: u32| {
+            let warm_up = if iteration == 0 { 500 } else { 0 };
+            [("TopK", 32, 1000), ("Softmax", 1, 2000), ("TopK", 64, 3000)].map(|(name, k, ns)| {
+                let ns = (ns + warm_up + iteration) * factor;
+                (name, format!("{{'k': '{k}'; 'dim': '-1'}}"), ns.to_string())
+            })
+        };
+        let rows: Vec<_> = (0..4).flat_map(of_iteration).collect();
+        let rows: Vec<_> =
+            rows.iter().map(|(name, attributes, ns)| (*name, &**attributes, &**ns)).collect();
+        ops_csv(path, &rows);
+    }
+    let [a, b] = &paths;
+    let shown = String::from_utf8(diff(a, b, &[]).stdout).unwrap();
+    for wanted in ["  k 32  ", "  k 64  ", "A ns and B ns are geometric means of n A and of n B"] {
+        assert_eq!(shown.matches(wanted).count(), 1, "{wanted} in\n{shown}");
+    }
+    // 1500 + 2500 + 3500 ns, and the mean of 6003, 6006 and 6009 ns.
+    let first = "its ops take in A 7.500 us, and 6.006 us in the mean of the others; in B 15.000 us, \
+                 and 12.012 us in the mean of the others\n";
+    assert!(shown.contains(first), "{shown}");
+    let by = String::from_utf8(diff(a, b, &["--by", "attributes"]).stdout).unwrap();
+    assert!(by.contains("per iteration, arithmetic means of all iterations\n"), "{by}");
+}
+
 #[test]
 fn a_gate_never_passes_on_what_was_not_compared() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,8 +23,8 @@ use crate::{
 use clap::{ArgGroup, Args};
 use host_reader::{
     diff::{
-        Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Gate, Group,
-        LimitCost, MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
+        Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, FirstIteration, Gate,
+        Group, LimitCost, MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
     },
     export::TraceFilter,
     perf::{
@@ -34,7 +34,7 @@ use host_reader::{
 };
 use serde::Serialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::Write,
     path::{Path, PathBuf},
@@ -62,7 +62,7 @@ use std::{
 /// unless --filter or further recordings are given.
 ///
 /// Exit code: 0; 1 if --fail-above or --fail-below is exceeded, or if less than half of the time of A
-/// or of B was compared; 2 if A or B cannot be read.
+/// or of B was compared, or more than half of its ops have no duration; 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
 #[command(after_help = "Examples:
@@ -98,7 +98,8 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
-    /// known to be insignificant, or if less than half of the time was compared.
+    /// known to be insignificant, or if too little was compared: less than half of the time, or more
+    /// than half of the ops without a duration.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_above: Option<f64>,
     /// Exit with code 1 if an op or zone is faster by more than PCT percent: the baseline is out of
@@ -149,7 +150,11 @@ struct Document<'a> {
     and_cycles: Option<f64>,
     failed_count: usize,
     too_little_compared: Option<Shortfall>,
+    /// Absent if the duration of any op is unknown.
     total_change_ns: Option<f64>,
+    /// Change of the ops that were compared.
+    compared_change_ns: Option<f64>,
+    op_pair_count: usize,
     groups: &'a [Group],
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
@@ -213,6 +218,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         failed_count: verdict.findings.len(),
         too_little_compared: diff.shortfall(),
         total_change_ns: diff.change_ns(),
+        compared_change_ns: diff.compared_change_ns(),
+        op_pair_count: diff.op_pair_count,
         groups: &diff.groups,
         by: by.as_ref(),
         limits: limits.as_ref(),
@@ -385,6 +392,7 @@ fn show(
     )?;
     if !shown.is_empty() {
         write_changes(args, &shown, out)?;
+        write_first_iterations(diff, out)?;
     }
     write_differences(args, diff, out)?;
     lines.write(args.all, args.rows, out)?;
@@ -402,26 +410,31 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
             count => format!(" per iteration, mean of {count}"),
         };
         if side.total_ns > 0.0 {
-            let ops = counted(side.op_count as u64, "op", "ops");
+            let ops = match side.timed_op_count == side.op_count {
+                true => counted(side.op_count as u64, "op", "ops"),
+                false => timed_of(side),
+            };
             format!("{} in {ops}{unit}", microseconds(side.total_ns))
         } else {
             "unknown, as no op has a duration".to_owned()
         }
     });
-    let change = match diff.change_ns() {
-        Some(change_ns) => {
-            let sign = if change_ns < 0.0 { "-" } else { "+" };
-            let percent = change_ns / diff.a.total_ns * 100.0;
-            format!("change {sign}{} ({percent:+.1} %)", microseconds(change_ns.abs()))
-        }
-        None => "change unknown".to_owned(),
-    };
-    writeln!(out, "Total: A {a}; B {b}; {change}")?;
+    writeln!(out, "Total: A {a}; B {b}; {}", change_sentence(diff))?;
     let share = |side: &Side| {
         let share = side.compared_ns / side.total_ns * 100.0;
         if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
     };
-    writeln!(out, "Compared: {} of A's time, {} of B's", share(&diff.a), share(&diff.b))?;
+    let [of_a, of_b] = [share(&diff.a), share(&diff.b)];
+    if has_all_durations(diff) {
+        writeln!(out, "Compared: {of_a} of A's time, {of_b} of B's")?;
+    } else {
+        writeln!(
+            out,
+            "Compared: {of_a} of A's known time, that of {}; {of_b} of B's, that of {}",
+            timed_of(&diff.a),
+            timed_of(&diff.b)
+        )?;
+    }
     if let Some((a, b)) = diff.clocks_mhz() {
         let percent = (f64::from(a) / f64::from(b) - 1.0) * 100.0;
         writeln!(out, "Clocks: A {a} MHz, B {b} MHz; equal cycles take {percent:+.1} % time in B")?;
@@ -438,6 +451,42 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
+fn has_all_durations(diff: &Diff) -> bool {
+    [&diff.a, &diff.b].iter().all(|side| side.launches.untimed_count == 0)
+}
+
+/// Returns how many ops of a side have a duration: `3 of 10 ops`.
+fn timed_of(side: &Side) -> String {
+    let ops = counted(side.op_count as u64, "op", "ops");
+    format!("{} of {ops}", grouped(side.timed_op_count as u64))
+}
+
+/// Returns the change of the whole time or, if durations are missing, that of the compared ops.
+fn change_sentence(diff: &Diff) -> String {
+    let signed = |change_ns: f64, of_ns: f64| {
+        let sign = if change_ns < 0.0 { "-" } else { "+" };
+        let percent = change_ns / of_ns * 100.0;
+        format!("{sign}{} ({percent:+.1} %)", microseconds(change_ns.abs()))
+    };
+    if let Some(change_ns) = diff.change_ns() {
+        return format!("change {}", signed(change_ns, diff.a.total_ns));
+    }
+    let untimed = [("A", &diff.a), ("B", &diff.b)].map(|(name, side)| {
+        let count = side.launches.untimed_count as u64;
+        (count > 0).then(|| format!("{} of {name}", counted(count, "op", "ops")))
+    });
+    let untimed: Vec<String> = untimed.into_iter().flatten().collect();
+    let why = match untimed.is_empty() {
+        true => String::new(),
+        false => format!(", as the durations of {} are missing", untimed.join(" and ")),
+    };
+    let compared = diff.compared_change_ns().map_or_else(String::new, |change_ns| {
+        let ops = counted(diff.op_pair_count as u64, "compared op", "compared ops");
+        format!("; {ops}: {}", signed(change_ns, diff.a.compared_ns))
+    });
+    format!("change unknown{why}{compared}")
+}
+
 /// Writes where time was gained and lost.
 fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     let is_shown = |group: &&Group| args.all || group.change_ns != 0.0;
@@ -445,12 +494,14 @@ fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     if groups.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nGained (-) and lost (+), by kind and shapes of ops")?;
+    writeln!(out, "\nGained (-) and lost (+), sums by kind and shapes of ops")?;
     let mut rows = table(&["op", "source", "pairs", "A us", "B us", "change us", "B/A"]);
-    for group in groups.iter().take(args.rows) {
+    let sources =
+        distinct_sources(groups.iter().map(|group| (group.name.to_string(), &*group.shapes)));
+    for (group, source) in groups.iter().zip(sources).take(args.rows) {
         rows.add_row([
             printable(&group.name, LONGEST_NAME),
-            shortened(&group.shapes),
+            source,
             grouped(group.pair_count as u64),
             format!("{:.3}", group.a_ns / 1000.0),
             format!("{:.3}", group.b_ns / 1000.0),
@@ -467,7 +518,11 @@ fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
 
 /// Writes the times of groups by a column.
 fn write_column_diff(by: &ColumnDiff, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-    let unit = if by.is_per_iteration { "per iteration" } else { "over all ops" };
+    let unit = if by.is_per_iteration {
+        "per iteration, arithmetic means of all iterations"
+    } else {
+        "over all ops"
+    };
     writeln!(out, "\nBy {}, {unit}", printable(&by.column, LONGEST_NAME))?;
     let mut shown = table(&["name", "ops A", "ops B", "A us", "B us", "change us", "B/A"]);
     let cell =
@@ -552,21 +607,65 @@ fn write_rest(count: usize, rows: usize, out: &mut impl Write) -> std::io::Resul
 
 fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
     let rows = args.rows;
-    let mut changes = table(&[
-        "kind", "where", "name", "source", "A ns", "B ns", "n A", "n B", "B/A", "interval", "p",
-        "verdict", "differs",
-    ]);
-    for change in shown.iter().take(rows) {
-        changes.add_row(cells(change));
+    let has_distinctions = shown.iter().any(|change| !change.distinction.is_empty());
+    let mut titles = vec!["kind", "where", "name", "source"];
+    titles.extend(has_distinctions.then_some("which one"));
+    titles.extend(["A ns", "B ns", "n A", "n B", "B/A", "interval", "p", "verdict", "differs"]);
+    let mut changes = table(&titles);
+    let sources = distinct_sources(shown.iter().map(|change| {
+        let key = format!("{} {} {}", change.kind.label(), change.place, change.name);
+        (key, &*change.source)
+    }));
+    for (change, source) in shown.iter().zip(sources).take(rows) {
+        changes.add_row(cells(change, source, has_distinctions));
     }
-    writeln!(out)?;
+    writeln!(out, "A ns and B ns are geometric means of n A and of n B durations\n")?;
     for line in lines_of(&mut changes) {
         writeln!(out, "{line}")?;
     }
     write_rest(shown.len(), rows, out)
 }
 
-fn cells(change: &Change) -> [String; 13] {
+/// Names the first iterations, which warm up and compile, because they are part of all means.
+fn write_first_iterations(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let sides = [("A", &diff.a), ("B", &diff.b)].map(|(name, side)| {
+        let FirstIteration { first_ns, others_ns } = side.first_iteration?;
+        let (first, others) = (microseconds(first_ns), microseconds(others_ns));
+        Some(format!("in {name} {first}, and {others} in the mean of the others"))
+    });
+    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    if sides.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nThe first iteration, in which a model may warm up and compile, is part of all means; its ops \
+         take {}",
+        sides.join("; ")
+    )
+}
+
+/// Returns the sources of rows, shortened where that leaves rows with the same key apart.
+fn distinct_sources<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> Vec<String> {
+    let rows: Vec<(String, &str)> = rows.collect();
+    let mut known: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
+    for (key, source) in &rows {
+        known.entry((key, shortened(source))).or_default().insert(source);
+    }
+    let shown = rows.iter().map(|(key, source)| {
+        let short = shortened(source);
+        match known.get(&(key, short.clone())).is_some_and(|sources| sources.len() > 1) {
+            true => printable(source, LONGEST_SOURCE),
+            false => short,
+        }
+    });
+    shown.collect()
+}
+
+/// Longest source of an op that a shorter one would not tell from another.
+const LONGEST_SOURCE: usize = 400;
+
+fn cells(change: &Change, source: String, has_distinctions: bool) -> Vec<String> {
     let interval =
         change.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.4}-{high:.4}"));
     let p_value = change.adjusted_p_value.map_or_else(|| "-".to_owned(), |p| format!("{p:.2e}"));
@@ -576,11 +675,14 @@ fn cells(change: &Change) -> [String; 13] {
         (Certainty::SingleRepetition, _) => "single repetition",
         (Certainty::NotSignificant, _) => "",
     };
-    [
+    let mut cells = vec![
         change.kind.label().to_owned(),
         printable(&change.place, LONGEST_NAME),
         printable(&change.name, LONGEST_NAME),
-        shortened(&change.source),
+        source,
+    ];
+    cells.extend(has_distinctions.then(|| printable(&change.distinction, LONGEST_NAME)));
+    cells.extend([
         format!("{:.1}", change.a_geometric_mean_ns),
         format!("{:.1}", change.b_geometric_mean_ns),
         change.a_ns.count.to_string(),
@@ -590,7 +692,8 @@ fn cells(change: &Change) -> [String; 13] {
         p_value,
         verdict.to_owned(),
         differing(change),
-    ]
+    ]);
+    cells
 }
 
 /// Returns the properties in which the ops of a change differ.

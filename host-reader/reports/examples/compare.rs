@@ -10,6 +10,7 @@ fn measured(durations_ns: &[f64]) -> Measurements {
         name: "Matmul".into(),
         source: "1x1x32x32".into(),
         traits: Default::default(),
+        attributes: Default::default(),
         clock_mhz: Some(1000.0),
         durations_ns: durations_ns.to_vec(),
     });

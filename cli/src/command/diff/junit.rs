@@ -18,7 +18,7 @@ use std::{
 
 /// Name of the suite, and of the test that fails if too little was compared.
 const SUITE: &str = "kprof diff";
-const COVERAGE: &str = "half of the time was compared";
+const COVERAGE: &str = "half of the ops have a duration, and half of the time was compared";
 
 /// Longest name of a test.
 const LONGEST: usize = 240;

@@ -1,8 +1,9 @@
 //! Changes between two recordings, with their statistical certainty.
 
 use super::{
+    distinction::distinguish,
     groups::{Group, groups_of},
-    measured::{Measured, MeasuredKind, Measurements},
+    measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements},
     pairing::{Paired, Pairing},
     statistics::{adjusted_p_values, welch},
     traits::Difference,
@@ -62,6 +63,9 @@ pub struct Change {
     pub name: Arc<str>,
     /// Source in A: the shapes of an op, or the file and line of a zone.
     pub source: Arc<str>,
+    /// What tells the op in A from the others with this place, name and source; empty if there are
+    /// none, or for one of them that lacks what the others have.
+    pub distinction: Arc<str>,
     /// What the op in A and the op in B have in common.
     pub agreement: Agreement,
     /// What else differs between the op in A and the op in B.
@@ -123,6 +127,12 @@ pub struct Side {
     pub item_count: usize,
     /// Number of launches of ops.
     pub op_count: usize,
+    /// Number of these launches whose duration is known: `total_ns` is their time.
+    pub timed_op_count: usize,
+    /// Numbers of launches of the whole recording, also if ops are compared by their means.
+    pub launches: LaunchCounts,
+    /// The first iteration, if the ops repeat. It is part of all means.
+    pub first_iteration: Option<FirstIteration>,
     /// Number of iterations over which the times of ops are means; 1 if all launches were compared
     /// one by one.
     pub iteration_count: usize,
@@ -157,6 +167,8 @@ pub struct Diff {
     pub is_alignment_bounded: bool,
     /// True if both recordings are of a kind that can have zones.
     pub has_zones: bool,
+    /// Number of pairs of ops that were compared.
+    pub op_pair_count: usize,
     /// Recording A.
     pub a: Side,
     /// Recording B.
@@ -176,6 +188,7 @@ impl Diff {
     ///         name: "Matmul".into(),
     ///         source: "32x32".into(),
     ///         traits: Default::default(),
+    ///         attributes: Default::default(),
     ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
     ///     });
@@ -190,11 +203,13 @@ impl Diff {
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
         let pairing = Pairing::new(a, b);
-        let mut changes: Vec<Change> = pairing
-            .changes()
+        let pairs = pairing.changes();
+        let mut found: Vec<(Change, &Measured)> = pairs
             .iter()
-            .filter_map(|pairs| compared(pairs, options.confidence))
+            .filter_map(|pairs| Some((compared(pairs, options.confidence)?, pairs.first()?.a)))
             .collect();
+        distinguish(&mut found);
+        let mut changes: Vec<Change> = found.into_iter().map(|(change, _)| change).collect();
         judge(&mut changes, options.confidence);
         changes.sort_by(|one, other| {
             let [one_size, other_size] = [one, other].map(|change| change.ratio.ln().abs());
@@ -206,17 +221,26 @@ impl Diff {
             other_devices: pairing.other_devices(),
             is_alignment_bounded: pairing.is_bounded(),
             has_zones: a.records_zones && b.records_zones,
+            op_pair_count: pairing.ops().count(),
             a: side(a, &pairing, 0),
             b: side(b, &pairing, 1),
         }
     }
 
-    /// Returns by how many ns the time of all ops changed from A to B; `None` if the time of a side
-    /// is unknown.
+    /// Returns by how many ns the time of all ops changed from A to B; `None` if the duration of any
+    /// op is unknown, because it may have changed as well.
     #[must_use]
     pub fn change_ns(&self) -> Option<f64> {
-        let is_known = self.a.total_ns > 0.0 && self.b.total_ns > 0.0;
+        let is_known = |side: &Side| side.total_ns > 0.0 && side.launches.untimed_count == 0;
+        let is_known = is_known(&self.a) && is_known(&self.b);
         is_known.then_some(self.b.total_ns - self.a.total_ns)
+    }
+
+    /// Returns by how many ns the time of the ops that were compared changed from A to B; `None` if
+    /// none was.
+    #[must_use]
+    pub fn compared_change_ns(&self) -> Option<f64> {
+        (self.op_pair_count > 0).then_some(self.b.compared_ns - self.a.compared_ns)
     }
 
     /// Returns the clocks of A and B in MHz if they differ, so that equal cycles take another time;
@@ -232,6 +256,7 @@ impl Diff {
     ///         name: "Matmul".into(),
     ///         source: "32x32".into(),
     ///         traits: Default::default(),
+    ///         attributes: Default::default(),
     ///         clock_mhz: Some(clock_mhz),
     ///         durations_ns: vec![9e6 / clock_mhz],
     ///     });
@@ -283,6 +308,9 @@ fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Si
     Side {
         item_count: times.op_count.saturating_add(measurements.zones.len()),
         op_count: times.op_count,
+        timed_op_count: times.op_count.saturating_sub(times.unknown_count),
+        launches: times.launches,
+        first_iteration: times.first_iteration,
         iteration_count: times.iteration_count,
         total_ns: times.total_ns,
         compared_ns: times.compared_ns,
@@ -315,6 +343,7 @@ fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
         place: first.a.place.clone(),
         name: first.a.name.clone(),
         source: first.a.source.clone(),
+        distinction: Arc::default(),
         agreement: match (first.is_of_same_shape(), differences.is_empty()) {
             (false, _) if first.a.kind == MeasuredKind::Op => Agreement::Kind,
             (true, true) => Agreement::All,

@@ -2,11 +2,12 @@
 
 use super::{
     change::{Certainty, Change, Diff},
-    measured::MeasuredKind,
+    measured::{LaunchCounts, MeasuredKind},
 };
 use std::fmt;
 
-/// Smallest share of each recording's time that must be compared for a gate to pass.
+/// Smallest share of each recording's time that must be compared for a gate to pass, and of its ops
+/// that must have a duration.
 pub const LEAST_COMPARED_SHARE: f64 = 0.5;
 
 /// Limits of changes, and the least change in cycles.
@@ -79,6 +80,25 @@ pub struct Shortfall {
     pub a_share: f64,
     /// Share of B's time that was compared, from 0 to 1.
     pub b_share: f64,
+    /// Launches of ops in A.
+    pub a_launches: LaunchCounts,
+    /// Launches of ops in B.
+    pub b_launches: LaunchCounts,
+}
+
+impl Shortfall {
+    /// Returns true if too small a part of a recording's time was compared.
+    fn is_of_time(&self) -> bool {
+        self.a_share < LEAST_COMPARED_SHARE || self.b_share < LEAST_COMPARED_SHARE
+    }
+
+    /// Returns true if too few ops of a recording have a duration.
+    fn is_of_durations(&self) -> bool {
+        let is_short = |of: LaunchCounts| {
+            of.untimed_count as f64 > of.launch_count as f64 * (1.0 - LEAST_COMPARED_SHARE)
+        };
+        self.kind == MeasuredKind::Op && (is_short(self.a_launches) || is_short(self.b_launches))
+    }
 }
 
 impl fmt::Display for Shortfall {
@@ -88,6 +108,15 @@ impl fmt::Display for Shortfall {
         let least = LEAST_COMPARED_SHARE * 100.0;
         if *a_share == 0.0 || *b_share == 0.0 {
             return write!(f, "no {kind} was compared, so the gate cannot pass");
+        }
+        if !self.is_of_time() {
+            let (a, b) = (self.a_launches, self.b_launches);
+            return write!(
+                f,
+                "{} of A's {} {kind}s and {} of B's {} have no duration, and a gate needs one of \
+                 {least} % of each",
+                a.untimed_count, a.launch_count, b.untimed_count, b.launch_count
+            );
         }
         write!(
             f,
@@ -101,7 +130,8 @@ impl fmt::Display for Shortfall {
 
 impl Diff {
     /// Returns what was compared too little: less than [`LEAST_COMPARED_SHARE`] of either
-    /// recording's time; `None` if a gate can rest on the comparison.
+    /// recording's time, or of the ops of one with a duration; `None` if a gate can rest on the
+    /// comparison.
     #[must_use]
     pub fn shortfall(&self) -> Option<Shortfall> {
         let shares = |kind: MeasuredKind| {
@@ -110,12 +140,16 @@ impl Diff {
                 MeasuredKind::Zone => (side.compared_zones_ns, side.zones_ns),
             });
             let share = |(compared, all): (f64, f64)| if all > 0.0 { compared / all } else { 0.0 };
-            let found = Shortfall { kind, a_share: share(a), b_share: share(b) };
+            let found = Shortfall {
+                kind,
+                a_share: share(a),
+                b_share: share(b),
+                a_launches: self.a.launches,
+                b_launches: self.b.launches,
+            };
             (a.1 > 0.0 || b.1 > 0.0, found)
         };
-        let is_short = |found: &Shortfall| {
-            found.a_share < LEAST_COMPARED_SHARE || found.b_share < LEAST_COMPARED_SHARE
-        };
+        let is_short = |found: &Shortfall| found.is_of_time() || found.is_of_durations();
         let (has_ops, ops) = shares(MeasuredKind::Op);
         let (has_zones, zones) = shares(MeasuredKind::Zone);
         // An ops CSV has no zones, so zones of a log are then nothing that was to be compared.

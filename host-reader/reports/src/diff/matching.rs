@@ -73,6 +73,7 @@ mod tests {
             name: name.into(),
             source: source.into(),
             traits: Default::default(),
+            attributes: Default::default(),
             clock_mhz: None,
             durations_ns: vec![1.0],
         }

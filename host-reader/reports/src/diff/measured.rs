@@ -33,6 +33,8 @@ pub struct Measured {
     pub source: Arc<str>,
     /// What else is known of an op.
     pub traits: Arc<OpTraits>,
+    /// Attributes of an op as text, as recorded; empty if unknown.
+    pub attributes: Arc<str>,
     /// Clock of the device in MHz; `None` if unknown.
     pub clock_mhz: Option<f64>,
     /// Durations in ns, one for each repetition. Empty if the op ran and its duration is unknown.
@@ -75,12 +77,45 @@ pub(super) struct DeviceOps {
     pub(super) iteration_count: usize,
     /// Number of launches outside of the iterations.
     pub(super) left_out_count: usize,
+    /// Time of the first iteration, and mean time of the others, in ns; `None` if the launches do not
+    /// repeat or a duration is unknown.
+    pub(super) first_iteration: Option<FirstIteration>,
+    /// Numbers of launches of the recordings whose means the launches are; `None` for the launches of
+    /// one recording.
+    pub(super) merged_counts: Option<LaunchCounts>,
+}
+
+/// The first of several iterations, which may be one that warms up and compiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct FirstIteration {
+    /// Time of the ops of the first iteration, in ns.
+    pub first_ns: f64,
+    /// Mean time of the ops of the other iterations, in ns.
+    pub others_ns: f64,
+}
+
+/// Numbers of launches of ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LaunchCounts {
+    /// Number of launches.
+    pub launch_count: usize,
+    /// Number of launches without a known duration.
+    pub untimed_count: usize,
+}
+
+impl LaunchCounts {
+    /// Returns the counts of both.
+    pub(super) const fn plus(self, other: Self) -> Self {
+        Self {
+            launch_count: self.launch_count.saturating_add(other.launch_count),
+            untimed_count: self.untimed_count.saturating_add(other.untimed_count),
+        }
+    }
 }
 
 impl DeviceOps {
     pub(super) fn new(place: Arc<str>, launches: Vec<Slot>) -> Self {
-        let mut ops =
-            Self { place, launches, iteration: None, iteration_count: 1, left_out_count: 0 };
+        let mut ops = Self { place, launches, iteration_count: 1, ..Self::default() };
         ops.find_iterations();
         ops
     }
@@ -114,9 +149,38 @@ impl DeviceOps {
             let step = step.map(|op| Measured { durations_ns, ..op });
             iteration.extend(step.map(|op| Slot { position: Some(position), ..Slot::of(op) }));
         }
+        self.first_iteration = self.first_of(positions, count);
         self.iteration_count = count;
         self.left_out_count = self.launches.len().saturating_sub(kept);
         self.iteration = Some(iteration);
+    }
+
+    /// Returns the times of the first iteration and of the others; `None` if a duration is unknown.
+    fn first_of(&self, positions: &[Vec<usize>], count: usize) -> Option<FirstIteration> {
+        let others_count = count.checked_sub(1).filter(|others| *others > 0)?;
+        let mut found = FirstIteration::default();
+        for members in positions.iter().filter(|members| !members.is_empty()) {
+            if members.len() != count {
+                return None;
+            }
+            for (iteration, &at) in members.iter().enumerate() {
+                let ns = self.launches.get(at)?.time_ns()?;
+                if iteration == 0 {
+                    found.first_ns += ns;
+                } else {
+                    found.others_ns += ns / others_count as f64;
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// Returns the numbers of launches of all recordings, whether or not they are in iterations.
+    pub(super) fn launch_counts(&self) -> LaunchCounts {
+        self.merged_counts.unwrap_or_else(|| LaunchCounts {
+            launch_count: self.launches.len(),
+            untimed_count: self.launches.iter().filter(|slot| slot.time_ns().is_none()).count(),
+        })
     }
 
     /// Returns the steps of one iteration if `is_iteration` is true and the launches repeat, else
@@ -237,6 +301,7 @@ impl Measurements {
     ///         name: "Matmul".into(),
     ///         source: "32x32".into(),
     ///         traits: Default::default(),
+    ///         attributes: Default::default(),
     ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
     ///     });
@@ -274,6 +339,7 @@ impl Measurements {
     /// Makes the recording one repetition: each step and each zone has one duration.
     fn take_means(&mut self, is_iteration: bool) {
         for device in &mut self.devices {
+            device.merged_counts = Some(device.launch_counts());
             let iteration = device.iteration.take().filter(|_| is_iteration);
             device.launches = iteration.unwrap_or_else(|| std::mem::take(&mut device.launches));
             device.left_out_count = 0;
@@ -293,6 +359,7 @@ impl Measurements {
                 self.devices.push(device);
                 continue;
             };
+            own.merged_counts = Some(own.launch_counts().plus(device.launch_counts()));
             let [own_ops, other_ops] = [&own.launches, &device.launches]
                 .map(|slots| slots.iter().map(|slot| &slot.op).collect::<Vec<_>>());
             let pairs = align(&own_ops, &other_ops).pairs;

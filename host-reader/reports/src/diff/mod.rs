@@ -32,6 +32,7 @@
 mod align;
 mod by_column;
 mod change;
+mod distinction;
 mod gate;
 mod groups;
 mod kind;
@@ -53,7 +54,7 @@ pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;
 pub use kind::kind_of;
 pub use limits::LimitCost;
-pub use measured::{Measured, MeasuredKind, Measurements};
+pub use measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements};
 pub use statistics::{Welch, adjusted_p_values, welch};
 pub use traits::{Aspect, Difference, OpTraits};
 pub use unmatched::{Unmatched, UnmatchedReason};

@@ -15,6 +15,9 @@ use std::{
 };
 use wire::RunHostId;
 
+/// Reason for which rows of ops are skipped that no chip ran.
+const NEVER_RAN: &str = "ops that were only captured into a trace";
+
 impl Measurements {
     /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model, or
     /// the replays of a trace.
@@ -34,6 +37,9 @@ impl Measurements {
             let mut indices: Vec<usize> = found.ops.iter().flatten().copied().collect();
             indices.extend(&found.left_out);
             indices.sort_unstable();
+            let count = indices.len();
+            indices.retain(|&at| report.rows.get(at).is_some_and(|row| !row.is_captured));
+            measurements.skip(NEVER_RAN, count.saturating_sub(indices.len()) as u64);
             let place: Arc<str> = place(number).into();
             let rows = indices.iter().filter_map(|&at| report.rows.get(at));
             let launches =
@@ -70,6 +76,7 @@ impl Measurements {
             name: row.raw_op_code.clone(),
             source: row.source.clone(),
             traits: known.clone(),
+            attributes: row.recorded.attributes.clone(),
             clock_mhz: row.recorded.clock_mhz,
             durations_ns: duration_ns.into_iter().collect(),
         }))
@@ -102,6 +109,7 @@ impl Measurements {
                 name: program.name.clone(),
                 source: program.source.clone(),
                 traits: program.traits.clone(),
+                attributes: program.attributes.clone(),
                 clock_mhz: Some(clock_mhz),
                 durations_ns: duration_ns.into_iter().collect(),
             });
@@ -142,6 +150,7 @@ struct Program {
     name: Arc<str>,
     source: Arc<str>,
     traits: Arc<OpTraits>,
+    attributes: Arc<str>,
 }
 
 impl Program {
@@ -152,7 +161,14 @@ impl Program {
         let mut traits = metadata.map_or_else(OpTraits::default, traits_of_metadata);
         traits.set(Aspect::Cores, "", &op.core_count.to_string());
         let place = place(Some(op.chip_id.into())).into();
-        Self { place, name: name.into(), source: source.into(), traits: traits.into() }
+        let attributes = metadata.and_then(|op| op.value("attributes")).unwrap_or_default();
+        Self {
+            place,
+            name: name.into(),
+            source: source.into(),
+            traits: traits.into(),
+            attributes: attributes.into(),
+        }
     }
 }
 

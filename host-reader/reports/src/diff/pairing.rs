@@ -3,7 +3,7 @@
 use super::{
     align::{Alignment, align},
     matching::pairs_of,
-    measured::{DeviceOps, Measured, Measurements, Slot},
+    measured::{DeviceOps, FirstIteration, LaunchCounts, Measured, Measurements, Slot},
     traits::{Aspect, Difference, OpTraits},
 };
 use crate::perf::Spread;
@@ -77,6 +77,8 @@ pub(super) struct Times {
     pub(super) alone_ns: f64,
     pub(super) zones_ns: f64,
     pub(super) compared_zones_ns: f64,
+    pub(super) launches: LaunchCounts,
+    pub(super) first_iteration: Option<FirstIteration>,
 }
 
 /// A device of A and a device of B, with the pairs of their ops. A device without a counterpart has
@@ -281,8 +283,14 @@ impl<'a> Pairing<'a> {
                 times.unknown_count =
                     times.unknown_count.saturating_add(usize::from(time.is_none()));
             }
-            if let Some(device) = pair.sides.get(number).copied().flatten().filter(|_| is_iteration)
-            {
+            let Some(device) = pair.sides.get(number).copied().flatten() else { continue };
+            times.launches = times.launches.plus(device.launch_counts());
+            if let Some(of) = device.first_iteration {
+                let known = times.first_iteration.get_or_insert_default();
+                known.first_ns += of.first_ns;
+                known.others_ns += of.others_ns;
+            }
+            if is_iteration {
                 times.iteration_count = times.iteration_count.max(device.iteration_count);
                 times.left_out_count = times.left_out_count.saturating_add(device.left_out_count);
             }

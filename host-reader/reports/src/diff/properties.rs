@@ -115,6 +115,10 @@ fn known_ns(launches: &[Launch]) -> f64 {
     launches.iter().filter_map(|launch| launch.duration_ns).sum()
 }
 
+fn untimed(launches: &[Launch]) -> usize {
+    launches.iter().filter(|launch| launch.duration_ns.is_none()).count()
+}
+
 /// Number of launches of each program whose duration is known.
 fn programs(launches: &[Launch]) -> BTreeMap<(usize, u64), usize> {
     let mut programs = BTreeMap::new();
@@ -271,9 +275,51 @@ proptest! {
             if all > 0.0 { side.compared_ns * side.iteration_count as f64 / all } else { 0.0 }
         };
         let least = share(&diff.a, &a).min(share(&diff.b, &b));
+        let is_untimed = 2 * untimed(&a) > a.len() || 2 * untimed(&b) > b.len();
         if diff.a.iteration_count == 1 && diff.b.iteration_count == 1 {
-            prop_assert_eq!(diff.shortfall().is_some(), least < 0.5, "{}", least);
+            prop_assert_eq!(diff.shortfall().is_some(), least < 0.5 || is_untimed, "{}", least);
         }
+    }
+
+    #[test]
+    fn missing_durations_fail_a_gate_and_never_look_like_a_change(
+        a in launches(),
+        dropped in prop::collection::vec(any::<(bool, bool)>(), 36),
+    ) {
+        let (mut a, mut b) = (a.clone(), a);
+        for (launches, is_of_b) in [(&mut a, false), (&mut b, true)] {
+            for (launch, (in_a, in_b)) in launches.iter_mut().zip(&dropped) {
+                if if is_of_b { *in_b } else { *in_a } {
+                    launch.duration_ns = None;
+                }
+            }
+        }
+        let diff = diff(&a, &b);
+        for (side, launches) in [(&diff.a, &a), (&diff.b, &b)] {
+            prop_assert_eq!(side.launches.launch_count, launches.len());
+            prop_assert_eq!(side.launches.untimed_count, untimed(launches));
+            if side.iteration_count == 1 {
+                prop_assert_eq!(side.timed_op_count, launches.len() - untimed(launches));
+            }
+            prop_assert!(2 * untimed(launches) <= launches.len() || diff.shortfall().is_some());
+        }
+        if untimed(&a) + untimed(&b) > 0 {
+            prop_assert_eq!(diff.change_ns(), None);
+        }
+        if let Some(change_ns) = diff.compared_change_ns() {
+            prop_assert!(is_close(change_ns, 0.0), "{change_ns}");
+        }
+    }
+
+    #[test]
+    fn no_two_changes_have_the_same_key(a in launches(), edits in edits()) {
+        let b = edited(a.clone(), &edits);
+        let changes = diff(&a, &b).changes;
+        let keys: std::collections::BTreeSet<_> = changes
+            .iter()
+            .map(|of| (of.place.clone(), of.name.clone(), of.source.clone(), of.distinction.clone()))
+            .collect();
+        prop_assert_eq!(keys.len(), changes.len(), "{:?}", changes);
     }
 
     #[test]

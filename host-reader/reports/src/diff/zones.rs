@@ -75,6 +75,7 @@ impl Measurements {
                     .map_or_else(String::new, |source| format!("{}:{}", source.file, source.line))
                     .into(),
                 traits: Default::default(),
+                attributes: Default::default(),
                 clock_mhz: Some(clock),
                 durations_ns: launches
                     .values()

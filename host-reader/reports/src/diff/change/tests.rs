@@ -15,6 +15,7 @@ fn measurements(items: &[Vec<f64>], factor: f64) -> Measurements {
             name: format!("Matmul{at}").into(),
             source: "32x32".into(),
             traits: Default::default(),
+            attributes: Default::default(),
             clock_mhz: Some(1000.0),
             durations_ns: durations.iter().map(|duration| duration * factor).collect(),
         });
