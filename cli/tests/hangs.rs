@@ -66,6 +66,17 @@ extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t /* risc */
     const uint32_t before = word(address);
     while (word(address) != before + 1) {  // BARRIER
     }
+#elif defined(WAITS_AND_RAISES)
+    wait_front(AT, 1);  // CALL
+    word(0x90000) = 1;
+#elif defined(WAITS_AND_PUSHES)
+    while (word(0x90000) != 1) {  // RAISED
+    }
+    push(AT);
+#elif defined(MISSES_FLAG_AND_PUSHES)
+    while (word(0x80040) == 0) {  // UNRAISED
+    }
+    push(AT);
 #elif defined(MISSES_FLAG)
     while (word(AT) == 0) {  // FLAG
     }
@@ -159,6 +170,25 @@ fn hangs(one: usize, other: usize) -> Vec<Hang> {
         Hang {
             kernels: vec![(one, "MISSES_FLAG", "0x80040")],
             hung: vec![waits(one, "FLAG", "L1 0x80040", 0)],
+        },
+        // A buffer and a semaphore wait for each other. Nobody has signalled yet, but their code does.
+        Hang {
+            kernels: vec![(one, "WAITS_AND_RAISES", "3"), (other, "WAITS_AND_PUSHES", "3")],
+            hung: vec![
+                Expected { value: Some(0), ..front("CB_WAIT 3", &[], one) },
+                Expected {
+                    signalled_by: Some(&[]),
+                    ..waits(other, "RAISED", "SEM_WAIT 0x90000", 0)
+                },
+            ],
+        },
+        // The one whose code would push waits for what nobody signals.
+        Hang {
+            kernels: vec![(one, "WAITS_FOR_TWO", "3"), (other, "MISSES_FLAG_AND_PUSHES", "3")],
+            hung: vec![
+                waits(other, "UNRAISED", "L1 0x80040", 0),
+                Expected { value: Some(0), is_cause: false, ..front("CB_WAIT 3", &[], one) },
+            ],
         },
     ]
 }

@@ -57,6 +57,9 @@ pub struct StandingRisc {
     pub executed: BTreeSet<u32>,
     /// Words that the RISC polls, in the order in which it polled them first.
     pub polls: Vec<PolledWord>,
+    /// Addresses to which its kernel has code that stores something other than 0, of those that are
+    /// constants in the code.
+    pub signals: BTreeSet<u32>,
 }
 
 /// Code in which a RISC stands.
@@ -236,6 +239,7 @@ mod tests {
             code,
             executed: [0x5280, 0x5284].into(),
             polls,
+            signals: [0xFFB4_3010].into(),
         };
         let kernel =
             StandingCode::Kernel { number: Some(9), first: 0x5000, words: vec![0x13, 0x6F] };
@@ -260,7 +264,7 @@ mod tests {
     fn other_text_is_refused_in_one_sentence() {
         let launch = r#"[{"chip_id":0,"core":[1,1],"launch_index":0,"program_id":2,"program":"",
             "riscs":[{"risc":"XRISC","chip_cycle":0,"pc":0,"earlier_pc":null,"state":"Ended",
-            "code":null,"executed":[],"polls":[]}]}]"#;
+            "code":null,"executed":[],"polls":[],"signals":[]}]}]"#;
         for (text, expected) in [
             ("", "EOF"),
             ("[1]", "invalid type"),

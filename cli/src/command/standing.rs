@@ -227,6 +227,9 @@ fn sentence(row: &StandingRow) -> String {
         Some(riscs) => text += &format!("; signalled by {riscs} in this launch"),
         None => {}
     }
+    if let (None | Some(""), Some(riscs)) = (row.signalled_by.as_deref(), &row.code_to_signal) {
+        text += &format!("; the code to signal it is in the kernel of {riscs}");
+    }
     if let Some(reason) = row.reason.as_ref().filter(|_| row.state == StandingRow::STOPPED) {
         text += &format!("; {reason}");
     }
@@ -312,9 +315,20 @@ fn row(launch: &UnfinishedLaunch, risc: &StandingRisc, causes: &Causes) -> Stand
         polled_address: polled.map(|word| word.address),
         polled_value: polled.and_then(|word| word.value),
         signalled_by: by.map(|riscs| labels(riscs.iter().copied(), ", ")),
+        code_to_signal: Some(labels(code_to_signal(launch, risc).into_iter(), ", "))
+            .filter(|riscs| !riscs.is_empty()),
         circle: causes.circle(risc.risc).map(|circle| labels(circle.iter().copied(), " -> ")),
         ..StandingRow::default()
     }
+}
+
+/// Returns the other RISCs whose kernels have code that signals what a RISC polls.
+fn code_to_signal(launch: &UnfinishedLaunch, waiting: &StandingRisc) -> Vec<Risc> {
+    let signals = |risc: &StandingRisc| {
+        waiting.polls.iter().any(|word| risc.signals.contains(&(word.address & !3)))
+    };
+    let others = launch.riscs.iter().filter(|risc| risc.risc != waiting.risc && signals(risc));
+    others.map(|risc| risc.risc).collect()
 }
 
 fn labels(riscs: impl Iterator<Item = Risc>, separator: &str) -> String {
@@ -417,8 +431,8 @@ fn stands_in_firmware(risc: &StandingRisc) -> bool {
 /// Who waits for whom in a launch.
 #[derive(Default)]
 struct Causes {
-    /// For each RISC that waits: the RISCs that are known to signal what it waits for, and that have
-    /// not ended.
+    /// For each RISC that waits: the RISCs that have signalled what it waits for, or have code that does,
+    /// and that have not ended.
     waits: BTreeMap<Risc, Vec<Risc>>,
     /// RISCs that neither wait nor have ended.
     culprits: Vec<Risc>,
@@ -450,7 +464,9 @@ impl Causes {
                 (StandingRow::WAITS, _) => {
                     let by = risc.polls.iter().filter_map(|word| word.stored_by.as_ref());
                     let others = by.flatten().copied().filter(|other| *other != risc.risc);
-                    others.filter(|other| is_in_kernel(*other)).collect()
+                    let others: BTreeSet<Risc> =
+                        others.chain(code_to_signal(launch, risc)).collect();
+                    others.into_iter().filter(|other| is_in_kernel(*other)).collect()
                 }
                 _ => {
                     causes.culprits.push(risc.risc);

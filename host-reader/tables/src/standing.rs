@@ -57,6 +57,8 @@ pub struct StandingRow {
     pub zone: Option<String>,
     /// Start of this zone.
     pub zone_start_cycle: Option<u64>,
+    /// Other RISCs of this core whose kernels have code that stores to the word.
+    pub code_to_signal: Option<String>,
 }
 
 impl StandingRow {
@@ -112,5 +114,6 @@ impl Table for Standing {
         StandingColumn::optional_text("circle", "RISCs of this core that wait for each other, this one first, each for the next", "no circle is known", |row| text(&row.circle)),
         StandingColumn::optional_text("zone_name", "innermost zone that was open; empty if it has no name", NO_ZONE, |row| text(&row.zone)),
         StandingColumn::optional_number("zone_start_cycle", "start of this zone, on the recording's clock", NO_ZONE, |row| row.zone_start_cycle),
+        StandingColumn::optional_text("code_to_signal", "other RISCs of this core whose kernels have code that stores to this word, separated by commas; addresses that are no constants in the code are not found", "polls nothing, or no other kernel is known to have such code", |row| text(&row.code_to_signal)),
     ];
 }

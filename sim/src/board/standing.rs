@@ -3,10 +3,10 @@
 use super::launches::{CoreLaunches, OpenLaunch, with_meaning};
 use crate::{
     chip::facts::ChipFacts,
-    machine::{HartState, Look, Riscs, polled_words},
+    machine::{HartState, Look, Riscs, polled_words, stored_addresses},
     riscv::INSTRUCTION_RAM_BASE,
     tile::Tile,
-    tt_metal::firmware::FirmwareSet,
+    tt_metal::{firmware::FirmwareSet, launch::LaunchedKernel},
     unfinished::{PolledWord, Standing, StandingCode, StandingRisc, UnfinishedLaunch},
 };
 use wire::{Risc, risc::RISCS_PER_CORE};
@@ -70,6 +70,7 @@ impl Looked<'_> {
         if matches!(state, Standing::Ended | Standing::WaitsFor(_)) {
             polls.clear();
         }
+        let words = launch.message.kernels.get(index)?.map(|kernel| self.words(kernel));
         Some(StandingRisc {
             risc,
             chip_cycle: hart.hart.cycle(),
@@ -79,6 +80,7 @@ impl Looked<'_> {
             code,
             executed: look.executed().clone(),
             polls,
+            signals: words.map(|words| stored_addresses(0, words)).unwrap_or_default(),
         })
     }
 
@@ -125,16 +127,18 @@ impl Looked<'_> {
         let Some(kernel) = kernel.filter(|kernel| pc >= first(kernel.place)) else {
             return set.processors().get(index).map(|_| StandingCode::Firmware);
         };
+        let (number, first) = (kernel.id, first(kernel.place));
+        Some(StandingCode::Kernel { number, first, words: self.words(kernel) })
+    }
+
+    /// Returns the first instructions of a kernel in L1.
+    fn words(&self, kernel: LaunchedKernel) -> Vec<u32> {
         let size_bytes = kernel.size_bytes.unwrap_or(KERNEL_BYTES).min(KERNEL_BYTES);
         let words = (0..size_bytes / 4).map(|word| kernel.place.wrapping_add(4 * word));
         let words = words.filter(|&at| u64::from(at) < self.tile.l1.size_bytes());
-        Some(StandingCode::Kernel {
-            number: kernel.id,
-            first: first(kernel.place),
-            words: words.map(|at| self.tile.load(at.into())).collect(),
-        })
+        words.map(|at| self.tile.load(at.into())).collect()
     }
 }
 
-/// Number of a kernel's first bytes by which its file is found.
-const KERNEL_BYTES: u32 = 4096;
+/// Number of a kernel's first bytes by which its file is found, and in which its stores are.
+const KERNEL_BYTES: u32 = 8192;

@@ -83,6 +83,7 @@ mod request;
 mod rest;
 mod riscs;
 mod run;
+mod signalling;
 mod stage;
 mod standing;
 mod stored_records;
@@ -106,6 +107,7 @@ pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
 pub(crate) use riscs::{HartState, Riscs, Turn};
 pub(crate) use run::{LaunchReport, Progress};
+pub(crate) use signalling::stored_addresses;
 pub(crate) use stage::Stage;
 pub(crate) use tile_watch::TileWatch;
 

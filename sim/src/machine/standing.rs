@@ -2,11 +2,13 @@
 
 use super::{
     FailureReason, look::polled_words, mailbox, polling::next_access, riscs::HartState, run::Run,
+    signalling::stored_addresses,
 };
 use crate::{
     lines::{LoadedCode, loaded_code},
     unfinished::{LOOK_CYCLES, Standing, StandingCode, StandingRisc, UnfinishedLaunch},
 };
+use std::collections::BTreeSet;
 use wire::Risc;
 
 impl Run<'_> {
@@ -91,7 +93,23 @@ impl Run<'_> {
                 let at = (index, hart.hart.cycle());
                 polled_words((&self.stage.chip, &self.stage.tile, devices), meaning, at, words)
             }),
+            signals: self.signals(risc),
         })
+    }
+
+    /// Returns the addresses to which the kernel of a RISC has code that stores.
+    fn signals(&self, risc: Risc) -> BTreeSet<u32> {
+        let kernel = self.stage.launch.program.kernel(risc);
+        let Some(file) = kernel.and_then(|kernel| kernel.object_file()) else {
+            return BTreeSet::new();
+        };
+        let Ok(image) = file.image() else { return BTreeSet::new() };
+        let segments = image.segments().iter();
+        let stored = segments.flat_map(|segment| {
+            let words = segment.bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+            stored_addresses(segment.address, words)
+        });
+        stored.collect()
     }
 
     /// Returns the RISC for which this project's firmware waits at an address of the mailbox: BRISC
