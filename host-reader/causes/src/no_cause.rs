@@ -73,6 +73,13 @@ impl NoCause {
 
     /// Returns the statement that a recording's launches show no cause.
     pub(crate) fn from_launches(explanation: &Explanation, recorded: (&NocUses, Recorded)) -> Self {
+        if explanation.devices.is_empty() && !explanation.not_used.is_empty() {
+            return Self {
+                sentence: "No record could be used, so there is nothing to explain".to_owned(),
+                record_next: "what the lines below name, as the profiler writes it".to_owned(),
+                ..Self::default()
+            };
+        }
         if explanation.devices.is_empty() {
             return Self::without_ops("Nothing was recorded, so there is nothing to explain");
         }
@@ -107,7 +114,7 @@ impl NoCause {
         Self {
             sentence: sentence.to_owned(),
             record_next: "a program that launches kernels, with the profiler on \
-                          (TT_METAL_DEVICE_PROFILER=1); `kprof check` shows whether a file is damaged"
+                          (TT_METAL_DEVICE_PROFILER=1)"
                 .to_owned(),
             ..Self::default()
         }
@@ -308,10 +315,14 @@ fn noc_fact(uses: &NocUses) -> Option<String> {
 /// and its time as a multiple of the minimum time that the ops' shapes require.
 fn group_fact(explanation: &Explanation) -> Option<String> {
     let group = explanation.groups.first()?;
-    let limit = group.exact_limit_ns().map_or_else(
-        || "its limit is not known".to_owned(),
-        |ns| format!("{:.1} times the limit of its shapes", group.duration_ns / ns),
-    );
+    let limit = match (group.exact_limit_ns(), group.limit_ns) {
+        (Some(ns), _) => format!("{:.1} times the limit of its shapes", group.duration_ns / ns),
+        (None, Some(ns)) => {
+            let times = group.duration_ns / ns;
+            format!("at most {times:.1} times its limit, of which only a part is modelled")
+        }
+        (None, None) => "its limit is not known".to_owned(),
+    };
     Some(format!("{} takes {:.1} % of the kernels' time: {limit}", group.op, group.percent))
 }
 

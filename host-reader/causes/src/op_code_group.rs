@@ -80,6 +80,13 @@ pub struct OpCodeGroup {
     /// Kernel time of the ops on each chip, in nanoseconds.
     #[serde(skip)]
     pub(crate) chips_ns: Vec<(Option<u32>, f64)>,
+    /// Largest time by which the ops of one chip exceed their minimum times, in nanoseconds; `None`
+    /// if a minimum time is unknown.
+    #[serde(skip)]
+    pub(crate) most_over_limit_ns: Option<f64>,
+    /// Largest part of one chip in `idle_cores_ns`.
+    #[serde(skip)]
+    pub(crate) most_idle_cores_ns: f64,
     /// Reasons, found in the rows, why the ops are slower than their shapes allow.
     pub reasons: Vec<Reason>,
 }
@@ -119,8 +126,10 @@ impl OpCodeGroup {
         let longest = rows.first().map(|(row, _)| *row);
         let idle = rows.iter().filter_map(|(row, ns)| {
             let (cores, available) = few_cores(row.core_count, row.available_core_count)?;
-            Some(ns * (1.0 - cores as f64 / available as f64))
+            Some((row.chip_id(), ns * (1.0 - cores as f64 / available as f64)))
         });
+        let over_limit = rows.iter().map(|row| Some((row.0.chip_id(), row.1 - limit_ns(*row)?)));
+        let over_limit = over_limit.collect::<Option<Vec<_>>>();
         let duration_ns = rows.iter().map(|(_, ns)| ns).sum();
         let mut group = Self {
             op: op.to_owned(),
@@ -139,7 +148,9 @@ impl OpCodeGroup {
             is_noc_lower_bound: false,
             bound: None,
             // `Iterator::sum` would return -0.0 for no items, which would be printed.
-            idle_cores_ns: idle.fold(0.0, |sum, ns| sum + ns),
+            idle_cores_ns: idle.clone().fold(0.0, |sum, (_, ns)| sum + ns),
+            most_idle_cores_ns: most_of_one_chip(idle),
+            most_over_limit_ns: over_limit.map(|of| most_of_one_chip(of.into_iter())),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
@@ -227,6 +238,15 @@ fn chips_ns(rows: &[TimedRow<'_>]) -> Vec<(Option<u32>, f64)> {
         *chips.entry(row.chip_id()).or_default() += ns;
     }
     chips.into_iter().collect()
+}
+
+/// Returns the largest sum of one chip.
+fn most_of_one_chip(times: impl Iterator<Item = (Option<u32>, f64)>) -> f64 {
+    let mut chips: BTreeMap<Option<u32>, f64> = BTreeMap::new();
+    for (chip_id, ns) in times {
+        *chips.entry(chip_id).or_default() += ns;
+    }
+    chips.into_values().fold(0.0, f64::max)
 }
 
 /// Returns the minimum time that an op's shape requires, capped at the measured time.

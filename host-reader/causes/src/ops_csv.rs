@@ -15,13 +15,14 @@ use crate::{
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
-    timeline::{DeviceTime, SideBySide, Slot, slot_times},
+    timeline::{DeviceTime, SideBySide, Slot, alone_cycles, slot_times},
 };
 use recording::problem::counted;
 use reports::perf::{
     BoundAnalysis, DurationDoubt, OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column,
 };
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::Range,
 };
@@ -58,19 +59,18 @@ impl Explanation {
     #[must_use]
     pub fn from_perf_window<'a>(report: &PerfReport, scope: impl Into<Scope<'a>>) -> Self {
         let Scope { window, by } = scope.into();
-        let steps = steps_of_rows(&report.rows);
-        let is_known =
-            |at: usize| report.rows.get(at).is_some_and(|row| row.device_time_us.is_some());
+        let all_rows = rows_that_ran(report);
+        let steps = steps_of_rows(&all_rows);
+        let is_known = |at: usize| all_rows.get(at).is_some_and(|row| row.device_time_us.is_some());
         let found = KnownIteration::new(&steps, is_known).filter(|_| window == Window::Steady);
-        let own = found.as_ref().and_then(|of| report.rows.get(of.steps.clone()));
+        let own = found.as_ref().and_then(|of| all_rows.get(of.steps.clone()));
         let own = own.map(without_first_gaps);
-        let rows = own.as_deref().unwrap_or(&report.rows);
+        let rows = own.as_deref().unwrap_or(&all_rows);
         let devices = devices(rows);
         let steady = found.and_then(|found| {
-            let waits =
-                [&self::devices(&report.rows), &devices].map(|of| HostWait::from_devices(of));
-            let times = iteration_times(&report.rows, &found.equal);
-            SteadyPart::from_rows(&report.rows, &found, waits, times)
+            let waits = [&self::devices(&all_rows), &devices].map(|of| HostWait::from_devices(of));
+            let times = iteration_times(&all_rows, &found.equal);
+            SteadyPart::from_rows(&all_rows, &found, waits, times)
         });
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),
@@ -79,7 +79,7 @@ impl Explanation {
         };
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
-            untold: untold(report),
+            untold: untold(&all_rows),
             steady,
             // The sentence is left out if no op has a known length.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
@@ -95,7 +95,7 @@ impl Explanation {
                 .collect(),
             ..Self::default()
         };
-        explanation.add_row_findings(rows, &report.rows);
+        explanation.add_row_findings(rows, &all_rows);
         explanation.no_cause =
             explanation.findings.is_empty().then(|| NoCause::from_csv(&explanation, report));
         explanation
@@ -187,6 +187,15 @@ fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding
 }
 
+/// Returns the rows without ops that were only captured into a trace, which take no time.
+fn rows_that_ran(report: &PerfReport) -> Cow<'_, [OpReport]> {
+    if report.rows.iter().any(|row| row.is_captured) {
+        report.rows.iter().filter(|row| !row.is_captured).cloned().collect()
+    } else {
+        Cow::Borrowed(&report.rows)
+    }
+}
+
 /// Returns the rows of an iteration without the gap before each chip's first op, because this gap
 /// precedes the iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
@@ -258,9 +267,15 @@ fn waiting(
         parts: parts.collect(),
         between: between_rows(own.clone()),
         compilation: Compilation::in_gaps(after_gaps),
-        is_replayed: own.clone().all(|row| row.trace_session.is_some()),
+        is_replayed: replayed_gaps(own.clone()),
         ..waiting
     })
+}
+
+/// Returns true if most of the time before ops passes before ops of replayed traces.
+fn replayed_gaps<'a>(rows: impl Iterator<Item = &'a OpReport>) -> bool {
+    let gaps = rows.map(|row| (row.trace_session.is_some(), row.op_to_op_gap_us.unwrap_or(0.0)));
+    rules::are_mostly_replayed(gaps)
 }
 
 /// Returns texts about the rows before and after the longest gap of a chip.
@@ -342,6 +357,8 @@ impl RowSpan<'_> {
 struct RowSlots {
     slots: Vec<Slot>,
     side_by_side: Option<SideBySide>,
+    /// Time in which collectives ran and no other op, in nanoseconds.
+    collectives_alone_ns: u64,
     has_firmware: bool,
 }
 
@@ -367,6 +384,10 @@ fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
     });
     let mut spans = spans.collect::<Option<Vec<_>>>()?;
     spans.sort_by_key(|span| (span.start, span.end));
+    let intervals = spans
+        .iter()
+        .map(|span| (class_of(span.row.category) == TimeClass::Collective, (span.start, span.end)));
+    let collectives_alone_ns = alone_cycles(intervals.collect());
     let (mut slots, mut side_by_side) = (Vec::new(), SideBySide::at_least());
     let mut rest = spans.as_slice();
     while let Some(first) = rest.first() {
@@ -381,7 +402,8 @@ fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
         rest = others;
     }
     let side_by_side = Some(side_by_side).filter(|of| of.op_count > 0);
-    are_all_there(&slots, rows).then_some(RowSlots { slots, side_by_side, has_firmware })
+    let slots = Some(slots).filter(|slots| are_all_there(slots, rows))?;
+    Some(RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware })
 }
 
 /// Returns false if the gaps between the ops' cycles are much longer than the rows say: then rows
@@ -439,7 +461,7 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
 
 fn time_of_slots(
     chip_id: Option<u32>,
-    RowSlots { slots, side_by_side, has_firmware }: RowSlots,
+    RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware }: RowSlots,
 ) -> DeviceTime {
     let end = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
     let times = slot_times(slots, (0, end), NANOSECONDS_MHZ);
@@ -452,6 +474,7 @@ fn time_of_slots(
         busy_ns: None,
         kernel_sum_ns: None,
         side_by_side,
+        collectives_alone_ns: side_by_side.map(|_| collectives_alone_ns as f64),
         has_firmware,
     }
 }
@@ -482,6 +505,7 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         busy_ns: None,
         kernel_sum_ns: None,
         side_by_side: None,
+        collectives_alone_ns: None,
         has_firmware: false,
     }
 }
@@ -495,18 +519,18 @@ const fn class_of(category: Option<OpCategory>) -> TimeClass {
     }
 }
 
-fn untold(report: &PerfReport) -> Vec<Untold> {
+fn untold(rows: &[OpReport]) -> Vec<Untold> {
     let mut untold = vec![Untold {
         question: "which stage waits for which, and which core determines an op's duration",
         reason: "an ops CSV has one figure for each op".to_owned(),
         record_with: "the device log or capture that it was made from",
     }];
-    let ops = report.rows.iter().filter(|row| row.kind == RowKind::Device);
+    let ops = rows.iter().filter(|row| row.kind == RowKind::Device);
     let op_count = ops.clone().count() as u64;
     let without = |count: u64, what: &str| {
         format!("{count} of {} no {what}", counted(op_count, "op has", "ops have"))
     };
-    let unknown = ops.filter(|row| row.chip_id().is_none()).count() as u64;
+    let unknown = ops.clone().filter(|row| row.chip_id().is_none()).count() as u64;
     if unknown > 0 {
         untold.push(Untold {
             question: "which chip ran an op",
@@ -514,10 +538,11 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
             record_with: "an ops CSV with the column DEVICE ID",
         });
     }
-    let invalid = report.totals.invalid_duration_count;
+    let doubts = ops.clone().filter_map(|row| row.duration_doubt);
+    let invalid = doubts.clone().count() as u64;
     if invalid > 0 {
-        let doubts = report.rows.iter().filter_map(|row| row.duration_doubt);
-        let are_missing = doubts.clone().all(|doubt| doubt == DurationDoubt::Missing);
+        let mut doubts = doubts;
+        let are_missing = doubts.all(|doubt| doubt == DurationDoubt::Missing);
         untold.push(Untold {
             question: rules::LENGTHS,
             reason: without(invalid, "usable duration"),
@@ -528,7 +553,7 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
             },
         });
     }
-    let gaps = report.rows.iter().filter(|row| row.is_gap_unknown && row.device_time_us.is_some());
+    let gaps = ops.filter(|row| row.is_gap_unknown && row.device_time_us.is_some());
     let gaps = gaps.count() as u64;
     if gaps > 0 {
         untold.push(Untold {

@@ -79,6 +79,8 @@ pub(crate) struct HostWait {
     pub(crate) total_ns: f64,
     /// `None` if no gap between ops is known.
     pub(crate) late_percent: Option<f64>,
+    /// Number of ops without a known length, and of all ops.
+    pub(crate) untimed_ops: (u64, u64),
 }
 
 impl HostWait {
@@ -89,6 +91,7 @@ impl HostWait {
             chip_id: device.chip_id.filter(|_| devices.len() > 1),
             total_ns: device.time.total_ns.unwrap_or(0) as f64,
             late_percent: device.time.known_percent(TimeClass::HostLate),
+            untimed_ops: (device.untimed_op_count, device.op_count),
         })
     }
 }
@@ -191,12 +194,18 @@ impl Apart {
                 chip(self.all.chip_id),
             );
         };
+        let untimed = match self.all.untimed_ops {
+            (0, _) => String::new(),
+            (count, all) => {
+                format!(", as far as they are known: {count} of {all} ops have no length")
+            }
+        };
         let before = self.gap_before_ns.filter(|gap| *gap > LAUNCH_GAP.value * 1e3);
         let before = before.map_or_else(String::new, |gap| {
             format!(", without the gap of {} before it", duration(gap))
         });
         format!(
-            "{all_percent:.1} % of {} {} waited for the host{long_gaps}. In the steady part ({rule}: {part}, \
+            "{all_percent:.1} % of {} {} waited for the host{untimed}{long_gaps}. In the steady part ({rule}: {part}, \
              {own}{before}) {it} waits {own_percent:.1} %; all below is about that part.{rest}",
             duration(self.all.total_ns),
             chip(self.all.chip_id),

@@ -109,6 +109,7 @@ mod tests {
             busy_ns: Some(1),
             kernel_sum_ns: Some(1),
             side_by_side: None,
+            collectives_alone_ns: None,
             has_firmware: true,
         }
     }

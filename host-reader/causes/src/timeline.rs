@@ -3,6 +3,7 @@
 
 use crate::{
     op::OpCauses,
+    rules::is_collective,
     threshold::{LAUNCH_GAP, TRACED_GAP},
     time_class::{ClassTimes, Overlap, TimeClass, TimeSplit, WaitEvidence},
 };
@@ -30,6 +31,10 @@ pub struct DeviceTime {
     /// Ops that ran at the same time, as on sub-devices; `None` if no ops overlapped, or if it is
     /// unknown when ops ran.
     pub side_by_side: Option<SideBySide>,
+    /// Time in which collectives ran and no other op, in nanoseconds; `None` if it is that of their
+    /// class.
+    #[serde(skip)]
+    pub(crate) collectives_alone_ns: Option<f64>,
     /// True if the time of launches includes recorded firmware.
     #[serde(skip)]
     pub(crate) has_firmware: bool,
@@ -91,7 +96,7 @@ pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 /// Removes intervals from other intervals. Both lists are sorted and disjoint.
-fn without(intervals: &[(u64, u64)], removed: &[(u64, u64)]) -> Vec<(u64, u64)> {
+pub(crate) fn without(intervals: &[(u64, u64)], removed: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut rest = Vec::new();
     let mut from = 0;
     for &(start, end) in intervals {
@@ -165,6 +170,15 @@ pub(crate) fn device_time(
         let sum = sum.reduce(u64::saturating_add)?;
         analysis::cycles_to_ns(sum, aiclk_mhz)
     };
+    let side_by_side = SideBySide::new(kernels.clone(), aiclk_mhz);
+    let collectives_alone_ns = side_by_side.and_then(|_| {
+        let ops = ops.iter().filter_map(|(op, _)| {
+            let kernel = op.kernel?;
+            Some((is_collective(op), (kernel.start_cycle, kernel.end_cycle)))
+        });
+        let alone = alone_cycles(ops.collect());
+        Some(analysis::cycles_to_ns(alone, aiclk_mhz)? as f64)
+    });
     DeviceTime {
         chip_id: Some(chip_id),
         window,
@@ -172,10 +186,21 @@ pub(crate) fn device_time(
         untimed_op_count: 0,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
         kernel_sum_ns: sum_ns(&kernels),
-        busy_ns: sum_ns(&merged(kernels.clone())),
-        side_by_side: SideBySide::new(kernels, aiclk_mhz),
+        busy_ns: sum_ns(&merged(kernels)),
+        side_by_side,
+        collectives_alone_ns,
         has_firmware: ops.iter().any(|(op, _)| op.has_firmware),
     }
+}
+
+/// Returns the length of the intervals of collectives in which no other op ran. Each interval is paired
+/// with whether it is that of a collective.
+pub(crate) fn alone_cycles(ops: Vec<(bool, (u64, u64))>) -> u64 {
+    let (collectives, others): (Vec<_>, Vec<_>) = ops.into_iter().partition(|(is, _)| *is);
+    let [collectives, others] = [collectives, others]
+        .map(|of| merged(of.into_iter().map(|(_, interval)| interval).collect()));
+    let alone = without(&collectives, &others);
+    alone.iter().map(|(start, end)| end.saturating_sub(*start)).sum()
 }
 
 /// Returns the first start and the last end of launches.

@@ -33,7 +33,7 @@ pub(crate) fn chip_op(op: &OpCauses, start_ns: Option<f64>) -> ChipOp<'_> {
 }
 
 /// Returns true if the op communicates with other chips.
-pub(super) fn is_collective(op: &OpCauses) -> bool {
+pub(crate) fn is_collective(op: &OpCauses) -> bool {
     op.name.as_deref().is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
 }
 

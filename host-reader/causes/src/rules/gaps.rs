@@ -22,6 +22,8 @@ fn reaches(count: usize, threshold: Threshold) -> bool {
 pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
+    /// True if other parts of the class passed beside other ops, and are not counted.
+    pub(crate) is_alone: bool,
     /// Exact time in the class. `percent` is rounded.
     pub(crate) class_ns: f64,
     pub(crate) total_ns: f64,
@@ -34,7 +36,7 @@ pub(crate) struct Waiting {
     pub(crate) between: Option<[String; 2]>,
     /// Compilation in the gaps; `None` if not recorded.
     pub(crate) compilation: Option<Compilation>,
-    /// True if all ops belong to replayed traces.
+    /// True if most of the gaps' time passes before ops of replayed traces.
     pub(crate) is_replayed: bool,
     /// Firmware time around the kernels, and the number of counter records.
     pub(crate) firmware: Firmware,
@@ -78,12 +80,22 @@ impl Waiting {
         class: TimeClass,
         iterations: IterationScope,
     ) -> Option<(&DeviceTime, Self)> {
-        let percents = devices.iter().map(|device| (device.time.percent(class), device));
+        // What a collective takes beside other ops, they take too.
+        let alone_ns = |device: &DeviceTime| {
+            device.collectives_alone_ns.filter(|_| class == TimeClass::Collective)
+        };
+        let percent_of = |device: &DeviceTime| match (alone_ns(device), device.time.total_ns) {
+            (Some(ns), Some(whole)) => percent(ns, whole as f64).min(device.time.percent(class)),
+            _ => device.time.percent(class),
+        };
+        let percents = devices.iter().map(|device| (percent_of(device), device));
         let (percent, most) = percents.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        let class_ns = most.time.class_ns(class)?;
         let waiting = Self {
             class,
             percent,
-            class_ns: most.time.class_ns(class)?,
+            class_ns: alone_ns(most).map_or(class_ns, |ns| ns.min(class_ns)),
+            is_alone: alone_ns(most).is_some_and(|ns| ns < class_ns),
             total_ns: most.time.total_ns? as f64,
             parts: Vec::new(),
             between: None,
@@ -147,8 +159,12 @@ impl Waiting {
             });
         }
         if self.class == TimeClass::Dispatch && before + after > 0.0 {
+            let launches = match self.op_count {
+                1 => String::new(),
+                count => format!(" in {count} launches together"),
+            };
             facts.push(format!(
-                "firmware takes {} before the kernels (it sets up buffers, semaphores and \
+                "firmware takes {} before the kernels{launches} (it sets up buffers, semaphores and \
                  arguments) and {} after them (it waits for all RISCs and reports the end)",
                 duration(before),
                 duration(after),
@@ -184,7 +200,8 @@ impl Waiting {
             }
             TimeClass::Collective => {
                 let ops = counted(self.parts.len() as u64, "op", "ops");
-                let sentence = format!("Collectives take {percent:.1} % of {total}: {ops}");
+                let alone = if self.is_alone { ", in which no other op runs" } else { "" };
+                let sentence = format!("Collectives take {percent:.1} % of {total}{alone}: {ops}");
                 let advice = "send less (smaller element types, sharded outputs), use more links, or \
                               overlap them with compute; compare the chips' times: a late chip makes \
                               the others wait in them";
@@ -330,6 +347,7 @@ pub(super) mod tests {
         Waiting {
             class,
             percent,
+            is_alone: false,
             class_ns: percent * 1e5,
             total_ns: 10e6,
             parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),

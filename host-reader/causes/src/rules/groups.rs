@@ -31,13 +31,14 @@ impl OpCodeGroup {
         format!("{ops}, {}", duration(self.duration_ns))
     }
 
-    /// Returns the time, in nanoseconds, that the group could save.
+    /// Returns the time, in nanoseconds, that the group could save: the most that it could on any
+    /// chip, since chips run at the same time.
     ///
     /// If the comparison with the group's best op is the only reason, it is the time saved if each
     /// op came as close to its minimum time as the best op. Otherwise, it is the time saved if the
     /// ops took only the minimum time that their shapes require.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
-        let to_limit = self.duration_ns - limit_ns;
+        let to_limit = self.most_over_limit_ns.unwrap_or(self.duration_ns - limit_ns);
         match self.reasons.as_slice() {
             [Reason { gain_ns: Some(row_gain), .. }] => row_gain.min(to_limit),
             _ => to_limit,
@@ -125,7 +126,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
             let longest = group.few_cores().map_or_else(String::new, |(cores, available)| {
                 format!(", the longest on {cores} of {available} cores")
             });
-            (format!("in part on few cores{longest}"), Some(group.idle_cores_ns))
+            (format!("in part on few cores{longest}"), Some(group.most_idle_cores_ns))
         }
         (None, None) => (without_limit(group), None),
     };
@@ -144,8 +145,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         "",
         Basis::ops(group.op_count, group.op_count),
     );
-    let finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
-    let mut finding = finding.with_part_of_gain(busiest_share(group.chips_ns.iter().copied()));
+    let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
     group.explain(&mut finding);
     Some(finding)
 }
@@ -503,6 +503,7 @@ mod tests {
     fn few_cores_are_a_gain_without_a_model() {
         let one = OpCodeGroup {
             idle_cores_ns: 3e6,
+            most_idle_cores_ns: 3e6,
             core_count: Some(1),
             available_core_count: Some(64),
             ..group("Softmax", 4e6, 100.0)

@@ -19,7 +19,7 @@ use crate::{
     op::OpCauses,
     parallel::busiest_share,
     recorded::Recorded,
-    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
+    threshold::{LAUNCH_GAP, REASON_TIME, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::{DeviceTime, firmware_around},
 };
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
 pub(crate) use chip_starts::chip_starts;
-pub(crate) use chips::{chip_op, slow_chips};
+pub(crate) use chips::{chip_op, is_collective, slow_chips};
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::Compilation;
@@ -200,7 +200,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let parts = gaps_before(own.clone()).filter_map(|(op, gap_ns)| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => gap_ns?,
-            TimeClass::Collective if chips::is_collective(op) => kernel_ns(op),
+            TimeClass::Collective if is_collective(op) => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
         };
@@ -210,11 +210,25 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     Some(Waiting {
         parts: parts.collect(),
         between: between_launches(own.clone()),
-        is_replayed: own.clone().all(|op| op.replay.is_some()),
+        is_replayed: are_mostly_replayed(
+            gaps_before(own.clone())
+                .map(|(op, gap_ns)| (op.replay.is_some(), gap_ns.unwrap_or(0.0))),
+        ),
         firmware: firmware(own.clone()),
         place: place_in_class(own, class),
         ..waiting
     })
+}
+
+/// Returns true if most of the time of gaps passes before ops of replayed traces. Each gap is paired
+/// with whether the op after it is replayed.
+pub(crate) fn are_mostly_replayed(gaps: impl Iterator<Item = (bool, f64)>) -> bool {
+    let (mut replayed, mut whole) = (0.0, 0.0);
+    for (is_replayed, gap) in gaps {
+        whole += gap;
+        replayed += if is_replayed { gap } else { 0.0 };
+    }
+    whole > 0.0 && percent(replayed, whole) >= REASON_TIME.value
 }
 
 /// Returns texts about the launches before and after the longest gap of a chip.

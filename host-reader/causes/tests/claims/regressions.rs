@@ -577,3 +577,98 @@ fn the_gap_before_the_steady_part_is_none_of_its_gaps() {
     let window = found.window.unwrap();
     assert!(window.contains("without the gap of 70 us before it"), "{window}");
 }
+
+/// An all-gather of 80 us lies within a matmul of 120 us: without it, nothing would be faster.
+#[test]
+fn a_collective_beside_another_op_costs_only_what_it_takes_alone() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,DEVICE FW START CYCLE,\
+        DEVICE FW END CYCLE,DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns]";
+    let explained = |start: u64| {
+        let end = start + 80_600;
+        explain_ops(&format!(
+            "{titles}\n\
+             Matmul,tt_dnn_device,0,wormhole_b0,48,1000000,1120600,120600,120000\n\
+             AllGather,tt_dnn_device,0,wormhole_b0,8,{start},{end},80600,80000\n"
+        ))
+    };
+    let collectives = |found: &Explanation| {
+        let of = found.findings.iter().find(|of| of.cause == Cause::Collective);
+        of.map(|of| (of.sentence.clone(), of.gain_at_most_ns.unwrap()))
+    };
+    assert_eq!(collectives(&explained(1_010_000)), None);
+    // It begins 80 us after the matmul, and runs 40 us longer.
+    let (sentence, gain_ns) = collectives(&explained(1_080_000)).unwrap();
+    assert!(sentence.starts_with("Collectives take 24.9 % of 161 us, in which no other op runs"));
+    assert!((gain_ns - 40_000.0).abs() < 1.0, "{gain_ns}");
+}
+
+/// Two replays of two ops, and an op that was captured into another trace and never ran.
+#[test]
+fn an_op_that_was_only_captured_hides_no_iteration() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,METAL TRACE ID,\
+        METAL TRACE REPLAY SESSION ID,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]";
+    let replays = (1..=3).map(|replay| {
+        format!(
+            "Matmul,tt_dnn_device,0,wormhole_b0,64,1,{replay},50000,20000\n\
+             Softmax,tt_dnn_device,0,wormhole_b0,64,1,{replay},40000,10000\n"
+        )
+    });
+    let replays: String = replays.collect();
+    let captured = "Typecast,tt_dnn_device,0,wormhole_b0,64,2,,,\n";
+    let [with, without] = [format!("{replays}{captured}"), replays]
+        .map(|rows| explain_ops(&format!("{titles}\n{rows}")));
+    assert_eq!(with.steady, without.steady);
+    assert_eq!(with.steady.as_ref().unwrap().rule, SteadyRule::TraceReplay);
+    assert_eq!((&with.findings, &with.untold), (&without.findings, &without.untold));
+    assert_eq!(with.unreplayed_traces.len(), 1);
+    let host = with.findings.iter().find(|of| of.cause == Cause::Host).unwrap();
+    assert!(host.advice.starts_with("the ops come from a trace already"), "{}", host.advice);
+}
+
+/// Chip 1 takes 600 us for a matmul that chip 0 does in 200 us.
+#[test]
+fn a_gain_is_at_most_that_of_the_chip_that_gains_most() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,MATH FIDELITY,\
+        DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,INPUT_0_DATATYPE,\
+        INPUT_0_MEMORY,INPUT_1_W,INPUT_1_Z,INPUT_1_Y,INPUT_1_X,INPUT_1_DATATYPE,INPUT_1_MEMORY,\
+        OUTPUT_0_W,OUTPUT_0_Z,OUTPUT_0_Y,OUTPUT_0_X,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY";
+    let tensor = "1,1,2048,2048,BFLOAT16,DEV_0_DRAM_INTERLEAVED";
+    let row = |chip: u32, ns: u32| {
+        format!(
+            "Matmul,tt_dnn_device,{chip},wormhole_b0,64,HiFi3,{ns},{tensor},{tensor},{tensor}\n"
+        )
+    };
+    let found = explain_ops(&format!("{titles}\n{}{}", row(0, 200_000), row(1, 600_000)));
+    let limit_ns = found.groups[0].exact_limit_ns().unwrap() / 2.0;
+    let finding = found.findings.iter().find(|of| of.cause == Cause::OpGroup).unwrap();
+    let gain_ns = finding.gain_at_most_ns.unwrap();
+    assert!((gain_ns - (600_000.0 - limit_ns)).abs() < 1e-6, "{gain_ns} {limit_ns}");
+}
+
+/// Of four ops, one has a duration: the chip's time is not that of all of them.
+#[test]
+fn a_share_of_a_part_of_the_ops_says_so() {
+    let mut text =
+        "OP CODE,OP TYPE,DEVICE ID,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]\n".to_owned();
+    for ns in ["50000", "", "50000", "", "50000", ""] {
+        text += &format!("{},tt_dnn_device,0,900,{ns}\n", if ns.is_empty() { "B" } else { "A" });
+    }
+    let window = explain_ops(&text).window.unwrap();
+    assert!(
+        window.contains("waited for the host, as far as they are known: 3 of 6 ops have no length"),
+        "{window}"
+    );
+}
+
+/// The only RISC of the log is of no known kind, so each of its lines is left out.
+#[test]
+fn a_log_whose_lines_are_left_out_is_not_called_empty() {
+    let found = explain_log(
+        "ARCH: quasar, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC processor type,timer_id,\
+         time[cycles since reset],data,run host ID,zone name,type\n\
+         0,1,2,DM0,1,1000,0,1024,DM0-KERNEL,ZONE_START\n0,1,2,DM0,1,6000,0,1024,DM0-KERNEL,ZONE_END\n",
+    );
+    let no_cause = found.no_cause.unwrap();
+    assert_eq!(no_cause.sentence, "No record could be used, so there is nothing to explain");
+    assert!(found.not_used[0].contains("RISC `DM0`: 2 lines left out"), "{:?}", found.not_used);
+}
