@@ -119,6 +119,16 @@ impl CounterFindings {
             "mean" => mean,
             "blind to" => limits.letters(summary),
         })?;
+        let doubtful = all.iter().filter(|(_, summary)| summary.is_doubtful());
+        let doubtful: BTreeSet<&str> = doubtful.map(|(_, one)| one.metric.label()).collect();
+        if !doubtful.is_empty() {
+            let names: Vec<&str> = doubtful.into_iter().collect();
+            writeln!(
+                out,
+                "In doubt: {}: more than 100 % of the cycles, so a counter or its cycles are wrong",
+                names.join(", ")
+            )?;
+        }
         limits.write(out)
     }
 
@@ -141,7 +151,10 @@ impl CounterFindings {
             "launch" => launch,
             "counter" => total.name,
             "group" => total.group.map_or("-", |group| group.label()),
-            "read" => grouped(total.sample_count),
+            "read" => match total.usable_sample_count {
+                usable if usable == total.sample_count => grouped(usable),
+                usable => format!("{} of {} usable", grouped(usable), grouped(total.sample_count)),
+            },
             "min" => min,
             "max" => max,
             "of cycles" => cycles_text(total.cycles),
@@ -209,7 +222,7 @@ fn serialize_metrics<S: Serializer>(
     summaries: &[MetricSummary],
     out: S,
 ) -> Result<S::Ok, S::Error> {
-    let fields: [Field<&MetricSummary>; 8] = [
+    let fields: [Field<&MetricSummary>; 9] = [
         ("metric", |summary| summary.metric.label().into()),
         ("unit", |summary| summary.metric.unit().into()),
         ("cores", |summary| summary.core_count.into()),
@@ -217,16 +230,18 @@ fn serialize_metrics<S: Serializer>(
         ("median", |summary| summary.median.into()),
         ("max", |summary| summary.max.into()),
         ("mean", |summary| summary.mean.into()),
+        ("is_doubtful", |summary| summary.is_doubtful().into()),
         ("cannot_see", |summary| summary.metric.limits().into_iter().map(Limit::label).collect()),
     ];
     Objects::new(summaries, fields).serialize(out)
 }
 
 fn serialize_totals<S: Serializer>(totals: &[CounterTotal], out: S) -> Result<S::Ok, S::Error> {
-    let fields: [Field<&CounterTotal>; 8] = [
+    let fields: [Field<&CounterTotal>; 9] = [
         ("counter", |total| (*total.name).into()),
         ("group", |total| total.group.map(|group| group.label()).into()),
         ("samples", |total| total.sample_count.into()),
+        ("usable_samples", |total| total.usable_sample_count.into()),
         ("min", |total| total.counts.map(|counts| counts.min).into()),
         ("max", |total| total.counts.map(|counts| counts.max).into()),
         ("total", |total| total.counts.map(|counts| counts.total).into()),

@@ -180,7 +180,10 @@ pub(crate) fn chosen_run<R>(
 /// Returns a title for a readout: architecture, and numbers of chips and cores.
 pub(crate) fn describe(readout: &Readout) -> String {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
-        return "empty log".to_owned();
+        return match readout.anomalies.is_empty() {
+            true => "empty log".to_owned(),
+            false => "a log without a usable record".to_owned(),
+        };
     };
     let cores = chip.max_compute_cores.map_or_else(String::new, |count| {
         format!(", {}", counted(count.into(), "worker core", "worker cores"))

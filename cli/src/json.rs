@@ -100,8 +100,8 @@ impl FilteredOut {
 /// Numbers of missing records, by cause, summed over all kinds of records.
 #[derive(Serialize)]
 pub(crate) struct Lost {
-    /// Number of lost records: all causes except omissions on purpose.
-    records: u64,
+    /// Number of lost records: all causes except omissions on purpose; `None` if nothing is known.
+    records: Option<u64>,
     /// Number of records that were omitted on purpose.
     omitted_records: u64,
     l1_full: u64,
@@ -259,8 +259,7 @@ impl Lost {
         let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
         let other = total.record_count().saturating_sub(named);
         let uncounted = losses.uncounted().map(UncountedSource::label).collect();
-        let is_lower_bound = losses.unintended_total().is_lower_bound;
-        let records = losses.unintended_total().record_count();
+        let (records, is_lower_bound) = losses.known_losses();
         let omitted_records = losses.intended_total().record_count();
         Self {
             records,

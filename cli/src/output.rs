@@ -4,7 +4,7 @@ use crate::{
     args::ShowArgs,
     buffers,
     counter_tables::CounterFindings,
-    failure::{Failure, failure},
+    failure::{Failure, failure, note},
     json::{Document, FilteredOut, Source},
     op_names::OpNames,
     progress::Busy,
@@ -112,9 +112,25 @@ impl Findings {
             source.host.write(out)?;
             self.filtered.as_ref().map_or(Ok(()), |filtered| filtered.write(out))
         })?;
-        let is_failed = show.fail_on_loss && self.readout.losses.has_failures();
+        let is_failed =
+            show.fail_on_loss && has_failed(&self.readout, self.report.summary.anomaly_count);
         Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
+}
+
+/// Returns true if `--fail-on-loss` fails: records were lost, or what is left shows that some are
+/// missing although their source counts no losses. Says so if nothing is known.
+pub(crate) fn has_failed(readout: &Readout, anomaly_count: u64) -> bool {
+    let losses = &readout.losses;
+    let Some(source) = losses.uncounted().next() else { return losses.has_failures() };
+    let is_failed = losses.has_failures() || anomaly_count > 0;
+    if !is_failed {
+        note!(
+            "--fail-on-loss: whether records were lost is not known ({}); none is known to be",
+            source.label()
+        );
+    }
+    is_failed
 }
 
 /// Maximum number of characters in a title, which contains text from the log.

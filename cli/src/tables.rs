@@ -106,7 +106,11 @@ impl Findings {
     fn write_ops(&self, order: OpOrder, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let launches = &self.report.ops;
         if launches.is_empty() {
-            return writeln!(out, "\nNo ops: no records belong to a program");
+            let why = match self.readout.anomalies.is_empty() {
+                true => "no records belong to a program",
+                false => "no usable record belongs to a program; see Anomalies",
+            };
+            return writeln!(out, "\nNo ops: {why}");
         }
         let mut columns = ShownColumns::<Ops>::default();
         // Ops without a duration sort last.
@@ -144,10 +148,15 @@ impl Findings {
             }
         }
         let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
-        for anomaly in kept.filter(|anomaly| !anomaly.kind.is_repair()).take(rows) {
+        let kept = kept.filter(|anomaly| !anomaly.kind.is_repair());
+        for anomaly in kept.clone().take(rows) {
             writeln!(out, "  {}", printable(&anomaly.to_string(), LONGEST_ANOMALY))?;
         }
-        Ok(())
+        let is_all = kept.clone().count() as u64 == summary.anomaly_count && kept.count() <= rows;
+        match summary.anomaly_count > 0 && !is_all {
+            true => writeln!(out, "  and others, counted above"),
+            false => Ok(()),
+        }
     }
 }
 

@@ -36,10 +36,20 @@ impl RunHostId {
         Self(((base & Self::BASE_MAX) << CHIP_BITS) | (chip & CHIP_MASK))
     }
 
-    /// Returns the program id without the chip.
+    /// Returns the program id without the chip, or the whole id if it is too small to hold both, as
+    /// in logs of before 2024 and in NoC traces.
+    ///
+    /// ```
+    /// use wire::RunHostId;
+    /// assert_eq!(RunHostId::encode(3, 1).base(), 3);
+    /// assert_eq!(RunHostId(2).base(), 2);
+    /// ```
     #[must_use]
     pub const fn base(self) -> u32 {
-        (self.0 >> CHIP_BITS) & Self::BASE_MAX
+        match self.0 >> CHIP_BITS {
+            0 => self.0,
+            base => base & Self::BASE_MAX,
+        }
     }
 
     /// Returns the chip id.

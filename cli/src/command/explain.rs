@@ -14,7 +14,7 @@ use crate::{
     layout::{row_limit, table, write_columns, write_table},
     memory::MemoryArgs,
     numbers::{counted, decimal, grouped, optional},
-    output::print,
+    output::{has_failed, print},
     progress::Busy,
     terminal::{LONGEST_NAME, Style, printable, styled},
 };
@@ -165,6 +165,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
+    let lost = |readout: &Readout| has_failed(readout, readout.anomalies.anomaly_count());
     match open_packed(&args.input, &args.memory.packed())? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
@@ -172,18 +173,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             drop(busy);
             let (run, explanation) = explained.or_fail()?;
             show_run(args, 1, (&run.readout, others), &explanation)?;
-            has_failures = run.readout.losses.has_failures();
+            has_failures = args.fail_on_loss && lost(&run.readout);
         }
         opened => {
             for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
                 let explanation = Explanation::from_recording_window(&run, args.scope());
                 show_run(args, number, (&run.readout, others), &explanation)?;
-                has_failures |= run.readout.losses.has_failures();
+                has_failures |= args.fail_on_loss && lost(&run.readout);
             }
         }
     }
-    Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// Returns the ops CSV at the path: the file itself or, in a folder without device logs or

@@ -50,7 +50,7 @@ impl<Counts: Serialize> Written<Counts> {
         print(as_json.then_some(self), |out| {
             writeln!(out, "{}: {summary}", self.output)?;
             self.doubts.iter().flatten().try_for_each(|(key, &doubt)| {
-                writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))
+                writeln!(out, "  {}", host_reader::export::doubt_text(key, &grouped(doubt)))
             })
         })
     }

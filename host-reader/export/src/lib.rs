@@ -65,3 +65,4 @@ pub use trace::{
     TraceHostThread, TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp,
     TracePlotPoint, TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };
+pub use words::doubt_text;

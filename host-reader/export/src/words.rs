@@ -147,6 +147,24 @@ fn uncounted_key(source: UncountedSource) -> String {
     format!("{LOSSES_UNKNOWN}{}", label.to_ascii_lowercase())
 }
 
+/// Returns an entry of [`Trace::doubts`] as text for people, with its count as text. Why losses are unknown is a sentence,
+/// without a count.
+///
+/// ```
+/// use export::doubt_text;
+/// assert_eq!(doubt_text("lost_zones", "25"), "lost zones: 25");
+/// let key = "losses_unknown_tt_metals_logs_do_not_record_losses";
+/// assert_eq!(doubt_text(key, "1"), "losses unknown: TT-Metal's logs do not record losses");
+/// ```
+#[must_use]
+pub fn doubt_text(key: &str, count: &str) -> String {
+    let source = UncountedSource::ALL.into_iter().find(|source| uncounted_key(*source) == key);
+    match source {
+        Some(source) => format!("losses unknown: {}", source.label()),
+        None => format!("{}: {count}", key.replace('_', " ")),
+    }
+}
+
 impl Trace<'_> {
     /// Returns all warnings about the trace as keys with counts; empty if the trace is complete.
     ///

@@ -479,6 +479,24 @@ impl LossLedger {
         self.sum_of(|key| !key.cause.is_intended())
     }
 
+    /// Returns the number of records that are known to be lost, and whether more may be. The number
+    /// is `None` if nothing is known.
+    ///
+    /// ```
+    /// use reader::ledger::{LossLedger, UncountedSource};
+    /// let mut losses = LossLedger::default();
+    /// assert_eq!(losses.known_losses(), (Some(0), false));
+    /// losses.add_uncounted(UncountedSource::TtMetalLog);
+    /// assert_eq!(losses.known_losses(), (None, true));
+    /// ```
+    #[must_use]
+    pub fn known_losses(&self) -> (Option<u64>, bool) {
+        let total = self.unintended_total();
+        let is_lower_bound = total.is_lower_bound || self.uncounted().next().is_some();
+        let count = total.record_count();
+        ((count > 0 || !is_lower_bound).then_some(count), is_lower_bound)
+    }
+
     /// Returns the sum of all records that were omitted on purpose.
     #[must_use]
     pub fn intended_total(&self) -> LossTotals {

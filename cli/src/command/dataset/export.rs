@@ -167,7 +167,7 @@ fn summary(recording: &str, counts: &DatasetCounts) -> String {
         Some(counted(counts.zones, "zone", "zones")),
         Some(counted(counts.markers, "marker", "markers")),
         Some(counted(counts.ops, "op", "ops")),
-        Some(counted(counts.losses, "loss", "losses")),
+        Some(counted(counts.losses, "counted loss", "counted losses")),
         if_any(counts.counters, "hardware counter", "hardware counters"),
         if_any(counts.noc_events, "NoC event", "NoC events"),
         of_host,

@@ -219,12 +219,9 @@ impl NocTraffic {
 impl Lost {
     fn from_run(run: &RunFigures) -> Self {
         let RunFigures { losses, unfinished, .. } = run;
-        let total = losses.unintended_total();
-        let is_uncounted = losses.uncounted().next().is_some();
-        let is_lower_bound = total.is_lower_bound || is_uncounted;
-        let records = total.record_count();
+        let (records, is_lower_bound) = losses.known_losses();
         Self {
-            records: (records > 0 || !is_lower_bound).then_some(records),
+            records,
             omitted_records: Some(losses.intended_total().record_count()),
             is_lower_bound,
             text: std::iter::once(lost_line(losses))

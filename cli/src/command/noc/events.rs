@@ -310,7 +310,10 @@ fn trace_files(path: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_trace = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // Somebody may have renamed a trace.
+            let is_json = path.extension().is_some_and(|extension| extension == "json");
             ProgramTrace::is_file_name(&name)
+                || is_json && FileKind::from_path(path) == FileKind::NocTrace
         };
         let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
         files.sort_unstable();

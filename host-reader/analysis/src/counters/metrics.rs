@@ -42,6 +42,13 @@ impl Metric {
         if self.is_ratio { "ratio" } else { "%" }
     }
 
+    /// Returns true if the metric is the share of cycles in which a counter counted, which cannot
+    /// exceed 1.
+    #[must_use]
+    pub const fn is_share_of_cycles(&self) -> bool {
+        matches!(self.formula, Formula::Rate(_)) && !self.is_ratio
+    }
+
     /// Returns what the metric does not measure.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {

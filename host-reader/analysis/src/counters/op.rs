@@ -89,6 +89,13 @@ impl MetricSummary {
     /// Names of the statistics, in the order of their columns.
     pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
 
+    /// Returns true if a counter counted for more cycles than there were, by more than 5 %: then the
+    /// counter or its cycles are wrong.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.metric.is_share_of_cycles() && self.max > 105.0
+    }
+
     /// Returns the statistics in the order of [`Self::STATISTICS`].
     #[must_use]
     pub const fn values(&self) -> [f64; 4] {

@@ -102,6 +102,8 @@ pub struct CounterTotal {
     pub group: Option<CounterGroup>,
     /// Number of readings.
     pub sample_count: u64,
+    /// Number of readings that are meaningful. Only these are in `counts`.
+    pub usable_sample_count: u64,
     /// Events per core and in total; `None` if no reading is meaningful, because the hardware ties
     /// the counter to a constant or the counter counted over 0 cycles.
     pub counts: Option<CounterCounts>,
@@ -126,6 +128,7 @@ impl CounterTotal {
             name: sample.name.clone(),
             group: CounterGroup::from_counter(&sample.name),
             sample_count: 0,
+            usable_sample_count: 0,
             counts: None,
             cycles: None,
         }
@@ -134,6 +137,7 @@ impl CounterTotal {
     fn add(&mut self, sample: &Sample) {
         self.sample_count = self.sample_count.saturating_add(1);
         if sample.is_observable() {
+            self.usable_sample_count = self.usable_sample_count.saturating_add(1);
             let none = CounterCounts { min: u64::MAX, max: 0, total: 0 };
             let counts = self.counts.get_or_insert(none);
             counts.min = counts.min.min(sample.count);

@@ -54,8 +54,9 @@ struct Facts<'a> {
     buffers: BufferFacts<'a>,
     /// Cycles of source lines, by program; empty if they were not counted.
     source: Vec<SourceFacts<'a>>,
-    /// Number of records that are missing, except those omitted on purpose.
-    lost_record_count: u64,
+    /// Number of records that are missing, except those omitted on purpose; `None` if nothing is
+    /// known.
+    lost_record_count: Option<u64>,
     /// Number of records that were omitted on purpose.
     omitted_record_count: u64,
     losses: LossFacts,
@@ -96,7 +97,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),
         source: SourceFacts::of_programs(trace),
-        lost_record_count: trace.lost().record_count(),
+        lost_record_count: trace.lost_record_count(),
         omitted_record_count: trace.left_out().record_count(),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),

@@ -223,6 +223,15 @@ impl Trace<'_> {
         self.missing(|cause| !cause.is_intended())
     }
 
+    /// Returns the number of records that are known to be lost, as [`Self::lost`] does; `None` if
+    /// nothing is known.
+    #[must_use]
+    pub(crate) fn lost_record_count(&self) -> Option<u64> {
+        let lost = self.lost();
+        let is_known = !lost.is_lower_bound && self.uncounted.is_empty();
+        Some(lost.record_count()).filter(|count| *count > 0 || is_known)
+    }
+
     /// Returns the numbers of records that kernels left out on purpose, because they were
     /// configured to do so.
     #[must_use]

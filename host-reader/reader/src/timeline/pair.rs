@@ -271,7 +271,10 @@ impl<'lane> Pairing<'lane> {
             let zone = names.label(lane.heads[record].zone());
             let program = run.map_or(0, |run| run.program.0);
             let time = lane.times[record];
-            format!("zone `{zone}` at cycle {time}, program {program}, record {record}")
+            format!(
+                "zone `{zone}` at cycle {time}, program {program}, record {record} of the lane, in the run \
+                 that begins at this position"
+            )
         });
     }
 }

@@ -351,7 +351,7 @@ impl Merge<'_> {
         if counts.files > 0 {
             let zones = counted(counts.zones, "zone", "zones");
             let markers = counted(counts.markers, "marker", "markers");
-            let losses = counted(counts.losses, "loss", "losses");
+            let losses = counted(counts.losses, "counted loss", "counted losses");
             write!(out, ", {zones}, {markers}, {losses} in the dataset")?;
         }
         writeln!(out)?;
