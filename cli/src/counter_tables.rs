@@ -152,7 +152,7 @@ impl CounterFindings {
             "counter" => total.name,
             "group" => total.group.map_or("-", |group| group.label()),
             "read" => match total.usable_sample_count {
-                usable if usable == total.sample_count => grouped(usable),
+                usable if usable == 0 || usable == total.sample_count => grouped(total.sample_count),
                 usable => format!("{} of {} usable", grouped(usable), grouped(total.sample_count)),
             },
             "min" => min,

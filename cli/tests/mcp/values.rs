@@ -112,6 +112,7 @@ fn counters_of(report: &Value, part: &str) -> Vec<Value> {
                 let (key, value) = match key.as_str() {
                     "cores" => ("core_count", value.clone()),
                     "samples" => ("sample_count", value.clone()),
+                    "usable_samples" => ("usable_sample_count", value.clone()),
                     "cannot_see" => {
                         let limits = array(value).iter().map(|text| text.as_str().unwrap());
                         let limits = limits.collect::<Vec<_>>().join("; ");

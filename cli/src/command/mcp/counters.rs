@@ -52,6 +52,7 @@ pub(super) fn table<'a>(
                 "median" => summary.median,
                 "max" => summary.max,
                 "mean" => summary.mean,
+                "is_doubtful" => summary.is_doubtful(),
                 "cannot_see" or "the metric sees all that it means" => cannot_see(&summary.metric.limits()),
             })
         }
@@ -68,6 +69,7 @@ pub(super) fn table<'a>(
                 "counter" => *total.name,
                 "group" or "unknown" => total.group.map(|group| group.label()),
                 "sample_count" => total.sample_count,
+                "usable_sample_count" => total.usable_sample_count,
                 "min" or UNKNOWN => counts.map(|counts| counts.min),
                 "max" or UNKNOWN => counts.map(|counts| counts.max),
                 "total" or UNKNOWN => counts.map(|counts| counts.total),
