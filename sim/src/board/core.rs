@@ -129,16 +129,15 @@ impl BoardCore {
         !self.is_touched && !self.riscs.harts.iter().any(|hart| hart.state == HartState::Running)
     }
 
-    /// Returns the cycle at which a NoC counter, or what the coprocessor writes, changes next; `None`
-    /// if no suspended hart polls a register.
+    /// Returns the cycle at which a NoC counter changes next; `None` if no suspended hart polls a
+    /// register.
     pub(super) fn next_change(&self) -> Option<u64> {
-        let devices = &self.riscs.devices;
         self.riscs
             .harts
             .iter()
             .any(|hart| matches!(&hart.state, HartState::Polling(watched) if watched.has_registers()))
-            .then(|| devices.noc.next_change().into_iter().chain(devices.coprocessor.next_event()))
-            .and_then(Iterator::min)
+            .then(|| self.riscs.devices.noc.next_change())
+            .flatten()
     }
 
     /// Returns one line for each hart that has left reset.
@@ -286,7 +285,6 @@ impl BoardCore {
     fn wake(&mut self, now: u64) {
         let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
         self.riscs.devices.noc.settle(now);
-        let is_due = self.riscs.devices.advance_coprocessor(now) | is_due;
         if mem::take(&mut self.is_touched) || is_due {
             self.riscs.follow_writes();
             self.riscs.wake(&self.tile, now);
