@@ -78,7 +78,9 @@ fn an_open_zone_does_not_reach_into_the_next_run() {
     assert_eq!(anomalies.count(AnomalyKind::OpenZone), 2);
     let orphan = anomalies.kept().last().unwrap();
     assert_eq!((orphan.kind, orphan.position), (AnomalyKind::OrphanEnd, 11));
-    assert_eq!(orphan.detail, "zone `id 1` at cycle 20, program 1024, record 2");
+    let detail = "zone `id 1` at cycle 20, program 1024, record 2 of the lane, in the run that begins at \
+        this position";
+    assert_eq!(orphan.detail, detail);
 }
 
 #[test]
