@@ -181,8 +181,13 @@ impl<'a> OpView<'a> {
     }
 
     pub(crate) fn is_collective(&self) -> bool {
-        self.name.is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
+        is_collective(self.name)
     }
+}
+
+/// Returns true if an op with this name communicates with other chips.
+fn is_collective(name: Option<&str>) -> bool {
+    name.is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
 }
 
 /// Decodes a coordinate of a NoC address from the lowest 12 bits: 6 bits of x, then 6 bits of y.
@@ -299,6 +304,11 @@ pub struct SetupShare {
 }
 
 impl OpCauses {
+    /// Returns true if the op communicates with other chips.
+    pub(crate) fn is_collective(&self) -> bool {
+        is_collective(self.name.as_deref())
+    }
+
     /// Returns true if zones of firmware or kernels show when the launch began and ended.
     pub(crate) const fn has_bounds(&self) -> bool {
         self.has_firmware || self.kernel.is_some()

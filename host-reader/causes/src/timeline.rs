@@ -3,7 +3,6 @@
 
 use crate::{
     op::OpCauses,
-    rules::is_collective,
     threshold::{LAUNCH_GAP, TRACED_GAP},
     time_class::{ClassTimes, Overlap, TimeClass, TimeSplit, WaitEvidence},
 };
@@ -174,7 +173,7 @@ pub(crate) fn device_time(
     let collectives_alone_ns = side_by_side.and_then(|_| {
         let ops = ops.iter().filter_map(|(op, _)| {
             let kernel = op.kernel?;
-            Some((is_collective(op), (kernel.start_cycle, kernel.end_cycle)))
+            Some((op.is_collective(), (kernel.start_cycle, kernel.end_cycle)))
         });
         let alone = alone_cycles(ops.collect());
         Some(analysis::cycles_to_ns(alone, aiclk_mhz)? as f64)

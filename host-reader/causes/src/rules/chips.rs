@@ -7,7 +7,6 @@ use crate::{
     parallel::{ChipOp, Round, rounds},
     threshold::{CHIP, CHIP_LAUNCHES},
 };
-use reports::perf::OpCategory;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::RunHostId;
 
@@ -23,18 +22,13 @@ pub(crate) fn chip_op(op: &OpCauses, start_ns: Option<f64>) -> ChipOp<'_> {
         name: Cow::Owned(label_of(op)),
         form: "",
         call: Some((RunHostId(op.run_host_id).base(), op.replay)),
-        is_collective: is_collective(op),
+        is_collective: op.is_collective(),
         duration_ns: Some(kernel_ns(op)).filter(|ns| *ns > 0.0),
         gap_ns: op.gap_ns.map(|ns| ns as f64),
         start_ns,
         place: launch_place(op),
         launch: Some(op),
     }
-}
-
-/// Returns true if the op communicates with other chips.
-pub(crate) fn is_collective(op: &OpCauses) -> bool {
-    op.name.as_deref().is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
 }
 
 /// Slowest chip in one round.

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
 pub(crate) use chip_starts::chip_starts;
-pub(crate) use chips::{chip_op, is_collective, slow_chips};
+pub(crate) use chips::{chip_op, slow_chips};
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::Compilation;
@@ -200,7 +200,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let parts = gaps_before(own.clone()).filter_map(|(op, gap_ns)| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => gap_ns?,
-            TimeClass::Collective if is_collective(op) => kernel_ns(op),
+            TimeClass::Collective if op.is_collective() => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
         };
