@@ -486,7 +486,7 @@ impl LossLedger {
     /// use reader::ledger::{LossLedger, UncountedSource};
     /// let mut losses = LossLedger::default();
     /// assert_eq!(losses.known_losses(), (Some(0), false));
-    /// losses.add_uncounted(UncountedSource::TtMetalLog);
+    /// losses.note_uncounted(UncountedSource::TtMetalLog);
     /// assert_eq!(losses.known_losses(), (None, true));
     /// ```
     #[must_use]
