@@ -538,10 +538,9 @@ fn untold(rows: &[OpReport]) -> Vec<Untold> {
             record_with: "an ops CSV with the column DEVICE ID",
         });
     }
-    let doubts = ops.clone().filter_map(|row| row.duration_doubt);
+    let mut doubts = ops.clone().filter_map(|row| row.duration_doubt);
     let invalid = doubts.clone().count() as u64;
     if invalid > 0 {
-        let mut doubts = doubts;
         let are_missing = doubts.all(|doubt| doubt == DurationDoubt::Missing);
         untold.push(Untold {
             question: rules::LENGTHS,

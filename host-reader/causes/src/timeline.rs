@@ -95,7 +95,7 @@ pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 /// Removes intervals from other intervals. Both lists are sorted and disjoint.
-pub(crate) fn without(intervals: &[(u64, u64)], removed: &[(u64, u64)]) -> Vec<(u64, u64)> {
+fn without(intervals: &[(u64, u64)], removed: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut rest = Vec::new();
     let mut from = 0;
     for &(start, end) in intervals {

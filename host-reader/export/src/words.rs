@@ -147,8 +147,8 @@ fn uncounted_key(source: UncountedSource) -> String {
     format!("{LOSSES_UNKNOWN}{}", label.to_ascii_lowercase())
 }
 
-/// Returns an entry of [`Trace::doubts`] as text for people, with its count as text. Why losses are unknown is a sentence,
-/// without a count.
+/// Returns an entry of [`Trace::doubts`] as text for people. Why losses are unknown is a sentence,
+/// without a count. `count` is the entry's number as text.
 ///
 /// ```
 /// use export::doubt_text;

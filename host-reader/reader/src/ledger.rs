@@ -249,6 +249,18 @@ impl LossTotals {
     }
 }
 
+/// Returns a count of lost records; `None` if nothing is known, which a lower bound of 0 says.
+///
+/// ```
+/// use reader::ledger::known_count;
+/// assert_eq!([known_count(0, false), known_count(3, true)], [Some(0), Some(3)]);
+/// assert_eq!(known_count(0, true), None);
+/// ```
+#[must_use]
+pub fn known_count(count: u64, is_lower_bound: bool) -> Option<u64> {
+    (count > 0 || !is_lower_bound).then_some(count)
+}
+
 crate::labelled! {
     /// A source of records that does not count its losses.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -493,8 +505,7 @@ impl LossLedger {
     pub fn known_losses(&self) -> (Option<u64>, bool) {
         let total = self.unintended_total();
         let is_lower_bound = total.is_lower_bound || self.uncounted().next().is_some();
-        let count = total.record_count();
-        ((count > 0 || !is_lower_bound).then_some(count), is_lower_bound)
+        (known_count(total.record_count(), is_lower_bound), is_lower_bound)
     }
 
     /// Returns the sum of all records that were omitted on purpose.

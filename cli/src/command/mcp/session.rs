@@ -13,7 +13,7 @@ use super::{
     zones,
 };
 use crate::failure::{Failure, failure};
-use host_reader::diff::Diff;
+use host_reader::{diff::Diff, ledger::known_count};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -306,7 +306,7 @@ impl Lost {
         let running: Option<Vec<u64>> = runs.iter().map(|lost| lost.unfinished_runs).collect();
         let unfinished_runs = running.map(|counts| counts.into_iter().sum());
         let is_lower_bound = runs.iter().any(|lost| lost.is_lower_bound);
-        let records = (records > 0 || !is_lower_bound).then_some(records);
+        let records = known_count(records, is_lower_bound);
         let text = "all runs together; recordings shows those of each run".to_owned();
         Self { records, omitted_records, is_lower_bound, unfinished_runs, text }
     }

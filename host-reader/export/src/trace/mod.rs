@@ -45,7 +45,7 @@ use analysis::Unfinished;
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
-    ledger::{LossCause, LossKey, LossTotals, UncountedSource},
+    ledger::{LossCause, LossKey, LossTotals, UncountedSource, known_count},
     readout::ChipSummary,
 };
 use recording::{DeviceClock, capture::sync::MeshClock};
@@ -228,8 +228,7 @@ impl Trace<'_> {
     #[must_use]
     pub(crate) fn lost_record_count(&self) -> Option<u64> {
         let lost = self.lost();
-        let is_known = !lost.is_lower_bound && self.uncounted.is_empty();
-        Some(lost.record_count()).filter(|count| *count > 0 || is_known)
+        known_count(lost.record_count(), lost.is_lower_bound || !self.uncounted.is_empty())
     }
 
     /// Returns the numbers of records that kernels left out on purpose, because they were
