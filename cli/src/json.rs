@@ -9,7 +9,9 @@ use crate::{
     watermark::fullest_lane,
 };
 use host_reader::{
-    analysis::{DataStatistics, KeptCounts, KindCount, SubtractedProbeCost, Unfinished},
+    analysis::{
+        DataStatistics, EventStatistics, KeptCounts, KindCount, SubtractedProbeCost, Unfinished,
+    },
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
@@ -48,6 +50,7 @@ pub(crate) struct Document<'a> {
     sums: Rows<'a, SumStatisticsTable>,
     waits: Rows<'a, WaitStatisticsTable>,
     data: &'a [DataStatistics],
+    events: &'a [EventStatistics],
     /// Hardware counters and their metrics, by launch.
     hardware_counters: &'a [OpCounters],
     /// Probe costs subtracted from `zones`, if any.
@@ -234,6 +237,7 @@ impl<'a> Document<'a> {
             sums: Rows(report.sums.iter().collect()),
             waits: Rows(report.waits.iter().collect()),
             data: &report.data,
+            events: &report.events,
             hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),
             losses: Rows(LossRow::from_ledger(&readout.losses)),

@@ -13,7 +13,8 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        DataKind, DataStatistics, Doubt, Op, OwnZone, SubtractedProbeCost, Unfinished, own_time,
+        DataKind, DataStatistics, Doubt, EventStatistics, Op, OwnZone, SubtractedProbeCost,
+        Unfinished, own_time,
     },
     probe_cost::ProbeCostRow,
     tables::{
@@ -40,7 +41,7 @@ impl Findings {
             out,
         )?;
         write_section::<WaitStatisticsTable>("Waits, times in ns", &self.report.waits, rows, out)?;
-        write_data(&self.report.data, rows, out)?;
+        write_data_and_events(&self.report.data, &self.report.events, rows, out)?;
         self.counters.write(&self.names, rows, out)?;
         self.write_records(rows, out)?;
         write_losses(&self.readout.losses, rows, out)?;
@@ -344,20 +345,59 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
     }
 }
 
-/// Writes a row for each chip, RISC and id of data values. All hardware counters of a RISC share a
-/// row, as do all NoC events of a RISC.
+/// Writes a row for each chip, RISC and id of data values and of events. All hardware counters of a
+/// RISC share a row, as do all NoC events of a RISC.
+fn write_data_and_events(
+    data: &[DataStatistics],
+    events: &[EventStatistics],
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    write_data(data, rows, out)?;
+    if !events.is_empty() {
+        writeln!(out, "\n{}\n", styled("Events", Style::Bold))?;
+        write_columns!(events, rows, out, |row| {
+            "chip" => row.chip_id,
+            "RISC" => row.risc,
+            "what" => zone_label(&row.name, row.marker_id),
+            "count" => grouped(row.count),
+            "cores" => grouped(row.core_count),
+        })?;
+    }
+    let has_values = data.iter().any(|row| row.kind == DataKind::Value);
+    let what = match (has_values, events.is_empty()) {
+        (true, true) => "value",
+        (true, false) => "value and event",
+        (false, false) => "event",
+        (false, true) => return Ok(()),
+    };
+    writeln!(out, "Each {what} with its time: kprof export --format chrome")
+}
+
 fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if data.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Data", Style::Bold))?;
-    write_columns!(data, rows, out, |row| {
-        "chip" => row.chip_id,
-        "RISC" => row.risc,
-        "what" => data_label(row),
-        "count" => grouped(row.count),
-        "cores" => grouped(row.core_count),
-    })?;
+    if data.iter().any(|row| row.kind == DataKind::Value) {
+        write_columns!(data, rows, out, |row| {
+            "chip" => row.chip_id,
+            "RISC" => row.risc,
+            "what" => data_label(row),
+            "count" => grouped(row.count),
+            "cores" => grouped(row.core_count),
+            "min" => optional(row.min_value),
+            "max" => optional(row.max_value),
+        })?;
+    } else {
+        write_columns!(data, rows, out, |row| {
+            "chip" => row.chip_id,
+            "RISC" => row.risc,
+            "what" => data_label(row),
+            "count" => grouped(row.count),
+            "cores" => grouped(row.core_count),
+        })?;
+    }
     if data.iter().any(|row| row.kind == DataKind::NocEvent) {
         writeln!(out, "Bytes by op, core, NoC and kind, and over each link: kprof noc")?;
     }

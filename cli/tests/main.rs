@@ -27,6 +27,7 @@ mod generated;
 mod hangs;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;
+mod kept;
 mod lines;
 mod losses_alike;
 mod mcp;

@@ -43,6 +43,8 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         json!(["noc", { "run": run, "part": "links" }]),
         json!(["counters", { "run": run }]),
         json!(["counters", { "run": run, "part": "counters" }]),
+        json!(["zones", { "run": run, "kind": "data" }]),
+        json!(["zones", { "run": run, "kind": "events" }]),
     ];
     let found = call_all("legacy", &[path], &calls);
     let answers: Vec<Answer> =
@@ -66,8 +68,14 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     let odd = [kinds("anomaly_kinds", false), kinds("repair_kinds", true)].concat();
     assert_rows(&answers[10], odd, &what(10));
     compare_sums(&answers[11], report, &what(11));
-    assert_rows(&answers[13], rows_of(report, "waits", "wait_statistics"), &what(13));
-    assert_rows(&answers[14], profiler_time_of(report), &what(14));
+    for (call, rows) in [
+        (13, rows_of(report, "waits", "wait_statistics")),
+        (14, profiler_time_of(report)),
+        (20, array(&report["data"]).clone()),
+        (21, array(&report["events"]).clone()),
+    ] {
+        assert_rows(&answers[call], rows, &what(call));
+    }
     compare_lost(&answers, report);
     compare_traffic(&answers[15..18], folder, (path, run));
     let known: Vec<u64> = ["metrics", "counters"]
@@ -81,15 +89,15 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         })
         .collect();
     assert_eq!(known.contains(&0), array(&report["hardware_counters"]).is_empty(), "{path}");
+    assert_path_count(&answers[12], explained, &what(12));
+}
+
+fn assert_path_count(answer: &Answer, explained: &Value, what: &str) {
     let with: Vec<&Value> =
         array(&explained["ops"]).iter().filter(|op| !op["critical_path"].is_null()).collect();
-    assert_eq!(answers[12].rows.len(), with.len(), "{}", what(12));
-    assert_eq!(
-        answers[12].head["ops_without_path"],
-        array(&explained["ops"]).len() - with.len(),
-        "{}",
-        what(12)
-    );
+    assert_eq!(answer.rows.len(), with.len(), "{what}");
+    let without = array(&explained["ops"]).len() - with.len();
+    assert_eq!(answer.head["ops_without_path"], without, "{what}");
 }
 
 /// Returns the metrics or the counters of all launches in the JSON of `kprof report`, with the

@@ -2,7 +2,7 @@
 
 use super::{
     Report,
-    data::DataGroups,
+    data::{DataGroups, EventGroups},
     figures::lane_runs,
     op::{Launch, Op, chip_launches, packed_chip_launches},
     packed_launches::PackedLaunches,
@@ -61,6 +61,7 @@ pub struct LaneFigures {
     sums: SumTotals,
     waits: WaitTotals,
     data: DataGroups,
+    events: EventGroups,
 }
 
 impl FromLanes for LaneFigures {
@@ -75,6 +76,7 @@ impl FromLanes for LaneFigures {
         self.sums.add_lane(lane);
         self.waits.add_lane(lane, &context.sync);
         self.data.add_lane(lane);
+        self.events.add_lane(lane);
     }
 }
 
@@ -131,13 +133,14 @@ impl Report {
     ) -> Self {
         let mut all = LaneFigures::default();
         let mut pairers = Vec::with_capacity(figures.len());
-        for LaneFigures { counts, pairer, runs, sums, waits, data } in figures {
+        for LaneFigures { counts, pairer, runs, sums, waits, data, events } in figures {
             all.counts.merge(counts);
             pairers.push(pairer);
             all.runs.merge(runs);
             all.sums.merge(sums);
             all.waits.merge(waits);
             all.data.merge(data);
+            all.events.merge(events);
         }
         let (zones, pairing) = Pairer::finish(pairers, readout);
         Self {
@@ -147,6 +150,7 @@ impl Report {
             sums: all.sums.statistics(readout),
             waits: all.waits.statistics(readout),
             data: all.data.statistics(&readout.zones),
+            events: all.events.statistics(&readout.zones),
             probe_cost: None,
             pairing,
         }

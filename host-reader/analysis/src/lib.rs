@@ -63,7 +63,7 @@ mod waits;
 mod zone_time;
 mod zones;
 
-pub use data::{DataKind, DataStatistics};
+pub use data::{DataKind, DataStatistics, EventStatistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
 pub use lanes::{LaneContext, LaneFigures, LaneRuns, launches_of, ops_of};
@@ -106,6 +106,8 @@ pub struct Report {
     pub waits: Vec<WaitStatistics>,
     /// Data values, sorted by chip, RISC and id.
     pub data: Vec<DataStatistics>,
+    /// Events, sorted by chip, RISC and id.
+    pub events: Vec<EventStatistics>,
     /// Probe costs subtracted from the zones; `None` if zones stay as recorded. Ops and sums always
     /// stay as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,

@@ -96,6 +96,10 @@ choice! {
         Sums,
         /// Waits for circular buffers, semaphores and NoCs.
         Waits,
+        /// Data values: counts, and the smallest and largest value.
+        Data,
+        /// Events: times without a value.
+        Events,
         /// Time in which the profiler waits for the host, or writes the records of several launches
         /// to DRAM.
         ProfilerTime,

@@ -1,4 +1,4 @@
-//! Statistics of zones, sum zones and waits, and the time of the profiler itself.
+//! Statistics of zones, sum zones, waits, data and events, and the time of the profiler itself.
 
 use super::{
     arguments::{ZoneKind, ZonesArguments},
@@ -31,6 +31,8 @@ pub(super) fn table<'a>(
         (Figures::Run(run), ZoneKind::Zones) => zones(run, &filter),
         (Figures::Run(run), ZoneKind::Sums) => sums(run, &filter),
         (Figures::Run(run), ZoneKind::Waits) => waits(run, &filter),
+        (Figures::Run(run), ZoneKind::Data) => data(run, &filter),
+        (Figures::Run(run), ZoneKind::Events) => events(run, &filter),
         (Figures::Run(run), ZoneKind::ProfilerTime) => profiler_time(run, &filter),
     };
     table.sorted(asked.sort.as_deref(), asked.order)
@@ -74,6 +76,39 @@ fn waits<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
             })
             .collect(),
     )
+}
+
+fn data<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
+    let rows = run.report.data.iter();
+    let rows = rows.filter(|row| selects(filter, row.chip_id, row.risc, &row.name));
+    table!(rows, |row| {
+        "chip_id" => row.chip_id,
+        "risc" => row.risc.label(),
+        "kind" => row.kind,
+        "marker_id" => row.marker_id,
+        "name" => row.name,
+        "count" => row.count,
+        "core_count" => row.core_count,
+        "text_count" => row.text_count,
+        "min_value" or NO_VALUE => row.min_value,
+        "max_value" or NO_VALUE => row.max_value,
+    })
+}
+
+/// Meaning of null in the columns of the smallest and the largest value.
+const NO_VALUE: &str = "a reading of a hardware counter or a transfer, whose bits are fields";
+
+fn events<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
+    let rows = run.report.events.iter();
+    let rows = rows.filter(|row| selects(filter, row.chip_id, row.risc, &row.name));
+    table!(rows, |row| {
+        "chip_id" => row.chip_id,
+        "risc" => row.risc.label(),
+        "marker_id" => row.marker_id,
+        "name" => row.name,
+        "count" => row.count,
+        "core_count" => row.core_count,
+    })
 }
 
 fn profiler_time<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
