@@ -3,14 +3,14 @@
 
 use crate::{
     layout::write_columns,
-    numbers::{counted, grouped},
+    numbers::{counted, grouped, optional},
     op_names::OpNames,
     tables::program_label,
     terminal::{Style, styled},
 };
 use host_reader::{
     analysis::Launch,
-    counters::{CounterTotal, Limit, MetricSummary, counters_of},
+    counters::{CounterTotal, Limit, MetricDoubt, MetricSummary, counters_of},
     readout::Readout,
     tables::{Field, Objects},
 };
@@ -105,7 +105,10 @@ impl CounterFindings {
         write_columns!(&all, rows, out, |(op, summary)| {
             let [chip, program, launch] = op.cells();
             let name = names.program_name(op.chip_id, RunHostId(op.run_host_id));
-            let [min, median, max, mean] = summary.values().map(|value| format!("{value:.3}"));
+            let [min, median, max, mean] = summary.statistics.map_or_else(
+                || [(); 4].map(|()| optional(None)),
+                |known| known.values().map(|value| format!("{value:.3}")),
+            );
             "chip" => chip,
             "program" => program,
             "op" => name.unwrap_or_default(),
@@ -119,15 +122,15 @@ impl CounterFindings {
             "mean" => mean,
             "blind to" => limits.letters(summary),
         })?;
-        let doubtful = all.iter().filter(|(_, summary)| summary.is_doubtful());
-        let doubtful: BTreeSet<&str> = doubtful.map(|(_, one)| one.metric.label()).collect();
-        if !doubtful.is_empty() {
-            let names: Vec<&str> = doubtful.into_iter().collect();
-            writeln!(
-                out,
-                "In doubt: {}: more than 100 % of the cycles, so a counter or its cycles are wrong",
-                names.join(", ")
-            )?;
+        let mut doubts: BTreeMap<MetricDoubt, BTreeSet<&str>> = BTreeMap::new();
+        for (_, summary) in &all {
+            if let Some(doubt) = summary.doubt {
+                doubts.entry(doubt).or_default().insert(summary.metric.label());
+            }
+        }
+        for (doubt, names) in doubts {
+            let names: Vec<&str> = names.into_iter().collect();
+            writeln!(out, "In doubt: {}: {}", names.join(", "), doubt.label())?;
         }
         limits.write(out)
     }
@@ -222,15 +225,16 @@ fn serialize_metrics<S: Serializer>(
     summaries: &[MetricSummary],
     out: S,
 ) -> Result<S::Ok, S::Error> {
-    let fields: [Field<&MetricSummary>; 9] = [
+    let fields: [Field<&MetricSummary>; 10] = [
         ("metric", |summary| summary.metric.label().into()),
         ("unit", |summary| summary.metric.unit().into()),
         ("cores", |summary| summary.core_count.into()),
-        ("min", |summary| summary.min.into()),
-        ("median", |summary| summary.median.into()),
-        ("max", |summary| summary.max.into()),
-        ("mean", |summary| summary.mean.into()),
-        ("is_doubtful", |summary| summary.is_doubtful().into()),
+        ("min", |summary| summary.statistics.map(|known| known.min).into()),
+        ("median", |summary| summary.statistics.map(|known| known.median).into()),
+        ("max", |summary| summary.statistics.map(|known| known.max).into()),
+        ("mean", |summary| summary.statistics.map(|known| known.mean).into()),
+        ("is_doubtful", |summary| summary.doubt.is_some().into()),
+        ("doubt", |summary| summary.doubt.map(MetricDoubt::label).into()),
         ("cannot_see", |summary| summary.metric.limits().into_iter().map(Limit::label).collect()),
     ];
     Objects::new(summaries, fields).serialize(out)

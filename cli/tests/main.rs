@@ -13,6 +13,7 @@ mod cli;
 mod counted;
 mod debug_dump;
 mod diff;
+mod doubtful_counters;
 mod explain;
 mod explain_folder;
 mod explain_recordings;

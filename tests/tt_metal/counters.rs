@@ -140,7 +140,8 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     assert_eq!(labels, ["T0 Instrn Issue Rate", "T1 Instrn Issue Rate", "T2 Instrn Issue Rate"]);
     for (summary, count) in summaries.iter().zip(truth.issued.by_thread) {
         let rate = count as f64 / truth.cycles as f64 * 100.0;
-        assert!((summary.mean - rate).abs() < 1e-9, "{what}: {} is not {rate}", summary.mean);
+        let mean = summary.statistics.unwrap().mean;
+        assert!((mean - rate).abs() < 1e-9, "{what}: {mean} is not {rate}");
     }
 }
 

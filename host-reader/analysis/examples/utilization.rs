@@ -15,7 +15,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for launch in counters_of(&readout, &launches_of(&readout)) {
         for summary in launch.counters.summaries(false) {
             let (metric, unit) = (summary.metric.label(), summary.metric.unit());
-            println!("{metric}: {} to {} {unit}", summary.min, summary.max);
+            match summary.statistics {
+                Some(known) => println!("{metric}: {} to {} {unit}", known.min, known.max),
+                None => println!("{metric}: unknown"),
+            }
+            if let Some(doubt) = summary.doubt {
+                println!("  in doubt: {}", doubt.label());
+            }
             for limit in summary.metric.limits() {
                 println!("  cannot see {}", limit.label());
             }

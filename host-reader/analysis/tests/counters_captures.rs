@@ -47,8 +47,10 @@ fn metrics_are_the_quotients_of_the_log() {
     let readout = read_capture(CAPTURE);
     let counters = counters_of(&readout, &launches_of(&readout));
     let summaries: Vec<_> = counters[0].counters.summaries(false).collect();
-    let value =
-        |label: &str| summaries.iter().find(|one| one.metric.label() == label).map(|one| one.mean);
+    let value = |label: &str| {
+        let found = summaries.iter().find(|one| one.metric.label() == label);
+        found.map(|one| one.statistics.unwrap().mean)
+    };
     // Counts in 4317 cycles.
     for (label, count) in [
         ("Thread 0 Stall Rate", 367.0),

@@ -503,7 +503,9 @@ fn op_causes(
             let counters = counters.and_then(|at| counted.get(at));
             let fpu_percent = counters.and_then(|of| {
                 let mut summaries = of.counters.summaries(false);
-                summaries.find(|summary| summary.metric.label() == "FPU Util").map(|fpu| fpu.mean)
+                let fpu = summaries.find(|summary| summary.metric.label() == "FPU Util")?;
+                // A counter of more cycles than there were measures nothing.
+                fpu.statistics.filter(|_| fpu.doubt.is_none()).map(|fpu| fpu.mean)
             });
             OpCauses::new(&OpView {
                 launch,

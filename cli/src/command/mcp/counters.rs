@@ -6,10 +6,11 @@ use super::{
     table::{Table, table},
 };
 use crate::{counter_tables::OpCounters, failure::Failure};
-use host_reader::counters::Limit;
+use host_reader::counters::{Limit, MetricDoubt};
 use wire::RunHostId;
 
 const UNKNOWN: &str = "this counter cannot be observed";
+const NO_CORE: &str = "the counters contradict each other on each core";
 const NO_NAME: &str = "the host gave no name";
 
 /// Returns the metrics or the counters of each launch, with the figures of `kprof report --json`.
@@ -41,6 +42,7 @@ pub(super) fn table<'a>(
             let rows: Vec<_> =
                 rows.filter(|(.., one)| has(&asked.counter, one.metric.label())).collect();
             table!(rows, |(op, name, summary)| {
+                let known = summary.statistics.as_ref();
                 "chip_id" => op.chip_id,
                 "run_host_id" => op.run_host_id,
                 "op_name" or NO_NAME => name,
@@ -48,11 +50,12 @@ pub(super) fn table<'a>(
                 "metric" => summary.metric.label(),
                 "unit" => summary.metric.unit(),
                 "core_count" => summary.core_count,
-                "min" => summary.min,
-                "median" => summary.median,
-                "max" => summary.max,
-                "mean" => summary.mean,
-                "is_doubtful" => summary.is_doubtful(),
+                "min" or NO_CORE => known.map(|known| known.min),
+                "median" or NO_CORE => known.map(|known| known.median),
+                "max" or NO_CORE => known.map(|known| known.max),
+                "mean" or NO_CORE => known.map(|known| known.mean),
+                "is_doubtful" => summary.doubt.is_some(),
+                "doubt" or "the metric is not in doubt" => summary.doubt.map(MetricDoubt::label),
                 "cannot_see" or "the metric sees all that it means" => cannot_see(&summary.metric.limits()),
             })
         }

@@ -9,6 +9,7 @@ use crate::counters::{
     reader::{Bank, CounterReader, divided},
 };
 
+use crate::peak::MOST_PERCENT;
 use std::borrow::Cow;
 
 /// Formula of a metric. A string is the name of a counter; a list contains names of ports.
@@ -76,6 +77,8 @@ const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
 impl Formula {
     /// Returns the value, where 1 is 100 %; `None` if a counter was not read or a divisor is 0.
+    ///
+    /// An impossible value is clamped, as TT-Metal does: see [`Self::is_contradiction`].
     pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let count = |name| reader.count(name);
         match self {
@@ -89,16 +92,13 @@ impl Formula {
             Self::MeanOfAllPorts => mean_of_ports(reader, &ALL.concat()),
             Self::Granted(ports) => granted(reader, ports).map(|part| part.clamp(0.0, 1.0)),
             Self::Refused(ports) => granted(reader, ports).map(|part| (1.0 - part).clamp(0.0, 1.0)),
-            Self::Port1Refused => {
-                let mut ports = PORT_1.iter().zip(PORT_1_GRANTS);
-                let (grants, requests) =
-                    ports.find_map(|(port, grants)| Some((grants, count(port)?)))?;
-                rest_within(count(grants)?, requests)
-            }
+            Self::Port1Refused => port_1_granted(reader).map(|part| (1.0 - part).clamp(0.0, 1.0)),
             Self::PerReadyCycle(instructions, stalls) => per_ready(reader, instructions, stalls),
             Self::Overlap(thread) => overlap(reader, thread),
             Self::StallShare(reason) => stall_share(reader, reason),
-            Self::SrcBStall => divided(srcb_stall(reader)?, reader.bank_cycles(Bank::Instruction)),
+            Self::SrcBStall => {
+                divided(srcb_stall(reader)?.max(0.0), reader.bank_cycles(Bank::Instruction))
+            }
             Self::MathToPack => math_to_pack(reader),
             Self::MeanDataFlow => mean_data_flow(reader, is_blackhole),
             Self::PackerImbalance => packer_imbalance(reader),
@@ -115,12 +115,37 @@ impl Formula {
                     count("UNPACK0_BUSY_THREAD0")? + count("UNPACK1_BUSY_THREAD0").unwrap_or(0.0);
                 divided(count("MATH_COUNTER")?, unpacking)
             }
-            Self::FpuAndSfpu => {
-                let both = count("FPU_COUNTER")? + count("SFPU_COUNTER")? - count("MATH_COUNTER")?;
-                divided(both.max(0.0), reader.bank_cycles(Bank::Fpu))
-            }
+            Self::FpuAndSfpu => fpu_and_sfpu(reader).map(|both| both.max(0.0)),
             Self::L1Client(name, weight) => reader.own_rate(name).map(|rate| rate * weight),
         }
+    }
+
+    /// Returns true if the counters contradict each other, so that the value was clamped: for
+    /// example, more requests were granted than made.
+    ///
+    /// The counters of a formula do not start at the same time, so small contradictions are normal.
+    pub(crate) fn is_contradiction(self, reader: &CounterReader) -> bool {
+        let count = |name| reader.count(name);
+        let is_share = |part: Option<f64>| part.is_none_or(|part| part <= MOST_SHARE);
+        let is_possible = match self {
+            Self::RestWithin(part, whole) => is_share(
+                count(part).zip(count(whole)).and_then(|(part, whole)| divided(part, whole)),
+            ),
+            Self::Granted(ports) | Self::Refused(ports) => is_share(granted(reader, ports)),
+            Self::Port1Refused => is_share(port_1_granted(reader)),
+            Self::Contention => contended_ports().all(|port| is_share(granted(reader, &[port]))),
+            Self::PerReadyCycle(_, stalls) => is_share(
+                count(stalls)
+                    .and_then(|stalls| divided(stalls, reader.bank_cycles(Bank::Instruction))),
+            ),
+            Self::SrcBStall | Self::StallShare(SRCB_STALL_MATH) => {
+                let cycles = reader.bank_cycles(Bank::Instruction);
+                is_share(srcb_stall(reader).and_then(|stalls| divided(cycles - stalls, cycles)))
+            }
+            Self::FpuAndSfpu => is_share(fpu_and_sfpu(reader).map(|both| 1.0 - both)),
+            _ => true,
+        };
+        !is_possible
     }
 
     /// Returns the names of all counters that the formula can use, including alternatives.
@@ -235,9 +260,28 @@ fn overlap(reader: &CounterReader, thread: u8) -> Option<f64> {
     divided(total, reader.bank_cycles(Bank::Instruction))
 }
 
+/// Largest share that the counters can give although they do not start at the same time.
+const MOST_SHARE: f64 = MOST_PERCENT / 100.0;
+
+/// Returns the cycles in which FPU and SFPU were both busy, divided by all cycles. It is negative if
+/// the math pipe was busy for longer than both together.
+fn fpu_and_sfpu(reader: &CounterReader) -> Option<f64> {
+    let one_or_other = reader.count("FPU_COUNTER")? + reader.count("SFPU_COUNTER")?;
+    divided(one_or_other - reader.count("MATH_COUNTER")?, reader.bank_cycles(Bank::Fpu))
+}
+
+/// Returns the granted part of the requests at L1 port 1.
+fn port_1_granted(reader: &CounterReader) -> Option<f64> {
+    let mut ports = PORT_1.iter().zip(PORT_1_GRANTS);
+    let (grants, requests) =
+        ports.find_map(|(port, grants)| Some((grants, reader.count(port)?)))?;
+    divided(reader.count(grants)?, requests)
+}
+
+/// Returns the stalls for source B. The number is negative if there were more stalls for source A
+/// alone than for both sources.
 fn srcb_stall(reader: &CounterReader) -> Option<f64> {
-    let sources = reader.count(SOURCES_STALL_MATH)?;
-    Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
+    Some(reader.count(SOURCES_STALL_MATH)? - reader.count("SRCA_STALL_MATH")?)
 }
 
 /// Returns the stalls for one reason, divided by the stalls for all reasons; `None` if the counters
@@ -249,7 +293,7 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
-    let derived = srcb_stall(reader).map(|count| (SRCB_STALL_MATH, count));
+    let derived = srcb_stall(reader).map(|count| (SRCB_STALL_MATH, count.max(0.0)));
     let known: Vec<_> = known.chain(derived).collect();
     let (_, count) = known.iter().find(|(name, _)| *name == reason)?;
     let total = (known.len() >= 2).then(|| known.iter().map(|(_, count)| count).sum())?;
@@ -286,11 +330,15 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     divided(most - least, most)
 }
 
+/// Returns the ports of the unpacker and of NoC ring 0.
+fn contended_ports() -> impl Iterator<Item = &'static str> {
+    UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING).copied()
+}
+
 /// Returns the mean share of refused requests at the L1 ports of the unpacker and of NoC ring 0.
 fn contention(reader: &CounterReader) -> Option<f64> {
-    let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
     mean(
-        &ports
+        &contended_ports()
             .filter_map(|port| rest_within(reader.count(&grant_of(port))?, reader.count(port)?))
             .collect::<Vec<_>>(),
     )
@@ -400,6 +448,60 @@ mod tests {
         }
         // Port 1 unpacks on Blackhole.
         assert_eq!(Formula::L1Reads.value(&reader, true), Some(68.0 / 80.0));
+    }
+
+    #[test]
+    fn what_is_clamped_by_more_than_the_spread_of_starts_is_a_contradiction() {
+        let both = |fpu, sfpu, math| {
+            reader(&[
+                ("FPU_COUNTER", fpu, 100.0),
+                ("SFPU_COUNTER", sfpu, 100.0),
+                ("MATH_COUNTER", math, 100.0),
+            ])
+        };
+        let port = |grants| {
+            reader(&[
+                ("L1_0_UNPACKER_0", 40.0, 100.0),
+                ("L1_0_UNPACKER_0_GRANT", grants, 100.0),
+                ("MATH_NOT_SCOREBOARD_STALLED", grants, 100.0),
+                ("MATH_INSTRN_AVAILABLE", 40.0, 100.0),
+            ])
+        };
+        let stalls = |srca, thread| {
+            reader(&[
+                ("DVALID_STALL_MATH", 50.0, 100.0),
+                ("SRCA_STALL_MATH", srca, 100.0),
+                ("SYNC_STALL_MATH", 10.0, 100.0),
+                ("THREAD_STALLS_0", thread, 100.0),
+                ("THREAD_INSTRUCTIONS_0", 10.0, 100.0),
+            ])
+        };
+        let rest = Formula::RestWithin("MATH_NOT_SCOREBOARD_STALLED", "MATH_INSTRN_AVAILABLE");
+        let ready = Formula::PerReadyCycle("THREAD_INSTRUCTIONS_0", "THREAD_STALLS_0");
+        for (formula, counters, clamped, is_impossible) in [
+            // 50 + 10 - 110 is less than nothing.
+            (Formula::FpuAndSfpu, both(50.0, 10.0, 110.0), 0.0, true),
+            (Formula::FpuAndSfpu, both(50.0, 10.0, 62.0), 0.0, false),
+            (Formula::FpuAndSfpu, both(50.0, 10.0, 40.0), 0.2, false),
+            (Formula::Granted(UNPACKER), port(50.0), 1.0, true),
+            (Formula::Refused(UNPACKER), port(50.0), 0.0, true),
+            (Formula::Contention, port(50.0), 0.0, true),
+            (rest, port(50.0), 0.0, true),
+            (Formula::Granted(UNPACKER), port(41.0), 1.0, false),
+            (Formula::Refused(UNPACKER), port(30.0), 0.25, false),
+            (Formula::Contention, port(41.0), 0.0, false),
+            (rest, port(41.0), 0.0, false),
+            (Formula::SrcBStall, stalls(60.0, 0.0), 0.0, true),
+            (Formula::SrcBStall, stalls(52.0, 0.0), 0.0, false),
+            (Formula::StallShare(SRCB_STALL_MATH), stalls(60.0, 0.0), 0.0, true),
+            (ready, stalls(0.0, 120.0), 10.0, true),
+            (ready, stalls(0.0, 90.0), 1.0, false),
+        ] {
+            let found = (formula.value(&counters, false), formula.is_contradiction(&counters));
+            assert_eq!(found, (Some(clamped), is_impossible), "{formula:?} of {counters:?}");
+        }
+        // Counters that were not read contradict nothing.
+        assert!(!Formula::FpuAndSfpu.is_contradiction(&reader(&[("FPU_COUNTER", 1.0, 1.0)])));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::counters::{
     },
     reader::CounterReader,
 };
+use crate::peak::MOST_PERCENT;
 use std::{collections::BTreeMap, sync::LazyLock};
 
 /// Metric of hardware counters, with one value for each core and launch.
@@ -64,11 +65,32 @@ impl Metric {
         format!("{} {statistic} ({})", self.label, self.unit())
     }
 
+    /// Returns true if the counters that one core read contradict each other.
+    pub(crate) fn is_contradiction(&self, reader: &CounterReader) -> bool {
+        self.formula.is_contradiction(reader)
+    }
+
+    /// Returns true if the metric is computed from a counter that counted in more cycles than there
+    /// were. Shares of cycles are such counters themselves.
+    pub(crate) fn uses_doubtful_counter(&self, reader: &CounterReader) -> bool {
+        !self.is_share_of_cycles()
+            && self.formula.counters().iter().any(|name| {
+                counts_cycles(name)
+                    && reader.own_rate(name).is_some_and(|rate| rate * 100.0 > MOST_PERCENT)
+            })
+    }
+
     /// Returns the value on one core, in the metric's unit.
     pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let value = self.formula.value(reader, is_blackhole)?;
         Some(if self.is_ratio { value } else { value * 100.0 })
     }
+}
+
+/// Returns true if a counter counts at most once in a cycle.
+fn counts_cycles(counter: &str) -> bool {
+    let mut shares = METRICS.iter().filter(|metric| metric.is_share_of_cycles());
+    shares.any(|metric| matches!(metric.formula, Rate(name) if name == counter))
 }
 
 const fn percent(label: &'static str, formula: Formula) -> Metric {

@@ -47,7 +47,7 @@ pub use limit::Limit;
 pub use merge::{PassMerge, merge_passes};
 pub use metrics::{Metric, is_l1_client_title, metrics};
 pub use names::{counter_name, current_name};
-pub use op::{CounterScale, GridMean, MetricSummary, OpCounters};
+pub use op::{CounterScale, GridMean, MetricDoubt, MetricStatistics, MetricSummary, OpCounters};
 pub use sample::{Sample, SampleProblem};
 pub(crate) use table::is_data;
 pub use table::{

@@ -6,6 +6,7 @@ use crate::counters::{
     reader::CounterReader,
     sample::Sample,
 };
+use crate::peak::MOST_PERCENT;
 use reader::mesh::Noc0Coord;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
@@ -59,12 +60,38 @@ pub struct CounterScale {
 }
 
 /// Statistics of a metric over the cores that reported the counters of the metric.
+///
+/// ```
+/// use analysis::counters::{MetricDoubt, OpCounters, Sample};
+/// use reader::mesh::Noc0Coord;
+/// let mut counters = OpCounters::default();
+/// // FPU and SFPU together were busy for 60 cycles, the math pipe for 90.
+/// for (name, count) in [("FPU_COUNTER", 50), ("SFPU_COUNTER", 10), ("MATH_COUNTER", 90)] {
+///     let sample = Sample { name: name.into(), neo: None, count, cycles: Some(100) };
+///     counters.add(Noc0Coord { x: 1, y: 2 }, wire::Risc::Brisc, sample);
+/// }
+/// let overlap = counters.summaries(false).find(|one| one.metric.label() == "FPU SFPU Overlap");
+/// let overlap = overlap.unwrap();
+/// assert_eq!((overlap.core_count, overlap.statistics), (0, None));
+/// assert_eq!(overlap.doubt, Some(MetricDoubt::Contradiction));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricSummary {
     /// Metric.
     pub metric: &'static Metric,
     /// Number of cores, or parts of cores, with a value.
     pub core_count: usize,
+    /// Statistics over these cores; `None` if there are none.
+    pub statistics: Option<MetricStatistics>,
+    /// Reason to doubt the statistics.
+    pub doubt: Option<MetricDoubt>,
+    /// Statistics as TT-Metal computes them: an impossible value is clamped, and counts.
+    pub clamped: MetricStatistics,
+}
+
+/// Statistics of the values of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricStatistics {
     /// Smallest value.
     pub min: f64,
     /// Median.
@@ -73,6 +100,19 @@ pub struct MetricSummary {
     pub max: f64,
     /// Mean.
     pub mean: f64,
+}
+
+reader::labelled! {
+    /// Reason to doubt a metric.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum MetricDoubt {
+        /// The counter counted for more cycles than there were, by more than 5 %.
+        TooMany = "more than 100 % of the cycles, so a counter or its cycles are wrong",
+        /// A counter of the metric counted for more cycles than there were, by more than 5 %.
+        DoubtfulCounter = "one of its counters counted for more than 100 % of the cycles",
+        /// The counters of at least one core contradict each other, so that the core has no value.
+        Contradiction = "its counters contradict each other on cores that are left out",
+    }
 }
 
 /// Mean utilisation of a unit over the whole grid, in percent. The value of a core that did not run
@@ -89,21 +129,44 @@ impl MetricSummary {
     /// Names of the statistics, in the order of their columns.
     pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
 
-    /// Returns true if a counter counted for more cycles than there were, by more than 5 %: then the
-    /// counter or its cycles are wrong.
-    #[must_use]
-    pub fn is_doubtful(&self) -> bool {
-        self.metric.is_share_of_cycles() && self.max > 105.0
+    /// Returns the statistics of the cores that have a value; `None` if no core read the counters.
+    fn new<'op>(
+        metric: &'static Metric,
+        readers: impl Iterator<Item = &'op CounterReader>,
+        is_blackhole: bool,
+    ) -> Option<Self> {
+        let (mut values, mut possible) = (Vec::new(), Vec::new());
+        let mut uses_doubtful = false;
+        for reader in readers {
+            let Some(value) = metric.value(reader, is_blackhole) else { continue };
+            values.push(value);
+            uses_doubtful |= metric.uses_doubtful_counter(reader);
+            if !metric.is_contradiction(reader) {
+                possible.push(value);
+            }
+        }
+        let clamped = MetricStatistics::from_values(&values)?;
+        let statistics = MetricStatistics::from_values(&possible);
+        let doubt = if possible.len() < values.len() {
+            Some(MetricDoubt::Contradiction)
+        } else if metric.is_share_of_cycles() && clamped.max > MOST_PERCENT {
+            Some(MetricDoubt::TooMany)
+        } else {
+            uses_doubtful.then_some(MetricDoubt::DoubtfulCounter)
+        };
+        Some(Self { metric, core_count: possible.len(), statistics, doubt, clamped })
     }
+}
 
-    /// Returns the statistics in the order of [`Self::STATISTICS`].
+impl MetricStatistics {
+    /// Returns the statistics in the order of [`MetricSummary::STATISTICS`].
     #[must_use]
     pub const fn values(&self) -> [f64; 4] {
         [self.min, self.median, self.max, self.mean]
     }
 
     /// Returns the statistics of the values; `None` if there are no values.
-    fn new(metric: &'static Metric, values: &[f64]) -> Option<Self> {
+    fn from_values(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -113,7 +176,7 @@ impl MetricSummary {
         let median = f64::midpoint(low, high);
         #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Some(Self { metric, core_count: values.len(), min, median, max, mean })
+        Some(Self { min, median, max, mean })
     }
 }
 
@@ -161,12 +224,7 @@ impl OpCounters {
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
         let clients = clients.into_iter().filter_map(l1_client_metric);
         metrics().iter().chain(clients).filter_map(move |metric| {
-            let values: Vec<f64> = self
-                .readers
-                .values()
-                .filter_map(|reader| metric.value(reader, is_blackhole))
-                .collect();
-            MetricSummary::new(metric, &values)
+            MetricSummary::new(metric, self.readers.values(), is_blackhole)
         })
     }
 
@@ -207,6 +265,41 @@ mod tests {
         Sample { name: name.into(), neo: Some(neo), count, cycles: Some(200) }
     }
 
+    fn values_of(summary: &MetricSummary) -> [f64; 4] {
+        assert_eq!((summary.doubt, Some(summary.clamped)), (None, summary.statistics));
+        summary.clamped.values()
+    }
+
+    #[test]
+    fn contradictory_cores_are_left_out_and_doubt_passes_on() {
+        let mut counters = OpCounters::default();
+        // FPU and SFPU are both busy for 20 of 200 cycles on the first core; on the second core, the
+        // math pipe is busy for longer than both together, and for more than all cycles.
+        for (core, counts) in CORES.into_iter().zip([[60, 40, 80], [100, 20, 225]]) {
+            let names = ["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"];
+            for (name, count) in names.into_iter().zip(counts) {
+                counters.add(core, Risc::Brisc, sample(name, 0, count));
+            }
+        }
+        for (core, count) in CORES.into_iter().zip([100, 200]) {
+            counters.add(core, Risc::Brisc, sample("UNPACK0_BUSY_THREAD0", 0, count));
+        }
+        let found = |label: &str| {
+            let found = counters.summaries(false).find(|one| one.metric.label() == label).unwrap();
+            (found.core_count, found.statistics.map(|of| of.values()), found.doubt)
+        };
+        let doubt = MetricDoubt::Contradiction;
+        assert_eq!(found("FPU SFPU Overlap"), (1, Some([10.0; 4]), Some(doubt)));
+        let clamped = counters.summaries(false).find(|one| one.doubt == Some(doubt)).unwrap();
+        assert_eq!(clamped.clamped.values(), [0.0, 5.0, 10.0, 5.0]);
+        let expected = Some([40.0, 76.25, 112.5, 76.25]);
+        assert_eq!(found("MATH Util"), (2, expected, Some(MetricDoubt::TooMany)));
+        assert_eq!(found("FPU Util"), (2, Some([30.0, 40.0, 50.0, 40.0]), None));
+        let expected = Some([0.8, 0.9625, 1.125, 0.9625]);
+        let doubt = MetricDoubt::DoubtfulCounter;
+        assert_eq!(found("Compute-to-Unpack Ratio"), (2, expected, Some(doubt)));
+    }
+
     #[test]
     fn statistics_are_over_the_cores_that_reported() {
         let mut counters = OpCounters::default();
@@ -215,7 +308,10 @@ mod tests {
         let summaries: Vec<_> = counters.summaries(false).collect();
         assert_eq!(summaries.len(), 1);
         assert_eq!(summaries[0].metric.title("Min"), "FPU Util Min (%)");
-        assert_eq!((summaries[0].core_count, summaries[0].values()), (2, [25.0, 37.5, 50.0, 37.5]));
+        assert_eq!(
+            (summaries[0].core_count, values_of(&summaries[0])),
+            (2, [25.0, 37.5, 50.0, 37.5])
+        );
         let scale = CounterScale {
             max_compute_cores: Some(3),
             kernel_cycles: Some(400),
@@ -234,7 +330,7 @@ mod tests {
             counters.add(CORES[0], risc, sample("FPU_COUNTER", neo, 20 * u64::from(neo)));
         }
         let summary = counters.summaries(false).next().unwrap();
-        assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
+        assert_eq!((summary.core_count, values_of(&summary)), (4, [0.0, 15.0, 30.0, 15.0]));
         // 120 counts in 600 cycles of 2 cores with 4 parts each: 120 / (600 x 8).
         let scale = CounterScale {
             arch: Some(CounterArch::Quasar),
@@ -258,7 +354,7 @@ mod tests {
         // FPU and SFPU were both busy for 10 of 200 cycles.
         let overlap =
             counters.summaries(false).find(|one| one.metric.label() == "FPU SFPU Overlap");
-        assert_eq!(overlap.map(|one| (one.core_count, one.mean)), Some((1, 5.0)));
+        assert_eq!(overlap.map(|one| (one.core_count, values_of(&one)[3])), Some((1, 5.0)));
         // Joining the lanes one after the other, as for a readout, gives the same result.
         let mut joined = OpCounters::default();
         for (risc, name, count) in [
@@ -295,7 +391,7 @@ mod tests {
             }
             counters.add(CORES[0], risc, sample("FPU_COUNTER", neo, count));
         }
-        let title = |one: &MetricSummary| (one.metric.title("Avg"), one.mean);
+        let title = |one: &MetricSummary| (one.metric.title("Avg"), values_of(one)[3]);
         let found: Vec<_> = counters.summaries(false).map(|one| title(&one)).collect();
         // On average 0.375 counts per cycle, times 64, or times 128 for packer 0.
         let expected = [

@@ -62,7 +62,7 @@ type Reading = (u64, Result<Sample, SampleProblem>);
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
 /// let counters = counters_of(&readout, &launches_of(&readout));
 /// let summary = counters[0].counters.summaries(false).next().unwrap();
-/// assert_eq!((summary.metric.label(), summary.mean), ("FPU Util", 25.0));
+/// assert_eq!((summary.metric.label(), summary.statistics.unwrap().mean), ("FPU Util", 25.0));
 /// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[must_use]

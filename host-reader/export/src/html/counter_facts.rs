@@ -2,7 +2,7 @@
 //! metrics do not measure.
 
 use crate::{Trace, hardware_counters::counters_of_ops};
-use analysis::counters::{CounterTotal, Limit, MetricSummary};
+use analysis::counters::{CounterTotal, Limit, MetricDoubt, MetricSummary};
 use serde::Serialize;
 use serde_json::json;
 use tables::Arrays;
@@ -58,8 +58,9 @@ fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSumma
             ("label", |(_, summary)| summary.metric.label().into()),
             ("unit", |(_, summary)| summary.metric.unit().into()),
             ("cores", |(_, summary)| summary.core_count.into()),
-            // Minimum, median, maximum and mean over the cores.
-            ("values", |(_, summary)| summary.values().to_vec().into()),
+            // Minimum, median, maximum and mean over the cores; null if no core has a value.
+            ("values", |(_, summary)| json!(summary.statistics.map(|of| of.values()))),
+            ("doubt", |(_, summary)| summary.doubt.map(MetricDoubt::label).into()),
             // Indices of the metric's limits in `CounterFacts::limits`.
             ("limits", |(_, summary)| {
                 let limits = summary.metric.limits().into_iter();
@@ -78,6 +79,7 @@ fn counters(totals: Vec<(usize, CounterTotal)>) -> Arrays<(usize, CounterTotal)>
             ("name", |(_, total)| (*total.name).into()),
             ("group", |(_, total)| total.group.map(|group| group.label()).into()),
             ("samples", |(_, total)| total.sample_count.into()),
+            ("usable_samples", |(_, total)| total.usable_sample_count.into()),
             // Minimum and maximum per core, and total over all cores; null if no reading is
             // meaningful.
             ("counts", |(_, total)| {

@@ -270,8 +270,8 @@ impl DevicePackets<'_, '_> {
     /// Draws a counter for each metric.
     ///
     /// At the start of each op, the counter changes to the mean of the metric over the op's cores.
-    /// If an op has no counters for a metric, the previous value stays, because the metric is
-    /// unknown and not 0.
+    /// If an op has no counters for a metric, or the metric is in doubt, the previous value stays,
+    /// because the metric is unknown and not 0.
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -284,7 +284,9 @@ impl DevicePackets<'_, '_> {
                     describe_metric(&mut self.sequence, self.tracks, next, name, &summary);
                     next
                 });
-                self.sequence.count(self.context.base_ns + op.start_ns, track, summary.mean);
+                if let Some(known) = summary.statistics.filter(|_| summary.doubt.is_none()) {
+                    self.sequence.count(self.context.base_ns + op.start_ns, track, known.mean);
+                }
             }
         }
     }
@@ -315,8 +317,8 @@ fn describe_metric(
     let rank = tracks.row_count as usize + 2;
     let limits: Vec<_> = summary.metric.limits().into_iter().map(Limit::label).collect();
     let description = format!(
-        "mean over the cores of an op, from its start until the next op that has one; \
-         blind to: {}",
+        "mean over the cores of an op, from its start until the next op that has one that is \
+         not in doubt; blind to: {}",
         limits.join("; ")
     );
     let track = child(tracks.content, uuid, name, rank);

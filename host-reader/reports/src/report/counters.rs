@@ -15,7 +15,9 @@ pub(super) const COUNTER_ID: u16 = ZoneId::PERF_COUNTER.0;
 /// Adds the cells of each metric whose counters were read by at least one core.
 pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for summary in counters.summaries(scale.arch == Some(CounterArch::Blackhole)) {
-        for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
+        for (statistic, number) in
+            MetricSummary::STATISTICS.into_iter().zip(summary.clamped.values())
+        {
             cells.insert(summary.metric.title(statistic).into(), float_text(number));
         }
     }

@@ -94,10 +94,10 @@ function slowestCore(op, cells) {
   return [h('button.link', { type: 'button', onclick: () => { showCore(device.index, core); showStretch(ops.start_ns[op], ops.end_ns[op]); } }, device.coreLabel(core)), ` ${cyclesWords(cell.cycles, device)}${against}`];
 }
 
-/** The metrics of the op's hardware counters that say most: the five largest rates. */
+/** The metrics of the op's hardware counters that say most: the five largest rates that are not in doubt. */
 function opCounters(op) {
   const { metrics } = facts.counters;
-  const rates = upTo(metrics.op.length).filter((row) => metrics.op[row] === op && metrics.unit[row] === '%' && metrics.values[row][3] > 0)
+  const rates = upTo(metrics.op.length).filter((row) => metrics.op[row] === op && metrics.unit[row] === '%' && !metrics.doubt[row] && metrics.values[row][3] > 0)
     .sort((a, b) => metrics.values[b][3] - metrics.values[a][3]).slice(0, 5);
   return rates.length ? pair('Counters, mean', rates.map((row) => `${metrics.label[row]} ${metrics.values[row][3].toFixed(1)} %`).join(', ')) : null;
 }
