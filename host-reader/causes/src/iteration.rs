@@ -1,5 +1,6 @@
 //! Detection of the last iteration of a sequence of ops that repeats.
 
+use crate::{finding::percent, threshold::OTHER_OPS};
 use recording::problem::counted;
 use reports::perf::prefix_matches;
 use std::ops::Range;
@@ -50,6 +51,8 @@ pub(crate) struct OpStep<'a> {
     pub(crate) form: &'a str,
     /// Id of the trace and number of its replay, if the op was replayed.
     pub(crate) replay: Option<(u64, u64)>,
+    /// Number of cores and math fidelity, if known.
+    pub(crate) setup: (Option<u64>, &'a str),
 }
 
 impl<'a> Step<'a> {
@@ -71,7 +74,7 @@ struct LastIteration {
 
 /// Iteration that an explanation covers: the last one in which each op has a known length, or the
 /// one with the most known lengths.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KnownIteration {
     pub(crate) rule: SteadyRule,
     /// Steps of the iteration.
@@ -87,15 +90,71 @@ pub(crate) struct KnownIteration {
     pub(crate) later_count: usize,
     /// Numbers of ops without a known length, and of all ops, in the later iterations.
     pub(crate) later_ops: (usize, usize),
+    /// Ops outside of all iterations.
+    pub(crate) others: OtherOps,
+}
+
+/// Ops of a recording outside of its iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OtherOps {
+    /// Number of ops.
+    pub(crate) count: usize,
+    /// Number of ops without a known length.
+    pub(crate) unknown_count: usize,
+    /// Their known lengths, in percent of the known lengths of all ops.
+    pub(crate) percent: f64,
+}
+
+impl OtherOps {
+    /// Adds up the ops whose steps are not in `iterations`.
+    fn new(
+        steps: &[Step<'_>],
+        iterations: &[Range<usize>],
+        length: &impl Fn(usize) -> Option<f64>,
+    ) -> Self {
+        let mut own = Self::default();
+        let (mut all, mut others) = (0.0, 0.0);
+        for (index, _) in steps.iter().enumerate().filter(|(_, step)| step.op().is_some()) {
+            let length = length(index);
+            all += length.unwrap_or(0.0);
+            if iterations.iter().any(|range| range.contains(&index)) {
+                continue;
+            }
+            own.count = own.count.saturating_add(1);
+            own.unknown_count = own.unknown_count.saturating_add(usize::from(length.is_none()));
+            others += length.unwrap_or(0.0);
+        }
+        own.percent = percent(others, all);
+        own
+    }
+
+    /// Returns a sentence; empty if the ops take less than [`OTHER_OPS`] of the time.
+    fn sentence(self) -> String {
+        if self.percent < OTHER_OPS.value {
+            return String::new();
+        }
+        let ops = counted(self.count as u64, "op", "ops");
+        let unknown = match self.unknown_count {
+            0 => String::new(),
+            count => format!(", {count} of them of unknown length"),
+        };
+        format!(
+            " Outside of it and of parts like it: {ops}{unknown}, {:.0} % of the kernels' time.",
+            self.percent
+        )
+    }
 }
 
 impl KnownIteration {
-    /// Finds the last iteration with data. `is_known` returns true if the length of a step's op is
-    /// known.
+    /// Finds the last iteration with data. `length` returns the length of a step's op, in any
+    /// unit, if it is known.
     ///
-    /// Returns `None` if nothing repeats, or if no op of any iteration has a known length.
-    pub(crate) fn new(steps: &[Step<'_>], is_known: impl Fn(usize) -> bool) -> Option<Self> {
+    /// Returns `None` if nothing repeats, or if no op of any iteration has a known length. Also
+    /// returns `None` if a single op repeats that is not nearly the whole recording: the other ops
+    /// would be left out.
+    pub(crate) fn new(steps: &[Step<'_>], length: impl Fn(usize) -> Option<f64>) -> Option<Self> {
         let last = last_iteration(steps)?;
+        let is_known = |index: usize| length(index).is_some();
         let ops = |range: &Range<usize>| {
             let own = steps.get(range.clone()).unwrap_or(&[]).iter().zip(range.clone());
             own.filter(|(step, _)| step.op().is_some()).map(|(_, index)| index)
@@ -105,6 +164,14 @@ impl KnownIteration {
         let equal = equal_iterations(steps, last);
         let own = std::iter::once(last.first..steps.len());
         let all: Vec<Range<usize>> = if equal.is_empty() { own.collect() } else { equal.clone() };
+        let others = OtherOps::new(steps, &all, &length);
+        if last.rule == SteadyRule::RepeatedOp {
+            let runs = first_run(steps, last)?..steps.len();
+            let others = OtherOps::new(steps, std::slice::from_ref(&runs), &length);
+            if others.percent >= OTHER_OPS.value || others.unknown_count > 0 {
+                return None;
+            }
+        }
         let complete = all.iter().rposition(&is_complete);
         let most = || (0..all.len()).max_by_key(|at| all.get(*at).map_or(0, &known));
         let at = complete.or_else(most)?;
@@ -120,6 +187,7 @@ impl KnownIteration {
             later_count: later.len(),
             later_ops: (usize::saturating_sub(later_op_count, later_known), later_op_count),
             equal,
+            others,
         })
     }
 
@@ -135,8 +203,9 @@ impl KnownIteration {
         }
     }
 
-    /// Returns sentences about ops without a known length; empty if there are none.
-    pub(crate) fn unknown_ops(&self) -> String {
+    /// Returns sentences about ops that are left out or have no known length; empty if there are
+    /// none.
+    pub(crate) fn other_ops(&self) -> String {
         let mut text = String::new();
         let (unknown, all) = self.later_ops;
         if self.later_count > 0 {
@@ -148,8 +217,14 @@ impl KnownIteration {
             let (known, all) = (self.known_op_count, self.op_count);
             text = format!("{text} In the steady part, {known} of {all} ops have a known length.");
         }
+        text.push_str(&self.others.sentence());
         text
     }
+}
+
+/// Returns the index of the run before the repetitions of a single op.
+fn first_run(steps: &[Step<'_>], last: LastIteration) -> Option<usize> {
+    steps.get(..last.first)?.iter().rposition(|step| step.op().is_some())
 }
 
 /// Returns the steps of all iterations with the same ops as the last one, in time order; empty for
@@ -258,7 +333,11 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let period = repeated_prefix(&programs)?;
     let (rule, count) = match period {
         1 => {
-            let runs = programs.iter().take_while(|of| Some(*of) == programs.first()).count();
+            let setup = |index: &usize| steps.get(*index).and_then(Step::op).map(|op| op.setup);
+            let runs = indices.iter().zip(&programs).take_while(|(index, of)| {
+                Some(*of) == programs.first() && setup(index) == indices.first().and_then(setup)
+            });
+            let runs = runs.count();
             (SteadyRule::RepeatedOp, runs.checked_sub(1).filter(|count| *count > 1)?)
         }
         _ => (SteadyRule::RepeatedOps, period),
@@ -288,7 +367,9 @@ mod tests {
         let step = |at: usize| match &names[at..=at] {
             "|" => Step::Signpost("begin"),
             "." => Step::Other,
-            name => Step::Op(OpStep { device: None, name, form: "", replay: None }),
+            name => {
+                Step::Op(OpStep { device: None, name, form: "", replay: None, setup: (None, "") })
+            }
         };
         (0..names.len()).map(step).collect()
     }
@@ -313,7 +394,13 @@ mod tests {
         assert_eq!(starts("|abb|abb|abb"), Some(vec![0, 4, 8]));
         assert_eq!(starts("xaaa"), Some(Vec::new()), "single ops");
         let step = |replay: &u64| {
-            Step::Op(OpStep { device: None, name: "a", form: "", replay: Some((7, *replay)) })
+            Step::Op(OpStep {
+                device: None,
+                name: "a",
+                form: "",
+                replay: Some((7, *replay)),
+                setup: (None, ""),
+            })
         };
         let steps: Vec<_> = [1, 1, 2, 2, 3].iter().map(step).collect();
         let last = last_iteration(&steps).unwrap();
@@ -325,7 +412,13 @@ mod tests {
     fn the_last_replay_counts_if_there_is_another_and_nothing_follows_it() {
         let replayed = |replays: &[Option<(u64, u64)>]| {
             let step = |replay: &Option<(u64, u64)>| {
-                Step::Op(OpStep { device: None, name: "a", form: "", replay: *replay })
+                Step::Op(OpStep {
+                    device: None,
+                    name: "a",
+                    form: "",
+                    replay: *replay,
+                    setup: (None, ""),
+                })
             };
             let found = last_iteration(&replays.iter().map(step).collect::<Vec<_>>());
             found.filter(|of| of.rule == SteadyRule::TraceReplay).map(|of| of.first)

@@ -61,8 +61,8 @@ impl Explanation {
         let Scope { window, by } = scope.into();
         let all_rows = rows_that_ran(report);
         let steps = steps_of_rows(&all_rows);
-        let is_known = |at: usize| all_rows.get(at).is_some_and(|row| row.device_time_us.is_some());
-        let found = KnownIteration::new(&steps, is_known).filter(|_| window == Window::Steady);
+        let length = |at: usize| all_rows.get(at).and_then(|row| row.device_time_us);
+        let found = KnownIteration::new(&steps, length).filter(|_| window == Window::Steady);
         let own = found.as_ref().and_then(|of| all_rows.get(of.steps.clone()));
         let own = own.map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&all_rows);

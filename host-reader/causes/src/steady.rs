@@ -64,6 +64,7 @@ pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
             name: &row.raw_op_code,
             form: &row.source,
             replay: row.trace_session.map(|session| (0, session)),
+            setup: (row.core_count, &row.math_fidelity),
         }),
         RowKind::Signpost => Step::Signpost(&row.raw_op_code),
         RowKind::Host => Step::Other,
@@ -102,8 +103,8 @@ pub(crate) struct Apart {
     pub(crate) rule: String,
     /// Text about the part, such as "rows 3 to 9".
     pub(crate) part: String,
-    /// Sentences about ops without a known length.
-    pub(crate) unknown_ops: String,
+    /// Sentences about ops that are left out or have no known length.
+    pub(crate) other_ops: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
     /// Gaps before the first op of the steady part.
@@ -184,7 +185,7 @@ impl Apart {
             chip(self.own.chip_id)
         };
         let (rule, part, own) = (&self.rule, &self.part, duration(self.own.total_ns));
-        let rest = format!("{}{}", self.unknown_ops, self.iterations.sentence());
+        let rest = format!("{}{}", self.other_ops, self.iterations.sentence());
         let (Some(all_percent), Some(own_percent)) = (self.all.late_percent, self.own.late_percent)
         else {
             return format!(
@@ -237,7 +238,7 @@ impl SteadyPart {
         };
         let apart = Apart {
             rule: iteration.label(),
-            unknown_ops: iteration.unknown_ops(),
+            other_ops: iteration.other_ops(),
             part: format!("rows {first_row} to {last_row}"),
             all,
             own,

@@ -49,12 +49,11 @@ impl SteadyLaunches {
             let chip_id = own.first()?.0.chip_id;
             let (steps, indices) = steps_of(own, forms.get(begin..end)?, &signposts, chip_id);
             let launch_of = |step: usize| indices.get(step).copied().flatten();
-            let is_known = |step: usize| {
-                launch_of(step)
-                    .and_then(|at| own.get(at))
-                    .is_some_and(|(op, _)| op.kernel.is_some())
+            let length = |step: usize| {
+                let (op, _) = own.get(launch_of(step)?)?;
+                Some(op.kernel?.duration_cycles as f64)
             };
-            let iteration = KnownIteration::new(&steps, is_known)?;
+            let iteration = KnownIteration::new(&steps, length)?;
             let mut launches = iteration.steps.clone().filter_map(launch_of);
             let first = launches.next()?;
             let last = launches.next_back().unwrap_or(first);
@@ -94,7 +93,7 @@ impl SteadyLaunches {
         let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
         let apart = Apart {
             rule: iteration.label(),
-            unknown_ops: iteration.unknown_ops(),
+            other_ops: iteration.other_ops(),
             part: match last {
                 last if first == last => format!("launch {first} of {}", whole.len()),
                 last => format!("launches {first} to {last} of {}", whole.len()),
@@ -193,7 +192,7 @@ fn steps_of<'a>(
             indices.push(None);
         }
         let replay = launch.op.trace_id.zip(launch.op.trace_replay);
-        steps.push(Step::Op(OpStep { device: None, name, form, replay }));
+        steps.push(Step::Op(OpStep { device: None, name, form, replay, setup: (None, "") }));
         indices.push(Some(index));
     }
     (steps, indices)

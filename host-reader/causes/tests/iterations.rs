@@ -1,7 +1,10 @@
-//! Iterations in device logs: the last one is explained, without the run that compiles.
+//! Iterations: the last one is explained, without the run that compiles, and what it leaves out is
+//! told.
 
+use crate::model::Numbers;
 use causes::{Cause, Explanation, GainOf, SteadyRule, TimeClass, Window};
 use recording::{OpenedLog, device_log::PackedLog};
+use reports::perf::{PerfReport, read_ops_csv};
 use std::fmt::Write;
 
 /// Log of kernel launches on one or more cores, one after the other.
@@ -106,4 +109,66 @@ fn a_core_that_is_late_in_each_iteration_gains_what_the_last_one_takes() {
     assert!(late.sentence.contains("4 of 4 launches"), "{}", late.sentence);
     // One launch of 60 us could be shortened to the mean, by half.
     assert!((late.gain_at_most_ns.unwrap() - 30_000.0).abs() < 1.0, "{late:?}");
+}
+
+/// Op of an ops CSV: name, cores, and length in nanoseconds.
+type CsvOp = (&'static str, u32, u32);
+
+fn explain_ops(ops: &[CsvOp]) -> Explanation {
+    let mut text = "OP CODE,OP TYPE,DEVICE ID,CORE COUNT,DEVICE KERNEL DURATION [ns],\
+        OP TO OP LATENCY [ns]\n"
+        .to_owned();
+    for (name, cores, ns) in ops {
+        writeln!(text, "{name},tt_dnn_device,0,{cores},{ns},1500").unwrap();
+    }
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+    Explanation::from_perf_report(&report)
+}
+
+/// Adding ops before repetitions of one op never hides them: they are in the table, unless they
+/// hardly take time. Ops on other cores are no repetitions.
+#[test]
+fn ops_before_repetitions_of_one_op_stay_in_the_table_of_ops() {
+    let names = ["Matmul", "Sdpa", "Binary"];
+    for seed in 0..200_u64 {
+        let mut numbers = Numbers::new(seed);
+        let mut below = |limit: u64| u32::try_from(numbers.below(limit)).unwrap();
+        let mut ops: Vec<CsvOp> = Vec::new();
+        for _ in 0..below(6) {
+            ops.push((names[below(3) as usize], 64, 1_000 + below(300_000)));
+        }
+        let repeated = 2 + below(6);
+        for _ in 0..repeated {
+            ops.push(("LayerNorm", 64, 60_000 + below(4_000)));
+        }
+        let explanation = explain_ops(&ops);
+        let ns = |name: Option<&str>| -> u32 {
+            ops.iter().filter(|op| name.is_none_or(|name| op.0 == name)).map(|op| op.2).sum()
+        };
+        let others_ns = ns(None) - ns(Some("LayerNorm"));
+        let is_much = f64::from(others_ns) >= 0.1 * f64::from(ns(None));
+        for name in names.into_iter().filter(|name| ns(Some(name)) > 0 && is_much) {
+            let group = explanation.groups.iter().find(|group| group.op == name);
+            let found = group.unwrap().duration_ns - f64::from(ns(Some(name)));
+            assert!(found.abs() < 1e-3, "{ops:?}");
+        }
+        let is_steady = explanation.steady.is_some_and(|of| of.rule == SteadyRule::RepeatedOp);
+        assert_eq!(is_steady, !is_much && repeated > 2, "{ops:?}");
+    }
+}
+
+#[test]
+fn a_slow_run_on_other_cores_is_no_first_run() {
+    let grids = [(4, 2_178_000), (56, 256_000), (64, 222_000), (130, 214_000), (120, 224_000)];
+    let explanation = explain_ops(&grids.map(|(cores, ns)| ("Matmul", cores, ns)));
+    assert_eq!(explanation.steady, None);
+    assert_eq!(explanation.groups[0].duration_ns, 3_094_000.0);
+    // Runs on equal cores are repetitions, and their first run is told by its time.
+    let explanation =
+        explain_ops(&[("Matmul", 64, 2_000_000), ("Matmul", 64, 200_000), ("Matmul", 64, 200_000)]);
+    assert_eq!(explanation.steady.map(|of| of.op_count), Some(2));
+    let told = explanation.window.unwrap();
+    let expected = "Outside of it and of parts like it: 1 op, 83 % of the kernels' time.";
+    assert!(told.contains(expected), "{told}");
 }
