@@ -228,12 +228,14 @@ class OpsTable:
     def explain(self, window: str = "steady") -> dict[str, Any]:
         """Returns the causes of slowness, as ``kprof explain --json`` prints them for the file.
 
-        ``window`` is ``steady`` (the last iteration, if ops repeat) or ``all``. The keys are those
-        of :meth:`Recording.explain`, plus ``groups``: groups of ops by op code, with their limits.
+        ``window`` is ``steady`` (the last iteration, if ops repeat and iterations have most of the
+        kernels' time), ``last`` (the last iteration, whatever its part of the time) or ``all``. The keys
+        are those of :meth:`Recording.explain`, plus ``groups``: groups of ops by op code, with their
+        limits.
         """
-        if window not in ("steady", "all"):
-            raise ValueError(f"expected steady or all as the window, found {window}")
-        explained = _native.explain_ops_csv_json(self._content, self.path, window == "all")
+        if window not in ("steady", "last", "all"):
+            raise ValueError(f"expected steady, last or all as the window, found {window}")
+        explained = _native.explain_ops_csv_json(self._content, self.path, window)
         return _json.loads(explained)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

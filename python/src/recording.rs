@@ -113,16 +113,24 @@ pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> 
     to_python(tables::texts(&header, &columns))
 }
 
-/// Returns the causes of slowness in an ops CSV as one JSON text. If `explains_all` is false and
-/// ops repeat, only the last iteration is explained.
+/// Returns the causes of slowness in an ops CSV as one JSON text, for a `window` that `kprof explain`
+/// knows.
 #[pyfunction]
 pub(crate) fn explain_ops_csv_json(
     py: Python<'_>,
     content: &[u8],
     name: &str,
-    explains_all: bool,
+    window: &str,
 ) -> PyResult<String> {
-    let window = if explains_all { Window::All } else { Window::Steady };
+    let window = match window {
+        "steady" => Window::Steady,
+        "last" => Window::Last,
+        "all" => Window::All,
+        other => {
+            let text = format!("expected steady, last or all as the window, found {other}");
+            return Err(pyo3::exceptions::PyValueError::new_err(text));
+        }
+    };
     py.detach(|| {
         let csv = read_ops_csv(content, name).map_err(|error| value_error(&error))?;
         let report = PerfReport::new(vec![csv], &Explanation::report_options())

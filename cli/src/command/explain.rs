@@ -100,8 +100,11 @@ pub(crate) struct ExplainArgs {
 /// Part of a recording to explain.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum WindowArg {
-    /// The last iteration, or the whole recording if nothing repeats.
+    /// The last iteration, or the whole recording if nothing repeats, or if iterations have little of
+    /// the kernels' time.
     Steady,
+    /// The last iteration, whatever its part of the time.
+    Last,
     /// The whole recording.
     All,
 }
@@ -110,6 +113,7 @@ impl From<WindowArg> for Window {
     fn from(window: WindowArg) -> Self {
         match window {
             WindowArg::Steady => Self::Steady,
+            WindowArg::Last => Self::Last,
             WindowArg::All => Self::All,
         }
     }

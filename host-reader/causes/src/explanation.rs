@@ -194,21 +194,19 @@ impl Explanation {
         let described = LaunchRows::from_recording(recording, &launches, (report, scope.by));
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
-        let found = (window == Window::Steady && ops.len() > 1)
-            .then(|| SteadyLaunches::new(recording, &pairs, &described))
-            .flatten();
+        let found = SteadyLaunches::new(recording, (&pairs, &described), window);
+        let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
-        let is_own = |index, op: &OpCauses| {
-            found.as_ref().is_none_or(|steady| steady.contains(op.chip_id, index))
-        };
+        let is_own =
+            |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
         let own: Vec<Explained<'_>> = own.map(|(_, pair)| *pair).collect();
-        let devices = match &found {
+        let devices = match found {
             Some(_) => device_times(recording, &own, |_, ops| whole_window(ops)),
             None => all.clone(),
         };
-        let part = found.as_ref().and_then(|steady| steady.part(&pairs, [&all, &devices]));
-        let iterations = iterations_of(part.is_some(), window);
+        let part = found.and_then(|steady| steady.part(&pairs, [&all, &devices]));
+        let iterations = IterationScope::new(part.is_some(), doubt.is_some(), window);
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
@@ -236,7 +234,7 @@ impl Explanation {
             no_cause: None,
             untold,
             steady,
-            window: sentence.or_else(|| sentence_without_part(&ops, window)),
+            window: sentence.or_else(|| sentence_without_part(&ops, (window, doubt))),
             time_sums: time_sums(&devices).into_iter().chain(starts).collect(),
             described_by: described.described_by.clone(),
             simulated: readout.simulated.as_ref().map(ToString::to_string),
@@ -370,15 +368,6 @@ impl Explanation {
     }
 }
 
-/// Returns which iterations an explanation covers.
-const fn iterations_of(has_steady_part: bool, window: Window) -> IterationScope {
-    match (has_steady_part, window) {
-        (true, _) => IterationScope::Last,
-        (false, Window::Steady) => IterationScope::None,
-        (false, Window::All) => IterationScope::All,
-    }
-}
-
 /// Returns two lists of launches as ops of their chips, and the error of their starts on a clock that
 /// all chips share; `None` if there is no such clock.
 fn chip_ops<'a>(
@@ -441,9 +430,12 @@ const ALL_LAUNCHES: &str =
     "All launches, as asked for: warm-up and compilation are part of the time.";
 
 /// Returns the sentence for launches without a steady part; `None` for a single launch.
-fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
+fn sentence_without_part(
+    ops: &[OpCauses],
+    (window, doubt): (Window, Option<&str>),
+) -> Option<String> {
     let sentence = match window {
-        Window::Steady => NOTHING_REPEATS,
+        Window::Steady | Window::Last => doubt.unwrap_or(NOTHING_REPEATS),
         Window::All => ALL_LAUNCHES,
     };
     (ops.len() > 1).then(|| sentence.to_owned())

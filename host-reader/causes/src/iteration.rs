@@ -1,8 +1,11 @@
 //! Detection of the last iteration of a sequence of ops that repeats.
 
-use crate::{finding::percent, threshold::OTHER_OPS};
+use crate::{
+    coverage::{Coverage, FirstRun},
+    signpost_name::are_parts,
+};
 use recording::problem::counted;
-use reports::perf::prefix_matches;
+use reports::perf::{OpReport, prefix_matches};
 use std::ops::Range;
 
 /// Rule by which the last iteration was found.
@@ -16,7 +19,8 @@ pub enum SteadyRule {
     /// A sequence of ops that repeats until the end of the recording. Ops are compared including
     /// their tensors.
     RepeatedOps,
-    /// A single op that repeats until the end of the recording. Its first run is left out.
+    /// A single op that repeats until the end of the recording, with next to no other ops. Its first
+    /// run is left out.
     RepeatedOp,
 }
 
@@ -42,21 +46,44 @@ pub(crate) enum Step<'a> {
 }
 
 /// Op on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpStep<'a> {
     pub(crate) device: Option<u64>,
     pub(crate) name: &'a str,
     /// Text that distinguishes ops with the same name: their tensors. For an op without a name,
     /// this is the id of its program.
     pub(crate) form: &'a str,
+    pub(crate) setting: Setting<'a>,
     /// Id of the trace and number of its replay, if the op was replayed.
     pub(crate) replay: Option<(u64, u64)>,
-    /// Number of cores and math fidelity, if known.
-    pub(crate) setup: (Option<u64>, &'a str),
+}
+
+/// Configuration of an op. Ops of different settings are no repetitions of each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Setting<'a> {
+    pub(crate) core_count: Option<u64>,
+    pub(crate) fidelity: Option<&'a str>,
+    pub(crate) program_config: Option<&'a str>,
+    /// Attributes as text. Only runs of a single op are compared by them: attributes of a model's ops
+    /// may differ between iterations, such as the position of a token.
+    pub(crate) attributes: &'a str,
+}
+
+impl<'a> Setting<'a> {
+    /// Returns the setting of the op that a row describes.
+    pub(crate) fn from_row(row: &'a OpReport) -> Self {
+        let recorded = &row.recorded;
+        Self {
+            core_count: recorded.core_count,
+            fidelity: recorded.fidelity.as_deref(),
+            program_config: recorded.program_config.as_deref(),
+            attributes: &recorded.attributes,
+        }
+    }
 }
 
 impl<'a> Step<'a> {
-    const fn op(&self) -> Option<&OpStep<'a>> {
+    pub(crate) const fn op(&self) -> Option<&OpStep<'a>> {
         match self {
             Self::Op(op) => Some(op),
             Self::Signpost(_) | Self::Other => None,
@@ -66,10 +93,10 @@ impl<'a> Step<'a> {
 
 /// Start of the last iteration, and the rule that found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LastIteration {
-    rule: SteadyRule,
+pub(crate) struct LastIteration {
+    pub(crate) rule: SteadyRule,
     /// Index of the iteration's first step.
-    first: usize,
+    pub(crate) first: usize,
 }
 
 /// Iteration that an explanation covers: the last one in which each op has a known length, or the
@@ -90,88 +117,74 @@ pub(crate) struct KnownIteration {
     pub(crate) later_count: usize,
     /// Numbers of ops without a known length, and of all ops, in the later iterations.
     pub(crate) later_ops: (usize, usize),
-    /// Ops outside of all iterations.
-    pub(crate) others: OtherOps,
+    /// Part of the kernels' time that the iterations have.
+    pub(crate) coverage: Coverage,
 }
 
-/// Ops of a recording outside of its iterations.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct OtherOps {
-    /// Number of ops.
-    pub(crate) count: usize,
-    /// Number of ops without a known length.
-    pub(crate) unknown_count: usize,
-    /// Their known lengths, in percent of the known lengths of all ops.
-    pub(crate) percent: f64,
+/// Lengths of the kernels of steps.
+pub(crate) struct Lengths<F> {
+    /// Returns the length of a step's kernels; `None` if it is unknown, or if the step is no op.
+    pub(crate) of: F,
+    /// True if lengths are in nanoseconds, false if they are in cycles of an unknown clock.
+    pub(crate) are_ns: bool,
 }
 
-impl OtherOps {
-    /// Adds up the ops whose steps are not in `iterations`.
-    fn new(
-        steps: &[Step<'_>],
-        iterations: &[Range<usize>],
-        length: &impl Fn(usize) -> Option<f64>,
-    ) -> Self {
-        let mut own = Self::default();
-        let (mut all, mut others) = (0.0, 0.0);
-        for (index, _) in steps.iter().enumerate().filter(|(_, step)| step.op().is_some()) {
-            let length = length(index);
-            all += length.unwrap_or(0.0);
-            if iterations.iter().any(|range| range.contains(&index)) {
-                continue;
-            }
-            own.count = own.count.saturating_add(1);
-            own.unknown_count = own.unknown_count.saturating_add(usize::from(length.is_none()));
-            others += length.unwrap_or(0.0);
-        }
-        own.percent = percent(others, all);
-        own
-    }
+/// Why steps that repeat are not taken for the steady part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Doubt {
+    /// The iterations have only a small part of the kernels' time.
+    Small(KnownIteration),
+    /// Signposts of different names mark the repetitions as parts of one iteration.
+    Parts(KnownIteration, [String; 2]),
+}
 
-    /// Returns a sentence; empty if the ops take less than [`OTHER_OPS`] of the time.
-    fn sentence(self) -> String {
-        if self.percent < OTHER_OPS.value {
-            return String::new();
+impl Doubt {
+    pub(crate) fn into_iteration(self) -> KnownIteration {
+        match self {
+            Self::Small(iteration) | Self::Parts(iteration, _) => iteration,
         }
-        let ops = counted(self.count as u64, "op", "ops");
-        let unknown = match self.unknown_count {
-            0 => String::new(),
-            count => format!(", {count} of them of unknown length"),
-        };
-        format!(
-            " Outside of it and of parts like it: {ops}{unknown}, {:.0} % of the kernels' time.",
-            self.percent
-        )
     }
 }
 
 impl KnownIteration {
-    /// Finds the last iteration with data. `length` returns the length of a step's op, in any
-    /// unit, if it is known.
+    /// Finds the last iteration with data, if the iterations have most of the kernels' time.
     ///
-    /// Returns `None` if nothing repeats, or if no op of any iteration has a known length. Also
-    /// returns `None` if a single op repeats that is not nearly the whole recording: the other ops
-    /// would be left out.
-    pub(crate) fn new(steps: &[Step<'_>], length: impl Fn(usize) -> Option<f64>) -> Option<Self> {
-        let last = last_iteration(steps)?;
-        let is_known = |index: usize| length(index).is_some();
+    /// # Errors
+    /// If nothing repeats or no op of any iteration has a known length, `None`; otherwise why the
+    /// first iterations that were found are not used.
+    pub(crate) fn new<F: Fn(usize) -> Option<f64>>(
+        steps: &[Step<'_>],
+        lengths: &Lengths<F>,
+    ) -> Result<Self, Option<Box<Doubt>>> {
+        let mut doubt = None;
+        for last in last_iterations(steps) {
+            let Some(known) = Self::of_last(steps, last, lengths) else { continue };
+            let found = match parts_of(steps, &known) {
+                Some(names) => Doubt::Parts(known, names),
+                None if known.coverage.is_enough(last.rule) => return Ok(known),
+                None => Doubt::Small(known),
+            };
+            doubt = doubt.or_else(|| Some(Box::new(found)));
+        }
+        Err(doubt)
+    }
+
+    /// Finds the last iteration with data among those that equal the last one.
+    fn of_last<F: Fn(usize) -> Option<f64>>(
+        steps: &[Step<'_>],
+        last: LastIteration,
+        lengths: &Lengths<F>,
+    ) -> Option<Self> {
+        let is_known = |step: usize| (lengths.of)(step).is_some();
         let ops = |range: &Range<usize>| {
             let own = steps.get(range.clone()).unwrap_or(&[]).iter().zip(range.clone());
             own.filter(|(step, _)| step.op().is_some()).map(|(_, index)| index)
         };
         let known = |range: &Range<usize>| ops(range).filter(|index| is_known(*index)).count();
-        let is_complete = |range: &Range<usize>| ops(range).all(&is_known);
+        let is_complete = |range: &Range<usize>| ops(range).all(is_known);
         let equal = equal_iterations(steps, last);
         let own = std::iter::once(last.first..steps.len());
         let all: Vec<Range<usize>> = if equal.is_empty() { own.collect() } else { equal.clone() };
-        let others = OtherOps::new(steps, &all, &length);
-        if last.rule == SteadyRule::RepeatedOp {
-            let runs = first_run(steps, last)?..steps.len();
-            let others = OtherOps::new(steps, std::slice::from_ref(&runs), &length);
-            if others.percent >= OTHER_OPS.value || others.unknown_count > 0 {
-                return None;
-            }
-        }
         let complete = all.iter().rposition(&is_complete);
         let most = || (0..all.len()).max_by_key(|at| all.get(*at).map_or(0, &known));
         let at = complete.or_else(most)?;
@@ -179,6 +192,7 @@ impl KnownIteration {
         let known_op_count = known(range);
         let later_op_count = later.iter().map(|range| ops(range).count()).sum();
         let later_known = later.iter().map(known).sum();
+        let coverage = Coverage::new(steps, (last, range, &equal), lengths);
         (known_op_count > 0).then(|| Self {
             rule: last.rule,
             steps: range.clone(),
@@ -187,13 +201,17 @@ impl KnownIteration {
             later_count: later.len(),
             later_ops: (usize::saturating_sub(later_op_count, later_known), later_op_count),
             equal,
-            others,
+            coverage,
         })
     }
 
     /// Returns a text about the iteration and the rule that found it.
     pub(crate) fn label(&self) -> String {
         match (self.rule, self.later_count, self.known_op_count == self.op_count) {
+            (SteadyRule::RepeatedOp, ..) => {
+                let first = self.coverage.first_run.as_ref().map(FirstRun::told);
+                format!("{}{}", self.rule.label(), first.unwrap_or_default())
+            }
             (rule, 0, _) => rule.label().to_owned(),
             (SteadyRule::TraceReplay, _, true) => {
                 "the last replay of a trace with the lengths of all its ops".to_owned()
@@ -203,9 +221,8 @@ impl KnownIteration {
         }
     }
 
-    /// Returns sentences about ops that are left out or have no known length; empty if there are
-    /// none.
-    pub(crate) fn other_ops(&self) -> String {
+    /// Returns sentences about ops without a known length; empty if there are none.
+    pub(crate) fn unknown_ops(&self) -> String {
         let mut text = String::new();
         let (unknown, all) = self.later_ops;
         if self.later_count > 0 {
@@ -217,14 +234,8 @@ impl KnownIteration {
             let (known, all) = (self.known_op_count, self.op_count);
             text = format!("{text} In the steady part, {known} of {all} ops have a known length.");
         }
-        text.push_str(&self.others.sentence());
         text
     }
-}
-
-/// Returns the index of the run before the repetitions of a single op.
-fn first_run(steps: &[Step<'_>], last: LastIteration) -> Option<usize> {
-    steps.get(..last.first)?.iter().rposition(|step| step.op().is_some())
 }
 
 /// Returns the steps of all iterations with the same ops as the last one, in time order; empty for
@@ -237,11 +248,38 @@ fn equal_iterations(steps: &[Step<'_>], last: LastIteration) -> Vec<Range<usize>
     ranges.filter(|range| steps.get(range.clone()).is_some_and(|of| names(of) == own)).collect()
 }
 
-/// Finds the last iteration of the steps; `None` if nothing repeats.
-fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
+/// Returns the last iteration that each rule finds, in the order of preference.
+fn last_iterations(steps: &[Step<'_>]) -> impl Iterator<Item = LastIteration> {
     let replay = last_replay(steps).map(|first| (SteadyRule::TraceReplay, first));
-    let marked = replay.or_else(|| Some((SteadyRule::Signpost, last_signpost(steps)?)));
-    marked.map(|(rule, first)| LastIteration { rule, first }).or_else(|| last_repetition(steps))
+    let marked = last_signpost(steps).map(|first| (SteadyRule::Signpost, first));
+    let marked = replay.into_iter().chain(marked);
+    marked.map(|(rule, first)| LastIteration { rule, first }).chain(last_repetition(steps))
+}
+
+/// Returns the names of two signposts at the same place of two passes, if they name different parts
+/// of a program. Replays and signposts that mark iterations have no such doubt.
+fn parts_of(steps: &[Step<'_>], known: &KnownIteration) -> Option<[String; 2]> {
+    if known.rule != SteadyRule::RepeatedOps {
+        return None;
+    }
+    // Signposts before each op, the nearest first: a mark that ends a part comes before its op, too.
+    let mut marks_of_ops: Vec<Vec<&str>> = Vec::new();
+    let mut marks = Vec::new();
+    let first = known.equal.first()?.start;
+    for (index, step) in steps.iter().enumerate() {
+        match step {
+            Step::Signpost(name) => marks.insert(0, *name),
+            Step::Op(_) if index < first => marks.clear(),
+            Step::Op(_) => marks_of_ops.push(std::mem::take(&mut marks)),
+            Step::Other => {}
+        }
+    }
+    let later = marks_of_ops.iter().skip(known.op_count);
+    let pairs = marks_of_ops.iter().zip(later);
+    let parts = pairs
+        .flat_map(|(one, other)| one.iter().zip(other))
+        .find(|(one, other)| are_parts(one, other))?;
+    Some([parts.0, parts.1].map(|name| (*name).to_owned()))
 }
 
 /// Returns the indices of the first steps of all iterations that equal the last one, in time order.
@@ -306,15 +344,33 @@ fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     (!ops.is_empty() && ops == names(previous)).then_some(last)
 }
 
-/// Device, name and distinguishing text (`OpStep::form`) of an op. Ops that agree in all three are
-/// repetitions of each other.
-type Program<'a> = (Option<u64>, &'a str, &'a str);
+/// What makes an op a repetition of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Program<'a> {
+    device: Option<u64>,
+    name: &'a str,
+    form: &'a str,
+    /// Without attributes.
+    setting: Setting<'a>,
+}
+
+impl<'a> OpStep<'a> {
+    pub(crate) const fn program(&self) -> Program<'a> {
+        let setting = Setting { attributes: "", ..self.setting };
+        Program { device: self.device, name: self.name, form: self.form, setting }
+    }
+
+    pub(crate) fn without_core_count(&self) -> Program<'a> {
+        let setting = Setting { core_count: None, ..self.setting };
+        Self { setting, ..*self }.program()
+    }
+}
 
 /// Returns the program of each op, with the index of the op's step. Signposts and other steps are
 /// left out.
 fn programs<'a>(steps: &[Step<'a>]) -> Vec<(usize, Program<'a>)> {
     let ops = steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?)));
-    ops.map(|(index, op)| (index, (op.device, op.name, op.form))).collect()
+    ops.map(|(index, op)| (index, op.program())).collect()
 }
 
 /// Returns the name of each op. Signposts and other steps are left out.
@@ -326,23 +382,31 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
 /// returns its last repetition.
 ///
 /// If the sequence is a single op, the result starts at the op's second run and includes all later
-/// runs. At least two runs must remain, because a single run has no gaps.
+/// runs, with equal attributes. At least two runs must remain, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let (indices, programs): (Vec<usize>, Vec<Program<'_>>) =
         programs(steps).into_iter().rev().unzip();
     let period = repeated_prefix(&programs)?;
     let (rule, count) = match period {
         1 => {
-            let setup = |index: &usize| steps.get(*index).and_then(Step::op).map(|op| op.setup);
-            let runs = indices.iter().zip(&programs).take_while(|(index, of)| {
-                Some(*of) == programs.first() && setup(index) == indices.first().and_then(setup)
-            });
-            let runs = runs.count();
+            let runs = runs_of_last_op(steps).len();
             (SteadyRule::RepeatedOp, runs.checked_sub(1).filter(|count| *count > 1)?)
         }
         _ => (SteadyRule::RepeatedOps, period),
     };
     indices.get(count.checked_sub(1)?).map(|&first| LastIteration { rule, first })
+}
+
+/// Returns the steps of the runs of the last op at the end of the recording, in time order. Their
+/// attributes are equal, too.
+pub(crate) fn runs_of_last_op(steps: &[Step<'_>]) -> Vec<usize> {
+    let ops = steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?)));
+    let mut ops = ops.map(|(index, op)| (index, (op.program(), op.setting))).rev().peekable();
+    let last = ops.peek().map(|(_, of)| *of);
+    let mut runs: Vec<usize> =
+        ops.take_while(|(_, of)| Some(*of) == last).map(|(index, _)| index).collect();
+    runs.reverse();
+    runs
 }
 
 /// Returns the period of the repetition that starts at the first item and covers the largest number
@@ -367,11 +431,13 @@ mod tests {
         let step = |at: usize| match &names[at..=at] {
             "|" => Step::Signpost("begin"),
             "." => Step::Other,
-            name => {
-                Step::Op(OpStep { device: None, name, form: "", replay: None, setup: (None, "") })
-            }
+            name => Step::Op(OpStep { name, ..OpStep::default() }),
         };
         (0..names.len()).map(step).collect()
+    }
+
+    fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
+        last_iterations(steps).next()
     }
 
     #[test]
@@ -394,13 +460,7 @@ mod tests {
         assert_eq!(starts("|abb|abb|abb"), Some(vec![0, 4, 8]));
         assert_eq!(starts("xaaa"), Some(Vec::new()), "single ops");
         let step = |replay: &u64| {
-            Step::Op(OpStep {
-                device: None,
-                name: "a",
-                form: "",
-                replay: Some((7, *replay)),
-                setup: (None, ""),
-            })
+            Step::Op(OpStep { name: "a", replay: Some((7, *replay)), ..OpStep::default() })
         };
         let steps: Vec<_> = [1, 1, 2, 2, 3].iter().map(step).collect();
         let last = last_iteration(&steps).unwrap();
@@ -412,13 +472,7 @@ mod tests {
     fn the_last_replay_counts_if_there_is_another_and_nothing_follows_it() {
         let replayed = |replays: &[Option<(u64, u64)>]| {
             let step = |replay: &Option<(u64, u64)>| {
-                Step::Op(OpStep {
-                    device: None,
-                    name: "a",
-                    form: "",
-                    replay: *replay,
-                    setup: (None, ""),
-                })
+                Step::Op(OpStep { name: "a", replay: *replay, ..OpStep::default() })
             };
             let found = last_iteration(&replays.iter().map(step).collect::<Vec<_>>());
             found.filter(|of| of.rule == SteadyRule::TraceReplay).map(|of| of.first)

@@ -25,6 +25,7 @@
 
 mod balance;
 mod barriers;
+mod coverage;
 mod duration;
 mod evidence;
 mod explanation;
@@ -54,6 +55,7 @@ mod roles;
 mod rules;
 mod semaphore;
 mod signals;
+mod signpost_name;
 mod stage;
 mod steady;
 mod steady_launches;

@@ -3,14 +3,15 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
-    iteration::KnownIteration,
+    iteration::{Doubt, KnownIteration, Lengths},
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
     parallel::{ChipOp, busiest_share},
     rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
     steady::{
-        HostWait, IterationTimes, NAMED_ITERATIONS, Scope, SteadyPart, Window, steps_of_rows,
+        HostWait, IterationTimes, NAMED_ITERATIONS, Scope, SteadyPart, Window, rows_text,
+        steady_iteration, steps_of_rows,
     },
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
@@ -61,8 +62,12 @@ impl Explanation {
         let Scope { window, by } = scope.into();
         let all_rows = rows_that_ran(report);
         let steps = steps_of_rows(&all_rows);
-        let length = |at: usize| all_rows.get(at).and_then(|row| row.device_time_us);
-        let found = KnownIteration::new(&steps, length).filter(|_| window == Window::Steady);
+        let length = |at: usize| {
+            let row = all_rows.get(at).filter(|row| row.kind == RowKind::Device)?;
+            row.device_time_us.map(|us| us * 1000.0)
+        };
+        let found = steady_iteration(&steps, &Lengths { of: length, are_ns: true }, window);
+        let (found, doubt) = (found.as_ref().ok().cloned(), found.err().flatten());
         let own = found.as_ref().and_then(|of| all_rows.get(of.steps.clone()));
         let own = own.map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&all_rows);
@@ -72,10 +77,15 @@ impl Explanation {
             let times = iteration_times(&all_rows, &found.equal);
             SteadyPart::from_rows(&all_rows, &found, waits, times)
         });
+        let doubted = |doubt: &Doubt| {
+            let gains = "Gains of kernels are shares of the kernels' time.";
+            let part = |of: &KnownIteration| rows_text(&all_rows, of);
+            format!("{} {gains}", doubt.sentence(part, "rows"))
+        };
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),
-            (None, Window::Steady) => (None, NOTHING_REPEATS.to_owned()),
             (None, Window::All) => (None, ALL_ROWS.to_owned()),
+            (None, _) => (None, doubt.as_deref().map_or(NOTHING_REPEATS.to_owned(), doubted)),
         };
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
@@ -95,7 +105,8 @@ impl Explanation {
                 .collect(),
             ..Self::default()
         };
-        explanation.add_row_findings(rows, &all_rows);
+        let iterations = IterationScope::new(explanation.steady.is_some(), doubt.is_some(), window);
+        explanation.add_row_findings(rows, &all_rows, iterations);
         explanation.no_cause =
             explanation.findings.is_empty().then(|| NoCause::from_csv(&explanation, report));
         explanation
@@ -103,7 +114,12 @@ impl Explanation {
 
     /// Adds the findings from the rows of an ops CSV, and ranks all findings. `all_rows` shows which
     /// chips are late again and again.
-    fn add_row_findings(&mut self, rows: &[OpReport], all_rows: &[OpReport]) {
+    fn add_row_findings(
+        &mut self,
+        rows: &[OpReport],
+        all_rows: &[OpReport],
+        iterations: IterationScope,
+    ) {
         self.groups = op_code_groups(rows, &NocUses::new());
         // Compared with hours of compilation, any gain in kernels is negligible. So gains are
         // shares of the last iteration if there is one, otherwise of the kernel time.
@@ -127,8 +143,6 @@ impl Explanation {
         for finding in &mut kernels {
             finding.measure_against(whole);
         }
-        let iterations =
-            if self.steady.is_some() { IterationScope::Last } else { IterationScope::None };
         let waits = WAITING_CLASSES
             .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());

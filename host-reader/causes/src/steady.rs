@@ -2,20 +2,25 @@
 
 use crate::{
     finding::percent,
-    iteration::{KnownIteration, OpStep, SteadyRule, Step},
+    iteration::{Doubt, KnownIteration, Lengths, OpStep, Setting, SteadyRule, Step},
     rules::duration,
     threshold::{LAUNCH_GAP, LONG_GAP, STEADY},
     time_class::TimeClass,
     timeline::DeviceTime,
 };
 use reports::perf::{OpReport, RowKind};
+use std::collections::HashMap;
 
 /// Part of a recording that an explanation covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// The last iteration if ops repeat, otherwise the whole recording.
+    /// The last iteration if ops repeat and iterations have most of the kernels' time, otherwise the
+    /// whole recording.
     #[default]
     Steady,
+    /// The last iteration if ops repeat, whatever its part of the kernels' time, otherwise the whole
+    /// recording.
+    Last,
     /// The whole recording.
     All,
 }
@@ -53,6 +58,47 @@ pub struct SteadyPart {
     pub op_count: u64,
     /// Time of kernels and gaps, in nanoseconds, on the chip on which this time is longest.
     pub total_ns: f64,
+    /// Share of the recording's kernel time that all iterations like this one have, on the same chip as
+    /// `first_launch`.
+    pub kernel_percent: f64,
+}
+
+/// Finds the last iteration with data that an explanation of `window` covers.
+///
+/// # Errors
+/// If the whole is to be explained: why iterations that were found are not used; `None` if there are
+/// none.
+pub(crate) fn steady_iteration<F: Fn(usize) -> Option<f64>>(
+    steps: &[Step<'_>],
+    lengths: &Lengths<F>,
+    window: Window,
+) -> Result<KnownIteration, Option<Box<Doubt>>> {
+    match (window, KnownIteration::new(steps, lengths)) {
+        (Window::All, _) => Err(None),
+        (Window::Last, Err(Some(doubt))) => Ok(doubt.into_iteration()),
+        (_, found) => found,
+    }
+}
+
+impl Doubt {
+    /// Returns the sentence which says why the whole is explained, though ops repeat. `part` returns a
+    /// text about steps, and `what` is all of them.
+    pub(crate) fn sentence(&self, part: impl Fn(&KnownIteration) -> String, what: &str) -> String {
+        let (iteration, why) = match self {
+            Self::Parts(iteration, [one, other]) => (
+                iteration,
+                format!(
+                    "ops repeat, but signposts mark the repetitions as parts of one iteration ({one}, \
+                     {other})"
+                ),
+            ),
+            Self::Small(iteration) => (iteration, iteration.coverage.doubt(iteration.rule)),
+        };
+        format!(
+            "All {what} are explained, with any compilation: {why}. --window last explains only {}.",
+            part(iteration)
+        )
+    }
 }
 
 /// Converts the rows of an ops CSV to the steps of a program: device ops, signposts and other
@@ -63,13 +109,37 @@ pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
             device: row.device,
             name: &row.raw_op_code,
             form: &row.source,
+            setting: Setting::from_row(row),
             replay: row.trace_session.map(|session| (0, session)),
-            setup: (row.core_count, &row.math_fidelity),
         }),
         RowKind::Signpost => Step::Signpost(&row.raw_op_code),
         RowKind::Host => Step::Other,
     });
-    steps.collect()
+    let mut steps: Vec<Step<'_>> = steps.collect();
+    fill_core_counts(&mut steps);
+    steps
+}
+
+/// Gives ops without a known number of cores the number of the other ops that are like them, if this
+/// is one number: a row without records of the device does not show that the op differs.
+fn fill_core_counts(steps: &mut [Step<'_>]) {
+    let is_unknown = |step: &Step<'_>| step.op().is_some_and(|op| op.setting.core_count.is_none());
+    if !steps.iter().any(is_unknown) {
+        return;
+    }
+    let mut counts = HashMap::new();
+    for op in steps.iter().filter_map(Step::op) {
+        let Some(count) = op.setting.core_count else { continue };
+        let of_all = counts.entry(op.without_core_count()).or_insert(Some(count));
+        *of_all = of_all.filter(|of_all| *of_all == count);
+    }
+    for step in steps {
+        if let Step::Op(op) = step
+            && op.setting.core_count.is_none()
+        {
+            op.setting.core_count = counts.get(&op.without_core_count()).copied().flatten();
+        }
+    }
 }
 
 /// Total time of one chip, and the percentage of this time in which the chip waits for the host.
@@ -103,8 +173,10 @@ pub(crate) struct Apart {
     pub(crate) rule: String,
     /// Text about the part, such as "rows 3 to 9".
     pub(crate) part: String,
-    /// Sentences about ops that are left out or have no known length.
-    pub(crate) other_ops: String,
+    /// Sentences about ops without a known length.
+    pub(crate) unknown_ops: String,
+    /// Sentence about kernels outside of the iterations.
+    pub(crate) coverage: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
     /// Gaps before the first op of the steady part.
@@ -185,7 +257,7 @@ impl Apart {
             chip(self.own.chip_id)
         };
         let (rule, part, own) = (&self.rule, &self.part, duration(self.own.total_ns));
-        let rest = format!("{}{}", self.other_ops, self.iterations.sentence());
+        let rest = format!("{}{}{}", self.coverage, self.unknown_ops, self.iterations.sentence());
         let (Some(all_percent), Some(own_percent)) = (self.all.late_percent, self.own.late_percent)
         else {
             return format!(
@@ -214,6 +286,18 @@ impl Apart {
     }
 }
 
+/// Returns a text about the rows of an iteration.
+pub(crate) fn rows_text(rows: &[OpReport], iteration: &KnownIteration) -> String {
+    let own = rows.get(iteration.steps.clone()).unwrap_or(&[]);
+    let mut ids = own.iter().filter(|row| row.kind == RowKind::Device).map(|row| row.id);
+    let first = ids.next();
+    match (first, ids.next_back()) {
+        (Some(first), Some(last)) => format!("rows {first} to {last}"),
+        (Some(only), None) => format!("row {only}"),
+        (None, _) => String::new(),
+    }
+}
+
 impl SteadyPart {
     /// Returns the part of `rows` that an iteration covers, and the sentence that compares this part
     /// with the whole recording.
@@ -238,8 +322,9 @@ impl SteadyPart {
         };
         let apart = Apart {
             rule: iteration.label(),
-            other_ops: iteration.other_ops(),
-            part: format!("rows {first_row} to {last_row}"),
+            unknown_ops: iteration.unknown_ops(),
+            coverage: iteration.coverage.sentence(rule),
+            part: rows_text(rows, iteration),
             all,
             own,
             gaps_before_ns: gaps(rows.get(..=begin)?),
@@ -255,6 +340,7 @@ impl SteadyPart {
             last_launch: None,
             op_count: ops.count() as u64,
             total_ns: own.total_ns,
+            kernel_percent: iteration.coverage.percent,
         };
         Some((part, apart.sentence()))
     }

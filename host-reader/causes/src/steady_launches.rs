@@ -1,11 +1,11 @@
 //! The steady part of a recording's launches: the last iteration of each chip.
 
 use crate::{
-    iteration::{KnownIteration, OpStep, Step},
+    iteration::{KnownIteration, Lengths, OpStep, Setting, Step},
     launch_rows::LaunchRows,
     op::OpCauses,
     rules::gaps_before,
-    steady::{Apart, HostWait, IterationTimes, SteadyPart},
+    steady::{Apart, HostWait, IterationTimes, SteadyPart, Window, steady_iteration},
     timeline::DeviceTime,
 };
 use analysis::Launch;
@@ -19,6 +19,52 @@ use wire::RunHostId;
 
 /// A launch with its causes.
 pub(crate) type Explained<'a> = (&'a OpCauses, &'a Launch);
+
+impl ChipIteration {
+    /// Finds the iteration of a chip with the launches `own`, which have the indices `all`.
+    fn new(
+        (own, forms): (&[Explained<'_>], &[Form<'_>]),
+        signposts: &Signposts<'_>,
+        (chip_id, all): (u32, Range<usize>),
+        window: Window,
+    ) -> Result<Self, Option<String>> {
+        let (steps, indices) = steps_of(own, forms, signposts, chip_id);
+        let launch_of = |step: usize| indices.get(step).copied().flatten();
+        let kernel = |step: usize| own.get(launch_of(step)?)?.0.kernel;
+        let are_ns = own.iter().any(|(op, _)| op.kernel.is_some_and(|of| of.duration_ns.is_some()));
+        let length = |step: usize| {
+            let kernel = kernel(step)?;
+            let cycles = kernel.end_cycle.saturating_sub(kernel.start_cycle);
+            Some(kernel.duration_ns.unwrap_or(cycles) as f64)
+        };
+        let bounds = |iteration: &KnownIteration| {
+            let mut launches = iteration.steps.clone().filter_map(launch_of);
+            let first = launches.next()?;
+            Some((first, launches.next_back().unwrap_or(first)))
+        };
+        let lengths = Lengths { of: length, are_ns };
+        let iteration = steady_iteration(&steps, &lengths, window).map_err(|doubt| {
+            let part = |of: &KnownIteration| match bounds(of) {
+                Some((first, last)) => launches_text(first, last, own.len()),
+                None => String::new(),
+            };
+            doubt.map(|doubt| doubt.sentence(part, "launches"))
+        })?;
+        let (first, last) = bounds(&iteration).ok_or(None)?;
+        let own = all.start.saturating_add(first)..all.start.saturating_add(last).saturating_add(1);
+        Ok(Self { all, own, iteration })
+    }
+}
+
+/// Returns a text about the launches with these indices of a chip.
+fn launches_text(first: usize, last: usize, count: usize) -> String {
+    // Launch numbers are counted from 1.
+    let [first, last] = [first, last].map(|index| index.saturating_add(1));
+    match last {
+        last if first == last => format!("launch {first} of {count}"),
+        last => format!("launches {first} to {last} of {count}"),
+    }
+}
 
 /// Last iteration with data on each chip, as index ranges into all launches. The launches are
 /// sorted by chip and time.
@@ -34,34 +80,31 @@ struct ChipIteration {
 }
 
 impl SteadyLaunches {
-    /// Finds the last iteration with data of each chip of a recording; `None` if the launches of
-    /// any chip contain no such iteration.
+    /// Finds the iteration of each chip that an explanation of `window` covers.
+    ///
+    /// # Errors
+    /// If the whole recording is to be explained: the sentence which says why the iterations of a chip
+    /// are not used; `None` if there are none on any chip.
     pub(crate) fn new(
         recording: &Recording,
-        launches: &[Explained<'_>],
-        described: &LaunchRows,
-    ) -> Option<Self> {
+        (launches, described): (&[Explained<'_>], &LaunchRows),
+        window: Window,
+    ) -> Result<Self, Option<String>> {
+        if window == Window::All || launches.len() < 2 {
+            return Err(None);
+        }
         let signposts = Signposts::new(recording).unwrap_or_default();
         let forms = forms_of(recording, launches, described);
         let (mut chips, mut begin) = (BTreeMap::new(), 0_usize);
         for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
-            let end = begin.saturating_add(own.len());
-            let chip_id = own.first()?.0.chip_id;
-            let (steps, indices) = steps_of(own, forms.get(begin..end)?, &signposts, chip_id);
-            let launch_of = |step: usize| indices.get(step).copied().flatten();
-            let length = |step: usize| {
-                let (op, _) = own.get(launch_of(step)?)?;
-                Some(op.kernel?.duration_cycles as f64)
-            };
-            let iteration = KnownIteration::new(&steps, length)?;
-            let mut launches = iteration.steps.clone().filter_map(launch_of);
-            let first = launches.next()?;
-            let last = launches.next_back().unwrap_or(first);
-            let own = begin.saturating_add(first)..begin.saturating_add(last).saturating_add(1);
-            chips.insert(chip_id, ChipIteration { all: begin..end, own, iteration });
-            begin = end;
+            let all = begin..begin.saturating_add(own.len());
+            let chip_id = own.first().ok_or(None)?.0.chip_id;
+            let forms = forms.get(all.clone()).ok_or(None)?;
+            let found = ChipIteration::new((own, forms), &signposts, (chip_id, all), window)?;
+            begin = found.all.end;
+            chips.insert(chip_id, found);
         }
-        (!chips.is_empty()).then_some(Self { chips })
+        if chips.is_empty() { Err(None) } else { Ok(Self { chips }) }
     }
 
     /// Returns true if a launch is in the last iteration of its chip.
@@ -88,16 +131,19 @@ impl SteadyLaunches {
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
         };
         let until = launches.get(whole.start..=steady.start)?;
-        let number = |index: usize| index.saturating_sub(whole.start) as u64;
+        let index = |index: usize| index.saturating_sub(whole.start);
         // Launch numbers are counted from 1.
-        let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
+        let first = (index(steady.start) as u64).saturating_add(1);
+        let last = index(steady.end) as u64;
         let apart = Apart {
             rule: iteration.label(),
-            other_ops: iteration.other_ops(),
-            part: match last {
-                last if first == last => format!("launch {first} of {}", whole.len()),
-                last => format!("launches {first} to {last} of {}", whole.len()),
-            },
+            unknown_ops: iteration.unknown_ops(),
+            coverage: iteration.coverage.sentence(iteration.rule),
+            part: launches_text(
+                index(steady.start),
+                index(steady.end.saturating_sub(1)),
+                whole.len(),
+            ),
             all: all_wait,
             own: own_wait,
             gaps_before_ns: gaps(whole.start..steady.start.saturating_add(1)),
@@ -114,33 +160,41 @@ impl SteadyLaunches {
             last_launch: Some(last),
             op_count: counts.sum(),
             total_ns: own_wait.total_ns,
+            kernel_percent: iteration.coverage.percent,
         };
         Some((part, apart.sentence()))
     }
 }
 
-/// Returns the name of each launch and a description of the launch's tensors, which distinguishes
-/// launches with the same name.
-///
-/// For a launch without a name, the description is the id of its program.
+/// What tells the ops of launches apart.
+struct Form<'a> {
+    name: &'a str,
+    /// Tensors of the op; for a launch without a name, the id of its program.
+    text: String,
+    setting: Setting<'a>,
+}
+
+/// Returns what tells the op of each launch apart.
 fn forms_of<'a>(
     recording: &Recording,
     launches: &[Explained<'a>],
-    described: &LaunchRows,
-) -> Vec<(&'a str, String)> {
+    described: &'a LaunchRows,
+) -> Vec<Form<'a>> {
     let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
     for op in &recording.ops {
         if let Some(text) = op.value("input_tensors") {
             tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
         }
     }
-    let forms = launches.iter().enumerate().map(|(index, (op, _))| match op.name.as_deref() {
-        Some(name) => {
-            let form = tensors.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
-            let form = form.or_else(|| described.row(index).map(|row| &*row.source));
-            (name, form.unwrap_or_default().to_owned())
-        }
-        None => ("", RunHostId(op.run_host_id).base().to_string()),
+    let forms = launches.iter().enumerate().map(|(index, (op, _))| {
+        let Some(name) = op.name.as_deref() else {
+            let text = RunHostId(op.run_host_id).base().to_string();
+            return Form { name: "", text, setting: Setting::default() };
+        };
+        let row = described.row(index);
+        let text = tensors.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+        let text = text.or_else(|| row.map(|row| &*row.source)).unwrap_or_default().to_owned();
+        Form { name, text, setting: row.map(Setting::from_row).unwrap_or_default() }
     });
     forms.collect()
 }
@@ -178,21 +232,22 @@ impl<'a> Signposts<'a> {
 /// returns the index of its launch; `None` for a signpost.
 fn steps_of<'a>(
     own: &[Explained<'_>],
-    forms: &'a [(&'a str, String)],
+    forms: &'a [Form<'a>],
     signposts: &Signposts<'a>,
     chip_id: u32,
 ) -> (Vec<Step<'a>>, Vec<Option<usize>>) {
     let clock = signposts.clocks.get(&chip_id);
     let mut marks = signposts.marks.iter().filter(|_| clock.is_some()).peekable();
     let (mut steps, mut indices) = (Vec::new(), Vec::new());
-    for (index, ((op, launch), (name, form))) in own.iter().zip(forms).enumerate() {
+    for (index, ((op, launch), form)) in own.iter().zip(forms).enumerate() {
         let start_ns = clock.map_or(0, |clock| clock.time_ns(op.window.0));
         while let Some((_, mark)) = marks.next_if(|(time_ns, _)| *time_ns <= start_ns) {
             steps.push(Step::Signpost(mark));
             indices.push(None);
         }
         let replay = launch.op.trace_id.zip(launch.op.trace_replay);
-        steps.push(Step::Op(OpStep { device: None, name, form, replay, setup: (None, "") }));
+        let Form { name, text, setting } = form;
+        steps.push(Step::Op(OpStep { device: None, name, form: text, setting: *setting, replay }));
         indices.push(Some(index));
     }
     (steps, indices)

@@ -41,7 +41,8 @@ thresholds! {
     LATE_RARE: "late-rare", 20.0, "x", "proposal: of the difference between chips that a quarter of all arrivals stays below";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: gaps this long usually come from compilation, not from a running program";
     STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
-    OTHER_OPS: "other-ops", 10.0, "%", "proposal: ops outside of the steady part that take more of the kernels' time are told, and are no repetitions of one op";
+    OTHER_OPS: "other-ops", 10.0, "%", "proposal: ops before the runs of one op that take more of the kernels' time are not left out";
+    STEADY_COVER: "steady-cover", 50.0, "%", "proposal: the steady part stands for most of the kernels' time";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
     GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: an op below twice its modelled limit is close to the limit";

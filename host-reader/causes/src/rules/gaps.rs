@@ -5,6 +5,7 @@ use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     middle::median,
     parallel::busiest_share,
+    steady::Window,
     threshold::{
         HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
     },
@@ -66,8 +67,21 @@ pub(crate) enum IterationScope {
     Last,
     /// The whole recording, because it contains no repeated sequence of ops.
     None,
-    /// The whole recording, because all of it was asked for.
+    /// The whole recording, because all of it was asked for, or because iterations are no steady part.
     All,
+}
+
+impl IterationScope {
+    /// Returns the part that an explanation of `window` covers. `is_doubted` is true if iterations were
+    /// found and not used.
+    pub(crate) const fn new(has_steady_part: bool, is_doubted: bool, window: Window) -> Self {
+        match (has_steady_part, window) {
+            (true, _) => Self::Last,
+            (false, Window::All) => Self::All,
+            (false, _) if is_doubted => Self::All,
+            (false, _) => Self::None,
+        }
+    }
 }
 
 impl Waiting {

@@ -2,6 +2,7 @@
 
 mod properties;
 mod regressions;
+mod steady;
 
 use causes::{Explanation, Window};
 use recording::device_log::PackedLog;

@@ -145,9 +145,12 @@ fn titles(numbers: &mut Numbers) -> Vec<String> {
 /// Cells of a row by title. A title without a cell is empty.
 type Cells = BTreeMap<String, String>;
 
-/// Returns the tensors of an op.
-fn tensors(numbers: &mut Numbers) -> Cells {
+/// Returns the tensors of an op, its fidelity and its cores, which are the same in each iteration.
+fn program(numbers: &mut Numbers) -> Cells {
     let mut cells = Cells::new();
+    let fidelity = numbers.one_of(&["HiFi2", "HiFi4", "LoFi", ""]);
+    cells.insert("MATH FIDELITY".into(), fidelity.into());
+    cells.insert("CORE COUNT".into(), (1 + numbers.below(64)).to_string());
     for tensor in ["INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0"] {
         cells.insert(format!("{tensor}_W_PAD[LOGICAL]"), "1".into());
         for side in ["Z", "Y", "X"] {
@@ -165,7 +168,7 @@ fn tensors(numbers: &mut Numbers) -> Cells {
 /// An op of the generated CSVs.
 struct GeneratedOp {
     name: &'static str,
-    tensors: Cells,
+    program: Cells,
     kernel_ns: u64,
     model_ns: u64,
 }
@@ -178,15 +181,13 @@ impl GeneratedOp {
         number: u64,
         (chip, sub_device, arch): (u32, u64, &str),
     ) -> Cells {
-        let mut cells = self.tensors.clone();
+        let mut cells = self.program.clone();
         let mut set = |title: &str, value: String| cells.insert(title.to_owned(), value);
         set("OP CODE", self.name.to_owned());
         set("OP TYPE", "tt_dnn_device".to_owned());
         set("GLOBAL CALL COUNT", (1024 * (number + 1)).to_string());
         set("DEVICE ID", chip.to_string());
         set("DEVICE ARCH", arch.to_owned());
-        set("MATH FIDELITY", numbers.one_of(&["HiFi2", "HiFi4", "LoFi", ""]).to_owned());
-        set("CORE COUNT", (1 + numbers.below(64)).to_string());
         set("AVAILABLE WORKER CORE COUNT", "64".to_owned());
         set("HOST START TS", (number * 1_000).to_string());
         set("HOST DURATION [ns]", (100 + numbers.below(2_000)).to_string());
@@ -217,7 +218,7 @@ fn write_row(text: &mut String, titles: &[String], cells: &Cells) {
 /// Returns some ops.
 fn any_ops(numbers: &mut Numbers, count: u64) -> Vec<GeneratedOp> {
     let op = |_| GeneratedOp {
-        tensors: tensors(numbers),
+        program: program(numbers),
         name: numbers.one_of(&NAMES),
         kernel_ns: 50 + numbers.below(3) * numbers.below(50_000),
         model_ns: 1 + numbers.below(2) * numbers.below(200_000),
