@@ -47,6 +47,7 @@ mod parquet;
 mod perf;
 mod perfetto;
 mod program;
+mod programs;
 mod readme;
 #[cfg(target_os = "linux")]
 mod record;

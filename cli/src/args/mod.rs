@@ -11,7 +11,7 @@ mod write;
 
 use crate::command::{
     diff::DiffArgs, explain::ExplainArgs, lines::LinesArgs, mcp::McpArgs, memory::MemoryArgs,
-    perf::PerfArgs, record::RecordArgs,
+    perf::PerfArgs, programs::ProgramsArgs, record::RecordArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     Lines(LinesArgs),
     Memory(MemoryArgs),
+    Programs(ProgramsArgs),
     Noc(NocArgs),
     Info(InfoArgs),
     Check(CheckArgs),

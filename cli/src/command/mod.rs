@@ -22,6 +22,7 @@ mod noc;
 mod ops;
 mod ops_page;
 pub(crate) mod perf;
+pub(crate) mod programs;
 pub(crate) mod read;
 pub(crate) mod record;
 mod report;
@@ -67,6 +68,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Diff(args)) => return diff::run(&args),
         Some(Command::Merge(args)) => return dataset::merge(&args),
         Some(Command::Explain(args)) => return explain::run(&args),
+        Some(Command::Programs(args)) => return programs::run(&args),
         Some(Command::Serve(args)) => return serve::run(&args),
         Some(Command::Sdk(args)) => sdk::run(&args),
         Some(Command::Info(args)) => info::run(&args),

@@ -159,6 +159,7 @@ fn tools_describe_their_arguments_and_only_read() {
         "counters",
         "lines",
         "memory",
+        "programs",
         "explain",
         "critical_path",
         "losses",

@@ -14,7 +14,7 @@ use super::{
         profiler_time_of, rows_of, rows_of_csv,
     },
 };
-use crate::{op_memory, program::kprof};
+use crate::{op_memory, program::kprof, programs::write_builds};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
 
@@ -373,6 +373,47 @@ fn groups_of_ops_are_those_of_perf_and_diff() {
     assert_rows(&answer, changes_by_column(&diff["by"]), "changes");
     let said = error_of(&answers[4]);
     assert!(said.contains("to group by, found layer; its columns are MODULE, LOC"), "{said}");
+}
+
+#[test]
+fn programs_are_those_of_the_command() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_builds(folder);
+    let path = folder.join("builds.csv").display().to_string();
+    let calls = [
+        json!(["programs", {}]),
+        json!(["programs", { "part": "rebuilds", "sort": "row_id", "order": "ascending" }]),
+    ];
+    let found = call_all("legacy", &[&path], &calls);
+    let shown = &json_lines(folder, &["programs", "builds.csv", "--json"])[0];
+    let [places, rebuilds] = [0, 1].map(|at| joined(&calls[at], &found["answers"][at]));
+    for key in ["call_count", "built_count", "rebuilt_count", "unknown_count"] {
+        assert_eq!(places.head[key], shown["all"][key], "{key}");
+    }
+    let sites = array(&shown["sites"]);
+    let built = sites.iter().filter(|site| site["built_count"] != 0);
+    let built = built.map(|site| {
+        let mut site = site.clone();
+        site.as_object_mut().unwrap().remove("rebuilds");
+        site
+    });
+    assert_rows(&places, built.collect(), "places");
+    let expected = [
+        ("Add", 3, 2, "alpha: 1 -> 2"),
+        ("Add", 5, 2, "no recorded argument differs; what differs was not recorded"),
+    ];
+    let told = rebuilds.rows.iter().map(|row| {
+        let number = |key: &str| row[key].as_u64().unwrap();
+        let text = |key: &str| row[key].as_str().unwrap().to_owned();
+        (text("op_code"), number("row_id"), number("compared_row_id"), text("reason"))
+    });
+    let expected =
+        expected.map(|(op, row, other, why)| (op.to_owned(), row, other, why.to_owned()));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::{
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
+    host_time::{add_host_facts, built_again},
     launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
     noc_use::{NocEvidence, NocUses},
@@ -249,6 +250,7 @@ impl Explanation {
             not_used: not_used(&readout.anomalies),
         };
         explanation.add_rows(&described, &rows, &noc.uses);
+        add_host_facts(&mut explanation.findings, &rows);
         explanation.rank();
         explanation.no_cause = explanation
             .findings
@@ -292,6 +294,11 @@ impl Explanation {
         findings.into_iter().for_each(|finding| self.add_of_shapes(finding));
         self.findings.extend(rules::modelled(&facts));
         self.findings.extend(host_ops(described, rows));
+        let again = built_again(rows, &described.builds, |row| described.place(row));
+        self.findings.extend(again.map(|finding| match described.is_of_file {
+            true => finding,
+            false => Finding { rows: Vec::new(), ..finding },
+        }));
         self.untold.extend(described.untold.clone());
     }
 

@@ -16,6 +16,8 @@ reader::labelled! {
         Dispatch = "dispatch",
         /// Ops ran on the host.
         HostOps = "host ops",
+        /// Calls built programs although they had some, because their arguments had changed.
+        BuiltAgain = "built again",
         /// One core ends later than the others.
         Straggler = "straggler",
         /// One core has more work than the others.

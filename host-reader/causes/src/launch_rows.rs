@@ -8,7 +8,7 @@ use crate::{
 use analysis::Launch;
 use host_events::OpMetadata;
 use recording::{Recording, problem::counted};
-use reports::perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv_with};
+use reports::perf::{OpReport, OpsCsv, PerfReport, ProgramBuilds, RowKind, read_ops_csv_with};
 use std::{
     collections::{BTreeMap, VecDeque},
     fs::File,
@@ -28,6 +28,8 @@ pub(crate) struct LaunchRows {
     /// launch.
     launch_of_row: Vec<Option<usize>>,
     row_of_launch: BTreeMap<usize, usize>,
+    /// Calls of the rows' ops, and the programs that they built.
+    pub(crate) builds: ProgramBuilds,
     /// True if the rows were read from a file.
     pub(crate) is_of_file: bool,
     /// Sentence about the file that describes the launches.
@@ -49,7 +51,7 @@ impl LaunchRows {
         if let Some(report) = report {
             let title = by.and_then(|by| report.column(by));
             let launch_of_row = Join::new(launches).join_rows(&report.rows);
-            return Self { by: title, ..Self::new(report.rows, launch_of_row) };
+            return Self { by: title, ..Self::new(report.rows, launch_of_row, report.builds) };
         }
         match &recording.ops_csv {
             Some(path) if !launches.is_empty() => Self::from_file(path, launches, by),
@@ -57,22 +59,22 @@ impl LaunchRows {
         }
     }
 
-    fn new(rows: Vec<OpReport>, launch_of_row: Vec<Option<usize>>) -> Self {
+    fn new(rows: Vec<OpReport>, launch_of_row: Vec<Option<usize>>, builds: ProgramBuilds) -> Self {
         let pairs = launch_of_row.iter().enumerate();
         let row_of_launch = pairs.filter_map(|(row, launch)| Some(((*launch)?, row))).collect();
-        Self { rows, launch_of_row, row_of_launch, ..Self::default() }
+        Self { rows, launch_of_row, row_of_launch, builds, ..Self::default() }
     }
 
     /// Reads the rows of an ops CSV. Returns no rows if the CSV belongs to another run.
     fn from_file(path: &Path, launches: &[Launch], by: Option<&str>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let (rows, by) = match open(path, &name, by) {
+        let ((rows, builds), by) = match open(path, &name, by) {
             Ok(found) => found,
             Err(reason) => return Self::without_file(reason),
         };
         let join = Join { others: BTreeMap::new(), ..Join::new(launches) };
         let launch_of_row = join.join_rows(&rows);
-        let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row) };
+        let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row, builds) };
         let (described, all) = (joined.row_of_launch.len(), launches.len());
         if described == 0 {
             let reason = format!("no op of {name} starts with a launch: it is from another run");
@@ -141,13 +143,16 @@ pub(crate) fn are_described(ops: &[OpMetadata]) -> bool {
     ops.iter().any(|op| op.value("input_tensors").is_some())
 }
 
-fn rows_of(csv: OpsCsv) -> Option<Vec<OpReport>> {
+/// Rows of a report, and the programs that their calls built.
+type RowsAndBuilds = (Vec<OpReport>, ProgramBuilds);
+
+fn rows_of(csv: OpsCsv) -> Option<RowsAndBuilds> {
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).ok();
-    report.map(|report| report.rows)
+    report.map(|report| (report.rows, report.builds))
 }
 
 /// Rows of a file, and the header of the column that is asked for.
-type RowsAndColumn = (Vec<OpReport>, Option<Arc<str>>);
+type RowsAndColumn = (RowsAndBuilds, Option<Arc<str>>);
 
 fn open(path: &Path, name: &str, by: Option<&str>) -> Result<RowsAndColumn, String> {
     let file = File::open(path).map_err(|error| format!("{name} cannot be read ({error})"))?;

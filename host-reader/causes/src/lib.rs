@@ -30,6 +30,7 @@ mod duration;
 mod evidence;
 mod explanation;
 mod finding;
+mod host_time;
 mod iteration;
 mod kernel_zone;
 mod last_block;

@@ -3,6 +3,7 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
+    host_time::{add_host_facts, built_again},
     iteration::{Doubt, KnownIteration, Lengths},
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
@@ -20,7 +21,8 @@ use crate::{
 };
 use recording::problem::counted;
 use reports::perf::{
-    BoundAnalysis, DurationDoubt, OpCategory, OpReport, PerfReport, Problem, RowKind, ops_by_column,
+    BoundAnalysis, DurationDoubt, OpCategory, OpReport, PerfReport, Problem, ProgramBuilds,
+    RowKind, ops_by_column,
 };
 use std::{
     borrow::Cow,
@@ -106,7 +108,7 @@ impl Explanation {
             ..Self::default()
         };
         let iterations = IterationScope::new(explanation.steady.is_some(), doubt.is_some(), window);
-        explanation.add_row_findings(rows, &all_rows, iterations);
+        explanation.add_row_findings((rows, &all_rows), iterations, &report.builds);
         explanation.no_cause =
             explanation.findings.is_empty().then(|| NoCause::from_csv(&explanation, report));
         explanation
@@ -116,9 +118,9 @@ impl Explanation {
     /// chips are late again and again.
     fn add_row_findings(
         &mut self,
-        rows: &[OpReport],
-        all_rows: &[OpReport],
+        (rows, all_rows): (&[OpReport], &[OpReport]),
         iterations: IterationScope,
+        builds: &ProgramBuilds,
     ) {
         self.groups = op_code_groups(rows, &NocUses::new());
         // Compared with hours of compilation, any gain in kernels is negligible. So gains are
@@ -146,6 +148,8 @@ impl Explanation {
         let waits = WAITING_CLASSES
             .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
+        add_host_facts(&mut self.findings, rows);
+        self.findings.extend(built_again(rows, builds, Place::from_row));
         self.findings.extend(kernels);
         self.findings.extend(host_ops(rows));
         self.rank();

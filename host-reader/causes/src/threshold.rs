@@ -78,6 +78,7 @@ thresholds! {
     NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, for the busiest link";
     FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";
     MODEL_TIME: "bound-ops-time", 30.0, "%", "proposal: share of the device time that bound ops take";
+    BUILT_AGAIN: "built-again", 1.0, "calls", "proposal: an iteration that repeats builds no program";
     HOST_OPS: "host-ops", 1.0, "ops", "tt-perf-report 1.4.1 lists every op that fell back to the host";
 }
 

@@ -53,21 +53,27 @@ class GrowingFile:
 class Launch:
     """A launch of a program, as the Inspector logs it."""
 
-    __slots__ = ("inputs", "is_cache_hit", "kernels", "name", "runtime_id", "time_ns", "trace_id", "workload")
+    __slots__ = (
+        "inputs", "is_cache_hit", "kernels", "name", "programs", "runtime_id", "time_ns", "trace_id", "workload",
+    )
 
     def __init__(self, entry: Any) -> None:
         self.runtime_id, self.workload, self.name, self.inputs, self.trace_id, self.time_ns = entry
         self.kernels: str | None = None
         self.is_cache_hit: bool | None = None
+        self.programs: list[Program] = []
+        """Programs that were made for this launch, one for each chip that runs another one."""
 
 
 class Program:
     """A program that was compiled, and its kernels."""
 
-    __slots__ = ("created_ns", "kernels")
+    __slots__ = ("compile_begin_ns", "compile_ns", "created_ns", "kernels")
 
     def __init__(self, created_ns: int) -> None:
         self.created_ns = created_ns
+        self.compile_begin_ns: int | None = None
+        self.compile_ns: int | None = None
         self.kernels: list[dict[str, str]] = []
 
 
@@ -112,7 +118,10 @@ class Inspector:
                 continue
             launch.is_cache_hit = launch.workload in self._kernels
             if not launch.is_cache_hit:
-                self._kernels[launch.workload] = self._take_kernels(launch.time_ns)
+                launch.programs = self._take_programs(launch.time_ns)
+                # Each chip of a mesh may run its own program with the same kernels; the last is shown.
+                of_last = launch.programs[-1].kernels if launch.programs else []
+                self._kernels[launch.workload] = _kernel_info(of_last) if of_last else ""
             launch.kernels = self._kernels[launch.workload] or None
             self._last_ns = launch.time_ns
         return launches
@@ -131,8 +140,9 @@ class Inspector:
             self._open.clear()
             self._rest = ""
 
-    def _take_kernels(self, launch_ns: int) -> str:
-        """Returns the kernels of the programs created since the previous launch.
+    def _take_programs(self, launch_ns: int) -> list[Program]:
+        """Returns the programs with kernels that were created since the previous launch.
+
         The log does not name the programs of a workload. They are created right before its first
         launch, and may be compiled after this launch was logged.
         """
@@ -143,11 +153,7 @@ class Inspector:
         }
         for number in taken:
             del self._open[number]
-        made = [p for p in taken.values() if p.created_ns > self._last_ns and p.kernels]
-        if not made:
-            return ""
-        # Each chip of a mesh may run its own program with the same kernels; the last is shown.
-        return _kernel_info(made[-1].kernels)
+        return [p for p in taken.values() if p.created_ns > self._last_ns and p.kernels]
 
     def _read_programs(self) -> None:
         lines = (self._rest + self._programs.read()).split("\n")
@@ -158,17 +164,24 @@ class Inspector:
                 self._event = {"": line[2:].rstrip(":")}
             elif (field := _FIELD.match(line)) is not None:
                 self._event.setdefault(field[1], field[2])
+        # The last event ends where the next one begins, which may be long after.
+        if self._event.get("") == "program_compile_finished" and "duration_ns" in self._event:
+            self._close()
 
     def _close(self) -> None:
         event, self._event = self._event, {}
-        number = event.get("id", "")
-        if event.get("") == "program_created" and event.get("timestamp_ns", "").isdigit():
-            self._open[number] = Program(int(event["timestamp_ns"]))
+        number, time_ns = event.get("id", ""), event.get("timestamp_ns", "")
+        if event.get("") == "program_created" and time_ns.isdigit():
+            self._open[number] = Program(int(time_ns))
+        elif event.get("") == "program_compile_started" and number in self._open and time_ns.isdigit():
+            self._open[number].compile_begin_ns = int(time_ns)
+        elif event.get("") == "program_compile_finished" and number in self._open:
+            duration_ns = event.get("duration_ns", "")
+            self._open[number].compile_ns = int(duration_ns) if duration_ns.isdigit() else None
         elif event.get("") == "program_kernel_compile_finished" and "path" in event:
             self._look_for_marks(event["path"])
             if number in self._open:
                 self._open[number].kernels.append(event)
-
 
     def _look_for_marks(self, kernel: str) -> None:
         """Finds what a kernel, and the firmware below it, were compiled from without kprof's header. The

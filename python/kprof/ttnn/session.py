@@ -27,6 +27,8 @@ from .unnoticed import counters_kept, hide_cached_programs
 CAPTURE_SUFFIX = ".kprof"
 OUT_OF_MEMORY = "Out of Memory"
 """Text in the error of ttnn's allocator when a buffer does not fit."""
+LONGEST_VALUE = 2000
+"""Number of characters of an argument that are kept. Program configurations have up to 1000."""
 LAUNCHES_BETWEEN_LOOKS = 4
 CALL_TIMEOUT_SECONDS = 1.0
 SECONDS_BETWEEN_NAMES = 1.0
@@ -90,6 +92,8 @@ class Call:
     """Name of the call's frames, and the frames themselves if they are new; None if unknown."""
     buffers: dict[int, str]
     """Events of buffers before each launch as JSON, by the launch's id."""
+    is_cache_cleared: bool
+    """True if the program has cleared the cache of programs since the mesh's call before."""
 
 
 class Session:
@@ -112,6 +116,8 @@ class Session:
         self._frames = Calls(ttnn) if options.calls else None
         self._buffers = BufferEvents(ttnn) if options.buffers else None
         self._calls: list[Call] = []
+        self._cleared: set[int] = set()
+        """Ids of the meshes whose cache of programs was cleared since their last call."""
         self._depth = threading.local()
         self._lock = threading.RLock()
         self._zones_size = 0
@@ -331,12 +337,14 @@ class Session:
             (launch.runtime_id, by_id.get(launch.runtime_id), launch)
             for launch in launches
         ]
+        # The Inspector's times are of another clock than those of calls.
+        since_ns = time.time_ns() - time.monotonic_ns()
         # If the Inspector's log has no entry of a launch, only the call is known.
         ops += [(op, call, None) for op, call in by_id.items() if op not in named]
         described = []
         for op, call, launch in ops:
             for chip in all_chips if call is None or call.chips is None else call.chips:
-                described.append((chip, op, _fields(launch, call)))
+                described.append((chip, op, _fields(launch, call, since_ns)))
                 if call is not None and call.frames is not None:
                     # Frames are described once.
                     call.frames = call.frames[0], None
@@ -376,7 +384,8 @@ class Session:
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
                     frames = self._frames_of(sys._getframe(1))
-                    call = Call(name, first, end, start, duration, *described, chips, frames, buffers)
+                    is_cleared = self._takes_cleared(mesh)
+                    call = Call(name, first, end, start, duration, *described, chips, frames, buffers, is_cleared)
                     self._calls.append(call)
                     self._count_launches(mesh)
         finally:
@@ -384,6 +393,18 @@ class Session:
                 self._lock.release()
             self._depth.value = 0
         return result
+
+    def cache_cleared(self, mesh: Any) -> None:
+        """Records that the program clears the cache of programs of a mesh."""
+        with self._lock, tracing.paused():
+            self._cleared.add(mesh.id())
+
+    def _takes_cleared(self, mesh: Any | None) -> bool:
+        """Returns true once after the cache of a mesh was cleared."""
+        if mesh is None or mesh.id() not in self._cleared:
+            return False
+        self._cleared.discard(mesh.id())
+        return True
 
     # Buffers.
 
@@ -648,19 +669,25 @@ def _attributes(name: str, args: tuple, kwargs: dict) -> str:
     """Returns the arguments of a call that are not tensors."""
     plain = {f"arg{n}": value for n, value in enumerate(args)} | kwargs
     shown = {
-        key: str(value)[:200]
+        key: _shown(value)
         for key, value in plain.items()
         if not hasattr(value, "padded_shape") and not _holds_tensors(value) and key != "device"
     }
     return json.dumps({"operation": name, **shown})
 
 
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
 def _holds_tensors(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(hasattr(item, "padded_shape") for item in value)
 
 
-def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
-    """Returns the metadata of an op for a launch."""
+def _fields(launch: Launch | None, call: Call | None, since_ns: int) -> list[tuple[str, str]]:
+    """Returns the metadata of an op for a launch. `since_ns` is the time at which the clock of calls
+    began, on the clock of launches."""
     if launch is None:
         return [] if call is None else _fields_of_call(call)
     fields = [("name", launch.name), ("input_tensors", launch.inputs)]
@@ -668,6 +695,7 @@ def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
         fields.append(("kernel_info", launch.kernels))
     if launch.is_cache_hit is not None:
         fields.append(("program_cache_hit", "true" if launch.is_cache_hit else "false"))
+    fields += [(name, str(ns)) for name, ns in _host_parts(launch, call, since_ns).items() if ns >= 0]
     if call is not None:
         fields += [field for field in _fields_of_call(call) if field[0] != "name"]
         if launch.runtime_id in call.buffers:
@@ -677,8 +705,30 @@ def _fields(launch: Launch | None, call: Call | None) -> list[tuple[str, str]]:
     return fields
 
 
+def _host_parts(launch: Launch, call: Call | None, since_ns: int) -> dict[str, int]:
+    """Returns the parts of the host's time in a call, in ns, as far as they are known."""
+    parts: dict[str, int] = {}
+    compiled_ns = [program.compile_ns for program in launch.programs if program.compile_ns is not None]
+    if compiled_ns and len(compiled_ns) == len(launch.programs):
+        parts["host_compile_ns"] = sum(compiled_ns)
+    made_ns = launch.time_ns
+    sent_ns = launch.time_ns
+    for program in launch.programs:
+        if program.compile_begin_ns is not None and program.compile_ns is not None:
+            made_ns = min(made_ns, program.compile_begin_ns)
+            sent_ns = max(sent_ns, program.compile_begin_ns + program.compile_ns)
+    if launch.programs:
+        parts["host_build_ns"] = made_ns - launch.programs[0].created_ns
+    # The times of a call with several launches are not those of one.
+    if call is not None and call.end_id - call.first_id == 1:
+        parts["host_dispatch_ns"] = call.start_ns + call.duration_ns + since_ns - sent_ns
+    return parts
+
+
 def _fields_of_call(call: Call) -> list[tuple[str, str]]:
     fields = [("name", call.name), ("attributes", call.attributes)]
+    if call.is_cache_cleared:
+        fields.append(("program_cache_cleared", "true"))
     if call.frames is not None:
         name, frames = call.frames
         fields.append(("call", name))
@@ -767,6 +817,8 @@ def _watch(ttnn: Any) -> None:
     for name in ("create_submesh", "create_submeshes"):
         _wrap_creation(ttnn.MeshDevice, name)
     _wrap_quiesce(ttnn.MeshDevice)
+    for name in ("clear_program_cache", "disable_and_clear_program_cache"):
+        _wrap_clearing(ttnn.MeshDevice, name)
     hide_cached_programs(ttnn)
     _finish_at_signals()
 
@@ -849,6 +901,21 @@ def _wrap_quiesce(kind: Any) -> None:
         return original(mesh)
 
     kind.quiesce_devices = quiesce
+
+
+def _wrap_clearing(kind: Any, name: str) -> None:
+    """Wraps a method of meshes that clears the cache of programs."""
+    original = getattr(kind, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def clear(mesh: Any) -> Any:
+        if ACTIVE:
+            ACTIVE[-1].cache_cleared(mesh)
+        return original(mesh)
+
+    setattr(kind, name, clear)
 
 
 def _opened(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:

@@ -240,6 +240,35 @@ arguments! {
     }
 }
 
+arguments! {
+    /// Arguments of `programs`.
+    ProgramsArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+        /// Part of the figures.
+        #[serde(default)]
+        part: ProgramsPart,
+        /// Column to sort by, such as rebuilt_count. Default: most time of the host first.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+choice! {
+    /// Part of what is known of programs.
+    ProgramsPart {
+        /// Places whose calls built programs.
+        #[default]
+        Places,
+        /// Calls that built a program although an earlier one had one, each with the reason.
+        Rebuilds,
+    }
+}
+
 choice! {
     /// Part of what is known of memory.
     MemoryPart {
@@ -460,6 +489,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
             "memory",
             "What L1 and DRAM hold while ops run: the peak, circular buffers, tensors, free bytes, \
              tensors that outlive their use.",
+        )?,
+        tool::<ProgramsArguments>(
+            "programs",
+            "Calls of ops that built programs, instead of finding one in the program cache: the host's \
+             time for them, and which argument had changed since the most similar call.",
         )?,
         tool::<ExplainArguments>(
             "explain",

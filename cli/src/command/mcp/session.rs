@@ -7,7 +7,7 @@ use super::{
     },
     by, causes, changes, counters, lines,
     loaded::{Figures, Loaded, Lost, Part},
-    losses, memory, noc, ops, path,
+    losses, memory, noc, ops, path, programs,
     root::Root,
     table::{Table, shortened, table},
     zones,
@@ -138,6 +138,10 @@ impl Session {
             "memory" => {
                 let asked = call.parsed()?;
                 self.page_of_part(call, from, |part| memory::table(&part.figures, &asked))
+            }
+            "programs" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| programs::table(part, &asked))
             }
             "explain" => {
                 let ExplainArguments { part: asked, .. } = call.parsed()?;

@@ -56,6 +56,26 @@ pub(super) fn dimension(cell: &str) -> Option<u64> {
     whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))
 }
 
+/// Parses the logical part of `physical[logical]`.
+pub(super) fn logical(cell: &str) -> Option<u64> {
+    let (_, logical) = cell.split_once('[')?;
+    logical.trim().strip_suffix(']')?.parse().ok()
+}
+
+/// Parses a finite number of at least 0.
+pub(super) fn not_negative(cell: &str) -> Option<f64> {
+    number(cell).filter(|number| *number >= 0.0)
+}
+
+/// Parses a truth value.
+pub(super) fn flag(cell: &str) -> Option<bool> {
+    match cell.trim() {
+        "True" | "true" | "TRUE" | "1" => Some(true),
+        "False" | "false" | "FALSE" | "0" => Some(false),
+        _ => None,
+    }
+}
+
 /// Removes control characters, because they could control a terminal. Tabs are kept.
 pub(super) fn clean(cell: &str) -> Cow<'_, str> {
     // Control characters outside ASCII start with the byte 0xC2. The loop has no early exit, so the
@@ -99,6 +119,16 @@ mod tests {
         for refused in ["", "0", "[19]", "4294967297", "-32[1]"] {
             assert_eq!(dimension(refused), None, "{refused}");
         }
+    }
+
+    #[test]
+    fn logical_sides_and_truth_values_are_read_or_unknown() {
+        assert_eq!((logical("32[19]"), logical("32"), logical("32[x]")), (Some(19), None, None));
+        assert_eq!(
+            (flag("True"), flag("0"), flag(""), flag("maybe")),
+            (Some(true), Some(false), None, None)
+        );
+        assert_eq!((not_negative("0"), not_negative("-1")), (Some(0.0), None));
     }
 
     #[test]

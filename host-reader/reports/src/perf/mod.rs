@@ -11,6 +11,7 @@
 //! | how is a report computed from the file? | [`PerfReport`], with [`PerfOptions`] |
 //! | what are the limits of a chip? | [`ArchTable`], [`ArchLimits`] |
 //! | what do the ops of each module, or of any other column, take? | [`ops_by_column`] |
+//! | which calls built programs, and why again? | [`ProgramBuilds`], in [`PerfReport::builds`] |
 //! | how much did the durations of an op vary? | [`Iterations`] |
 //! | how is a report written? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
 //!
@@ -30,6 +31,7 @@
 
 mod advice;
 mod arch;
+mod argument_change;
 mod by_column;
 mod category;
 mod cell;
@@ -46,6 +48,7 @@ mod ops_csv;
 mod paint;
 mod peak_share;
 mod picture;
+mod programs;
 #[cfg(test)]
 mod properties;
 mod report;
@@ -61,6 +64,7 @@ mod window;
 pub use crate::problem::{Detail, Problem, ProblemLog};
 pub use advice::Advice;
 pub use arch::{ArchLimits, ArchTable, ArchTableError, MathFidelity};
+pub use argument_change::ArgumentChange;
 pub use by_column::{ColumnGroup, OpsByColumn, module_parts, ops_by_column};
 pub use category::OpCategory;
 pub use chip::{ChipFacts, UnknownArch};
@@ -73,6 +77,7 @@ pub use op::{Bound, DurationDoubt, OpReport, ProgramBlocks, RecordedOp, RowKind}
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv, read_ops_csv_with};
 pub use peak_share::peak_share_text;
 pub use picture::{Palette, write_stacked_picture};
+pub use programs::{BuildSums, CallSite, ProgramBuilds, Rebuild, RebuildReason};
 pub use report::{PerfOptions, PerfReport, Totals};
 pub use row::{OpRow, OtherCell, Tensor};
 pub use side_by_side::SideBySide;

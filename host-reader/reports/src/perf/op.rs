@@ -209,12 +209,18 @@ pub struct OpReport {
     /// Frequency of the chip's clock, from the row's cycles and nanoseconds.
     #[serde(skip)]
     pub clock_ghz: Option<f64>,
+    /// Start of the host's call of the op, on the host's clock.
+    #[serde(skip)]
+    pub host_start_ns: Option<f64>,
     /// Time that the host spent on the op.
     #[serde(skip)]
     pub host_duration_ns: Option<f64>,
     /// Part of the host's time that was spent compiling the op's program.
     #[serde(skip)]
     pub compile_duration_ns: Option<f64>,
+    /// Part of the host's time in which the op made its program, without compiling kernels.
+    #[serde(skip)]
+    pub build_duration_ns: Option<f64>,
     /// True for a sparse matmul with an unknown number of active experts.
     pub is_active_unknown: bool,
     /// What the row says of the op itself, as recorded.
@@ -349,6 +355,8 @@ pub(super) fn analyse(
         firmware_end_cycle: row.firmware_end_cycle,
         kernel_cycles: row.kernel_cycles,
         clock_ghz: row.clock_ghz,
+        host_start_ns: row.host_start_ns,
+        build_duration_ns: row.build_duration_ns,
         host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
         compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
         is_active_unknown: modelled.is_active_unknown,

@@ -10,6 +10,7 @@ use super::{
     model::{ModelContext, UNKNOWN_SHAPE},
     op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt},
     ops_csv::{OpsCsv, read_ops_csv_with},
+    programs::{AllCalls, ProgramBuilds},
     row::OpRow,
     side_by_side::{SideBySide, side_by_side},
     spread::sum_of,
@@ -132,6 +133,9 @@ pub struct PerfReport {
     /// What the cycles of each device say about ops at the same time, with all ops of the window;
     /// devices without cycles of each op are left out.
     pub side_by_side: Vec<SideBySide>,
+    /// Calls of the window's ops, and the programs that they built.
+    #[serde(skip)]
+    pub builds: ProgramBuilds,
 }
 
 impl PerfReport {
@@ -166,9 +170,11 @@ impl PerfReport {
         // A trace may be captured in the window and replayed after it.
         let unreplayed_traces = unreplayed_traces(&rows);
         notes.extend(unreplayed_traces.iter().map(ToString::to_string));
+        let all_calls = AllCalls::new(&rows);
         let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
         retain_wanted(&mut rows, &options.filter, &mut notes);
         let side_by_side = side_by_side(&rows);
+        let builds = all_calls.within(&rows);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
         let is_by_device = options.is_by_device;
         if !is_by_device && !devices.is_empty() {
@@ -218,6 +224,7 @@ impl PerfReport {
             advice: Advice::new(&rows),
             iterations: Iterations::new(&rows),
             side_by_side,
+            builds,
             rows,
         })
     }

@@ -5,17 +5,23 @@ use super::{
     text_pool::TextPool,
     titles::{Column, KERNEL_DURATION, KeptColumn, LATENCY, OP_NAME, OpsCsvFormat, Titles},
 };
-use crate::problem::{Position, ProblemLog, quoted};
+use crate::{
+    problem::{Position, ProblemLog, quoted},
+    report::{CACHE_CLEARED, HOST_BUILD, HOST_DISPATCH},
+};
 use std::{fmt::Write, sync::Arc};
 
 /// Type of an op that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
 
 /// Dimensions, element type and memory of a tensor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tensor {
     /// Padded size of each dimension in elements, in the order W, Z, Y, X.
     pub sides: [Option<u64>; 4],
+    /// Size of each dimension without its padding, in the same order; `None` if the file does not tell
+    /// it apart.
+    pub logical_sides: [Option<u64>; 4],
     /// Element type; `None` if there is no tensor.
     pub datatype: Option<Arc<str>>,
     /// Memory of the tensor, and how it is spread over banks.
@@ -29,6 +35,29 @@ impl Tensor {
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         self.sides.iter().try_fold(1_u64, |product, side| product.checked_mul((*side)?))
+    }
+
+    /// Returns the memory of the tensor without the number of its chip.
+    pub(super) fn place(&self) -> Option<&str> {
+        let memory = self.memory.as_deref()?;
+        let place = memory.strip_prefix("DEV_").and_then(|rest| rest.split_once('_'));
+        Some(place.map_or(memory, |(_, place)| place))
+    }
+
+    /// Returns the sides as a text such as `1x1x32x64`. A side that is padded has its own size in
+    /// brackets: `1x1x32[19]x64`.
+    pub(super) fn shape_text(&self) -> String {
+        let mut text = String::new();
+        let sides = self.sides.iter().zip(&self.logical_sides);
+        for ((side, logical), separator) in sides.zip(["", "x", "x", "x"]) {
+            text.push_str(separator);
+            push_side(*side, &mut text);
+            if let Some(logical) = logical.filter(|logical| Some(*logical) != *side) {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "[{logical}]");
+            }
+        }
+        text
     }
 
     /// Returns true if the tensor is in DRAM.
@@ -75,6 +104,14 @@ pub struct OpRow {
     pub host_duration_ns: Option<f64>,
     /// Part of the host's time that was spent compiling the op's program.
     pub compile_duration_ns: Option<f64>,
+    /// Part of the host's time in which the op made its program, without compiling kernels.
+    pub build_duration_ns: Option<f64>,
+    /// Part of the host's time in which the op's program was sent to the chips.
+    pub dispatch_duration_ns: Option<f64>,
+    /// True if the call found its program in the cache of programs; `None` if the file does not say.
+    pub is_cache_hit: Option<bool>,
+    /// True if the program has cleared the cache since the op before.
+    pub is_cache_cleared: bool,
     /// Duration of the op's kernels.
     pub kernel_duration_ns: Option<f64>,
     /// Time since the end of the previous op.
@@ -136,6 +173,11 @@ impl OpRow {
         self.trace_id.is_some() && !has_run
     }
 
+    /// Returns the text of a column that no report of TT-Metal has; `None` if the cell is blank.
+    pub(super) fn other(&self, title: &str) -> Option<&Arc<str>> {
+        self.others.iter().find(|(column, _)| **column == *title).map(|(_, cell)| cell)
+    }
+
     /// Returns all inputs and outputs of the op.
     pub(super) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         let inputs = self.inputs.iter().chain(&self.more_inputs);
@@ -158,19 +200,22 @@ impl OpRow {
 /// Appends an abbreviated tensor, without its device number, to a text.
 fn add_tensor(tensor: &Tensor, text: &mut String) {
     let Some(datatype) = &tensor.datatype else { return };
-    let memory = tensor.memory.as_deref().unwrap_or("");
-    let place = memory.strip_prefix("DEV_").and_then(|rest| rest.split_once('_'));
-    let place = place.map_or(memory, |(_, place)| place);
+    let place = tensor.place().unwrap_or("");
     text.push_str(if text.is_empty() { "" } else { " " });
     for (side, separator) in tensor.sides.iter().zip(["", "x", "x", "x"]) {
         text.push_str(separator);
-        // Writing to a string cannot fail.
-        let _ = match side {
-            Some(side) => write!(text, "{side}"),
-            None => text.write_char('?'),
-        };
+        push_side(*side, text);
     }
     let _ = write!(text, ":{datatype}:{place}");
+}
+
+/// Appends a side, or a question mark if it is unknown, to a text.
+fn push_side(side: Option<u64>, text: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = match side {
+        Some(side) => write!(text, "{side}"),
+        None => text.write_char('?'),
+    };
 }
 
 /// Columns of one tensor.
@@ -250,6 +295,10 @@ row_columns! {
     sub_device: "SUB DEVICE ID",
     host_duration_ns: "HOST DURATION [ns]",
     compile_duration_ns: "CompileProgram_TT_HOST_FUNC [ns]",
+    build_duration_ns: HOST_BUILD,
+    dispatch_duration_ns: HOST_DISPATCH,
+    cache_hit: "PROGRAM CACHE HIT",
+    cache_cleared: CACHE_CLEARED,
     kernel_duration_ns: KERNEL_DURATION,
     op_to_op_latency_ns: LATENCY,
     trace_id: "METAL TRACE ID",
@@ -327,6 +376,10 @@ impl<'a> RowReader<'a> {
         row.sub_device = sub_device.map(|id| self.texts.shared(&id));
         row.host_duration_ns = cell::number(self.cell(&columns.host_duration_ns));
         row.compile_duration_ns = cell::number(self.cell(&columns.compile_duration_ns));
+        row.build_duration_ns = cell::not_negative(self.cell(&columns.build_duration_ns));
+        row.dispatch_duration_ns = cell::not_negative(self.cell(&columns.dispatch_duration_ns));
+        row.is_cache_hit = cell::flag(self.cell(&columns.cache_hit));
+        row.is_cache_cleared = cell::flag(self.cell(&columns.cache_cleared)) == Some(true);
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
@@ -361,8 +414,10 @@ impl<'a> RowReader<'a> {
     fn tensor(&mut self, columns: &TensorColumns) -> Tensor {
         let is_there = !cell::is_blank(self.cell(&columns.datatype));
         let sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
+        let logical_sides = columns.sides.each_ref().map(|side| cell::logical(self.cell(side)));
         Tensor {
             sides,
+            logical_sides,
             datatype: self.text(&columns.datatype),
             memory: self.text(&columns.memory),
             layout: self.text(&columns.layout),
@@ -448,7 +503,7 @@ mod tests {
             sides: [Some(1), Some(1), Some(32), None],
             datatype: Some("BFLOAT16".into()),
             memory: Some(memory.into()),
-            layout: None,
+            ..Tensor::default()
         }
     }
 

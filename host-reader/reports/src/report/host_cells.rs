@@ -4,8 +4,8 @@ use super::{
     buffer_peaks::op_peaks,
     device_op::Cells,
     sheet::{
-        BUFFER_PEAK_SUFFIX, CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column,
-        tensor_title,
+        BUFFER_PEAK_SUFFIX, CHILD_CALL_SUFFIX, KERNEL_DURATION, OF_HOST, TENSOR_COLUMNS,
+        fixed_column, tensor_title,
     },
     value::{Value, float_text},
 };
@@ -40,6 +40,10 @@ pub(super) fn op_cells(op: &HostOp, file: &str, problems: &mut ProblemLog) -> Ce
     cells
 }
 
+/// Keys of the fields of an op's description for the columns [`OF_HOST`].
+pub(super) const KEYS_OF_HOST: [&str; 3] =
+    ["host_build_ns", "host_dispatch_ns", "program_cache_cleared"];
+
 /// Adds the host times of the op and of the functions called by it.
 pub(super) fn add_times(cells: &mut Cells, op: &HostOp) {
     if let Some(time) = op.time {
@@ -50,6 +54,11 @@ pub(super) fn add_times(cells: &mut Cells, op: &HostOp) {
     }
     for (name, ns) in &op.child_calls_ns {
         cells.insert(format!("{name}{CHILD_CALL_SUFFIX}").into(), ns.to_string());
+    }
+    for (column, key) in OF_HOST.into_iter().zip(KEYS_OF_HOST) {
+        if let Some(value) = op.description.get(key) {
+            cells.insert(column.into(), value.cell());
+        }
     }
 }
 

@@ -41,7 +41,9 @@ mod recorded;
 mod sheet;
 
 use recording::host_ops::value;
-pub(crate) use sheet::{CALL_FUNCTION, CALL_LOCATION, MODULE, is_known_column};
+pub(crate) use sheet::{
+    CACHE_CLEARED, CALL_FUNCTION, CALL_LOCATION, HOST_BUILD, HOST_DISPATCH, MODULE, is_known_column,
+};
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};

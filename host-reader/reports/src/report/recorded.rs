@@ -1,6 +1,6 @@
 //! Host records of a capture, converted to the form in which TT-Metal's host reports ops.
 
-use super::{sheet::fixed_column, value::Value};
+use super::{host_cells::KEYS_OF_HOST, sheet::fixed_column, value::Value};
 use crate::problem::ProblemLog;
 use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata, TraceStep};
 use recording::{
@@ -147,7 +147,7 @@ fn host_op(op: &OpMetadata) -> HostOp {
     let mut attributes = Vec::new();
     for (key, text) in op.fields.iter() {
         let key = if key == OpMetadata::NAME { "op_code" } else { key };
-        if STRUCTURES.contains(&key) {
+        if STRUCTURES.contains(&key) || KEYS_OF_HOST.contains(&key) {
             let value = serde_json::from_str(text);
             fields.push((key.to_owned(), value.unwrap_or_else(|_| Value::Text(text.clone()))));
         } else if fixed_column(key).is_some() {
@@ -174,16 +174,23 @@ fn host_op(op: &OpMetadata) -> HostOp {
         trace_id: None,
         message_ns: 0,
         time,
-        child_calls_ns: BTreeMap::new(),
+        child_calls_ns: number(COMPILE)
+            .map(|ns| (COMPILE_PROGRAM.to_owned(), ns))
+            .into_iter()
+            .collect(),
         line: 0,
     }
 }
 
 /// Keys that are neither attributes of an op nor columns.
-const OWN_KEYS: [&str; 5] = [START, DURATION, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, CALL];
+const OWN_KEYS: [&str; 6] =
+    [START, DURATION, COMPILE, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, CALL];
 
 const START: &str = "host_start_ns";
 const DURATION: &str = "host_duration_ns";
+const COMPILE: &str = "host_compile_ns";
+/// TT-Metal's function that compiles the kernels of a program.
+const COMPILE_PROGRAM: &str = "CompileProgram";
 
 #[cfg(test)]
 mod tests {

@@ -40,6 +40,15 @@ pub(crate) const CALL_FUNCTION: &str = "CALL FUNCTION";
 pub(crate) const CALL_LOCATION: &str = "CALL LOCATION";
 /// Columns that name the call of an op.
 const CALL: [&str; 3] = [MODULE, CALL_FUNCTION, CALL_LOCATION];
+/// Column with the part of the host's time in which an op made its program, without compiling kernels.
+/// TT-Metal's report has no such columns as this and the next two.
+pub(crate) const HOST_BUILD: &str = "HOST BUILD DURATION [ns]";
+/// Column with the part of the host's time in which an op's program was sent to the chips.
+pub(crate) const HOST_DISPATCH: &str = "HOST DISPATCH DURATION [ns]";
+/// Column that says whether the program has cleared its cache of programs since the op before.
+pub(crate) const CACHE_CLEARED: &str = "PROGRAM CACHE CLEARED";
+/// Columns about the host's work for an op.
+pub(super) const OF_HOST: [&str; 3] = [HOST_BUILD, HOST_DISPATCH, CACHE_CLEARED];
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
 /// Columns before the tensors.
@@ -159,6 +168,7 @@ pub(crate) fn is_known_column(title: &str) -> bool {
     is_device_column(title)
         || OF_OTHER_GENERATIONS.contains(&title)
         || [EMPTY_BECAUSE, NOC_FIGURES_LACK].contains(&title)
+        || OF_HOST.contains(&title)
         || SUFFIXES.iter().any(|suffix| title.ends_with(suffix))
         || number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
@@ -255,7 +265,7 @@ fn titles_of<R: Borrow<Cells>>(
     let peaks = filled.iter().filter(|title| title.ends_with(BUFFER_PEAK_SUFFIX));
     titles.extend(peaks.map(|&title| title.to_owned()));
     titles.extend(filled.get(PROFILER_STALL).map(|&title| title.to_owned()));
-    let others = [EMPTY_BECAUSE, NOC_FIGURES_LACK].into_iter().chain(CALL);
+    let others = [EMPTY_BECAUSE, NOC_FIGURES_LACK].into_iter().chain(OF_HOST).chain(CALL);
     let others = others.filter_map(|one| filled.get(one));
     titles.extend(others.map(|&title| title.to_owned()));
     titles

@@ -89,6 +89,7 @@ mod tests {
             datatype: Some("BFLOAT16".into()),
             memory: Some("DEV_0_DRAM_INTERLEAVED".into()),
             layout: Some("TILE".into()),
+            ..Tensor::default()
         }
     }
 

@@ -1,0 +1,153 @@
+//! What the host did while the chip waited for it: programs that calls built again, and the line of the
+//! program before the longest gap.
+
+use crate::{
+    duration::duration,
+    finding::{Basis, Cause, Finding, GainOf, Place},
+    threshold::BUILT_AGAIN,
+};
+use reports::perf::{CallSite, OpReport, ProgramBuilds, Rebuild, RowKind};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::RunHostId;
+
+/// Header of the column with the line of a call.
+const LOCATION: &str = "CALL LOCATION";
+
+/// Adds to findings about a late host what the host did before the longest gap. `rows` are the rows of
+/// the explained part.
+pub(crate) fn add_host_facts(findings: &mut [Finding], rows: &[OpReport]) {
+    for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Host) {
+        let of_chip = |row: &&OpReport| {
+            finding.place.chip_id.is_none_or(|chip_id| row.chip_id() == Some(chip_id))
+        };
+        finding.why.extend(before_longest_gap(rows, of_chip));
+    }
+}
+
+/// Reports calls that built programs although they had some. `rows` are the rows of the explained part,
+/// `builds` the calls of all rows, and `place` the location of a row.
+pub(crate) fn built_again(
+    rows: &[OpReport],
+    builds: &ProgramBuilds,
+    place: impl Fn(&OpReport) -> Place,
+) -> Option<Finding> {
+    let by_id: BTreeMap<u64, &OpReport> = rows.iter().map(|row| (row.id, row)).collect();
+    let mut again: Vec<(&CallSite, &Rebuild, &OpReport)> = Vec::new();
+    for site in &builds.sites {
+        let of_part = site.rebuilds.iter().filter_map(|of| Some((of, *by_id.get(&of.row_id)?)));
+        again.extend(of_part.map(|(rebuild, row)| (site, rebuild, row)));
+    }
+    let ms = |row: &OpReport| row.host_duration_ns.unwrap_or(0.0);
+    again.sort_by(|(.., one), (.., other)| ms(other).total_cmp(&ms(one)));
+    let (site, longest, row) = *again.first()?;
+    let count = again.len();
+    if (count as f64) < BUILT_AGAIN.value {
+        return None;
+    }
+    let times: Option<f64> = again.iter().map(|(.., row)| row.host_duration_ns).sum();
+    let took =
+        times.map_or_else(String::new, |ns| format!("; the host took {} for that", duration(ns)));
+    let sentence = match count {
+        1 => format!("1 call builds its program again{took}"),
+        count => format!("{count} calls build their programs again{took}"),
+    };
+    let at = site.location.as_deref().map_or_else(String::new, |of| format!(" at {of}"));
+    let why = format!("{}{at}: {}", site.op_code, longest.reason);
+    let advice = "call the op with arguments that do not change, or call each variant once before the \
+                  part that counts; `kprof programs` shows each of these calls";
+    let figure = (BUILT_AGAIN, count as f64);
+    // An op on several chips is one call.
+    let ids = rows.iter().filter_map(|row| Some(RunHostId(row.program()?.1).base()));
+    let calls: BTreeSet<u32> = ids.collect();
+    let basis = Basis::ops(count, calls.len().max(count));
+    let finding = Finding::new(Cause::BuiltAgain, figure, sentence, place(row), advice, basis);
+    Some(Finding {
+        why: vec![why],
+        rows: again.iter().take(3).map(|(.., row)| row.id).collect(),
+        gain_of: GainOf::Recording,
+        ..finding
+    })
+}
+
+/// Returns the fact about the host's time before the op with the longest gap of a chip.
+fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -> Option<String> {
+    let ops = rows.iter().filter(|row| row.kind == RowKind::Device).filter(of_chip);
+    let gaps = ops.skip(1).filter_map(|row| Some((row.op_to_op_gap_us?, row)));
+    let (_, row) = gaps.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    // The host calls no op of a replay.
+    let start_ns = row.host_start_ns.filter(|_| row.trace_session.is_none())?;
+    let in_call_ns = row.host_duration_ns?;
+    let ends = rows.iter().filter_map(|row| {
+        let start = row.host_start_ns.filter(|before| *before < start_ns)?;
+        Some(start + row.host_duration_ns?)
+    });
+    let end_ns = ends.max_by(f64::total_cmp)?;
+    let place = row.other(LOCATION).map_or_else(String::new, |of| format!(" at {of}"));
+    let parts = [
+        (row.build_duration_ns, "making its program"),
+        (row.compile_duration_ns, "compiling kernels"),
+    ];
+    let parts =
+        parts.into_iter().filter_map(|(ns, what)| ns.map(|ns| format!("{} {what}", duration(ns))));
+    let parts = parts.collect::<Vec<_>>().join(" and ");
+    let of_which = if parts.is_empty() { parts } else { format!(", of which {parts}") };
+    Some(format!(
+        "before {}{place}, after the longest gap, the host spent {} outside of calls of ops and {} in \
+         the call{of_which}",
+        row.raw_op_code,
+        duration((start_ns - end_ns).max(0.0)),
+        duration(in_call_ns),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Explanation;
+    use reports::perf::{PerfReport, read_ops_csv};
+
+    /// Two ops, of which the second starts 30 ms after the first has ended.
+    const CSV: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,HOST DURATION [ns],\
+        DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],PROGRAM CACHE HIT,CompileProgram_TT_HOST_FUNC [ns],\
+        HOST BUILD DURATION [ns],CALL LOCATION\n\
+        Add,tt_dnn_device,1024,0,{'alpha': 1},1000000,500000,2000,0,False,,,a.py:1\n\
+        Add,tt_dnn_device,2048,0,{'alpha': 2},4500000,27000000,2000,30000000,False,25000000,1000000,a.py:1\n";
+
+    fn explained(csv: &str, cause: Cause) -> Option<Finding> {
+        let csv = read_ops_csv(csv.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        let explanation = Explanation::from_perf_report(&report);
+        explanation.findings.into_iter().find(|of| of.cause == cause)
+    }
+
+    #[test]
+    fn a_call_that_builds_again_names_the_argument() {
+        let finding = explained(CSV, Cause::BuiltAgain).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "1 call builds its program again; the host took 27.0 ms for that"
+        );
+        assert_eq!(finding.why, ["Add at a.py:1: alpha: 1 -> 2"]);
+        assert_eq!((finding.place.row, finding.rows), (Some(3), vec![3]));
+        assert_eq!(finding.rests_on.to_string(), "1 of 2 ops");
+        assert_eq!(explained(&CSV.replace("False", "True"), Cause::BuiltAgain), None);
+    }
+
+    #[test]
+    fn a_late_host_names_the_line_before_the_longest_gap() {
+        let why = explained(CSV, Cause::Host).unwrap().why;
+        let fact = "before Add at a.py:1, after the longest gap, the host spent 3.0 ms outside of calls \
+                    of ops and 27.0 ms in the call, of which 1.0 ms making its program and 25.0 ms \
+                    compiling kernels";
+        assert!(why.iter().any(|of| of == fact), "{why:#?}");
+    }
+
+    #[test]
+    fn without_the_host_s_times_nothing_is_said_of_them() {
+        let untimed = CSV.replace("1000000,500000", ",").replace("4500000,27000000", ",");
+        let why = explained(&untimed, Cause::Host).unwrap().why;
+        assert!(!why.iter().any(|of| of.contains("outside of calls")), "{why:#?}");
+        let again = explained(&untimed, Cause::BuiltAgain).unwrap();
+        assert_eq!(again.sentence, "1 call builds its program again");
+    }
+}
