@@ -28,6 +28,7 @@ mod noc;
 mod ops;
 #[cfg(feature = "mcp")]
 mod path;
+#[cfg(feature = "mcp")]
 mod programs;
 #[cfg(feature = "mcp")]
 mod root;
