@@ -37,6 +37,7 @@ pub(crate) struct EvidenceContext<'readout> {
     /// Setup zones and the profiler's own zones.
     special: HashMap<ZoneIndex, Special>,
     lost: LostRuns,
+    lost_zones: LostRuns,
     zones: &'readout ZoneTable,
 }
 
@@ -55,7 +56,8 @@ impl<'readout> LanesContext<'readout> for EvidenceContext<'readout> {
             has_dispatch: names.any(|(_, name)| ZoneRole::from_name(name).is_dispatch()),
             sync: SyncNames::from_names(&readout.zones),
             special: special_zones(&readout.zones),
-            lost: LostRuns::from_ledger(&readout.losses),
+            lost: LostRuns::of_waits(&readout.losses),
+            lost_zones: LostRuns::of_zones(&readout.losses),
             zones: &readout.zones,
         }
     }
@@ -125,6 +127,8 @@ pub(crate) struct RareEvidence {
     pub(crate) counters: CounterRecords,
     /// Longest zones and sums of zones of the kernel.
     pub(crate) zones: Vec<ZoneCycles>,
+    /// True if zones of the kernel are missing or have no end, so that `zones` is a lower bound.
+    pub(crate) are_zones_cut: bool,
     /// Start and end of a kernel that takes more than 2^32 cycles.
     long_kernel: Option<(u64, u64)>,
 }
@@ -209,6 +213,11 @@ impl RunEvidence {
     /// Returns the longest zones and sums of zones of the kernel.
     pub(crate) fn zones(&self) -> &[ZoneCycles] {
         self.rare.as_ref().map_or(&[], |rare| &rare.zones)
+    }
+
+    /// Returns true if zones of the kernel are missing or have no end.
+    pub(crate) fn are_zones_cut(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.are_zones_cut)
     }
 
     pub(crate) fn setup(&self) -> ZoneSum {
@@ -387,6 +396,7 @@ impl LaneScan<'_, '_> {
             syncs = self.context.sync.runs_of(self.lane, self.counts);
             lost = self.context.lost.lane_flags(self.lane);
         }
+        let lost_zones = self.context.lost_zones.lane_flags(self.lane);
         let mut syncs = syncs.into_iter();
         let mut data = DataPosition::default();
         for run in 0..self.lane.runs.len() {
@@ -400,6 +410,9 @@ impl LaneScan<'_, '_> {
                     let rare = evidence.rare.get_or_insert_default();
                     (rare.sync, rare.known_until) = (sync, known_until);
                 }
+            }
+            if lost_zones.get(run).is_some_and(|has_lost| *has_lost) {
+                evidence.rare.get_or_insert_default().are_zones_cut = true;
             }
             runs.push(evidence);
         }
@@ -461,9 +474,11 @@ impl LaneScan<'_, '_> {
                 }
             }
         }
+        let is_cut = zones.is_cut();
         let zones = zones.longest();
         if !zones.is_empty() {
-            evidence.rare.get_or_insert_default().zones = zones;
+            let rare = evidence.rare.get_or_insert_default();
+            (rare.zones, rare.are_zones_cut) = (zones, is_cut);
         }
         evidence.set_kernel(first_start.zip(last_end));
         evidence

@@ -23,13 +23,19 @@ use crate::{
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
-use reader::{anomaly::AnomalyLog, from_lanes::FromLanes, packed_bytes::PackedError};
-use recording::{DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of};
+use reader::{
+    from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable, packed_bytes::PackedError,
+    readout::Readout,
+};
+use recording::{
+    DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of,
+    problem::counted,
+};
 use reports::perf::{
     OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions, ops_by_column,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use wire::{RunHostId, ZoneId};
+use wire::{Risc, RunHostId, ZoneId};
 
 /// Version of the serialised [`Explanation`]. It increases when a field is removed or changes its
 /// meaning, but not when a field is added.
@@ -198,6 +204,7 @@ impl Explanation {
         let found = SteadyLaunches::new(recording, (&pairs, &described), window);
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
+        let not_used = doubts(readout, &ops, &all);
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -247,7 +254,7 @@ impl Explanation {
             ops,
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
-            not_used: not_used(&readout.anomalies),
+            not_used,
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows);
@@ -403,8 +410,21 @@ pub(crate) fn sentences(traces: &[UnreplayedTrace]) -> Vec<String> {
     traces.iter().map(|trace| format!("{trace}.")).collect()
 }
 
-/// Returns a sentence about each kind of anomaly that is not a repair, with the first of the kind.
-fn not_used(anomalies: &AnomalyLog) -> Vec<String> {
+/// Returns a sentence about lost records, and one about each kind of anomaly that is not a repair,
+/// with the first of the kind.
+fn unused(readout: &Readout) -> Vec<String> {
+    let anomalies = &readout.anomalies;
+    let lost = match readout.losses.known_losses() {
+        (Some(count), is_lower_bound) if count > 0 => {
+            let least = if is_lower_bound { "at least " } else { "" };
+            let records = counted(count, "record was", "records were");
+            Some(format!(
+                "{least}{records} lost (kprof report shows where): shares of zones and waits are of those \
+                 that are left"
+            ))
+        }
+        _ => None,
+    };
     let kinds = anomalies.counts().filter(|(kind, _)| !kind.is_repair());
     let sentences = kinds.map(|(kind, count)| {
         let of_kind = anomalies.kept().iter().filter(|kept| kept.kind == kind);
@@ -412,7 +432,42 @@ fn not_used(anomalies: &AnomalyLog) -> Vec<String> {
         let first = first.map_or_else(|| kind.label().to_owned(), ToString::to_string);
         if count == 1 { first } else { format!("{first}; {count} of this kind") }
     });
+    lost.into_iter().chain(sentences).collect()
+}
+
+/// Returns sentences about what is not used or in doubt.
+fn doubts(readout: &Readout, ops: &[OpCauses], devices: &[DeviceTime]) -> Vec<String> {
+    let mut sentences = unused(readout);
+    sentences.extend(long_sums(ops, &readout.zones));
+    let disagreeing = devices.iter().filter(|device| device.do_clocks_disagree);
+    sentences.extend(disagreeing.filter_map(|device| device.chip_id).map(clocks_sentence));
+    sentences
+}
+
+/// Returns a sentence about each sum of zones that is longer than the kernels that it is in.
+fn long_sums(ops: &[OpCauses], names: &ZoneTable) -> Vec<String> {
+    let mut sums: BTreeMap<(Risc, ZoneIndex), (u64, (u64, u64))> = BTreeMap::new();
+    for of in ops.iter().flat_map(|op| &op.long_sums) {
+        let (count, longest) = sums.entry((of.risc, of.zone)).or_default();
+        *count = count.saturating_add(1);
+        *longest = (*longest).max(of.cycles);
+    }
+    let sentences = sums.into_iter().map(|((risc, zone), (count, (cycles, kernel)))| {
+        format!(
+            "the sum zone {} of {risc} is longer than the kernel that it is in, {}: {cycles} cycles in \
+             {kernel}; one of both is wrong, so it is no share of the kernel",
+            names.label(zone),
+            counted(count, "time", "times"),
+        )
+    });
     sentences.collect()
+}
+
+fn clocks_sentence(chip_id: u32) -> String {
+    format!(
+        "chip {chip_id}: the clocks of its cores disagree, and their origins were not measured, so no time \
+         over several cores is known"
+    )
 }
 
 /// Returns the finding about ops on the host. Its location lists the rows of these ops. If the rows
@@ -450,6 +505,8 @@ fn sentence_without_part(
 
 /// Returns the time of each chip, computed from its launches in the covered part. `window_of`
 /// returns the first and last cycle of a chip's covered time.
+///
+/// Cycles of cores whose clocks disagree are no time, so the length of such a chip's time is unknown.
 fn device_times(
     recording: &Recording,
     launches: &[Explained<'_>],
@@ -460,7 +517,10 @@ fn device_times(
         let own: Vec<_> =
             launches.iter().filter(|(op, _)| op.chip_id == chip.chip_id).copied().collect();
         let window = window_of(chip.chip_id, &own)?;
-        Some(device_time(&own, chip.chip_id, window, chip.aiclk_mhz))
+        let do_clocks_disagree = own.iter().any(|(_, launch)| launch.op.is_spread_implausible);
+        let aiclk_mhz = if do_clocks_disagree { 0 } else { chip.aiclk_mhz };
+        let time = device_time(&own, chip.chip_id, window, aiclk_mhz);
+        Some(DeviceTime { do_clocks_disagree, ..time })
     });
     devices.collect()
 }

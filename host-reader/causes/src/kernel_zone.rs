@@ -1,8 +1,15 @@
 //! Zones and sums of zones that authors put into their kernels: those that take most of a RISC's time.
 
-use crate::{op::OpView, risc_wait::kernel_cycles, roles::Roles, threshold::KERNEL_ZONE};
+use crate::{
+    finding::percent,
+    op::{CoreRun, OpView},
+    risc_wait::{cycle_percent, kernel_cycles},
+    roles::Roles,
+    threshold::KERNEL_ZONE,
+};
+use analysis::MOST_PERCENT;
 use reader::lane::ZoneIndex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
 /// Maximum number of zones that are kept of one run.
@@ -24,6 +31,8 @@ pub(crate) struct OpenZones {
     /// Open zones, outermost first: name, start, and cycles of the zones within.
     open: Vec<(ZoneIndex, u64, u64)>,
     sums: BTreeMap<ZoneIndex, (u32, u64)>,
+    /// True if a zone had no end before the zone around it ended.
+    has_open: bool,
 }
 
 impl OpenZones {
@@ -34,6 +43,7 @@ impl OpenZones {
     /// Ends the innermost zone of this name. Zones within it that have no end are left out.
     pub(crate) fn end(&mut self, zone: ZoneIndex, time: u64) {
         let Some(at) = self.open.iter().rposition(|(of, ..)| *of == zone) else { return };
+        self.has_open |= self.open.len() > at.saturating_add(1);
         self.open.truncate(at.saturating_add(1));
         let Some((_, start, within)) = self.open.pop() else { return };
         let cycles = time.saturating_sub(start);
@@ -41,6 +51,11 @@ impl OpenZones {
             *within = within.saturating_add(cycles);
         }
         self.add(zone, 1, cycles.saturating_sub(within));
+    }
+
+    /// Returns true if any zone has no end.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.has_open || !self.open.is_empty()
     }
 
     /// Adds a sum of zones.
@@ -87,6 +102,38 @@ pub struct KernelZone {
     pub cycles: u64,
     /// `cycles` in percent of the time of the RISC's kernels, summed over the cores.
     pub percent: f64,
+    /// True if `cycles` and `percent` may be larger, because zones are missing or have no end.
+    pub is_lower_bound: bool,
+}
+
+/// Sum of zones of a RISC that is longer than the kernel that it is in, so that one of both is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LongSum {
+    pub(crate) zone: ZoneIndex,
+    pub(crate) risc: Risc,
+    /// Cycles of the sum and of the kernel.
+    pub(crate) cycles: (u64, u64),
+}
+
+impl LongSum {
+    /// Returns the sums of a launch that are too long, in the order of RISCs and cores.
+    pub(crate) fn all(view: &OpView<'_>) -> Vec<Self> {
+        let of_run = |run: &CoreRun<'_>| {
+            let (risc, kernel) = (run.lane.risc, kernel_cycles(run.evidence));
+            let zones = run.evidence.zones().iter();
+            let long = zones.filter(move |of| is_too_long(of, kernel));
+            long.map(move |of| Self { zone: of.zone, risc, cycles: (of.cycles, kernel) })
+                .collect::<Vec<_>>()
+        };
+        view.runs.iter().flat_map(of_run).collect()
+    }
+}
+
+/// Returns true if a sum of zones is longer than its kernel, by more than clocks explain. The sums of
+/// the zones that a kernel begins and ends are never longer.
+fn is_too_long(of: &ZoneCycles, kernel_cycles: u64) -> bool {
+    let is_known = of.count == 0 && kernel_cycles > 0;
+    is_known && percent(of.cycles as f64, kernel_cycles as f64) > MOST_PERCENT
 }
 
 /// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
@@ -95,6 +142,7 @@ pub struct KernelZone {
 /// A zone that is the only one of its RISC and takes all of the kernel shows nothing.
 pub(crate) fn kernel_zone(view: &OpView<'_>) -> Option<KernelZone> {
     let roles = Roles::from_view(view);
+    let mut cut: BTreeSet<Risc> = BTreeSet::new();
     let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
     let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64, u64)> = BTreeMap::new();
     for run in &view.runs {
@@ -104,25 +152,37 @@ pub(crate) fn kernel_zone(view: &OpView<'_>) -> Option<KernelZone> {
         }
         let (cores, sum) = kernels.entry(run.lane.risc).or_default();
         (*cores, *sum) = (cores.saturating_add(1), sum.saturating_add(cycles));
-        for of in run.evidence.zones() {
+        if run.evidence.are_zones_cut() {
+            cut.insert(run.lane.risc);
+        }
+        let known = run.evidence.zones().iter();
+        for of in known.filter(|of| !is_too_long(of, cycles)) {
             let (cores, count, sum) = zones.entry((run.lane.risc, of.zone)).or_default();
             *cores = cores.saturating_add(1);
             *count = count.saturating_add(of.count.into());
-            // A sum of zones of several RISCs may be longer than the kernel of one.
             *sum = sum.saturating_add(of.cycles.min(cycles));
         }
     }
     let names = |risc: Risc| zones.keys().filter(|(of, _)| *of == risc).count();
     let shares = zones.iter().filter_map(|(&(risc, zone), &(core_count, count, cycles))| {
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
-        let percent = crate::risc_wait::cycle_percent(cycles, kernel);
+        let percent = cycle_percent(cycles, kernel);
         let role = match risc {
             _ if roles.reader == Some(risc) => Some("reader"),
             _ if roles.writer == Some(risc) => Some("writer"),
             _ => None,
         };
-        let zone =
-            KernelZone { zone, risc, role, core_count, kernel_core_count, count, cycles, percent };
+        let zone = KernelZone {
+            zone,
+            risc,
+            role,
+            core_count,
+            kernel_core_count,
+            count,
+            cycles,
+            percent,
+            is_lower_bound: cut.contains(&risc),
+        };
         (percent >= KERNEL_ZONE.value && (names(risc) > 1 || percent <= WHOLE)).then_some(zone)
     });
     // A sum is of a part of the kernel that its author chose to measure.

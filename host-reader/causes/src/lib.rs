@@ -23,6 +23,7 @@
     )
 )]
 
+mod awaited;
 mod balance;
 mod barriers;
 mod coverage;

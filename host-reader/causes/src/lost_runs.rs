@@ -2,7 +2,7 @@
 
 use reader::{
     lane::{Lane, LaneId},
-    ledger::{LossLedger, LossTotals, LossWindow, ProgramSpan},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow, ProgramSpan},
 };
 use std::{collections::HashMap, ops::Range};
 use wire::RunHostId;
@@ -26,14 +26,23 @@ struct LaneLosses {
 }
 
 impl LostRuns {
-    /// Collects the losses of a ledger.
+    /// Collects the losses of a ledger that can contain records of waits or signals.
+    pub(crate) fn of_waits(losses: &LossLedger) -> Self {
+        Self::from_ledger(losses, may_hold_waits)
+    }
+
+    /// Collects the losses of a ledger that can contain zones or sums of zones.
+    pub(crate) fn of_zones(losses: &LossLedger) -> Self {
+        Self::from_ledger(losses, may_hold_zones)
+    }
+
+    /// Collects those losses of a ledger that `may_hold` selects.
     ///
     /// If whole launches of an unknown program were lost, the affected runs are those in the loss
-    /// windows of the lane. Losses that cannot contain data records are left out, because waits and
-    /// signals are recorded as data.
-    pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
+    /// windows of the lane.
+    fn from_ledger(losses: &LossLedger, may_hold: fn(&LossKey, &LossTotals) -> bool) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
-        for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
+        for (key, totals) in losses.entries().filter(|(key, totals)| may_hold(key, totals)) {
             let lane = lanes.entry(key.lane).or_default();
             match (key.program, totals.programs) {
                 (Some(program), _) => lane.programs.push(program),
@@ -65,8 +74,17 @@ impl LostRuns {
     }
 }
 
-const fn may_hold_waits(totals: &LossTotals) -> bool {
+/// Waits and signals are recorded as data.
+const fn may_hold_waits(_: &LossKey, totals: &LossTotals) -> bool {
     totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
+}
+
+/// Firmware omits zones of runs without kernels, which no kernel has.
+const fn may_hold_zones(key: &LossKey, totals: &LossTotals) -> bool {
+    if matches!(key.cause, LossCause::ValidateOff) {
+        return false;
+    }
+    totals.zones > 0 || totals.sums > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
 }
 
 /// Returns the runs from the first to the last launch of a span.
@@ -94,7 +112,6 @@ mod tests {
     use super::*;
     use reader::{
         lane::{RecordHead, Run, ZoneIndex},
-        ledger::{LossCause, LossKey},
         mesh::Noc0Coord,
     };
     use wire::{PacketKind, Risc};
@@ -125,9 +142,19 @@ mod tests {
     fn lossy(add: impl Fn(&mut LossLedger)) -> Vec<usize> {
         let mut losses = LossLedger::default();
         add(&mut losses);
-        let found = LostRuns::from_ledger(&losses).lane_flags(&lane());
+        let found = LostRuns::of_waits(&losses).lane_flags(&lane());
         let numbered = (1..).zip(found).filter(|(_, has_lost)| *has_lost);
         numbered.map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn lost_zones_are_of_runs_whose_waits_are_known() {
+        let mut losses = LossLedger::default();
+        let zones = LossTotals { zones: 9, ..LossTotals::default() };
+        losses.record(key(LossCause::L1Full, Some(3)), zones);
+        losses.record(key(LossCause::ValidateOff, Some(5)), zones);
+        let flags = LostRuns::of_zones(&losses).lane_flags(&lane());
+        assert_eq!(flags, [false, false, true, false, false, false, true], "5 is on purpose");
     }
 
     fn key(cause: LossCause, program: Option<u32>) -> LossKey {

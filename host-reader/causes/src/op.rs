@@ -3,7 +3,7 @@
 use crate::{
     balance::{Balance, balance_of},
     evidence::{Evidence, RunEvidence},
-    kernel_zone::{KernelZone, kernel_zone},
+    kernel_zone::{KernelZone, LongSum, kernel_zone},
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
@@ -254,6 +254,9 @@ pub struct OpCauses {
     /// Time within the kernels by class.
     /// Zone in the kernels that takes most of a RISC's time; `None` if no zone does.
     pub kernel_zone: Option<KernelZone>,
+    /// Sums of zones that are longer than their kernels.
+    #[serde(skip)]
+    pub(crate) long_sums: Vec<LongSum>,
     /// Time of the kernels of each kind of RISC, from the first start to the last end, in
     /// nanoseconds; without those of which the time is unknown.
     #[serde(skip)]
@@ -357,7 +360,6 @@ impl OpCauses {
             Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),
         };
         let time = TimeSplit::new(&all_times, window.1.saturating_sub(window.0), view.aiclk_mhz);
-        let counters = kernel.map_or(0, |kernel| counter_cycles(view, kernel));
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -367,7 +369,7 @@ impl OpCauses {
             is_open: op.duration_doubt == Some(Doubt::Unfinished),
             window,
             gap_ns: op.op_to_op_latency_ns,
-            counters_ns: time.ns_of(counters).unwrap_or(0.0),
+            counters_ns: kernel.map_or(0.0, |kernel| counters_ns(view, kernel, &time)),
             time,
             balance: balance_of(view),
             known_percent: known_percent.filter(|_| windows.is_none() || is_lossy),
@@ -377,6 +379,7 @@ impl OpCauses {
             pace,
             critical_path: path.filter(|_| has_all_runs),
             kernel_zone: kernel_zone(view),
+            long_sums: LongSum::all(view),
             riscs_ns: riscs_ns(op),
             start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
@@ -388,6 +391,10 @@ impl OpCauses {
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }
+}
+
+fn counters_ns(view: &OpView<'_>, kernel: Span, time: &TimeSplit) -> f64 {
+    time.ns_of(counter_cycles(view, kernel)).unwrap_or(0.0)
 }
 
 fn counter_count(view: &OpView<'_>) -> u64 {

@@ -14,7 +14,7 @@ use crate::{
         HostWait, IterationTimes, NAMED_ITERATIONS, Scope, SteadyPart, Window, rows_text,
         steady_iteration, steps_of_rows,
     },
-    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
+    threshold::{LAUNCH_GAP, SMALL_OP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
     timeline::{DeviceTime, SideBySide, Slot, alone_cycles, slot_times},
@@ -272,8 +272,7 @@ fn waiting(
             TimeClass::Collective => {
                 row.device_time_us.filter(|_| class_of(row.category) == class)? * 1000.0
             }
-            TimeClass::Dispatch => gap_ns.filter(|gap| *gap > 0.0)?,
-            _ => gap_ns.filter(|gap| *gap > launch_gap_ns)?,
+            _ => class.part_of_gap(gap_ns?, false)?,
         };
         Some((ns, Place { row: Some(row.id), ..Place::default() }))
     });
@@ -494,6 +493,7 @@ fn time_of_slots(
         side_by_side,
         collectives_alone_ns: side_by_side.map(|_| collectives_alone_ns as f64),
         has_firmware,
+        do_clocks_disagree: false,
     }
 }
 
@@ -504,11 +504,8 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
     for row in rows {
         times.add(class_of(row.category), row.device_time_us.unwrap_or(0.0) * 1000.0);
         let gap = row.op_to_op_gap_us.unwrap_or(0.0) * 1000.0;
-        if gap <= LAUNCH_GAP.value * 1000.0 {
-            times.add(TimeClass::Dispatch, gap);
-        } else {
-            times.add(TimeClass::Dispatch, TRACED_GAP.value * 1000.0);
-            times.add(TimeClass::HostLate, gap - TRACED_GAP.value * 1000.0);
+        for class in [TimeClass::Dispatch, TimeClass::HostLate] {
+            class.part_of_gap(gap, false).into_iter().for_each(|ns| times.add(class, ns));
         }
     }
     let total = whole_ns(times.total());
@@ -525,6 +522,7 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         side_by_side: None,
         collectives_alone_ns: None,
         has_firmware: false,
+        do_clocks_disagree: false,
     }
 }
 

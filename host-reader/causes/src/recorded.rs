@@ -1,6 +1,6 @@
 //! What a recording holds, so that no advice asks for it again.
 
-use crate::evidence::Evidence;
+use crate::{awaited::Awaited, evidence::Evidence};
 use analysis::SyncNames;
 use reader::{
     ledger::UncountedSource, readout::Readout, recorded_options::RecordedOptions, role::ZoneRole,
@@ -14,6 +14,8 @@ pub(crate) struct Recorded {
     pub(crate) has_wait_names: bool,
     /// How waits were recorded.
     pub(crate) waits: WaitOption,
+    /// True if sums of waits have no buffer: they are zones, such as TT-Metal's `CB-COMPUTE-WAIT-FRONT`.
+    pub(crate) has_wait_zones: bool,
     /// True if authors put zones of their own into kernels.
     pub(crate) has_own_zones: bool,
     /// True if the recording has zones of kernels.
@@ -27,6 +29,8 @@ pub(crate) struct Recorded {
     /// True if every record that the chips made is in the recording, except for those that are omitted on
     /// purpose.
     is_nothing_lost: bool,
+    /// True if the recording is cut or damaged.
+    is_source_damaged: bool,
 }
 
 /// How waits were recorded, as the options of the recording say.
@@ -86,6 +90,11 @@ impl Recorded {
             }),
             is_nothing_lost: readout.losses.is_intended()
                 && readout.losses.uncounted().next().is_none(),
+            has_wait_zones: readout
+                .zones
+                .named_indices()
+                .any(|(_, name)| Awaited::from_name(name).is_some()),
+            is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
             has_own_zones: evidence.has_own_zones,
             has_counters: evidence.has_counters || is_on(RecordedOptions::COUNTERS),
             has_noc_events: has_noc_events || is_on(RecordedOptions::NOC_EVENTS),
@@ -110,7 +119,9 @@ impl Recorded {
                  zones around their loops show where (docs/kernels.md)",
             );
         }
-        let advice = if self.are_losses_unknown {
+        let advice = if self.is_source_damaged {
+            "the whole capture: it is cut or damaged (`kprof check` shows where)"
+        } else if self.are_losses_unknown {
             "the whole log, if its end is missing; else fewer zones, or read after fewer programs"
         } else {
             "fewer zones, or read after fewer programs (`kprof report` shows the losses)"
@@ -137,6 +148,10 @@ impl Recorded {
             let reason = "the recording has the names of waits, but no wait: kernels waited in none of \
                           the calls that record waits, or --waits off was given";
             return (reason, advice);
+        }
+        if self.has_wait_zones {
+            let reason = "waits were recorded only as zones, which do not name the buffer";
+            return (reason, WAITS);
         }
         ("no waits were recorded", WAITS)
     }

@@ -1,5 +1,7 @@
 //! Classes of time: each nanosecond of a chip belongs to exactly one class.
 
+use crate::threshold::{LAUNCH_GAP, TRACED_GAP};
+
 reader::labelled! {
     /// Activity of a chip during a period of time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -21,6 +23,24 @@ reader::labelled! {
         Profiler = "profiler",
         /// The recording does not show the activity.
         Unknown = "unknown",
+    }
+}
+
+impl TimeClass {
+    /// Returns the part of a gap between ops that belongs to the class; `None` if there is none.
+    /// `is_replay` is true between ops of one replay, for which the host sends nothing.
+    ///
+    /// A short gap is that of a launch; a longer one also waits for the host.
+    pub(crate) fn part_of_gap(self, gap_ns: f64, is_replay: bool) -> Option<f64> {
+        let [launch_gap_ns, launch_ns] = [LAUNCH_GAP, TRACED_GAP].map(|gap| gap.value * 1000.0);
+        let is_launch = is_replay || gap_ns <= launch_gap_ns;
+        let part_ns = match self {
+            Self::Dispatch if is_launch => gap_ns,
+            Self::Dispatch => launch_ns,
+            Self::HostLate if !is_launch => gap_ns - launch_ns,
+            _ => return None,
+        };
+        (part_ns > 0.0).then_some(part_ns)
     }
 }
 

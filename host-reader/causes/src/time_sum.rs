@@ -111,6 +111,7 @@ mod tests {
             side_by_side: None,
             collectives_alone_ns: None,
             has_firmware: true,
+            do_clocks_disagree: false,
         }
     }
 

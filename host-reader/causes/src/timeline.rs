@@ -37,6 +37,9 @@ pub struct DeviceTime {
     /// True if the time of launches includes recorded firmware.
     #[serde(skip)]
     pub(crate) has_firmware: bool,
+    /// True if the clocks of the chip's cores have no common origin.
+    #[serde(skip)]
+    pub(crate) do_clocks_disagree: bool,
 }
 
 /// Ops of one chip that ran at the same time.
@@ -189,6 +192,7 @@ pub(crate) fn device_time(
         side_by_side,
         collectives_alone_ns,
         has_firmware: ops.iter().any(|(op, _)| op.has_firmware),
+        do_clocks_disagree: false,
     }
 }
 

@@ -7,7 +7,8 @@ use crate::{
     parallel::busiest_share,
     steady::Window,
     threshold::{
-        HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
+        HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, TRACED_GAP, Threshold,
+        WAITING,
     },
     time_class::TimeClass,
     timeline::DeviceTime,
@@ -30,8 +31,9 @@ pub(crate) struct Waiting {
     pub(crate) total_ns: f64,
     /// Parts of the time in nanoseconds, each with its location.
     ///
-    /// For [`TimeClass::HostLate`] and [`TimeClass::Dispatch`], the parts are the gaps, each with
-    /// the location of the op after the gap. For other classes, the parts are ops.
+    /// For [`TimeClass::HostLate`] and [`TimeClass::Dispatch`], these are the parts of gaps that
+    /// belong to the class, each with the location of the op after the gap. For other classes, the
+    /// parts are ops.
     pub(crate) parts: Vec<(f64, Place)>,
     /// Ops before and after the longest gap; `None` if unknown.
     pub(crate) between: Option<[String; 2]>,
@@ -237,8 +239,12 @@ impl Waiting {
     fn launches(&self) -> String {
         let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
         let gaps = match (gaps.len(), median(gaps)) {
-            (1, Some(gap)) => Some(format!("1 gap of {}", duration(gap))),
-            (count, Some(gap)) => Some(format!("{count} gaps, median {}", duration(gap))),
+            (1, Some(gap)) => Some(format!("{} of 1 gap", duration(gap))),
+            (count, Some(gap)) => Some(format!(
+                "{count} gaps, up to {} us of each, median {}",
+                TRACED_GAP.value,
+                duration(gap)
+            )),
             (_, None) => None,
         };
         let firmware_ns: f64 = self.firmware.around_ns.iter().sum();
@@ -383,7 +389,7 @@ pub(super) mod tests {
         let finding = waiting(&late).unwrap();
         assert_eq!(
             finding.sentence,
-            "The host is late: 25.0 % of 10.0 ms the chip waits for it, in 2 gaps, median 1.2 ms (longest \
+            "The host is late: 25.0 % of 10.0 ms the chip waits for it, in 2 gaps, each without the 6 us of a launch, median 1.2 ms (longest \
              1.4 ms, between row 2 (Add) and row 3 (Mul))"
         );
         assert_eq!((finding.cause, finding.place.row), (Cause::Host, Some(3)));
@@ -401,7 +407,10 @@ pub(super) mod tests {
         };
         let (cause, sentence) = told(TimeClass::Dispatch, 20.0, &[1e3, 2e3, 9e3]).unwrap();
         assert_eq!(cause, Cause::Dispatch);
-        assert_eq!(sentence, "Launches take 20.0 % of 10.0 ms: 3 gaps, median 2.0 us");
+        assert_eq!(
+            sentence,
+            "Launches take 20.0 % of 10.0 ms: 3 gaps, up to 6 us of each, median 2.0 us"
+        );
         let (_, sentence) = told(TimeClass::Dispatch, 20.0, &[]).unwrap();
         assert_eq!(
             sentence,
@@ -427,7 +436,7 @@ pub(super) mod tests {
         let finding = waiting(&launches).unwrap();
         assert_eq!(
             finding.sentence,
-            "Launches take 30.0 % of 10.0 ms: 3 gaps, median 5.0 us, and 1.0 ms of firmware around \
+            "Launches take 30.0 % of 10.0 ms: 3 gaps, up to 6 us of each, median 5.0 us, and 1.0 ms of firmware around \
              kernels"
         );
         assert!(

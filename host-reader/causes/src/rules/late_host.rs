@@ -5,7 +5,7 @@ use super::{IterationScope, Waiting, duration};
 use crate::{
     finding::percent,
     middle::median,
-    threshold::{LONG_GAP, REASON_TIME},
+    threshold::{LONG_GAP, REASON_TIME, TRACED_GAP},
 };
 
 /// Gaps in which the host compiled kernels.
@@ -69,8 +69,12 @@ impl Waiting {
         };
         let gaps = match (self.parts.len(), median(self.gaps_ns().collect())) {
             (0, _) | (_, None) => String::new(),
-            (1, _) => ", in 1 gap".to_owned(),
-            (count, Some(middle)) => format!(", in {count} gaps, median {}", duration(middle)),
+            (1, _) => format!(", in 1 gap without the {} us of a launch", TRACED_GAP.value),
+            (count, Some(middle)) => format!(
+                ", in {count} gaps, each without the {} us of a launch, median {}",
+                TRACED_GAP.value,
+                duration(middle)
+            ),
         };
         let longest = self.longest().map_or_else(String::new, |(gap, place)| {
             let around = match (&self.between, place.row) {

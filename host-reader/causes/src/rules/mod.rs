@@ -19,7 +19,7 @@ use crate::{
     op::OpCauses,
     parallel::busiest_share,
     recorded::Recorded,
-    threshold::{LAUNCH_GAP, REASON_TIME, SMALL_OP, TRACED_GAP},
+    threshold::{REASON_TIME, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::{DeviceTime, firmware_around},
 };
@@ -197,15 +197,18 @@ const fn explains_waits(cause: Cause) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
     let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
-    let parts = gaps_before(own.clone()).filter_map(|(op, gap_ns)| {
+    let replays = std::iter::once(None).chain(own.clone().map(|op| op.replay));
+    let parts = gaps_before(own.clone()).zip(replays).filter_map(|((op, gap_ns), previous)| {
         let ns = match class {
-            TimeClass::HostLate | TimeClass::Dispatch => gap_ns?,
+            TimeClass::HostLate | TimeClass::Dispatch => {
+                let is_replay = op.replay.is_some() && op.replay == previous;
+                class.part_of_gap(gap_ns?, is_replay)?
+            }
             TimeClass::Collective if op.is_collective() => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
         };
-        let is_launch = ns <= LAUNCH_GAP.value * 1000.0;
-        (class != TimeClass::HostLate || !is_launch).then_some((ns, launch_place(op)))
+        Some((ns, launch_place(op)))
     });
     Some(Waiting {
         parts: parts.collect(),
@@ -389,7 +392,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
 
 /// Reports chips whose clock is unknown, so that their times are known only in cycles.
 fn untold_without_clock(devices: &[DeviceTime]) -> Option<Untold> {
-    let count = devices.iter().filter(|device| device.time.total_ns.is_none()).count();
+    let unknown = devices.iter().filter(|device| device.time.total_ns.is_none());
+    let count = unknown.filter(|device| !device.do_clocks_disagree).count();
     (count > 0).then(|| Untold {
         question: "how long anything took in nanoseconds",
         reason: format!("the clock of {count} of {} chips is not known", devices.len()),

@@ -2,6 +2,7 @@
 
 use super::{OpGroup, duration, kernel_ns};
 use crate::{
+    awaited::Awaited,
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC, START_SKEW},
     time_class::WaitEvidence,
@@ -27,8 +28,15 @@ pub(super) fn kernel_zone(
         Some(role) => format!("the {role}'s time ({})", zone.risc),
         None => format!("the time of {}", zone.risc),
     };
+    let awaited = Awaited::from_name(&name);
+    let is = match (awaited, zone.is_lower_bound) {
+        (Some(_), true) => "is a wait and at least",
+        (Some(_), false) => "is a wait and",
+        (None, true) => "is at least",
+        (None, false) => "is",
+    };
     let sentence = format!(
-        "{name} is {:.0} % of {whose} in {}, on {} of {} cores",
+        "{name} {is} {:.0} % of {whose} in {}, on {} of {} cores",
         zone.percent, group.label, zone.core_count, zone.kernel_core_count
     );
     let place = Place {
@@ -38,8 +46,18 @@ pub(super) fn kernel_zone(
         zone: Some(name),
         ..group.place()
     };
-    let advice =
-        "shorten what the zone contains, or put zones into it to see which part takes the time";
+    let advice = match awaited {
+        Some(Awaited::Data) => {
+            "nothing inside a wait can be shortened: look at the RISC that fills this buffer, which is late"
+        }
+        Some(Awaited::Room) => {
+            "nothing inside a wait can be shortened: look at the RISC that empties this buffer, which is \
+             late, or give the buffer more room"
+        }
+        None => {
+            "shorten what the zone contains, or put zones into it to see which part takes the time"
+        }
+    };
     let basis = Basis::launches(1, group.ops.len());
     Some(Finding::new(
         Cause::KernelZone,

@@ -1,5 +1,6 @@
 //! Claims of explanations: each counts what it rests on, and none is about more than it looked at.
 
+mod doubts;
 mod properties;
 mod regressions;
 mod steady;
