@@ -3,13 +3,13 @@
 use super::{Board, core::BoardCore};
 use crate::{
     arch::{Arch, TileCoord},
-    chip::facts::Endpoint,
+    chip::facts::{ChipFacts, Endpoint},
     limits::LiftedLimits,
     machine::{
         Payload, Request,
         message::{Acknowledgement, Content, Message, Step},
     },
-    network::{DramAccess, Network},
+    network::{Arrival, Channels, DramAccess, Network},
     noc,
     tile::Tile,
 };
@@ -24,7 +24,7 @@ pub(super) struct Flights {
     /// For each sender and NoC, the cycle at which the latest request leaves. Requests never
     /// overtake each other on their way out.
     last_departures: BTreeMap<(TileCoord, usize), u64>,
-    network: Network,
+    network: Network<Message>,
 }
 
 impl Flights {
@@ -35,7 +35,8 @@ impl Flights {
 
     /// Returns the cycle of the next step of a message.
     pub(super) fn next_arrival(&self) -> Option<u64> {
-        self.queue.first_key_value().map(|((cycle, _), _)| *cycle)
+        let queued = self.queue.first_key_value().map(|((cycle, _), _)| *cycle);
+        queued.into_iter().chain(self.network.next_cycle()).min()
     }
 
     /// Sends a request from a tile's hart.
@@ -60,7 +61,9 @@ impl Flights {
                 cycle: departure,
                 step: Step::Departs,
                 noc,
-                occupies_links: index == 0 && target != sender,
+                channels: (index == 0 && target != sender)
+                    .then_some(Channels::of_request(request.virtual_channel)),
+                port: None,
                 number: 0,
                 sender,
                 by: None,
@@ -75,28 +78,42 @@ impl Flights {
         self.count += 1;
     }
 
+    /// Lets packets go on up to a cycle, and returns the next step of a message up to then.
+    fn next_step(&mut self, until: u64) -> Option<Message> {
+        loop {
+            while let Some(Arrival { payload: mut message, cycle, port }) =
+                self.network.take_arrived()
+            {
+                (message.cycle, message.step, message.port) = (cycle, Step::Arrives, port);
+                self.add(message);
+            }
+            let queued = self.queue.first_key_value().map(|((cycle, _), _)| *cycle);
+            let moves_at = self.network.next_cycle();
+            if moves_at.is_some_and(|cycle| cycle <= until.min(queued.unwrap_or(u64::MAX))) {
+                self.network.advance();
+                continue;
+            }
+            queued.filter(|cycle| *cycle <= until)?;
+            return self.queue.pop_first().map(|(_, message)| message);
+        }
+    }
+
     /// Lets a message leave its sender.
-    fn depart(&mut self, mut message: Message) {
-        let (way, bytes) = ((message.sender, message.target), message.content.byte_count());
-        message.cycle = if message.occupies_links {
-            self.network.pass(message.noc, way, bytes, message.cycle)
-        } else {
-            self.network.pass_alone(message.noc, way, bytes, message.cycle)
-        };
-        message.step = Step::Arrives;
-        self.add(message);
+    fn depart(&mut self, chip: &ChipFacts, message: Message) {
+        let is_for_dram = dram_access(chip, &message).is_some();
+        let (channels, bytes) = (message.channels, message.content.byte_count());
+        let way = (message.noc, message.sender, message.target);
+        let cycle = message.cycle;
+        self.network.send(way, channels, bytes, is_for_dram, (message, cycle));
     }
 }
 
 impl Board {
     /// Carries out all steps of messages up to the current cycle.
     pub(super) fn deliver(&mut self) {
-        while let Some(entry) = self.flights.queue.first_entry()
-            && entry.get().cycle <= self.now
-        {
-            let message = entry.remove();
+        while let Some(message) = self.flights.next_step(self.now) {
             match message.step {
-                Step::Departs => self.flights.depart(message),
+                Step::Departs => self.flights.depart(&self.chip, message),
                 Step::Arrives => self.arrive(&message),
             }
         }
@@ -117,8 +134,8 @@ impl Board {
             }
             _ => Vec::new(),
         };
-        let Content::Request { payload, answer, acknowledgement } = content else { return };
-        let leaves = self.leaves(message, payload);
+        let Content::Request { answer, acknowledgement, .. } = content else { return };
+        let leaves = self.leaves(message);
         if let Some(answer) = *answer {
             let content = Content::Answer { answer, bytes };
             self.flights.add(message.back(sender, content, leaves));
@@ -130,17 +147,11 @@ impl Board {
     }
 
     /// Returns the cycle at which the answer to a request leaves the request's target.
-    fn leaves(&mut self, message: &Message, payload: &Payload) -> u64 {
-        let (access, address, byte_count) = match payload {
-            Payload::Bytes { address, bytes } => (DramAccess::Write, *address, bytes.len() as u64),
-            &Payload::Read { address, byte_count } => {
-                (DramAccess::Read, address, byte_count.into())
-            }
-            Payload::Masked { .. } | Payload::Increment { .. } => return message.cycle,
-        };
-        match self.chip.bank_at(message.target, address) {
-            Some((bank, _)) => {
-                self.flights.network.serve(bank, access, byte_count, message.cycle).leaves
+    fn leaves(&mut self, message: &Message) -> u64 {
+        match dram_access(&self.chip, message) {
+            Some((bank, access, byte_count)) => {
+                let arrival = (message.cycle, message.port);
+                self.flights.network.serve(bank, access, byte_count, arrival).leaves
             }
             None => message.cycle,
         }
@@ -166,4 +177,16 @@ impl Board {
             Payload::Increment { .. } => Err(format!("{target} has no atomic operations")),
         }
     }
+}
+
+/// Returns the DRAM bank, the kind and the bytes of an access to DRAM; `None` if the message is none.
+fn dram_access(chip: &ChipFacts, message: &Message) -> Option<(u32, DramAccess, u64)> {
+    let Content::Request { payload, .. } = &message.content else { return None };
+    let (access, address, byte_count) = match payload {
+        Payload::Bytes { address, bytes } => (DramAccess::Write, *address, bytes.len() as u64),
+        &Payload::Read { address, byte_count } => (DramAccess::Read, address, byte_count.into()),
+        Payload::Masked { .. } | Payload::Increment { .. } => return None,
+    };
+    let (bank, _) = chip.bank_at(message.target, address)?;
+    Some((bank, access, byte_count))
 }

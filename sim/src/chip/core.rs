@@ -122,9 +122,13 @@ pub(crate) fn run_windows(
             // is known. Requests take effect only once no core can send an earlier one.
             loop {
                 let mut running: Vec<&mut Core> =
-                    cores.iter_mut().filter(|core| core.running.is_some()).collect();
-                let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
-                running.for_each(|core| core.advance((until, pause)));
+                    cores.iter_mut().filter(|core| core.can_advance(until)).collect();
+                if running.len() <= CORES_PER_TASK {
+                    running.iter_mut().for_each(|core| core.advance((until, pause)));
+                } else {
+                    let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
+                    running.for_each(|core| core.advance((until, pause)));
+                }
                 let slowest = cores.iter().filter_map(Core::next_cycle).min();
                 let cycle = slowest.unwrap_or(until).min(until);
                 let has_moved =
@@ -249,6 +253,12 @@ impl Core {
     fn couples_cores(&self) -> bool {
         let running = self.running.as_ref();
         running.is_some_and(|running| running.stage.launch.program.couples_cores())
+    }
+
+    /// Returns true if this core's launch can go on before a cycle.
+    fn can_advance(&self, until: u64) -> bool {
+        let (Some(running), Some(machine)) = (&self.running, &self.machine) else { return false };
+        running.progress.can_advance(machine, &running.stage, until)
     }
 
     fn advance(&mut self, times: (u64, u64)) {

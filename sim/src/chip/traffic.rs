@@ -20,8 +20,8 @@ use crate::{
         Action, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch,
         message::{Acknowledgement, Content, Message, Step},
     },
-    network::{DramAccess, Network},
-    noc,
+    network::{Arrival, Channels, DramAccess, Network},
+    noc::{self, INTERFACE_CYCLES},
     riscv::NocRead,
     tile::Tile,
     truth::{NocOperation, NocRequest, ReleaseTruth},
@@ -131,11 +131,12 @@ impl Stage {
     ) {
         let Packet { request, payload, acknowledgement } = packet;
         let noc = request.noc;
+        let channels = is_first.then_some(Channels::of_request(request.virtual_channel));
         if let Payload::Bytes { address, bytes } = payload {
             let words = || bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
             if let Some(place) = self.chip.bank_at(target, *address) {
                 let content = self.push_at(risc_index, cycle, words(), place, acknowledgement);
-                return self.post((is_first, target), None, (noc, cycle), content);
+                return self.post((channels, target), None, (noc, cycle), content);
             }
             if self.chip.endpoint(target) == Some(Endpoint::Host) {
                 let returned = self.push_to_host((risc_index, cycle), noc, words(), *address);
@@ -148,13 +149,13 @@ impl Stage {
         let by = self.sender(risc_index, cycle);
         let (payload, answer) = (payload.clone(), request.answer());
         let content = Content::Request { payload, answer, acknowledgement };
-        self.post((is_first, target), by, (noc, cycle), content);
+        self.post((channels, target), by, (noc, cycle), content);
     }
 
     /// Hands a request for another tile to the NoC.
     fn post(
         &mut self,
-        (is_first, target): (bool, TileCoord),
+        (channels, target): (Option<Channels>, TileCoord),
         by: Option<ReleaseTruth>,
         (noc, cycle): (usize, u64),
         content: Content,
@@ -174,7 +175,8 @@ impl Stage {
             cycle: departure,
             step: Step::Departs,
             noc,
-            occupies_links: is_first,
+            channels,
+            port: None,
             number,
             sender,
             by,
@@ -220,7 +222,7 @@ impl Stage {
             let chip = Arc::clone(&self.chip);
             content.arrive((&mut self.tile, devices), &chip, cycle);
         } else {
-            self.post((false, to), None, (acknowledgement.noc, cycle), content);
+            self.post((None, to), None, (acknowledgement.noc, cycle), content);
         }
     }
 
@@ -262,7 +264,7 @@ pub(crate) struct Flights {
     /// NoC took them over.
     queue: BTreeMap<(u64, u64), Message>,
     count: u64,
-    network: Network,
+    network: Network<Message>,
     /// Latest cycle of a step so far.
     latest: u64,
 }
@@ -301,12 +303,13 @@ impl Flights {
 
     /// Returns true if no message is in flight.
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.network.is_empty()
     }
 
     /// Returns the cycle of the next step of a message.
     pub(crate) fn next_cycle(&self) -> Option<u64> {
-        self.queue.first_key_value().map(|((cycle, _), _)| *cycle)
+        let queued = self.queue.first_key_value().map(|((cycle, _), _)| *cycle);
+        queued.into_iter().chain(self.network.next_cycle()).min()
     }
 
     fn add(&mut self, message: Message) {
@@ -327,28 +330,48 @@ impl Flights {
         }
         let mut place = Place { cores, dram, chip, seen_at: reached.seen_at };
         let mut has_moved = false;
-        while let Some(entry) = self.queue.first_entry()
-            && entry.key().0 < reached.cycle
-        {
-            let message = entry.remove();
-            self.latest = self.latest.max(message.cycle);
+        loop {
+            while let Some(arrival) = self.network.take_arrived() {
+                self.pass(&mut place, arrival);
+            }
+            let Some(cycle) = self.next_cycle().filter(|cycle| *cycle < reached.cycle) else {
+                break;
+            };
+            self.latest = self.latest.max(cycle);
             has_moved = true;
+            if self.network.next_cycle() == Some(cycle) {
+                self.network.advance();
+                continue;
+            }
+            let Some((_, message)) = self.queue.pop_first() else { break };
             match message.step {
-                Step::Departs => self.depart(&mut place, message),
+                Step::Departs => self.depart(chip, message),
                 Step::Arrives => self.arrive(&mut place, &message),
             }
         }
-        has_moved
+        let soonest = self.next_cycle().unwrap_or(0).max(reached.cycle) + INTERFACE_CYCLES;
+        place.put_off(reached.cycle, soonest) || has_moved
     }
 
-    fn depart(&mut self, place: &mut Place<'_>, mut message: Message) {
-        let way = (message.sender, message.target);
-        let (bytes, cycle) = (message.content.byte_count(), message.cycle);
-        message.cycle = if message.occupies_links {
-            self.network.pass(message.noc, way, bytes, cycle)
-        } else {
-            self.network.pass_alone(message.noc, way, bytes, cycle)
+    fn depart(&mut self, chip: &ChipFacts, message: Message) {
+        let is_for_dram = match &message.content {
+            Content::DramWrite { .. } => true,
+            Content::Request { payload: Payload::Read { address, .. }, .. } => {
+                matches!(chip.endpoint(message.target), Some(Endpoint::Dram { .. }))
+                    && chip.bank_at(message.target, *address).is_some()
+            }
+            _ => false,
         };
+        let (channels, bytes) = (message.channels, message.content.byte_count());
+        let way = (message.noc, message.sender, message.target);
+        let cycle = message.cycle;
+        self.network.send(way, channels, bytes, is_for_dram, (message, cycle));
+    }
+
+    /// Notes the cycle at which a message will be in its target tile.
+    fn pass(&mut self, place: &mut Place<'_>, arrival: Arrival<Message>) {
+        let mut message = arrival.payload;
+        (message.cycle, message.port) = (arrival.cycle, arrival.port);
         if matches!(message.content, Content::Answer { .. } | Content::Acknowledgement(_)) {
             // The counters of the tile that waits change at the cycle of arrival, so that it can go
             // on up to then.
@@ -366,8 +389,8 @@ impl Flights {
     fn arrive(&mut self, place: &mut Place<'_>, message: &Message) {
         match &message.content {
             Content::DramWrite { bank, byte_count, landing, delay_cycles, acknowledgement } => {
-                let served =
-                    self.network.serve(*bank, DramAccess::Write, *byte_count, message.cycle);
+                let arrival = (message.cycle, message.port);
+                let served = self.network.serve(*bank, DramAccess::Write, *byte_count, arrival);
                 let done = place.land(message, landing.as_ref(), served.done + delay_cycles);
                 let leaves = served.leaves.max(done);
                 self.answer(place, message, (None, *acknowledgement), leaves);
@@ -417,7 +440,8 @@ impl Flights {
             let Some((bank, address)) = place.chip.bank_at(target, address) else {
                 return (vec![0; byte_count as usize], cycle);
             };
-            let served = self.network.serve(bank, DramAccess::Read, byte_count.into(), cycle);
+            let arrival = (cycle, message.port);
+            let served = self.network.serve(bank, DramAccess::Read, byte_count.into(), arrival);
             let bytes = read_dram(place.dram, (bank, address), byte_count, served.done);
             return (bytes, served.leaves);
         }
@@ -456,6 +480,19 @@ impl Place<'_> {
         let chip_cycle = core.tile_mut().landing_cycle(landing.bank, cycle);
         self.dram.expect(Landing { chip_cycle, ..landing.clone() });
         chip_cycle
+    }
+
+    /// Notes that what cores wait for at a cycle is on its way and comes later; returns true if a core
+    /// waits.
+    fn put_off(&mut self, waits_at: u64, soonest: u64) -> bool {
+        let mut has_waited = false;
+        for stage in self.cores.iter_mut().filter_map(Core::stage_mut) {
+            if stage.awaited.due().is_some_and(|due| due <= waits_at) {
+                stage.awaited.put_off_all(soonest);
+                has_waited = true;
+            }
+        }
+        has_waited
     }
 
     /// Notes that a request is at its target, or its answer leaves it, at a cycle.

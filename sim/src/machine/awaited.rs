@@ -10,6 +10,8 @@ pub(crate) struct Awaited {
     requests: BTreeMap<u64, u64>,
     /// The earliest cycle of all requests. Harts ask for it in each of their turns.
     due: u64,
+    /// Cycle before which no answer can be here, whatever `requests` and `due` say.
+    floor: u64,
 }
 
 /// Cycle of a request to which nothing comes back.
@@ -17,7 +19,7 @@ const NOTHING: u64 = u64::MAX;
 
 impl Default for Awaited {
     fn default() -> Self {
-        Self { requests: BTreeMap::new(), due: NOTHING }
+        Self { requests: BTreeMap::new(), due: NOTHING, floor: 0 }
     }
 }
 
@@ -29,12 +31,18 @@ impl Awaited {
     /// Returns the earliest cycle at which an answer or acknowledgement can be here; `None` if none
     /// is on its way.
     pub(crate) fn due(&self) -> Option<u64> {
-        (self.due < NOTHING).then_some(self.due)
+        (self.due < NOTHING).then_some(self.due.max(self.floor))
     }
 
     /// Adds a request; `due` is `None` if nothing comes back.
     pub(crate) fn add(&mut self, number: u64, due: Option<u64>) {
         let due = due.unwrap_or(NOTHING);
+        if due < self.floor {
+            // The floor holds for the others only.
+            let floor = std::mem::take(&mut self.floor);
+            self.requests.values_mut().for_each(|due| *due = (*due).max(floor));
+            self.due = if self.due < NOTHING { self.due.max(floor) } else { NOTHING };
+        }
         self.requests.insert(number, due);
         self.due = self.due.min(due);
     }
@@ -45,6 +53,11 @@ impl Awaited {
             let before = std::mem::replace(known, due);
             self.follow(before);
         }
+    }
+
+    /// Notes that no answer can be here before a cycle.
+    pub(crate) fn put_off_all(&mut self, cycle: u64) {
+        self.floor = self.floor.max(cycle);
     }
 
     /// Removes a request that is done, or whose answer has a known time.
@@ -83,5 +96,12 @@ mod tests {
         assert_eq!(awaited.due(), Some(90));
         awaited.remove(3);
         assert_eq!((awaited.due(), awaited.is_empty()), (None, false));
+        awaited.add(4, Some(100));
+        awaited.put_off_all(200);
+        assert_eq!(awaited.due(), Some(200));
+        awaited.add(5, Some(150));
+        assert_eq!(awaited.due(), Some(150));
+        awaited.remove(5);
+        assert_eq!(awaited.due(), Some(200));
     }
 }

@@ -8,7 +8,12 @@ use super::{
     request::{Action, Request},
 };
 use crate::{
-    arch::TileCoord, chip::facts::ChipFacts, dram::Landing, tile::Tile, truth::ReleaseTruth,
+    arch::TileCoord,
+    chip::facts::ChipFacts,
+    dram::Landing,
+    network::{Channels, KeptPort},
+    tile::Tile,
+    truth::ReleaseTruth,
 };
 
 /// A message in flight: a request, its answer, or an acknowledgement.
@@ -18,9 +23,11 @@ pub(crate) struct Message {
     pub(crate) cycle: u64,
     pub(crate) step: Step,
     pub(crate) noc: usize,
-    /// True if the message occupies the links of its way. A multicast occupies only those to its
-    /// first target.
-    pub(crate) occupies_links: bool,
+    /// Virtual channels of the links of its way; `None` if it takes none. A multicast takes only the
+    /// links to its first target.
+    pub(crate) channels: Option<Channels>,
+    /// The port of the target tile, if the message keeps it until the tile accepts it.
+    pub(crate) port: Option<KeptPort>,
     /// Number of the request that this message is or answers, counted per requesting tile; on a
     /// board, 0.
     pub(crate) number: u64,
@@ -178,7 +185,8 @@ impl Message {
             cycle,
             step: Step::Departs,
             noc: self.noc,
-            occupies_links: true,
+            channels: Some(Channels::ANSWERS),
+            port: None,
             number: self.number,
             sender: self.target,
             by: None,

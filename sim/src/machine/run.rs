@@ -106,6 +106,15 @@ impl Progress {
         next.or_else(|| goes_on.then_some(self.arrival_cycle))
     }
 
+    /// Returns false if every hart that runs is at cycle `until`, or waits for an answer whose time is
+    /// not known.
+    pub(crate) fn can_advance(&self, machine: &Machine, stage: &Stage, until: u64) -> bool {
+        let limit = until.min(stage.answer_due().unwrap_or(u64::MAX));
+        let running = machine.riscs.harts.iter().filter(|risc| risc.state == HartState::Running);
+        let next = running.map(|risc| risc.hart.cycle()).min();
+        stage.dies_at.is_some() || next.is_none_or(|next| next < limit)
+    }
+
     /// Runs the core up to cycle `until`. Neither the host nor a relay accesses the core before
     /// `pause`.
     pub(crate) fn advance(
