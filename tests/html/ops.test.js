@@ -55,6 +55,77 @@ describe('an ops CSV', () => {
   });
 });
 
+/** Name, module, line, kernel and host time in nanoseconds. */
+const CALLS = [
+  ['Matmul', 'Model.layers.0.attention.q_proj', 3000, 800], ['Softmax', 'Model.layers.0.attention', 1000, 700], ['Matmul', 'Model.layers.0.mlp[a.b]', 2000, ''],
+  ['Matmul', 'Model.layers.1.attention.q_proj', 5000, 900], ['Matmul', 'Model.head<x>', '', 100], ['Copy', '', 500, 50],
+];
+
+describe('an ops CSV whose ops have modules', () => {
+  let report;
+  before(async () => {
+    const lines = CALLS.map(([name, module, kernel, host], index) => `${name},tt_dnn_device,${1024 * (index + 1)},0,{},${index},${host},${kernel},0,1,${module}`);
+    writeFileSync(join(folder, 'modules.csv'), ['OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,HOST DURATION [ns],DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,MODULE', ...lines].join('\n'));
+    exported('modules.csv', 'modules.html');
+    report = await open('modules.html', { width: 1440 });
+  });
+  /** Name, ops, time, share and host time of the rows in sight. */
+  const rowsOf = (page) => page.$$eval('#modules tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].slice(0, 5).map((cell) => cell.textContent)));
+  const toggle = (page, name) => page.locator('#modules tbody tr[data-place]', { hasText: name }).first().locator('button.open').click();
+
+  test('modules are a tree with the sums of what is in them', async () => {
+    const { page } = report;
+    // Small trees are open, but for the deepest level.
+    assert.deepEqual(await rowsOf(page), [
+      ['▾Model', '5', '11.00 µs', '95.7 %', '2.500 µs'], ['▾layers', '4', '11.00 µs', '95.7 %', '2.400 µs'],
+      ['▾0', '3', '6.000 µs', '52.2 %', '1.500 µs'], ['▾attention', '2', '4.000 µs', '34.8 %', '1.500 µs'], ['▸q_proj', '1', '3.000 µs', '26.1 %', '800 ns'],
+      ['Softmax', '1', '1.000 µs', '8.7 %', '700 ns'], ['▾mlp[a.b]', '1', '2.000 µs', '17.4 %', '–'], ['Matmul', '1', '2.000 µs', '17.4 %', '–'],
+      ['▾1', '1', '5.000 µs', '43.5 %', '900 ns'], ['▾attention', '1', '5.000 µs', '43.5 %', '900 ns'], ['▸q_proj', '1', '5.000 µs', '43.5 %', '900 ns'],
+      ['▾head<x>', '1', '–', '–', '100 ns'], ['Matmul', '1', '–', '–', '100 ns'], ['▾no module', '1', '500 ns', '4.3 %', '50 ns'], ['Copy', '1', '500 ns', '4.3 %', '50 ns'],
+    ]);
+    assert.equal(await page.textContent('#modules .section-head .muted'), '1 op of no module');
+    await picture(page, 'modules.png');
+  });
+
+  test('a module opens and closes, by the pointer and by a key', async () => {
+    const { page } = report;
+    const before = await rowsOf(page);
+    const at = before.findIndex(([name]) => name === '▾head<x>');
+    assert.deepEqual(before[at + 1], ['Matmul', '1', '–', '–', '100 ns']);
+    await toggle(page, 'head<x>');
+    const closed = [...before.slice(0, at), ['▸head<x>', ...before[at].slice(1)], ...before.slice(at + 2)];
+    assert.deepEqual(await rowsOf(page), closed);
+    await page.locator('#modules tbody tr[data-place]').nth(at).focus();
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await rowsOf(page), before);
+    // What is closed hides all that is within.
+    await toggle(page, 'layers');
+    assert.deepEqual((await rowsOf(page)).map(([name]) => name), ['▾Model', '▸layers', '▾head<x>', 'Matmul', '▾no module', 'Copy']);
+    await toggle(page, 'layers');
+    assert.deepEqual(await rowsOf(page), before);
+  });
+
+  test('the ops of a module are left by a click, and sorting by time keeps every row', async () => {
+    const { page } = report;
+    await page.locator('#modules tbody tr[data-place]', { hasText: 'head<x>' }).first().locator('td').nth(1).click();
+    assert.equal(await page.inputValue('#ops input'), 'Model.head<x>');
+    assert.equal(await page.textContent('#ops .section-head .muted'), '1 of 6 ops');
+    await page.fill('#ops input', '');
+    await page.click('#modules thead button:text("Time")');
+    assert.equal((await rowsOf(page))[0][0], '▾Model');
+    assert.deepEqual(await wideOf(page), []);
+    assert.deepEqual(report.complaints, []);
+    await report.close();
+  });
+
+  test('without modules the page has no such part', async () => {
+    const other = await open('ops.html');
+    assert.equal(await other.page.$eval('#modules', (section) => section.hidden), true);
+    assert.equal(await other.page.$('#bar a[href="#modules"]'), null);
+    await other.close();
+  });
+});
+
 const MODEL_TITLES = 'OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,CORE COUNT,AVAILABLE WORKER CORE COUNT,HOST START TS,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]';
 const tensorTitles = (name) => ['W_PAD[LOGICAL]', 'Z_PAD[LOGICAL]', 'Y_PAD[LOGICAL]', 'X_PAD[LOGICAL]', 'DATATYPE', 'MEMORY'].map((title) => `${name}_${title}`).join(',');
 /** A tensor of 2,048 x 1,024 BFLOAT16 in DRAM: in and out, 8 MiB are 29.13 µs at 288 GB/s. */

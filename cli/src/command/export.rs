@@ -13,7 +13,7 @@ use crate::{
     progress::{Busy, Progress},
 };
 use host_reader::{
-    causes::Explanation,
+    causes::{Explanation, Scope},
     diff::{Diff, DiffOptions, Measurements},
     export::{
         CancelFlag, Destination, ExportFormat, PackedCounts, PackedTrace, Recording, Trace,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     match &run {
         Run::Packed(packed) => {
             let causes = match target.shows_causes() {
-                true => Some(Explanation::from_packed(packed).or_fail()?),
+                true => Some(Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?),
                 false => None,
             };
             let trace = PackedTrace::new(packed).or_fail()?.described(title(&args.file), causes);
@@ -88,7 +88,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
                 trace.source = export_source::of_recording(&args.file, args.run)?;
             }
             if target.shows_causes() {
-                trace.explanation = Some(Explanation::from_recording(recording));
+                let explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+                trace.explanation = Some(explanation);
             }
             let counts = TraceCounts::new(&trace);
             drop(busy);

@@ -10,7 +10,7 @@ use crate::{
     numbers::counted,
 };
 use host_reader::{
-    causes::Explanation,
+    causes::{Explanation, Scope},
     export::{Destination, ExportFormat, write_atomically, write_ops_page},
 };
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(super) fn write(
         return Err(failure!("{sentence}"));
     }
     let report = report_csv(csv, &args.filters)?;
-    let explanation = Explanation::from_perf_report(&report);
+    let explanation = Explanation::from_perf_window(&report, Scope::BY_MODULE);
     let title = csv.file_name().unwrap_or_default().to_string_lossy();
     let cancel = cancel_on_signals()?;
     write_atomically(destination, &cancel, |out| {

@@ -133,10 +133,18 @@ impl Explanation {
     /// # Errors
     /// If packed records cannot be read back from the temporary file.
     pub fn from_packed(packed: &PackedRecording) -> Result<Self, PackedError> {
-        Self::from_packed_scope(packed, Window::Steady.into())
+        Self::from_packed_window(packed, Window::Steady)
     }
 
-    fn from_packed_scope(packed: &PackedRecording, scope: Scope<'_>) -> Result<Self, PackedError> {
+    /// Explains a part of a packed log, like [`Self::from_packed`].
+    ///
+    /// # Errors
+    /// See [`Self::from_packed`].
+    pub fn from_packed_window<'a>(
+        packed: &PackedRecording,
+        scope: impl Into<Scope<'a>>,
+    ) -> Result<Self, PackedError> {
+        let scope = scope.into();
         let evidence = Evidence::from_parts(packed.collect()?);
         let report = match are_described(&packed.recording.ops) {
             true => PerfReport::from_packed(packed, scope.by, &Self::report_options())?,
@@ -177,7 +185,7 @@ impl Explanation {
         }
         if is_described {
             let packed = PackedRecording::new(log)?;
-            let explanation = Self::from_packed_scope(&packed, scope)?;
+            let explanation = Self::from_packed_window(&packed, scope)?;
             return Ok((packed.recording, explanation));
         }
         let memory = Arc::clone(log.log.lanes.memory());

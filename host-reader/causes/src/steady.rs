@@ -34,6 +34,11 @@ pub struct Scope<'a> {
     pub by: Option<&'a str>,
 }
 
+impl Scope<'_> {
+    /// The steady part, whose ops are also grouped by the module that called them.
+    pub const BY_MODULE: Self = Self { window: Window::Steady, by: Some("module") };
+}
+
 impl From<Window> for Scope<'_> {
     fn from(window: Window) -> Self {
         Self { window, by: None }

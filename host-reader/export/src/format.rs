@@ -1,7 +1,7 @@
 //! Export formats that write a single file, and their selection by name or file name.
 
 use super::{OnLanes, Trace, TraceItems};
-use causes::Explanation;
+use causes::{Explanation, Scope};
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
@@ -96,7 +96,8 @@ impl ExportFormat {
     /// Adds the causes of slowness to a recording's trace, if this format shows them.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
         if self.0.shows_causes {
-            trace.explanation = Some(Explanation::from_recording(recording));
+            let explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+            trace.explanation = Some(explanation);
         }
     }
 

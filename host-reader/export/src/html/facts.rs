@@ -19,6 +19,7 @@ use super::{
 use crate::{Trace, host_names::HostNames};
 use analysis::Unfinished;
 use causes::OpCodeGroup;
+use reports::perf::OpsByColumn;
 use serde::Serialize;
 use std::io::{self, Write};
 use tables::Arrays;
@@ -65,6 +66,8 @@ struct Facts<'a> {
     causes: Option<CauseFacts<'a>>,
     /// Ops grouped by op code; empty if no source describes the ops' tensors.
     groups: &'a [OpCodeGroup],
+    /// Ops grouped by the module that called them; `None` if no call was recorded.
+    modules: Option<&'a OpsByColumn>,
 }
 
 /// Writes the initial data as JSON that the page's HTML parser cannot mistake for markup.
@@ -104,6 +107,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         comparison: trace.comparison.as_ref().map(ComparisonFacts::new),
         causes: CauseFacts::new(trace),
         groups: trace.explanation.as_ref().map_or(&[], |explanation| &explanation.groups),
+        modules: trace.explanation.as_ref().and_then(|explanation| explanation.by.as_ref()),
     };
     write_facts(&facts, out)
 }

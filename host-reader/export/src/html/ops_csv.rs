@@ -6,7 +6,7 @@ use super::{
     page::{OPS, write_facts},
 };
 use causes::{Explanation, OpCodeGroup};
-use reports::perf::{Bound, LimitKind, OpReport, PerfReport, RowKind};
+use reports::perf::{Bound, LimitKind, OpReport, OpsByColumn, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
 use tables::Arrays;
@@ -36,6 +36,8 @@ struct OpsPageFacts<'a> {
     causes: CauseFacts<'a>,
     /// Ops of the explained part of the CSV, grouped by op code.
     groups: &'a [OpCodeGroup],
+    /// The same ops, grouped by the module that called them; `None` if the CSV names no modules.
+    modules: Option<&'a OpsByColumn>,
     /// Indices of the first and last op of the model's last iteration, if only this iteration is
     /// explained; `None` if all ops are explained.
     steady: Option<(usize, usize)>,
@@ -143,6 +145,7 @@ pub fn write_ops_page(
             (rows.iter().position(|row| Some(row.id) == place.row), None)
         }),
         groups: &explanation.groups,
+        modules: explanation.by.as_ref(),
         steady,
         absent: ABSENT,
         notes: &report.notes,

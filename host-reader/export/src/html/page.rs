@@ -44,6 +44,7 @@ pub(super) const RECORDING: Page = Page {
         include_str!("assets/selection.js"),
         include_str!("assets/sections.js"),
         include_str!("assets/groups.js"),
+        include_str!("assets/modules.js"),
         include_str!("assets/gaps.js"),
         include_str!("assets/losses.js"),
         include_str!("assets/comparison.js"),
@@ -69,6 +70,7 @@ pub(super) const OPS: Page = Page {
         include_str!("assets/gaps.js"),
         include_str!("assets/ops_model.js"),
         include_str!("assets/groups.js"),
+        include_str!("assets/modules.js"),
         include_str!("assets/roofline.js"),
         include_str!("assets/ops.js"),
         "})();\n"

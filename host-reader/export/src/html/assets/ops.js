@@ -102,6 +102,7 @@ function buildNotes() {
 const slowest = buildSummary();
 buildOps();
 buildGroups();
+buildModules();
 buildRoofline();
 buildGaps();
 buildNotes();

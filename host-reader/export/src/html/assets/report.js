@@ -5,6 +5,7 @@ buildHelp();
 buildSummary();
 buildOps();
 buildGroups();
+buildModules();
 buildOpPage();
 buildGrid();
 buildTimeline();
