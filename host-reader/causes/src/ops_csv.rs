@@ -163,8 +163,15 @@ fn without_file(problem: &Problem) -> String {
     rest.trim_start_matches([':', ' ']).to_owned()
 }
 
-/// Returns a sentence about a chip whose architecture was guessed, if any figure rests on it.
+/// Returns a sentence about a chip whose architecture was guessed, if any figure rests on it, or
+/// that could not be guessed.
 fn guessed_chip(report: &PerfReport) -> Option<String> {
+    if let Some(why) = &report.chip.contradiction {
+        return Some(format!(
+            "the file does not name its chip, and {why}: there are no peak rates and no limits; kprof \
+             perf takes a chip (--arch)"
+        ));
+    }
     let rests_on_it = |row: &OpReport| {
         let has_rate = row.dram_percent.is_some() || row.flops_percent.is_some();
         has_rate || row.limit.is_some() || row.core_count.is_some()

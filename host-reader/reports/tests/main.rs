@@ -7,4 +7,5 @@ mod extreme_numbers;
 mod latencies;
 mod ops_of_folders;
 mod packed_ops;
+mod perf_claims;
 mod programs;

@@ -2,6 +2,7 @@
 
 use super::{
     fidelity::FidelityVerdict,
+    model::ShapeLimit,
     op::{Bound, OpReport, ProgramBlocks, RowKind},
     spread::sum_of,
 };
@@ -23,7 +24,12 @@ pub struct Advice {
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Time that capturing traces could save in the gaps before the ops in `high_gap_ids`, in us.
+    /// Ids of those ops in `high_gap_ids` that belong to a trace already.
+    pub trace_gap_ids: Vec<u64>,
+    /// Sum of the gaps before the ops in `trace_gap_ids`, in us.
+    pub trace_gap_us: f64,
+    /// Time that capturing traces could save in the gaps before the other ops in `high_gap_ids`, in
+    /// us.
     pub gap_saving_us: f64,
     /// `gap_saving_us` as a percentage of the time of all rows.
     pub gap_saving_percent: Option<f64>,
@@ -31,18 +37,25 @@ pub struct Advice {
 
 impl Advice {
     /// Collects the advice from all rows.
-    pub(super) fn new(rows: &[OpReport]) -> Self {
+    ///
+    /// # Compatibility
+    /// tt-perf-report 1.4.1 advises a trace for the ops of a trace, too.
+    pub(super) fn new(rows: &[OpReport], is_upstream_exact: bool) -> Self {
         let host = rows.iter().filter(|row| row.kind == RowKind::Host);
         let high: Vec<_> = rows
             .iter()
             .filter(|row| row.op_to_op_gap_us.is_some_and(|gap| gap > HIGH_GAP_US))
             .collect();
-        let savings = high.iter().filter_map(|row| row.op_to_op_gap_us);
+        let (of_traces, others): (Vec<&OpReport>, Vec<&OpReport>) =
+            high.iter().partition(|row| row.is_of_trace && !is_upstream_exact);
+        let savings = others.iter().filter_map(|row| row.op_to_op_gap_us);
         let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
         let total = sum_of(rows.iter().filter_map(OpReport::total_us));
         Self {
             host_op_ids: host.map(|row| row.id).collect(),
             high_gap_ids: high.iter().map(|row| row.id).collect(),
+            trace_gap_ids: of_traces.iter().map(|row| row.id).collect(),
+            trace_gap_us: sum_of(of_traces.iter().filter_map(|row| row.op_to_op_gap_us)),
             gap_saving_us,
             gap_saving_percent: (total > 0.0).then(|| gap_saving_us / total * 100.0),
         }
@@ -52,18 +65,73 @@ impl Advice {
 /// Returns optimisation advice for a matmul; empty if there is none.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 gives advice on the same items under the same conditions, with other
-/// wording.
-pub(super) fn matmul_advice(row: &OpReport) -> Vec<String> {
+/// With `is_upstream_exact`, on the same items under the same conditions as tt-perf-report 1.4.1, with
+/// other wording. Otherwise also what `kprof explain` says of the op.
+pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
     if row.is_active_unknown {
         let hint = "Pass --active-experts, so that the work of this sparse matmul is known";
         return vec![hint.to_owned()];
     }
-    match row.bound {
+    let mut items = match row.bound {
         Some(Bound::Dram | Bound::Both) => dram_advice(row),
         Some(Bound::Flop) => flop_advice(row),
-        Some(Bound::Slow) => slow_advice(row),
+        Some(Bound::Slow) => slow_advice(row, is_upstream_exact),
+        None if !is_upstream_exact => config_advice(row),
         Some(Bound::Host) | None => Vec::new(),
+    };
+    if !is_upstream_exact {
+        let cores = few_cores(row).filter(|_| !row.is_dram_sharded);
+        let is_new = row.bound != Some(Bound::Flop);
+        if let Some((cores, available)) = cores.filter(|_| is_new) {
+            items.insert(0, format!("Use more cores: it runs on {cores} of {available}"));
+        }
+        let excess = row.fidelity.filter(|fidelity| fidelity.is_excess);
+        // At a lower fidelity, or on more cores, the op is no longer at its limit.
+        let is_far = excess.is_some() || is_far_from_limit(row);
+        if is_far && matches!(row.bound, Some(Bound::Dram | Bound::Flop | Bound::Both)) {
+            items.extend(input_advice(row));
+            items
+                .extend(config_advice(row).into_iter().filter(|item| !item.starts_with(LOOK_GOOD)));
+        }
+        let note = excess.map(|fidelity| fidelity.note.unwrap_or("Use a lower math fidelity"));
+        items.extend(note.filter(|note| !items.iter().any(|item| item == note)).map(str::to_owned));
+    }
+    items
+}
+
+/// Returns true if the op takes at least twice the minimum time of its shape.
+fn is_far_from_limit(row: &OpReport) -> bool {
+    let limit_us = row.limit.as_ref().and_then(ShapeLimit::us);
+    limit_us.zip(row.device_time_us).is_some_and(|(limit, time)| time >= limit * 2.0)
+}
+
+/// Part of the available cores below which an op runs on few cores.
+const FEW_CORES: f64 = 0.5;
+
+/// Returns the numbers of used and of available cores; `None` unless the op runs on few of them.
+fn few_cores(row: &OpReport) -> Option<(u64, u64)> {
+    let (cores, available) = row.core_count.zip(row.available_core_count)?;
+    let is_few = cores > 0 && (cores as f64) < available as f64 * FEW_CORES;
+    is_few.then_some((cores, available))
+}
+
+/// Returns advice on the configuration of a matmul, which needs no model of it.
+fn config_advice(row: &OpReport) -> Vec<String> {
+    if row.raw_op_code.contains("MinimalMatmul") {
+        let item = "Set other block sizes in its config (MinimalMatmulConfig: M_block_size, \
+                    K_block_size, N_block_size, subblock_h, subblock_w)";
+        let blocks = (row.blocks != ProgramBlocks::default()).then(|| block_advice(row));
+        return std::iter::once(item.to_owned()).chain(blocks.into_iter().flatten()).collect();
+    }
+    // A table of the device alone has neither tensors nor attributes.
+    if row.source.is_empty() {
+        return Vec::new();
+    }
+    if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
+        block_advice(row)
+    } else {
+        let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
+        vec![item.to_owned()]
     }
 }
 
@@ -95,12 +163,20 @@ fn flop_advice(row: &OpReport) -> Vec<String> {
     items
 }
 
-fn slow_advice(row: &OpReport) -> Vec<String> {
-    let mut items = Vec::new();
-    if let Some(memory) = row.input_0_memory.as_ref().filter(|memory| !memory.contains("L1")) {
-        items.push(format!("Place input 0 in L1; it is in {memory}"));
-    }
-    if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
+/// Returns advice on the memory of the first input.
+fn input_advice(row: &OpReport) -> Option<String> {
+    let memory = row.input_0_memory.as_ref().filter(|memory| !memory.contains("L1"))?;
+    Some(format!("Place input 0 in L1; it is in {memory}"))
+}
+
+/// Beginning of the text about blocks of which nothing is to be changed.
+const LOOK_GOOD: &str = "Blocks look good";
+
+fn slow_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
+    let mut items: Vec<String> = input_advice(row).into_iter().collect();
+    if !is_upstream_exact && row.raw_op_code.contains("MinimalMatmul") {
+        items.extend(config_advice(row));
+    } else if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
         items.extend(block_advice(row));
         items.extend(row.fidelity.and_then(|fidelity| fidelity.note).map(str::to_owned));
     } else {
@@ -138,9 +214,8 @@ fn block_advice(row: &OpReport) -> Vec<String> {
             blocks.output_subblock_width_tiles,
         ]
         .map(|tiles| tiles.map_or_else(|| "?".to_owned(), |tiles| tiles.to_string()));
-        items.push(format!(
-            "Blocks look good: in0_block_w {inner}, output subblocks {height} x {width}"
-        ));
+        items
+            .push(format!("{LOOK_GOOD}: in0_block_w {inner}, output subblocks {height} x {width}"));
     }
     items
 }

@@ -21,9 +21,17 @@ pub struct ChipFacts {
     /// Number of cores available to an op if the op's row does not contain the number.
     pub worker_core_count: Option<u64>,
     /// Name of the architecture and how it was guessed, such as "wormhole, since the file does not
-    /// tell"; `None` if the files or the user name it.
+    /// tell"; `None` if the files or the user name it, or if the files contradict each guess.
     pub guess: Option<String>,
+    /// Why no architecture could be guessed, such as "88 cores are more than a wormhole has".
+    pub contradiction: Option<String>,
 }
+
+/// Largest number of Tensix cores on a chip of each architecture that is guessed.
+///
+/// # Compatibility
+/// Wormhole has 8 x 10 Tensix tiles, Blackhole 14 x 10; products use fewer of them.
+const LARGEST_GRIDS: [(&str, u64); 2] = [("wormhole", 80), ("blackhole", 140)];
 
 /// Error for an unknown architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +57,7 @@ pub(super) fn chip_facts(
     notes: &mut Vec<String>,
 ) -> Result<ChipFacts, UnknownArch> {
     let named = name_of_files(files, notes);
-    let mut guess = None;
+    let (mut guess, mut contradiction) = (None, None);
     let arch = match (asked, named) {
         (Some(name), _) => Some(find(name, table)?),
         (None, Some(name)) => {
@@ -60,17 +68,28 @@ pub(super) fn chip_facts(
             notes.push(format!("Architecture: {name}, as the file says"));
             found
         }
-        (None, None) => {
-            let (name, why) = guess_of(files, is_upstream_exact);
-            let text = format!("{name}, {why}");
-            notes.push(format!("Architecture: {text}; choose with --arch"));
-            guess = Some(text);
-            Some(find(name, table)?)
-        }
+        (None, None) => match guess_of(files, is_upstream_exact) {
+            Ok((name, why)) => {
+                let text = format!("{name}, {why}");
+                notes.push(format!("Architecture: {text}; choose with --arch"));
+                guess = Some(text);
+                Some(find(name, table)?)
+            }
+            Err(why) => {
+                notes.push(format!("Architecture: unknown, since {why}; choose with --arch"));
+                contradiction = Some(why);
+                None
+            }
+        },
     };
-    let counts = files.iter().flat_map(|file| &file.rows).filter_map(|row| row.available_cores);
-    let table_core_count = arch.as_ref().map(|arch| arch.worker_cores);
-    Ok(ChipFacts { worker_core_count: counts.max().or(table_core_count), arch, guess })
+    let rows = files.iter().flat_map(|file| &file.rows);
+    let counts = rows.clone().filter_map(|row| row.available_cores);
+    // A chip of the table may be of another size than the one that was measured.
+    let used = rows.filter_map(|row| row.core_count).max();
+    let is_possible = |count: &u64| is_upstream_exact || used.is_none_or(|used| used <= *count);
+    let table_core_count = arch.as_ref().map(|arch| arch.worker_cores).filter(is_possible);
+    let worker_core_count = counts.max().or(table_core_count);
+    Ok(ChipFacts { worker_core_count, arch, guess, contradiction })
 }
 
 fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
@@ -112,9 +131,18 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
 }
 
 /// Guesses the architecture from the chip's clock, and says how. If no row contains the clock,
-/// returns Wormhole.
-fn guess_of(files: &[OpsCsv], is_upstream_exact: bool) -> (&'static str, String) {
+/// returns the first architecture, from Wormhole on, that has as many cores as the ops use.
+///
+/// # Errors
+/// Returns why, if the ops use more cores than the chip of this clock can have.
+fn guess_of(files: &[OpsCsv], is_upstream_exact: bool) -> Result<(&'static str, String), String> {
     let rows = files.iter().flat_map(|file| &file.rows);
+    let counts = rows.clone().flat_map(|row| [row.core_count, row.available_cores]).flatten();
+    let most = counts.max().filter(|_| !is_upstream_exact);
+    let is_too_small = |name: &str| {
+        let grid = LARGEST_GRIDS.iter().find(|(of, _)| *of == name);
+        grid.zip(most).is_some_and(|((_, grid), most)| *grid < most)
+    };
     let mut clocks: Vec<f64> = rows.filter_map(|row| row.clock_ghz).collect();
     clocks.sort_by(f64::total_cmp);
     let median = clocks.get(clocks.len() / 2).filter(|_| !is_upstream_exact);
@@ -126,7 +154,16 @@ fn guess_of(files: &[OpsCsv], is_upstream_exact: bool) -> (&'static str, String)
         Some(clock) => format!("by its clock of {clock:.2} GHz"),
         None => "since the file does not tell".to_owned(),
     };
-    (name, why)
+    let Some(most) = most.filter(|_| is_too_small(name)) else { return Ok((name, why)) };
+    let too_many = format!("{most} cores are more than a {name} has");
+    match median {
+        Some(clock) => Err(format!("{too_many}, which its clock of {clock:.2} GHz suggests")),
+        None => {
+            let others = LARGEST_GRIDS.iter().map(|(name, _)| *name);
+            let fits = others.into_iter().find(|name| !is_too_small(name));
+            fits.map(|name| (name, format!("since {too_many}"))).ok_or(too_many)
+        }
+    }
 }
 
 #[cfg(test)]

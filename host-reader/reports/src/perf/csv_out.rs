@@ -221,6 +221,9 @@ pub(super) fn stacked_columns(stack_by: StackBy, report: &PerfReport) -> Vec<Sta
         columns.push(("Device", "", |row| Text(whole(row.device))));
     }
     columns.push(("Device Time Sum", "μs", time));
+    if !report.is_upstream_exact && report.stacked.iter().any(|ops| ops.host_time_us.is_some()) {
+        columns.push(("Host Time Sum", "μs", |row| Figure(row.host_time_us)));
+    }
     columns.push(("Op Count", "", |row| Count(row.op_count)));
     if stack_by != StackBy::Category {
         columns.push(("Op Category", "", |row| Text(row.category.to_owned())));

@@ -43,6 +43,10 @@ pub struct OpStatistics {
     pub device_time_us: Spread,
     /// Gaps before the op, in us.
     pub op_to_op_gap_us: Spread,
+    /// Gap before the op's first repetition, in us, which includes any compilation; `None` if unknown.
+    pub first_gap_us: Option<f64>,
+    /// Gaps before the op's later repetitions, in us.
+    pub later_gaps_us: Spread,
     /// Number of repetitions without a device time.
     pub skipped_count: u64,
 }
@@ -113,6 +117,10 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
         skipped_count: (members.len() - times.len()) as u64,
         device_time_us: Spread::from_values(times),
         op_to_op_gap_us: Spread::from_values(gaps),
+        first_gap_us: first.op_to_op_gap_us,
+        later_gaps_us: Spread::from_values(
+            members.iter().skip(1).filter_map(|row| row.op_to_op_gap_us).collect(),
+        ),
     })
 }
 

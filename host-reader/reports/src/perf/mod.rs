@@ -41,6 +41,7 @@ mod devices;
 mod fidelity;
 mod grid;
 mod iterations;
+mod latency;
 mod model;
 mod number;
 mod op;

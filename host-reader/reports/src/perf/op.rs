@@ -122,7 +122,7 @@ pub struct OpReport {
     /// Time of the row's op and of the gap before it, as a percentage of the sum of these times
     /// over all rows.
     pub total_percent: Option<f64>,
-    /// Resource that limits the op's speed.
+    /// Resource that limits the op's speed; `None` if the work of the op is not known.
     pub bound: Option<Bound>,
     /// Op code with the text of the op's model appended.
     pub op_code: Arc<str>,
@@ -194,6 +194,9 @@ pub struct OpReport {
     pub is_gap_unknown: bool,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
+    /// True if the op belongs to a trace.
+    #[serde(skip)]
+    pub is_of_trace: bool,
     /// True if the op was only captured into a trace: no chip ran it in this row.
     #[serde(skip)]
     pub is_captured: bool,
@@ -305,13 +308,13 @@ pub(super) fn analyse(
     context: ModelContext<'_>,
     texts: &mut TextPool,
 ) -> OpReport {
-    let kind = kind_of(&row);
+    let kind = kind_of(&row, context.is_upstream_exact);
     let doubt = duration_doubt(&row, context.is_upstream_exact);
     let is_duration_invalid = kind != RowKind::Signpost && doubt.is_some();
     let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
     let is_op = kind == RowKind::Device;
     let gap = gap_us(&row, kind, is_duration_invalid, is_previous_invalid);
-    let available_core_count = row.available_cores.or(available_core_count);
+    let available_core_count = available_cores(&row, available_core_count, context);
     let context = ModelContext { duration_ns, ..context };
     let Figures { modelled, limit, is_refuted, dram_kind } = match is_op {
         true => Figures::new(&row, available_core_count, &context),
@@ -323,7 +326,7 @@ pub(super) fn analyse(
         line: row.line,
         kind,
         total_percent: None,
-        bound: bound_of(kind, &modelled),
+        bound: bound_of(kind, &modelled, limit.filter(|_| !context.is_upstream_exact)),
         op_code: shown_op_code(&row.op_code, kind, &modelled.suffix, texts),
         source: texts.shared(&row.source()),
         device: row.device,
@@ -344,12 +347,13 @@ pub(super) fn analyse(
         math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
         blocks: blocks_of(&row),
-        category: (kind != RowKind::Signpost).then(|| OpCategory::from_op_code(&row.op_code)),
+        category: category_of(&row, kind),
         bound_analysis: modelled.analysis,
         fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(&row)),
         advice: None,
         duration_doubt: doubt.filter(|_| is_op),
         trace_session: row.trace_session,
+        is_of_trace: row.trace_session.or(row.trace_id).is_some(),
         is_captured: is_op && row.is_captured(),
         firmware_start_cycle: row.firmware_start_cycle,
         firmware_end_cycle: row.firmware_end_cycle,
@@ -412,6 +416,22 @@ fn dram_kind(modelled: &Modelled, limit: Option<ShapeLimit>) -> LimitKind {
     }
 }
 
+/// Returns the number of cores available to an op: that of the row, else that of the chip. An op
+/// cannot use more cores than there are: then the number is unknown.
+fn available_cores(row: &OpRow, of_chip: Option<u64>, context: ModelContext<'_>) -> Option<u64> {
+    let is_possible = |count: &u64| row.core_count.is_none_or(|used| used <= *count);
+    let count = row.available_cores.or(of_chip);
+    count.filter(|count| context.is_upstream_exact || is_possible(count))
+}
+
+fn category_of(row: &OpRow, kind: RowKind) -> Option<OpCategory> {
+    match kind {
+        RowKind::Signpost => None,
+        RowKind::Host => Some(OpCategory::Host),
+        RowKind::Device => Some(OpCategory::from_op_code(&row.op_code)),
+    }
+}
+
 /// Returns an op code with what a report adds to it.
 fn shown_op_code(
     op_code: &Arc<str>,
@@ -440,10 +460,15 @@ fn function_of(row: &OpRow) -> Option<&str> {
     value.map(|value| value.rsplit("::").next().unwrap_or(value))
 }
 
-fn kind_of(row: &OpRow) -> RowKind {
+/// Types of ops that ran on the host: Python functions, and ops on the CPU in files until 2024.
+const HOST_TYPES: [&str; 2] = ["python_fallback", "tt_dnn_cpu"];
+
+/// Returns the kind of a row. tt-perf-report knows ops on the host by their names only.
+pub(super) fn kind_of(row: &OpRow, is_upstream_exact: bool) -> RowKind {
+    let is_of_host = HOST_TYPES.contains(&&*row.op_type) && row.kernel_duration_ns.is_none();
     if row.is_signpost() {
         RowKind::Signpost
-    } else if is_host_op(&row.op_code) {
+    } else if is_host_op(&row.op_code) || is_of_host && !is_upstream_exact {
         RowKind::Host
     } else {
         RowKind::Device
@@ -501,21 +526,28 @@ fn gap_us(
     is_kept.then_some(gap / 1000.0)
 }
 
-fn bound_of(kind: RowKind, modelled: &Modelled) -> Option<Bound> {
+/// Returns what limits an op. `limit` is the minimum time of its shape; tt-perf-report, which has
+/// none, names a bound of matrix products alone.
+fn bound_of(kind: RowKind, modelled: &Modelled, limit: Option<ShapeLimit>) -> Option<Bound> {
     if kind == RowKind::Host {
         return Some(Bound::Host);
     }
-    if modelled.analysis != BoundAnalysis::Full {
+    let reaches = |percent: Option<f64>| percent.map(|percent| percent >= BOUND_PERCENT);
+    let [dram, flop] = [modelled.dram_percent, modelled.flops_percent].map(reaches);
+    let are_both_known =
+        modelled.analysis == BoundAnalysis::Full && dram.is_some() && flop.is_some();
+    let limit = limit.filter(|limit| limit.us().is_some());
+    if !are_both_known && limit.is_none() {
         return None;
     }
-    let is_dram = modelled.dram_percent? >= BOUND_PERCENT;
-    let is_flop = modelled.flops_percent? >= BOUND_PERCENT;
-    Some(match (is_dram, is_flop) {
-        (true, true) => Bound::Both,
-        (true, false) => Bound::Dram,
-        (false, true) => Bound::Flop,
-        (false, false) => Bound::Slow,
-    })
+    let is_all_known = are_both_known || limit.is_some_and(|of| of.kind == LimitKind::Exact);
+    match [dram, flop].map(Option::unwrap_or_default) {
+        [true, true] => Some(Bound::Both),
+        [true, false] => Some(Bound::Dram),
+        [false, true] => Some(Bound::Flop),
+        // The op may do more than is counted.
+        [false, false] => is_all_known.then_some(Bound::Slow),
+    }
 }
 
 fn fidelity_text(row: &OpRow, analysis: BoundAnalysis) -> String {
@@ -620,7 +652,7 @@ mod tests {
         assert_eq!(bound(65.0, 64.9), Some(Bound::Dram));
         assert_eq!(bound(0.0, 70.0), Some(Bound::Flop));
         assert_eq!(bound(0.0, 0.0), Some(Bound::Slow));
-        assert_eq!(bound_of(RowKind::Host, &Modelled::default()), Some(Bound::Host));
+        assert_eq!(bound_of(RowKind::Host, &Modelled::default(), None), Some(Bound::Host));
     }
 
     fn bound(dram: f64, flops: f64) -> Option<Bound> {
@@ -630,6 +662,6 @@ mod tests {
             flops_percent: Some(flops),
             ..Modelled::default()
         };
-        bound_of(RowKind::Device, &modelled)
+        bound_of(RowKind::Device, &modelled, None)
     }
 }

@@ -7,8 +7,9 @@ use super::{
     chip::{ChipFacts, UnknownArch, chip_facts},
     devices::{join_files, merge_devices},
     iterations::Iterations,
+    latency::fill_latencies,
     model::{ModelContext, UNKNOWN_SHAPE},
-    op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt},
+    op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt, kind_of},
     ops_csv::{OpsCsv, read_ops_csv_with},
     programs::{AllCalls, ProgramBuilds},
     row::OpRow,
@@ -72,10 +73,10 @@ pub struct Totals {
     pub host_op_count: u64,
     /// Number of signposts among the rows.
     pub signpost_count: u64,
-    /// Sum of device times. Overlapping times are counted several times.
-    pub device_time_us: f64,
-    /// Sum of the gaps before ops.
-    pub op_to_op_gap_us: f64,
+    /// Sum of device times. Overlapping times are counted several times. `None` if none is known.
+    pub device_time_us: Option<f64>,
+    /// Sum of the gaps before ops; `None` if none is known.
+    pub op_to_op_gap_us: Option<f64>,
     /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
     /// Mean of the ops' DRAM bandwidth in percent, weighted by device time. Ops without modelled
@@ -167,6 +168,9 @@ impl PerfReport {
         if !options.keeps_file_order {
             rows.sort_by(compare_starts);
         }
+        if !is_exact {
+            fill_latencies(&mut rows, &mut notes);
+        }
         // A trace may be captured in the window and replayed after it.
         let unreplayed_traces = unreplayed_traces(&rows);
         notes.extend(unreplayed_traces.iter().map(ToString::to_string));
@@ -202,7 +206,7 @@ impl PerfReport {
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
         add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
-        let mut stacked = stack(&rows, options.stack_by, is_by_device);
+        let mut stacked = stack(&rows, (options.stack_by, is_exact), is_by_device);
         // If each device is reported separately, tt-perf-report groups by device, and drops rows
         // without a device.
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
@@ -221,7 +225,7 @@ impl PerfReport {
             is_call_count_missing,
             totals: Totals::new(&rows),
             stacked,
-            advice: Advice::new(&rows),
+            advice: Advice::new(&rows, is_exact),
             iterations: Iterations::new(&rows),
             side_by_side,
             builds,
@@ -332,7 +336,9 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     let before = rows.iter().map(|row| {
         let of = row.device.filter(|_| is_by_device);
         let before: Option<bool> = previous.get(&of).copied();
-        if !row.is_signpost() {
+        let is_of_device = kind_of(row, options.is_upstream_exact) == RowKind::Device;
+        // An op on the host between two ops of a device leaves the gap between these.
+        if is_of_device || options.is_upstream_exact && !row.is_signpost() {
             previous.insert(of, duration_doubt(row, options.is_upstream_exact).is_some());
         }
         before
@@ -342,7 +348,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     let analysed = rows.map_init(TextPool::default, |texts, (row, before)| {
         let mut report = analyse(row, before, chip.worker_core_count, context, texts);
         if report.is_matmul() && report.kind == RowKind::Device {
-            report.advice = Some(matmul_advice(&report));
+            report.advice = Some(matmul_advice(&report, options.is_upstream_exact));
         }
         report
     });
@@ -486,6 +492,9 @@ impl Totals {
             [RowKind::Device, RowKind::Host, RowKind::Signpost]
                 .map(|kind| rows.iter().filter(|row| row.kind == kind).count() as u64);
         let sum = |of: fn(&OpReport) -> Option<f64>| sum_of(rows.iter().filter_map(of));
+        let known = |of: fn(&OpReport) -> Option<f64>| {
+            rows.iter().any(|row| of(row).is_some()).then(|| sum(of))
+        };
         let (device_time_us, bytes) = (sum(|row| row.device_time_us), sum(|row| row.dram_bytes));
         let weighted = sum(|row| Some(row.dram_percent? * row.device_time_us?));
         let has_dram = bytes > 0.0 && device_time_us > 0.0;
@@ -493,8 +502,8 @@ impl Totals {
             device_op_count,
             host_op_count,
             signpost_count,
-            device_time_us,
-            op_to_op_gap_us: sum(|row| row.op_to_op_gap_us),
+            device_time_us: known(|row| row.device_time_us),
+            op_to_op_gap_us: known(|row| row.op_to_op_gap_us),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
             dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
             is_dram_lower_bound: rows
@@ -535,7 +544,7 @@ mod tests {
         let exact = PerfOptions { is_upstream_exact: true, ..PerfOptions::default() };
         let by_device = PerfOptions { is_by_device: true, ..PerfOptions::default() };
         assert_eq!(names(&exact), ["A", "(torch)"]);
-        assert_eq!(names(&by_device), ["A", "(torch)"]);
+        assert_eq!(names(&by_device), ["A", "(torch) add"]);
         assert_eq!(names(&PerfOptions { is_by_device: true, ..exact }), ["A"]);
     }
 

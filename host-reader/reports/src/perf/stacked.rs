@@ -29,6 +29,8 @@ pub struct StackedOps {
     pub total_percent: Option<f64>,
     /// Sum of the ops' device times; `None` if none is known.
     pub device_time_us: Option<f64>,
+    /// Time that the host spent on the ops; `None` unless it is known of a host op.
+    pub host_time_us: Option<f64>,
     /// Number of ops.
     pub op_count: u64,
     /// Number of device ops without a device time. They are in no sum.
@@ -50,14 +52,19 @@ pub struct StackedOps {
 /// Groups ops by kind, sorted by descending device time.
 ///
 /// # Compatibility
-/// Rows and figures are those of tt-perf-report 1.4.1.
-pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
+/// Rows and figures are those of tt-perf-report 1.4.1, which has one row for all ops on the host.
+pub(super) fn stack(
+    rows: &[OpReport],
+    (by, is_upstream_exact): (StackBy, bool),
+    by_device: bool,
+) -> Vec<StackedOps> {
     let mut groups: Vec<OpStack<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
     // The key's text is built only once for all rows with equal key parts.
     let mut known: HashMap<((&str, &str), Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
-        let (parts, device) = (key_parts(row, by), row.device.filter(|_| by_device));
+        let parts = key_parts(row, by, is_upstream_exact);
+        let device = row.device.filter(|_| by_device);
         let at = *known.entry((parts, device)).or_insert_with(|| {
             let op_code = key_text(parts);
             *index.entry((op_code.clone(), device)).or_insert_with(|| {
@@ -94,8 +101,12 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
 
 /// Returns the texts of a row that form the key of the row's group: a name and, if ops are grouped
 /// by memory, the memory of the first input.
-fn key_parts(row: &OpReport, by: StackBy) -> (&str, &str) {
-    let name = row.op_code.split_whitespace().next().unwrap_or("");
+fn key_parts(row: &OpReport, by: StackBy, is_upstream_exact: bool) -> (&str, &str) {
+    let name = match row.kind {
+        // The first word of `(torch) add` names no op.
+        RowKind::Host if !is_upstream_exact => &*row.raw_op_code,
+        _ => row.op_code.split_whitespace().next().unwrap_or(""),
+    };
     match by {
         StackBy::Op => (name, ""),
         StackBy::Memory => (name, row.input_0_memory.as_deref().unwrap_or("")),
@@ -110,6 +121,13 @@ fn key_text((name, memory): (&str, &str)) -> String {
     let parts: Vec<_> = memory.split('_').collect();
     let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
     format!("{name} (in0:{})", last.join("_").to_lowercase())
+}
+
+/// Returns the time that the host spent on those rows that are ops on the host.
+fn host_time_us(rows: &[&OpReport]) -> Option<f64> {
+    let own = rows.iter().filter(|row| row.kind == RowKind::Host);
+    let known: Vec<f64> = own.filter_map(|row| row.host_duration_ns).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / 1000.0)
 }
 
 /// Rows of one kind of op.
@@ -149,6 +167,7 @@ impl OpStack<'_> {
         StackedOps {
             total_percent: is_timed.then_some(share),
             device_time_us: is_timed.then_some(time_us),
+            host_time_us: host_time_us(&self.rows),
             op_count: self.rows.len() as u64,
             untimed_count: untimed.filter(|row| row.kind == RowKind::Device).count() as u64,
             category: category.map_or("", super::OpCategory::label),

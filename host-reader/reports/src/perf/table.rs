@@ -1,6 +1,7 @@
 //! Readable report: notes, ops, advice, summary, iterations, problems.
 
 use super::{
+    advice::Advice,
     csv_out::{StackedCell, shown_op_code, stacked_columns, whole},
     grid::{Cell, Grid},
     iterations::{OpStatistics, RepetitionRule},
@@ -139,14 +140,7 @@ impl<W: Write> TableWriter<'_, W> {
         if !advice.high_gap_ids.is_empty() {
             writeln!(self.out, "Long gaps before ops")?;
             self.rows_of(&advice.high_gap_ids, ops)?;
-            let share = advice.gap_saving_percent.unwrap_or(0.0);
-            writeln!(
-                self.out,
-                "A trace could save {} μs ({} %) of them; else see whether the device waits \
-                 for the host.\n",
-                grouped(advice.gap_saving_us, 0),
-                grouped(share, 1),
-            )?;
+            writeln!(self.out, "{}\n", gap_advice(advice))?;
         }
         if has_matmuls { self.matmul_advice(ops) } else { Ok(()) }
     }
@@ -236,6 +230,30 @@ impl<W: Write> TableWriter<'_, W> {
     }
 }
 
+/// Returns what to try about long gaps. A trace saves nothing before the ops of a trace.
+fn gap_advice(advice: &Advice) -> String {
+    let of_traces = advice.trace_gap_ids.len();
+    let replays = "replay without waiting for the end of the replay before (ttnn.execute_trace with \
+                   blocking=False)";
+    if of_traces == advice.high_gap_ids.len() {
+        return format!("The ops after them come from a trace already: {replays}.");
+    }
+    let share = advice.gap_saving_percent.unwrap_or(0.0);
+    let saving = format!(
+        "A trace could save {} μs ({} %)",
+        grouped(advice.gap_saving_us, 0),
+        grouped(share, 1)
+    );
+    match of_traces {
+        0 => format!("{saving} of them; else see whether the device waits for the host."),
+        _ => format!(
+            "{saving} of them, without the {of_traces} before ops of a trace, whose time is {} μs: {replays}; \
+             else see whether the device waits for the host.",
+            grouped(advice.trace_gap_us, 0)
+        ),
+    }
+}
+
 /// Formats the table of ops. Its last row shows totals over all ops.
 fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
     let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
@@ -307,10 +325,10 @@ const OP_COLUMNS: [OpColumn; 15] = [
     OpColumn::new(DEVICE, |row| whole(row.device)),
     OpColumn::new(SUB_DEVICE, |row| row.sub_device.as_deref().unwrap_or_default().to_owned()),
     OpColumn::new("Device Time", |row| with_unit(row.device_time_us, 0, "μs"))
-        .with_total(|report| with_unit(Some(report.totals.device_time_us), 0, "μs")),
+        .with_total(|report| with_unit(total(report.totals.device_time_us, report), 0, "μs")),
     OpColumn::new("Op-to-Op Gap", |row| with_unit(row.op_to_op_gap_us, 0, "μs"))
         .painted(gap_colour)
-        .with_total(|report| with_unit(Some(report.totals.op_to_op_gap_us), 0, "μs")),
+        .with_total(|report| with_unit(total(report.totals.op_to_op_gap_us, report), 0, "μs")),
     OpColumn::new("Cores", |row| whole(row.core_count)).painted(cores_colour),
     OpColumn::new(AVAILABLE_CORES, |row| whole(row.available_core_count)),
     OpColumn::new("DRAM", |row| with_unit(row.dram_gb_per_s, 0, "GB/s"))
@@ -370,6 +388,11 @@ impl OpColumn {
     }
 }
 
+/// Returns a total; tt-perf-report shows 0 for the sum of no values.
+fn total(sum: Option<f64>, report: &PerfReport) -> Option<f64> {
+    sum.or_else(|| report.is_upstream_exact.then_some(0.0))
+}
+
 fn with_unit(value: Option<f64>, decimals: usize, unit: &str) -> String {
     value.map_or_else(String::new, |value| format!("{} {unit}", grouped(value, decimals)))
 }
@@ -412,7 +435,7 @@ fn total_counts(report: &PerfReport) -> String {
 /// op.
 type IterationColumn = (&'static str, fn(&OpStatistics) -> Cell);
 
-const ITERATION_COLUMNS: [IterationColumn; 11] = [
+const ITERATION_COLUMNS: [IterationColumn; 12] = [
     ("ID", |op| Cell::plain(op.first_id.to_string())),
     ("OP Code", |op| Cell::new(op.op_code.clone(), Some(op_colour(&op.op_code)))),
     ("Device", |op| Cell::plain(whole(op.device))),
@@ -423,7 +446,10 @@ const ITERATION_COLUMNS: [IterationColumn; 11] = [
     ("Min", |op| figure(&op.device_time_us, 2, |time| Some(time.min))),
     ("Median", |op| figure(&op.device_time_us, 2, |time| Some(time.median))),
     ("Max", |op| figure(&op.device_time_us, 2, |time| Some(time.max))),
-    ("Gap", |op| figure(&op.op_to_op_gap_us, 2, |gap| Some(gap.mean))),
+    ("First Gap", |op| {
+        Cell::plain(op.first_gap_us.map_or_else(String::new, |gap| grouped(gap, 2)))
+    }),
+    ("Later Gaps, Median", |op| figure(&op.later_gaps_us, 2, |gap| Some(gap.median))),
 ];
 
 /// Formats the statistic of measurements that `value` selects. The cell is empty if there are no

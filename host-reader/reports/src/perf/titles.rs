@@ -23,7 +23,7 @@ const WANTED: [(&str, &str); 9] = [
     ("ATTRIBUTES", "program configurations are unknown"),
     ("HOST START TS", "rows stay in the order of the file"),
     (KERNEL_DURATION, "device times are blank"),
-    (LATENCY, "gaps are blank"),
+    (LATENCY, "gaps are those of the cycles of firmware, or blank"),
     ("CORE COUNT", "cores are blank, and matmuls have no FLOPs %"),
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
