@@ -491,7 +491,10 @@ fn harvested_lines_place_a_transfer_that_else_keeps_the_kernels_coordinates() {
     assert_eq!(unplaced["unplaced_pairs"], expected);
     assert!(unplaced["pairs"].as_array().unwrap().is_empty());
     let shown = String::from_utf8(noc(&[&path]).stdout).unwrap();
-    assert!(shown.contains("(18,21)") && shown.contains("1 transfer without a known"), "{shown}");
+    assert!(
+        shown.contains("(18,21)") && shown.contains("with an unknown tile, in no pair"),
+        "{shown}"
+    );
     for lines in ["4,11", "0:4,11"] {
         let placed = json(&["--harvesting", lines]);
         let pair = &placed["pairs"][0];
@@ -546,4 +549,35 @@ fn events_in_an_unknown_layout_are_unknown_and_not_counted() {
     assert!(told.contains("4 x NoC event in a layout of no known version"), "{told}");
     assert!(told.contains("their kinds and bytes are unknown"), "{told}");
     assert!(!told.contains("found none"), "{told}");
+}
+
+/// A trace file of a kernel that reads ten blocks and sends one packet to another chip: each byte is
+/// in a pair or is told to be in none.
+#[test]
+fn bytes_that_leave_the_chip_are_told_beside_the_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |proc: &str, noc: &str, kind: &str, bytes: u64, time: u64| {
+        serde_json::json!({
+            "run_id": 0, "run_host_id": 1, "op_name": "AllGatherAsync", "proc": proc, "noc": noc,
+            "vc": 1, "src_device_id": 0, "dst_device_id": 0, "sx": 1, "sy": 2, "dx": 3, "dy": 4,
+            "num_bytes": bytes, "type": kind, "timestamp": time,
+        })
+    };
+    let mut events: Vec<_> =
+        (0..10).map(|at| event("NCRISC", "NOC_0", "READ", 2048, 1000 + at * 50)).collect();
+    events.push(event("BRISC", "NOC_1", "FABRIC_UNICAST_WRITE", 4096, 2000));
+    let path = folder.path().join("noc_trace_dev0_AllGatherAsync_ID1.json");
+    std::fs::write(&path, serde_json::to_vec(&events).unwrap()).unwrap();
+    let path = path.display().to_string();
+    let output = noc(&[&path, "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outside = serde_json::json!([{
+        "chip": 0, "noc": "NOC_1", "kind": "FABRIC_UNICAST_WRITE",
+        "reason": "sent on to other chips", "events": 1, "bytes": 4096,
+    }]);
+    assert_eq!(document["outside"], outside);
+    assert_eq!(document["pairs"][0]["bytes"], 20_480);
+    let shown = String::from_utf8(noc(&[&path]).stdout).unwrap();
+    let (_, told) = shown.split_once("Bytes in no pair of tiles and on no link").unwrap();
+    assert!(told.contains("4,096  sent on to other chips"), "{shown}");
 }

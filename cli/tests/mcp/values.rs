@@ -18,11 +18,9 @@ use crate::{op_memory, program::kprof, programs::write_builds};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
 
-/// Compares calls about one run with the output of `kprof report` and `kprof explain`.
-fn compare_run(folder: &Path, path: &str, run: usize) {
-    let report = &json_lines(folder, &["report", path, "--json", "--rows", "0"])[run - 1];
-    let explained = &json_lines(folder, &["explain", path, "--json"])[run - 1];
-    let calls = [
+/// Returns the calls about one run whose answers are compared.
+fn calls_about(run: usize) -> Vec<Value> {
+    vec![
         json!(["ops", { "run": run }]),
         json!(["zones", { "run": run }]),
         json!(["zones", { "run": run, "kind": "sums" }]),
@@ -45,7 +43,15 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         json!(["counters", { "run": run, "part": "counters" }]),
         json!(["zones", { "run": run, "kind": "data" }]),
         json!(["zones", { "run": run, "kind": "events" }]),
-    ];
+        json!(["noc", { "run": run, "part": "outside" }]),
+    ]
+}
+
+/// Compares calls about one run with the output of `kprof report` and `kprof explain`.
+fn compare_run(folder: &Path, path: &str, run: usize) {
+    let report = &json_lines(folder, &["report", path, "--json", "--rows", "0"])[run - 1];
+    let explained = &json_lines(folder, &["explain", path, "--json"])[run - 1];
+    let calls = calls_about(run);
     let found = call_all("legacy", &[path], &calls);
     let answers: Vec<Answer> =
         calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
@@ -78,6 +84,7 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     }
     compare_lost(&answers, report);
     compare_traffic(&answers[15..18], folder, (path, run));
+    compare_outside(&answers[22], folder, (path, run));
     let known: Vec<u64> = ["metrics", "counters"]
         .iter()
         .zip(&answers[18..])
@@ -157,6 +164,19 @@ fn compare_traffic(answers: &[Answer], folder: &Path, (path, run): (&str, usize)
             assert_eq!(answer.head[count], noc[count], "{path}: {count}");
         }
     }
+}
+
+/// Compares the bytes that are in no pair with those of `kprof noc`.
+fn compare_outside(answer: &Answer, folder: &Path, (path, run): (&str, usize)) {
+    let output = kprof(folder, &["noc", path, "--json", "--run", &run.to_string()]);
+    let rows = match output.status.code() {
+        Some(1) => Vec::new(),
+        _ => {
+            let noc: Value = serde_json::from_slice(&output.stdout).unwrap();
+            array(&noc["outside"]).clone()
+        }
+    };
+    assert_rows(answer, rows, path);
 }
 
 /// Asserts that losses by cause are the sums over the lanes.

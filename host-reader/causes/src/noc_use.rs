@@ -4,8 +4,8 @@ use crate::{barriers::BarrierUse, finding::percent, threshold::NOC};
 use analysis::{
     Launch, MOST_PERCENT,
     noc_events::{
-        Link, NocLanes, NocPrograms, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
-        TraceFiles, TraceNotes, TraceOptions, Traffic,
+        Link, NocLanes, NocPrograms, OutsideReason, ProgramLanes, ProgramTrace, TileMap,
+        TraceFileCounts, TraceFiles, TraceNotes, TraceOptions, Traffic,
     },
 };
 use reader::{lane::TraceReplay, readout::Readout};
@@ -233,7 +233,10 @@ fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> 
 
 fn is_lower_bound(traffic: &Traffic) -> bool {
     let is_cut = traffic.activities.iter().any(|activity| activity.is_lower_bound());
-    traffic.multicast_count > 0 || traffic.unplaced_count > 0 || traffic.unknown_count > 0 || is_cut
+    // Fabric packets also use links of the chip, on their way to its Ethernet cores.
+    let is_sent_on = traffic.outside.iter().any(|of| matches!(of.reason, OutsideReason::OtherChip));
+    let is_elsewhere = traffic.multicast_count > 0 || traffic.unplaced_count > 0 || is_sent_on;
+    is_elsewhere || traffic.unknown_count > 0 || is_cut
 }
 
 #[cfg(test)]

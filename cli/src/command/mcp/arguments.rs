@@ -153,6 +153,8 @@ choice! {
         Pairs,
         /// Bytes over each link.
         Links,
+        /// Bytes that are in no pair of tiles, with the reason.
+        Outside,
     }
 }
 

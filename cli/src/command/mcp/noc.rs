@@ -6,7 +6,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    command::noc::document::{events, links, pairs},
+    command::noc::document::{events, links, outside, pairs},
     failure::Failure,
 };
 
@@ -26,6 +26,9 @@ pub(super) fn table<'a>(figures: &'a Figures, asked: &NocArguments) -> Result<Ta
             Table::from_objects(events(activities), &[("wait_cycles", "not the end of a wait")])
         }
         NocPart::Pairs => Table::from_objects(pairs(traffic.map_or(&[], |of| &of.pairs)), &[]),
+        NocPart::Outside => {
+            Table::from_objects(outside(traffic.map_or(&[], |of| &of.outside)), &[])
+        }
         NocPart::Links => Table::from_objects(links(traffic.map_or(&[], |of| &of.links)), &[]),
     };
     let table = match known {

@@ -2,7 +2,7 @@
 
 use super::program_use::ProgramUse;
 use host_reader::{
-    noc_events::{Activity, LinkLoad, MemoryLock, Pair, Traffic, UnplacedPair},
+    noc_events::{Activity, LinkLoad, MemoryLock, OutsideBytes, Pair, Traffic, UnplacedPair},
     tables::Objects,
 };
 use serde::Serialize;
@@ -14,6 +14,7 @@ pub(super) struct Document<'a> {
     pairs: Objects<&'a Pair>,
     links: Objects<&'a LinkLoad>,
     unplaced_pairs: Objects<&'a UnplacedPair>,
+    outside: Objects<&'a OutsideBytes>,
     /// Utilization by program; present only with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<&'a [ProgramUse]>,
@@ -43,6 +44,7 @@ impl<'a> Document<'a> {
             pairs: pairs(&traffic.pairs),
             links: links(&traffic.links),
             unplaced_pairs: unplaced_pairs(&traffic.unplaced_pairs),
+            outside: outside(&traffic.outside),
             utilization,
             held_memory: locks.map(lock_objects),
             multicast_count: traffic.multicast_count,
@@ -89,6 +91,21 @@ pub(in crate::command) fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
             ("to_y", |pair| pair.to.y.into()),
             ("transfers", |pair| pair.transfer_count.into()),
             ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
+}
+
+/// Returns the bytes that are in no pair of tiles.
+pub(in crate::command) fn outside(rows: &[OutsideBytes]) -> Objects<&OutsideBytes> {
+    Objects::new(
+        rows,
+        [
+            ("chip", |one| one.chip_id.into()),
+            ("noc", |one| one.noc.label().into()),
+            ("kind", |one| one.kind.label().into()),
+            ("reason", |one| one.reason.label().into()),
+            ("events", |one| one.event_count.into()),
+            ("bytes", |one| one.byte_count.into()),
         ],
     )
 }

@@ -23,18 +23,7 @@ pub(super) fn write_tables(
     write_pairs(traffic, rows, out)?;
     write_links(traffic, rows, out)?;
     write_unplaced(traffic, rows, out)?;
-    for (count, one, many) in [
-        (traffic.multicast_count, "multicast is", "multicasts are"),
-        (
-            traffic.unplaced_count,
-            "transfer without a known target is",
-            "transfers without a known target are",
-        ),
-    ] {
-        if count > 0 {
-            writeln!(out, "\n{} in no pair and on no link", counted(count, one, many))?;
-        }
-    }
+    write_outside(traffic, rows, out)?;
     if traffic.open_wait_count > 0 {
         let waits = counted(traffic.open_wait_count, "wait has no end", "waits have no end");
         writeln!(out, "\n{waits}")?;
@@ -81,6 +70,22 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     })
 }
 
+/// Writes the bytes that are in no pair of tiles and on no link.
+fn write_outside(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.outside.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nBytes in no pair of tiles and on no link\n")?;
+    write_columns!(&traffic.outside, rows, out, |one| {
+        "chip" => one.chip_id,
+        "NoC" => one.noc.label(),
+        "kind" => one.kind.label(),
+        "events" => grouped(one.event_count),
+        "bytes" => grouped(one.byte_count),
+        "why" => one.reason.label(),
+    })
+}
+
 /// Writes transfers whose tiles are unknown, with the busiest pair first.
 fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.unplaced_pairs.is_empty() {
@@ -90,8 +95,8 @@ fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
     writeln!(
         out,
-        "\nTransfers with an unknown tile, in the kernels' coordinates: the chip's harvested lines \
-         are unknown\n"
+        "\nTransfers with an unknown tile, in no pair and on no link, in the kernels' coordinates: \
+         the chip's harvested lines are unknown\n"
     )?;
     write_columns!(&pairs, rows, out, |pair| {
         "chip" => pair.chip_id,

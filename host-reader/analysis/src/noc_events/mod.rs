@@ -69,7 +69,9 @@ pub use size_field::{SizeEvidence, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use trace_files::{ProgramLanes, TraceFileCounts, TraceFiles};
-pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
+pub use traffic::{
+    Activity, Link, LinkLoad, OutsideBytes, OutsideReason, Pair, Traffic, UnplacedPair,
+};
 pub use version::PayloadVersion;
 pub use wire::{noc_event::NocEventKind, scoped_lock::LockEventKind};
 

@@ -105,7 +105,42 @@ pub struct LinkLoad {
     pub byte_count: u64,
 }
 
+reader::labelled! {
+    /// Reason why the bytes of an event are in no pair of tiles.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum OutsideReason {
+        /// A multicast.
+        Multicast = "to several tiles at once",
+        /// Neither the event nor an earlier one names a target.
+        NoTarget = "to or from a tile that is not known",
+        /// A fabric packet.
+        OtherChip = "sent on to other chips",
+        /// The event moves nothing, such as one that sets the size of later transfers.
+        NoTransfer = "a size, of transfers that other events make",
+    }
+}
+
+/// Bytes of events of one kind that are in no pair of tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsideBytes {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Network.
+    pub noc: Noc,
+    /// Kind of event.
+    pub kind: NocEventKind,
+    /// Why the bytes are in no pair.
+    pub reason: OutsideReason,
+    /// Number of events.
+    pub event_count: u64,
+    /// Bytes, with each transfer rounded up to 32.
+    pub byte_count: u64,
+}
+
 /// Traffic of one or more programs.
+///
+/// Each event's bytes are in `pairs`, `unplaced_pairs` or `outside`. A transfer whose size an earlier
+/// event has set has this size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Events, summed by program, core, RISC, network and kind.
@@ -120,6 +155,8 @@ pub struct Traffic {
     pub unplaced_pairs: Vec<UnplacedPair>,
     /// Number of transfers with an unknown tile. They are not in `pairs` or `links`.
     pub unplaced_count: u64,
+    /// Events whose bytes are in no pair, summed by network, kind and reason.
+    pub outside: Vec<OutsideBytes>,
     /// Number of waits without an end. Their cycles are unknown.
     pub open_wait_count: u64,
     /// Number of objects of an unknown kind.
@@ -259,6 +296,65 @@ mod tests {
         let core = at(1, 1);
         let expected = [(core, 19, false, 2, 96), (core, 19, true, 1, 64), (core, 22, true, 1, 64)];
         assert_eq!(pairs, expected);
+    }
+
+    /// Bytes that no pair has are told with the reason: no byte of an event is in no sum.
+    #[test]
+    fn each_byte_of_an_event_is_in_a_pair_or_outside_of_all() {
+        let mut seed = 7_u64;
+        let mut below = |limit: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % limit
+        };
+        let is_of_state = |kind: &NocEventKind| kind.label().contains("_STATE");
+        let kinds: Vec<_> = NocEventKind::ALL.into_iter().filter(|of| !is_of_state(of)).collect();
+        for _ in 0..200 {
+            let objects: Vec<TraceObject> = (0..below(40))
+                .map(|time| {
+                    let kind = kinds[below(kinds.len())];
+                    let bytes = u64::try_from(below(4) * 32).unwrap();
+                    let target = [None, Some((3, 1)), Some((0, 1))][below(3)];
+                    let unplaced = target.is_none() && below(2) == 0;
+                    TraceObject {
+                        unplaced_target: unplaced.then_some(RawCoord { x: 19, y: 20 }),
+                        ..event(kind, time as u64, target, bytes)
+                    }
+                })
+                .collect();
+            let whole: u64 = objects.iter().filter_map(|object| object.num_bytes).sum();
+            let fabric = objects.iter().filter(|object| {
+                object.event_type.as_deref().is_some_and(|kind| kind.starts_with("FABRIC"))
+            });
+            let fabric: u64 = fabric.filter_map(|object| object.num_bytes).sum();
+            let found = traffic(objects);
+            let of = |reason: Option<OutsideReason>| -> u64 {
+                let own = found.outside.iter().filter(|of| reason.is_none_or(|is| of.reason == is));
+                own.map(|of| of.byte_count).sum()
+            };
+            let pairs: u64 = found.pairs.iter().map(|pair| pair.byte_count).sum();
+            let unplaced: u64 = found.unplaced_pairs.iter().map(|pair| pair.byte_count).sum();
+            assert_eq!(pairs + unplaced + of(None), whole);
+            let sent_on = of(Some(OutsideReason::OtherChip));
+            let sizes = of(Some(OutsideReason::NoTransfer));
+            assert!(sent_on <= fabric && sent_on + sizes >= fabric);
+            let events: u64 = found.activities.iter().map(|one| one.byte_count).sum();
+            assert_eq!(events, whole);
+        }
+    }
+
+    /// An event that sets a size moves nothing; the transfers of this size do.
+    #[test]
+    fn a_size_that_an_event_sets_is_outside_of_pairs() {
+        let found = traffic(vec![
+            event(NocEventKind::WriteSetState, 5, Some((3, 1)), 64),
+            event(NocEventKind::WriteWithState, 6, None, 0),
+            event(NocEventKind::WriteWithState, 7, None, 0),
+        ]);
+        let pairs: Vec<_> = found.pairs.iter().map(|pair| pair.byte_count).collect();
+        assert_eq!(pairs, [128]);
+        let outside = found.outside.iter().map(|of| (of.kind, of.reason, of.byte_count));
+        let expected = [(NocEventKind::WriteSetState, OutsideReason::NoTransfer, 64)];
+        assert_eq!(outside.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::noc_events::{
     route::route,
     size_field::SizeField,
     trace::ProgramTrace,
-    traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair},
+    traffic::{Activity, Link, LinkLoad, OutsideBytes, OutsideReason, Pair, Traffic, UnplacedPair},
     transfer::{Target, TrafficEvent, TransferState},
 };
 use reader::mesh::Noc0Coord;
@@ -52,6 +52,8 @@ impl EventCounts {
 type PairKey = (u32, Noc, Noc0Coord, Noc0Coord);
 /// Chip, network, core, target in the kernel's coordinates, and true for reads.
 type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
+/// Chip, network, kind, and reason to be in no pair.
+type OutsideKey = (u32, Noc, NocEventKind, OutsideReason);
 /// Number of transfers, and their bytes.
 type Moved = (u64, u64);
 
@@ -61,6 +63,7 @@ pub(super) struct Sums {
     activities: Vec<(ActivityKey, EventCounts)>,
     pairs: HashMap<PairKey, Moved>,
     unplaced: HashMap<UnplacedKey, Moved>,
+    outside: HashMap<OutsideKey, Moved>,
     traffic: Traffic,
     /// True if any event is larger than the narrow size field can hold.
     has_wide_sizes: bool,
@@ -120,8 +123,9 @@ impl Sums {
                 let counts = sums.entry((op, noc, begun)).or_default();
                 counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
             }
-            if let Some(transfer) = state.transfers.take(&event) {
-                self.transfer(chip_id, &transfer);
+            match state.transfers.take(&event) {
+                Some(transfer) => self.transfer(chip_id, &transfer),
+                None => self.no_transfer(chip_id, &event),
             }
         }
         let open = states.iter().filter(|state| state.wait.is_some()).count();
@@ -177,6 +181,19 @@ impl Sums {
         });
     }
 
+    /// Adds the bytes of an event that moves none from tile to tile.
+    fn no_transfer(&mut self, chip_id: u32, event: &TrafficEvent) {
+        let &TrafficEvent { kind, noc, byte_count, .. } = event;
+        if byte_count > 0 {
+            let reason = match kind {
+                _ if kind.is_fabric() => OutsideReason::OtherChip,
+                _ if kind.is_multicast() => OutsideReason::Multicast,
+                _ => OutsideReason::NoTransfer,
+            };
+            add_transfer(&mut self.outside, (chip_id, noc, kind, reason), byte_count);
+        }
+    }
+
     /// Adds the bytes of one transfer.
     fn transfer(&mut self, chip_id: u32, transfer: &TrafficEvent) {
         let &TrafficEvent { kind, noc, core, target, byte_count: bytes, .. } = transfer;
@@ -184,6 +201,8 @@ impl Sums {
         let target = match target {
             _ if kind.is_multicast() => {
                 self.traffic.multicast_count += 1;
+                let key = (chip_id, noc, kind, OutsideReason::Multicast);
+                add_transfer(&mut self.outside, key, bytes);
                 return;
             }
             Target::Tile(tile) => tile,
@@ -191,6 +210,9 @@ impl Sums {
                 self.traffic.unplaced_count += 1;
                 if let Target::Unplaced(target) = unknown {
                     add_transfer(&mut self.unplaced, (chip_id, noc, core, target, is_read), bytes);
+                } else {
+                    let key = (chip_id, noc, kind, OutsideReason::NoTarget);
+                    add_transfer(&mut self.outside, key, bytes);
                 }
                 return;
             }
@@ -219,6 +241,16 @@ impl Sums {
                 .map(|(key, (transfer_count, byte_count))| {
                     let (chip_id, noc, core, target, is_read) = key;
                     UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
+                })
+                .collect(),
+            outside: in_order(self.outside)
+                .map(|((chip_id, noc, kind, reason), (event_count, byte_count))| OutsideBytes {
+                    chip_id,
+                    noc,
+                    kind,
+                    reason,
+                    event_count,
+                    byte_count,
                 })
                 .collect(),
             ..self.traffic

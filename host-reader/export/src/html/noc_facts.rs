@@ -1,7 +1,7 @@
 //! NoC events for the page: activity by core, bytes by sender and receiver, and bytes by link.
 
 use crate::Trace;
-use analysis::noc_events::{Activity, LinkLoad, Noc, Pair, Traffic};
+use analysis::noc_events::{Activity, LinkLoad, Noc, OutsideBytes, Pair, Traffic};
 use reader::mesh::Noc0Coord;
 use serde::Serialize;
 use serde_json::json;
@@ -15,9 +15,10 @@ pub(super) struct NocFacts {
     cores: Vec<CoreRow>,
     pairs: Objects<Pair>,
     links: Objects<LinkLoad>,
+    /// Bytes in no pair of tiles.
+    outside: Objects<OutsideBytes>,
     /// For each chip: its id, and the numbers of columns and rows of its grid.
     grids: Vec<(u32, u16, u16)>,
-    multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
     notes: Vec<String>,
@@ -55,10 +56,10 @@ impl NocFacts {
             cores: cores(&traffic.activities),
             pairs: pairs(traffic.pairs),
             links: links(traffic.links),
+            outside: outside(traffic.outside),
             grids: chips
                 .filter_map(|chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y)))
                 .collect(),
-            multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
             notes: trace.noc.notes.clone(),
@@ -89,6 +90,20 @@ fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
             ("is_lower_bound", |(_, sum)| sum.is_lower_bound().into()),
             // Null if the event is not a wait.
             ("wait_cycles", |(_, sum)| sum.kind.end_of_wait().map(|_| sum.wait_cycles).into()),
+        ],
+    )
+}
+
+fn outside(rows: Vec<OutsideBytes>) -> Objects<OutsideBytes> {
+    Objects::new(
+        rows,
+        [
+            ("chip_id", |one| one.chip_id.into()),
+            ("noc", |one| one.noc.label().into()),
+            ("kind", |one| one.kind.label().into()),
+            ("reason", |one| one.reason.label().into()),
+            ("events", |one| one.event_count.into()),
+            ("bytes", |one| one.byte_count.into()),
         ],
     )
 }

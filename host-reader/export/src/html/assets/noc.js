@@ -21,10 +21,18 @@ function buildNoc() {
   if (noc.cores.length) section.append(h('h3.sub', {}, 'By core'), coreTable(noc.cores));
   if (noc.pairs.length) section.append(h('h3.sub', {}, 'Who moves bytes to whom'), pairTable(noc.pairs));
   if (noc.links.length) section.append(h('h3.sub', {}, 'Bytes over the links that leave each tile'), h('div.link-boards', {}, noc.grids.map(linkBoards).flat()));
-  const rest = [[noc.multicast_count, 'transfer', 'to several tiles at once'], [noc.unplaced_count, 'transfer', 'to a tile that is not known'], [noc.open_wait_count, 'wait', 'without an end']]
+  if (noc.outside.length) section.append(h('h3.sub', {}, 'Bytes in no pair of tiles and on no link'), outsideTable(noc.outside));
+  const rest = [[noc.unplaced_count, 'transfer', 'to a tile that is not known'], [noc.open_wait_count, 'wait', 'without an end']]
     .filter(([count]) => count).map(([count, noun, what]) => `${counted(count, noun)} ${what}`);
   if (rest.length) section.append(h('p.sub', {}, `In no pair and on no link: ${rest.join(', ')}.`));
   for (const note of noc.notes) section.append(h('p.bad', {}, note));
+}
+
+/** Bytes of events that no pair and no link has, each with the reason. */
+function outsideTable(rows) {
+  const cells = rows.map((row) => h('tr', {}, h('td', {}, String(row.chip_id)), h('td', {}, row.noc), h('td', {}, row.kind), h('td.number', {}, grouped(row.events)), h('td.number', {}, grouped(row.bytes)), h('td', {}, row.reason)));
+  const heads = ['Dev', 'NoC', 'Kind', 'Events', 'Bytes', 'Why'];
+  return h('div.scroller', {}, h('table.plain', {}, h('thead', {}, h('tr', {}, heads.map((text, index) => h(index === 3 || index === 4 ? 'th.number' : 'th', { scope: 'col' }, text)))), h('tbody', {}, cells)));
 }
 
 function activityTable(rows) {
