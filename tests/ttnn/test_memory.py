@@ -196,3 +196,27 @@ def test_a_device_that_is_opened_again_has_its_launches_and_no_old_buffers(memor
             tensors.setdefault(row["run_host_id"], set()).add(row["start"])
     # Each device has the argument and the result of its op.
     assert {len(found) for found in tensors.values()} == {2}, tensors
+
+
+def test_explain_knows_whether_tensors_in_dram_would_fit_into_l1(memory):
+    shown = run([os.environ["KPROF"], "explain", str(memory.recorded.output), "--json"], {})
+    assert shown.returncode == 0, shown.stderr
+    rooms = json.loads(shown.stdout)["l1_rooms"]
+    assert len(rooms) == 3, rooms
+    # What the allocator takes for the same tensors where the program has put them into L1.
+    sizes = {}
+    for row in memory.rows:
+        if row["memory"] == "L1" and row["kind"] == "tensor":
+            sizes[row["content"]] = min(row["size_bytes"], sizes.get(row["content"], row["size_bytes"]))
+    compared = 0
+    for room in rooms:
+        op = str(room["run_host_id"] >> 10)
+        peak = json.loads(memory.shown("--json", "--op", op).stdout)["peaks"][0]
+        assert room["largest_free_bytes"] == peak["largest_free_bytes"]
+        assert room["circular_buffer_bytes"] == peak["circular_buffer_bytes"]
+        assert room["has_room"] == (room["needed_bytes"] <= room["largest_free_bytes"])
+        content = room["sentence"].partition(" in DRAM, ")[2].partition(", would take")[0].removeprefix("such as ")
+        if content in sizes:
+            compared += 1
+            assert room["needed_bytes"] == room["tensor_count"] * sizes[content], room
+    assert compared >= 2

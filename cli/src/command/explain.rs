@@ -3,6 +3,8 @@
 use super::{
     explain_limits::{costs, write_costs},
     explain_lines::{LineShare, lines_of},
+    explain_memory::{RoomInL1, rooms},
+    memory::{launches_of, usage_of},
     perf,
 };
 use crate::{
@@ -140,6 +142,9 @@ struct Document<'a> {
     /// Costs of limits, by simulations without them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     limits: &'a [LimitCost],
+    /// Room of L1 for the tensors that the longest ops have in DRAM, if the use of L1 was recorded.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    l1_rooms: &'a [RoomInL1],
 }
 
 /// What other files say of a recording.
@@ -147,6 +152,7 @@ struct Document<'a> {
 struct Others<'a> {
     lines: &'a [LineShare],
     limits: &'a [LimitCost],
+    rooms: &'a [RoomInL1],
 }
 
 /// Reads the input, explains it and prints the result.
@@ -157,7 +163,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     // One table for all runs of a capture.
     let lines = lines_of(&args.input)?;
     let limits = costs(&args.input, &args.without, (&args.filters, &args.memory))?;
-    let others = Others { lines: &lines, limits: &limits };
+    let others = Others { lines: &lines, limits: &limits, rooms: &[] };
     if let Some(csv) = ops_csv(&args.input) {
         let report = report_csv_with(&csv, &args.filters, args.by.as_deref())?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
@@ -180,9 +186,15 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             has_failures = args.fail_on_loss && lost(&run.readout);
         }
         opened => {
-            for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
+            let runs = unpacked(opened)?.recordings;
+            // Launch messages are of the whole process: they belong to the only run.
+            let mut launches = if runs.len() == 1 { launches_of(&args.input)? } else { Vec::new() };
+            for (number, mut run) in (1..).zip(runs) {
                 retain(&mut run, &args.filters)?;
                 let explanation = Explanation::from_recording_window(&run, args.scope());
+                let usage = usage_of(&run, std::mem::take(&mut launches));
+                let rooms = rooms(&explanation.groups, &usage);
+                let others = Others { rooms: &rooms, ..others };
                 show_run(args, number, (&run.readout, others), &explanation)?;
                 has_failures |= args.fail_on_loss && lost(&run.readout);
             }
@@ -238,13 +250,14 @@ fn show(
     args: &ExplainArgs,
     (number, title): (usize, &str),
     explanation: &Explanation,
-    Others { lines, limits }: Others<'_>,
+    Others { lines, limits, rooms }: Others<'_>,
 ) -> Result<(), Failure> {
     let input = args.input.display().to_string();
     if let Some(asked) = args.by.as_deref().filter(|_| explanation.by.is_none()) {
         return Err(no_such_column(asked, &[], &format!("the ops of {input}")));
     }
-    let document = Document { input, run: number, title, explanation, lines, limits };
+    let document =
+        Document { input, run: number, title, explanation, lines, limits, l1_rooms: rooms };
     print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
@@ -252,6 +265,8 @@ fn show(
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
         write_explanation(explanation, args.rows, out)?;
         write_costs(limits, args.rows, out)?;
+        let sentences = rooms.iter().map(|room| &*room.sentence);
+        write_sentences(ROOMS_TITLE, sentences, args.rows, out)?;
         let sentences = lines.iter().map(|line| &*line.sentence);
         write_sentences(LINES_TITLE, sentences, args.rows, out)
     })
@@ -309,6 +324,9 @@ fn write_explanation(
     let not_used = explanation.not_used.iter().map(String::as_str);
     write_sentences("Not used, or in doubt", not_used, rows, out)
 }
+
+/// Title of the sentences about the room of L1.
+const ROOMS_TITLE: &str = "Room in L1 for the tensors that the longest ops have in DRAM";
 
 /// Title of the sentences about lines of source.
 const LINES_TITLE: &str = "Lines that take most of a RISC's kernels, of all recorded launches";

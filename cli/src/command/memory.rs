@@ -156,7 +156,6 @@ pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
 
 /// Returns the launch messages' memory that belongs to an input, which is a capture, or a folder with
 /// one; empty if there is none.
-#[cfg(feature = "mcp")]
 pub(super) fn launches_of(input: &Path) -> Result<Vec<MemoryRow>, Failure> {
     let path = capture_of(input).map(|capture| beside_capture(&capture));
     match path {

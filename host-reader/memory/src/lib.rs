@@ -17,10 +17,12 @@ mod cores;
 mod csv_file;
 mod intervals;
 mod lifetimes;
+mod room;
 mod usage;
 
 pub use buffers::{BufferEvent, Layout, OpBuffers};
 pub use cores::{CoreSet, CoreSetError};
 pub use csv_file::read_csv;
 pub use lifetimes::Lifetime;
+pub use room::L1Room;
 pub use usage::{L1Usage, OpUsage, RecordedOp, Usage};

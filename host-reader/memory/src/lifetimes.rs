@@ -28,6 +28,8 @@ pub struct Lifetime {
     pub end_op: Option<usize>,
     /// Index of the last op that had it as a tensor; `None` if there is none.
     pub last_use: Option<usize>,
+    /// Indices of all ops that had it as a tensor, in their order.
+    pub uses: Vec<usize>,
 }
 
 impl Lifetime {
@@ -110,6 +112,7 @@ impl Follower {
                     first_op: op,
                     end_op: None,
                     last_use: None,
+                    uses: Vec::new(),
                 };
                 if let Some(old) = self.live.insert(key(region, *start), fresh) {
                     self.end(op, old);
@@ -123,6 +126,9 @@ impl Follower {
                 match self.live.get_mut(&key(region, *address)) {
                     Some(buffer) => {
                         buffer.last_use = Some(op);
+                        if buffer.uses.last() != Some(&op) {
+                            buffer.uses.push(op);
+                        }
                         buffer.content = Some(content.clone());
                     }
                     None => self.unknown_count += 1,

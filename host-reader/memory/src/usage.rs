@@ -88,6 +88,14 @@ pub struct OpUsage {
     layout: Option<Layout>,
 }
 
+impl OpUsage {
+    /// Returns the number of workers whose L1 has buffers; `None` if unknown.
+    #[must_use]
+    pub fn l1_bank_count(&self) -> Option<u32> {
+        self.layout.map(|layout| layout.l1_banks)
+    }
+}
+
 /// Memory during the ops of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
