@@ -9,7 +9,7 @@ use crate::{
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
     parallel::{ChipOp, busiest_share},
-    rules::{self, Compilation, IterationScope, ModelFacts, Waiting},
+    rules::{self, Compilation, IterationScope, ModelFacts, TracedGaps, Waiting},
     steady::{
         HostWait, IterationTimes, NAMED_ITERATIONS, Scope, SteadyPart, Window, rows_text,
         steady_iteration, steps_of_rows,
@@ -291,15 +291,11 @@ fn waiting(
         parts: parts.collect(),
         between: between_rows(own.clone()),
         compilation: Compilation::in_gaps(after_gaps),
-        is_replayed: replayed_gaps(own.clone()),
+        traced: TracedGaps::new(
+            own.clone().filter_map(|row| Some((row.is_of_trace, row.op_to_op_gap_us? * 1000.0))),
+        ),
         ..waiting
     })
-}
-
-/// Returns true if most of the time before ops passes before ops of replayed traces.
-fn replayed_gaps<'a>(rows: impl Iterator<Item = &'a OpReport>) -> bool {
-    let gaps = rows.map(|row| (row.trace_session.is_some(), row.op_to_op_gap_us.unwrap_or(0.0)));
-    rules::are_mostly_replayed(gaps)
 }
 
 /// Returns texts about the rows before and after the longest gap of a chip.

@@ -241,3 +241,27 @@ fn gaps_of_iterations_are_told_without_the_one_that_compiles() {
     let cells: Vec<_> = line.split_whitespace().collect();
     assert_eq!(cells[cells.len() - 2..], ["5,500.00", "1.60"], "{table}");
 }
+
+/// A decode whose query and output are in L1: how much of the cache it reads depends on its positions.
+#[test]
+fn a_lower_bound_of_no_byte_is_no_figure() {
+    let tensor = |of: &str| {
+        let sides = ["W", "Z", "Y", "X"].map(|side| format!("{of}_{side}_PAD[LOGICAL]"));
+        format!("{},{of}_DATATYPE,{of}_MEMORY", sides.join(","))
+    };
+    let in_l1 = "1,32,32,128,BFLOAT16,DEV_0_L1_HEIGHT_SHARDED";
+    let cache = "1024,8,32,128,BFLOAT8_B,DEV_0_DRAM_INTERLEAVED";
+    let tensors = ["INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0"].map(tensor).join(",");
+    let report = report_of(&format!(
+        "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,DEVICE KERNEL DURATION [ns],{tensors}\n\
+         SdpaDecodeDeviceOperation,tt_dnn_device,0,wormhole_b0,300000,{in_l1},{cache},{cache},{in_l1}\n"
+    ));
+    let [row] = &report.rows[..] else { panic!("{report:?}") };
+    assert_eq!((row.dram_percent, row.dram_gb_per_s, row.dram_bytes), (None, None, None));
+    let limit = row.limit.unwrap();
+    assert_eq!((limit.us(), limit.dram_us), (None, None));
+    // Both caches, of 1,088 bytes a tile.
+    let most_us = f64::from(1024 * 8 * 32 * 128) * 1088.0 / 1024.0 * 2.0 / 288e3;
+    assert!((limit.dram_at_most_us.unwrap() - most_us).abs() < 1e-9, "{limit:?}");
+    assert!(!table_of(&report).contains(">= 0"), "{}", table_of(&report));
+}

@@ -1,6 +1,9 @@
 //! Rules about the time between ops, about short ops, and about ops on the host.
 
-use super::{duration, late_host::Compilation};
+use super::{
+    duration,
+    late_host::{Compilation, TracedGaps},
+};
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     middle::median,
@@ -39,8 +42,8 @@ pub(crate) struct Waiting {
     pub(crate) between: Option<[String; 2]>,
     /// Compilation in the gaps; `None` if not recorded.
     pub(crate) compilation: Option<Compilation>,
-    /// True if most of the gaps' time passes before ops of replayed traces.
-    pub(crate) is_replayed: bool,
+    /// Gaps before ops of traces.
+    pub(crate) traced: TracedGaps,
     /// Firmware time around the kernels, and the number of counter records.
     pub(crate) firmware: Firmware,
     /// Location of the launch with the most time in the class; `None` to use the longest of
@@ -116,7 +119,7 @@ impl Waiting {
             parts: Vec::new(),
             between: None,
             compilation: None,
-            is_replayed: false,
+            traced: TracedGaps::default(),
             firmware: Firmware::default(),
             place: None,
             chip_id: most.chip_id.filter(|_| devices.len() > 1),
@@ -373,7 +376,7 @@ pub(super) mod tests {
             parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),
             between: None,
             compilation: None,
-            is_replayed: false,
+            traced: TracedGaps::default(),
             firmware: Firmware::default(),
             place: None,
             chip_id: None,

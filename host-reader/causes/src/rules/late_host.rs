@@ -5,7 +5,7 @@ use super::{IterationScope, Waiting, duration};
 use crate::{
     finding::percent,
     middle::median,
-    threshold::{LONG_GAP, REASON_TIME, TRACED_GAP},
+    threshold::{LAUNCH_GAP, LONG_GAP, REASON_TIME, TRACED_GAP},
 };
 
 /// Gaps in which the host compiled kernels.
@@ -36,6 +36,34 @@ impl Compilation {
         found
     }
 }
+
+/// Gaps before ops that come from traces.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TracedGaps {
+    /// Number of gaps that are longer than a launch.
+    count: usize,
+    /// Time of these gaps, in percent of the time of all gaps that are longer than a launch.
+    percent: f64,
+}
+
+impl TracedGaps {
+    /// Sums gaps in nanoseconds, each paired with whether the op after it comes from a trace.
+    pub(crate) fn new(gaps: impl Iterator<Item = (bool, f64)>) -> Self {
+        let (mut count, mut traced, mut whole) = (0_usize, 0.0, 0.0);
+        for (is_traced, gap) in gaps.filter(|(_, gap)| *gap > LAUNCH_GAP.value * 1000.0) {
+            whole += gap;
+            if is_traced {
+                count = count.saturating_add(1);
+                traced += gap;
+            }
+        }
+        Self { count, percent: percent(traced, whole) }
+    }
+}
+
+/// Advice if the ops after gaps come from a trace.
+const REPLAY: &str = "the ops come from a trace already: replay it without waiting for its end \
+    (ttnn.execute_trace with blocking=False), and look at what the host does between replays";
 
 /// Advice if a running model has long gaps.
 const LOOK_AT_HOST: &str = "look at what the host does in the longest gaps: its own code, compilation, \
@@ -110,11 +138,17 @@ impl Waiting {
     pub(super) fn advice_on_host(&self) -> String {
         let long_percent = self.long_percent();
         let is_long = long_percent >= REASON_TIME.value;
-        if self.is_replayed {
-            return "the ops come from a trace already: replay it without waiting for its end \
-                    (ttnn.execute_trace with blocking=False), and look at what the host does between \
-                    replays"
-                .to_owned();
+        let TracedGaps { count: traced, percent: traced_percent } = self.traced;
+        let replay = match traced {
+            _ if traced == self.parts.len() && traced > 0 => return REPLAY.to_owned(),
+            0 => String::new(),
+            traced => format!("; before {traced} of the {} gaps, {REPLAY}", self.parts.len()),
+        };
+        if traced_percent >= REASON_TIME.value {
+            return format!(
+                "before {traced} of the {} gaps, {REPLAY}; {CAPTURE}, before the others",
+                self.parts.len()
+            );
         }
         let first = match self.iterations {
             IterationScope::None if long_percent > 0.0 => {
@@ -122,15 +156,15 @@ impl Waiting {
                  in the first one; then "
             }
             IterationScope::All if long_percent > 0.0 => {
-                "look at a later iteration first (--filter): gaps this long usually come from a run \
+                "look at a later iteration first (--window last, or --filter): gaps this long usually come from a run \
                  that compiles; then "
             }
             _ => "",
         };
         match is_long {
-            true => format!("{first}{LOOK_AT_HOST}"),
-            false if long_percent > 0.0 => format!("{first}{LOOK_AT_HOST}; {CAPTURE}"),
-            false => format!("{CAPTURE}, or send them from fewer, longer calls"),
+            true => format!("{first}{LOOK_AT_HOST}{replay}"),
+            false if long_percent > 0.0 => format!("{first}{LOOK_AT_HOST}; {CAPTURE}{replay}"),
+            false => format!("{CAPTURE}, or send them from fewer, longer calls{replay}"),
         }
     }
 }
@@ -175,10 +209,25 @@ mod tests {
             "{mixed}"
         );
         for gaps in [[1e6, 2e6], [1e6, 11e6]] {
-            let replayed = advice(&Waiting { is_replayed: true, ..late(&gaps) });
+            let traced = TracedGaps::new(gaps.map(|gap| (true, gap)).into_iter());
+            let replayed = advice(&Waiting { traced, ..late(&gaps) });
             assert!(replayed.starts_with("the ops come from a trace already"), "{replayed}");
             assert!(!replayed.contains("capture"), "{replayed}");
         }
+        // Each gap before an op of a trace has its own advice.
+        let some = |gaps: [(bool, f64); 3]| {
+            let traced = TracedGaps::new(gaps.into_iter());
+            advice(&Waiting { traced, ..late(&gaps.map(|(_, gap)| gap)) })
+        };
+        let less = some([(false, 3e6), (true, 1e6), (true, 1e6)]);
+        assert!(less.starts_with("capture the ops in a trace"), "{less}");
+        assert!(
+            less.contains("; before 2 of the 3 gaps, the ops come from a trace already"),
+            "{less}"
+        );
+        let most = some([(false, 1e6), (true, 1e6), (true, 1e6)]);
+        assert!(most.starts_with("before 2 of the 3 gaps, the ops come from a trace"), "{most}");
+        assert!(most.ends_with("ttnn.execute_trace), before the others"), "{most}");
     }
 
     #[test]

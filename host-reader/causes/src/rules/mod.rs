@@ -19,7 +19,7 @@ use crate::{
     op::OpCauses,
     parallel::busiest_share,
     recorded::Recorded,
-    threshold::{REASON_TIME, SMALL_OP, TRACED_GAP},
+    threshold::{SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::{DeviceTime, firmware_around},
 };
@@ -32,7 +32,7 @@ pub(crate) use chip_starts::chip_starts;
 pub(crate) use chips::{chip_op, slow_chips};
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
-pub(crate) use late_host::Compilation;
+pub(crate) use late_host::{Compilation, TracedGaps};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::collective_skew;
@@ -213,25 +213,14 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     Some(Waiting {
         parts: parts.collect(),
         between: between_launches(own.clone()),
-        is_replayed: are_mostly_replayed(
+        traced: TracedGaps::new(
             gaps_before(own.clone())
-                .map(|(op, gap_ns)| (op.replay.is_some(), gap_ns.unwrap_or(0.0))),
+                .filter_map(|(op, gap_ns)| Some((op.replay.is_some(), gap_ns?))),
         ),
         firmware: firmware(own.clone()),
         place: place_in_class(own, class),
         ..waiting
     })
-}
-
-/// Returns true if most of the time of gaps passes before ops of replayed traces. Each gap is paired
-/// with whether the op after it is replayed.
-pub(crate) fn are_mostly_replayed(gaps: impl Iterator<Item = (bool, f64)>) -> bool {
-    let (mut replayed, mut whole) = (0.0, 0.0);
-    for (is_replayed, gap) in gaps {
-        whole += gap;
-        replayed += if is_replayed { gap } else { 0.0 };
-    }
-    whole > 0.0 && percent(replayed, whole) >= REASON_TIME.value
 }
 
 /// Returns texts about the launches before and after the longest gap of a chip.

@@ -144,3 +144,48 @@ fn the_gaps_of_the_report_are_those_of_the_explanation() {
         }
     }
 }
+
+/// No explanation advises to capture the ops of a trace in a trace.
+#[test]
+fn a_trace_is_advised_only_before_ops_that_are_in_none() {
+    for seed in seeds(200) {
+        let mut numbers = Numbers(seed);
+        let titles = format!("{TITLES},METAL TRACE ID,METAL TRACE REPLAY SESSION ID\n");
+        let [mut of_none, mut of_some, mut of_all] = [(); 3].map(|()| titles.clone());
+        let (mut late_count, mut traced_count) = (0, 0);
+        for number in 0..2 + numbers.below(6) {
+            let gap = if number == 0 { 0 } else { numbers.below(200_000) };
+            let is_traced = numbers.below(2) > 0;
+            late_count += u32::from(gap > 6_500);
+            traced_count += u32::from(gap > 6_500 && is_traced);
+            for (text, is_traced) in
+                [(&mut of_none, false), (&mut of_some, is_traced), (&mut of_all, true)]
+            {
+                let trace = if is_traced { format!("1,{number}") } else { ",".to_owned() };
+                writeln!(
+                    text,
+                    "Op{number},tt_dnn_device,0,wormhole_b0,{{}},HiFi2,64,64,{number},{gap},9000,{trace}"
+                )
+                .unwrap();
+            }
+        }
+        let advice = |text: &str| {
+            let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+            let found = Explanation::from_perf_window(&report, Window::All);
+            let late = found.findings.into_iter().find(|of| of.cause == Cause::Host);
+            late.map_or_else(String::new, |finding| finding.advice)
+        };
+        let [none, some, all] = [&of_none, &of_some, &of_all].map(|text| advice(text));
+        let (captures, replays) = ("capture the ops in a trace", "come from a trace already");
+        assert!(!all.contains(captures), "seed {seed}: {all}");
+        assert!(!none.contains(replays), "seed {seed}: {none}");
+        if !some.is_empty() {
+            assert_eq!(some.contains(captures), traced_count < late_count, "seed {seed}: {some}");
+            assert_eq!(some.contains(replays), traced_count > 0, "seed {seed}: {some}");
+            let count = format!("before {traced_count} of the {late_count} gaps");
+            let is_part = traced_count > 0 && traced_count < late_count;
+            assert_eq!(some.contains(&count), is_part, "seed {seed}: {count}: {some}");
+        }
+    }
+}

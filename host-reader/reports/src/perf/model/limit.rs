@@ -74,21 +74,23 @@ impl ShapeLimit {
             None => moved_bytes(row, modelled, context),
         };
         let us = |bytes: f64| bytes / (arch.dram_gb_per_s * 1e3);
-        let dram_us = bytes.map(|bytes| us(bytes.at_least));
+        // At least no byte says nothing.
+        let is_bound = |of: &MovedBytes| of.at_most.is_none() || of.at_least > 0.0;
+        let dram_us = bytes.filter(is_bound).map(|bytes| us(bytes.at_least));
         let dram_at_most_us = bytes.and_then(|bytes| bytes.at_most).map(us);
         let of_file = FileModel::from_row(row, modelled);
         let has_flops = flops_us.or(of_file.compute_us).is_some();
         let is_exact = modelled.has_all_flops(has_flops, row)
             && bytes.is_none_or(|bytes| bytes.at_most.is_none())
             && (has_flops || are_all_in_dram(row));
-        let own_dram_us = dram_us.or(of_file.bandwidth_us);
+        let own_dram_us = dram_us.or(of_file.bandwidth_us.filter(|_| bytes.is_none()));
         let limit = Self {
             flops_us: flops_us.or(of_file.compute_us),
             dram_us: own_dram_us,
             dram_at_most_us,
             kind: if is_exact { LimitKind::Exact } else { LimitKind::LowerBound },
             is_from_file: flops_us.is_none() && of_file.compute_us.is_some()
-                || dram_us.is_none() && of_file.bandwidth_us.is_some(),
+                || bytes.is_none() && of_file.bandwidth_us.is_some(),
         };
         (limit.us().is_some() || dram_at_most_us.is_some()).then_some(limit)
     }
