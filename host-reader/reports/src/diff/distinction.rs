@@ -1,6 +1,7 @@
 //! What tells changes with the same name and source apart.
 
 use super::{change::Change, measured::Measured, traits::OpTraits};
+use crate::perf::attribute_parts;
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of properties that tell a change from others.
@@ -33,7 +34,7 @@ fn properties_of(op: &Measured) -> Properties {
     let of_traits = values.iter().map(|((aspect, tensor), value)| {
         (format!("{tensor} {}", aspect.label()).trim_start().to_owned(), value.to_string())
     });
-    let attributes = attributes_of(&op.attributes);
+    let attributes = attribute_parts(&op.attributes).unwrap_or_default();
     let attributes =
         attributes.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     of_traits.chain(attributes).collect()
@@ -72,48 +73,9 @@ fn distinctions(ops: &[Properties]) -> Vec<String> {
     texts
 }
 
-/// Splits the text of attributes into names and values.
-///
-/// # Compatibility
-/// In ops CSVs the text is `{'name': 'value'; 'other': value}`, in descriptions of the host
-/// `{"name": "value", "other": value}`.
-fn attributes_of(text: &str) -> Vec<(&str, &str)> {
-    let mut found = Vec::new();
-    let mut rest = text.trim_start_matches('{');
-    while let Some((_, after)) = rest.split_once(['\'', '"']) {
-        let Some((name, after)) = after.split_once(['\'', '"']) else { break };
-        let Some(after) = after.trim_start().strip_prefix(':').map(str::trim_start) else { break };
-        let quote = after.chars().next().filter(|letter| ['\'', '"'].contains(letter));
-        let (value, after) = match quote {
-            Some(quote) => {
-                let inner = after.get(1..).unwrap_or("");
-                inner.split_once(quote).unwrap_or((inner, ""))
-            }
-            None => {
-                let end = after.find([';', ',', '}']).unwrap_or(after.len());
-                after.split_at_checked(end).unwrap_or((after, ""))
-            }
-        };
-        found.push((name, value.trim()));
-        rest = after;
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn attributes_of_both_forms_are_split() {
-        let csv = "{'k': '32'; 'dim': -1; 'config': 'C(a=1;b=(2;3))'; 'last': true}";
-        let expected = [("k", "32"), ("dim", "-1"), ("config", "C(a=1;b=(2;3))"), ("last", "true")];
-        assert_eq!(attributes_of(csv), expected);
-        assert_eq!(attributes_of(r#"{"k": "32", "dim": -1}"#), [("k", "32"), ("dim", "-1")]);
-        for odd in ["", "{}", "{'k", "{'k'", "{'k':", "no attributes", "{'k' 32}"] {
-            assert!(attributes_of(odd).iter().all(|(_, value)| value.is_empty()), "{odd}");
-        }
-    }
 
     #[test]
     fn ops_are_told_apart_by_what_differs_and_else_by_their_number() {

@@ -31,14 +31,20 @@ impl fmt::Display for ArgumentChange {
     }
 }
 
-/// Returns the arguments that differ between two texts of attributes.
+/// Splits the text of attributes into names and values; `None` if it has another form, or a name twice.
 ///
 /// # Compatibility
-/// In ops CSVs, the text of the attributes is `{'name': 'value'; 'other': value}`.
+/// In ops CSVs the text is `{'name': 'value'; 'other': value}`, in descriptions of the host
+/// `{"name": "value", "other": value}`.
+pub(crate) fn attribute_parts(text: &str) -> Option<Parts<'_>> {
+    parts_of(inside(text, ['{', '}']), ':')
+}
+
+/// Returns the arguments that differ between two texts of attributes.
 pub(super) fn argument_changes(before: &str, after: &str) -> Vec<ArgumentChange> {
     let mut changes = Vec::new();
     if before != after {
-        let [one, other] = [before, after].map(|text| parts_of(inside(text, ['{', '}']), ':'));
+        let [one, other] = [before, after].map(attribute_parts);
         match one.zip(other) {
             Some((one, other)) => compare_parts("", &one, &other, 0, &mut changes),
             None => {
@@ -51,7 +57,7 @@ pub(super) fn argument_changes(before: &str, after: &str) -> Vec<ArgumentChange>
 }
 
 /// Named parts of a value, in the order of their names.
-type Parts<'text> = BTreeMap<&'text str, &'text str>;
+pub(crate) type Parts<'text> = BTreeMap<&'text str, &'text str>;
 
 fn compare_parts(
     outer: &str,
@@ -162,6 +168,19 @@ mod tests {
 
     fn texts(before: &str, after: &str) -> Vec<String> {
         argument_changes(before, after).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn attributes_of_both_forms_are_split() {
+        let csv = "{'k': '32'; 'dim': -1; 'config': 'C(a=1;b=(2;3))'; 'last': true}";
+        let expected = [("config", "C(a=1;b=(2;3))"), ("dim", "-1"), ("k", "32"), ("last", "true")];
+        let parts = |text| attribute_parts(text).map(|parts| parts.into_iter().collect::<Vec<_>>());
+        assert_eq!(parts(csv).unwrap(), expected);
+        assert_eq!(parts(r#"{"k": "32", "dim": -1}"#).unwrap(), [("dim", "-1"), ("k", "32")]);
+        assert_eq!(parts("{}"), Some(vec![]));
+        for odd in ["{'k", "{'k'", "no attributes", "{'k' 32}"] {
+            assert_eq!(parts(odd), None, "{odd}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
+use wire::RunHostId;
 
 /// Figures of a group of device ops. The share of the peak FLOPs is the mean over the ops whose share
 /// is known, weighted by device time.
@@ -34,7 +35,7 @@ pub struct ColumnGroup {
     pub device_time_per_iteration_us: Option<f64>,
     /// Mean number of ops of an iteration; `None` if none of the ops is part of an iteration.
     pub ops_per_iteration: Option<f64>,
-    /// Time that the host spent on the ops; `None` if it is known of none.
+    /// Time that the host spent on the ops, each call once; `None` if it is known of none.
     pub host_time_us: Option<f64>,
     /// Number of ops whose host time is unknown. For replays of a trace the host calls no op.
     pub without_host_time_count: u64,
@@ -114,11 +115,12 @@ pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
     };
     let mut groups = Groups { is_tree: column == MODULE, ..Groups::default() };
     let mut total = Sums::default();
+    let mut calls = BTreeSet::new();
     let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
     for (at, row) in ops {
-        let is_repeated = repeated.contains(&at);
-        total.add(row, is_repeated);
-        groups.add(row, row.other(column), is_repeated);
+        let (is_repeated, host) = (repeated.contains(&at), HostShare::of(row, &mut calls));
+        total.add(row, is_repeated, host);
+        groups.add(row, row.other(column), (is_repeated, host));
     }
     let iteration_count = is_repeated.then_some(repetitions.iteration_count);
     let all_us = total.device_time_us;
@@ -136,6 +138,36 @@ pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
         host_op_count: rows.iter().filter(|row| row.kind == RowKind::Host).count() as u64,
         total: total.figures(&Key::default(), all_us, iteration_count),
         groups: found,
+    }
+}
+
+/// What the host spent on the op of a row.
+#[derive(Clone, Copy, Debug)]
+enum HostShare {
+    /// Time of the op's call in nanoseconds.
+    Known(f64),
+    /// The time is unknown, or the host calls no op, as for replays of a trace.
+    Unknown,
+    /// The row of another chip has the time of the same call.
+    OfOtherRow,
+}
+
+/// File, start on the host's clock, and base id of a call.
+type CallKey = (usize, u64, u32);
+
+impl HostShare {
+    /// Returns what the host spent on a row that no earlier row of the same call in `calls` has.
+    fn of(row: &OpReport, calls: &mut BTreeSet<CallKey>) -> Self {
+        // The host spent its time on an op of a trace once, when the trace was captured.
+        let Some(ns) = row.host_duration_ns.filter(|_| row.trace_session.is_none()) else {
+            return Self::Unknown;
+        };
+        let id = row.program().map(|(_, id)| RunHostId(id).base());
+        let call = row.host_start_ns.zip(id).map(|(ns, id)| (row.file, ns.to_bits(), id));
+        match call {
+            Some(call) if !calls.insert(call) => Self::OfOtherRow,
+            _ => Self::Known(ns),
+        }
     }
 }
 
@@ -157,12 +189,17 @@ struct Groups {
 }
 
 impl Groups {
-    fn add(&mut self, row: &OpReport, value: Option<&Arc<str>>, is_repeated: bool) {
+    fn add(
+        &mut self,
+        row: &OpReport,
+        value: Option<&Arc<str>>,
+        (is_repeated, host): (bool, HostShare),
+    ) {
         let mut parent = None;
         for key in self.keys(row, value) {
             let at = self.node(key, parent);
             if let Some((_, sums, _)) = self.nodes.get_mut(at) {
-                sums.add(row, is_repeated);
+                sums.add(row, is_repeated, host);
             }
             parent = Some(at);
         }
@@ -261,7 +298,7 @@ impl Weighted {
 }
 
 impl Sums {
-    fn add(&mut self, row: &OpReport, is_repeated: bool) {
+    fn add(&mut self, row: &OpReport, is_repeated: bool, host: HostShare) {
         self.op_count = self.op_count.saturating_add(1);
         match row.device_time_us {
             Some(us) => self.device_time_us += us,
@@ -271,12 +308,12 @@ impl Sums {
             self.repeated_count = self.repeated_count.saturating_add(1);
             self.repeated_us += row.device_time_us.unwrap_or(0.0);
         }
-        // The host spent its time on an op of a trace once, when the trace was captured.
-        match row.host_duration_ns.filter(|_| row.trace_session.is_none()) {
-            Some(ns) => self.host_us = Some(self.host_us.unwrap_or(0.0) + ns / 1000.0),
-            None => {
+        match host {
+            HostShare::Known(ns) => self.host_us = Some(self.host_us.unwrap_or(0.0) + ns / 1000.0),
+            HostShare::Unknown => {
                 self.without_host_time_count = self.without_host_time_count.saturating_add(1);
             }
+            HostShare::OfOtherRow => {}
         }
         self.flops.add(row.flops_percent, row.device_time_us);
         self.dram.add(row.dram_percent, row.device_time_us);
@@ -370,6 +407,21 @@ mod tests {
             by.groups.iter().map(|group| (group.value.as_deref(), group.op_count)).collect();
         assert_eq!(groups, [(Some("Matmul"), 3), (Some("Embed"), 1), (Some("Add"), 1)]);
         assert!((by.groups[0].percent.unwrap() - 5000.0 / 61.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_host_s_time_of_a_call_on_two_chips_counts_once() {
+        let text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,HOST START TS,HOST DURATION [ns],\
+            DEVICE KERNEL DURATION [ns],MODULE\n\
+            Add,tt_dnn_device,1024,0,50,500000,700,M\nAdd,tt_dnn_device,1025,1,50,500000,800,M\n\
+            Add,tt_dnn_device,2048,0,90,250000,700,M\nAdd,tt_dnn_device,2049,1,95,125000,800,M\n";
+        let csv = read_ops_csv_with(text.as_bytes(), "ops.csv", None).unwrap();
+        let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+        let by = ops_by_column(&PerfReport::new(vec![csv], &options).unwrap().rows, "MODULE");
+        // The second op was called once for each chip.
+        let host = (by.total.host_time_us, by.total.without_host_time_count, by.total.op_count);
+        assert_eq!(host, (Some(875.0), 0, 4));
+        assert_eq!(by.groups[0].host_time_us, Some(875.0));
     }
 
     #[test]

@@ -66,6 +66,7 @@ pub use crate::problem::{Detail, Problem, ProblemLog};
 pub use advice::Advice;
 pub use arch::{ArchLimits, ArchTable, ArchTableError, MathFidelity};
 pub use argument_change::ArgumentChange;
+pub(crate) use argument_change::attribute_parts;
 pub use by_column::{ColumnGroup, OpsByColumn, module_parts, ops_by_column};
 pub use category::OpCategory;
 pub use chip::{ChipFacts, UnknownArch};
