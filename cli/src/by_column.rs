@@ -28,6 +28,7 @@ pub(crate) fn no_such_column(asked: &str, titles: &[Arc<str>], file: &str) -> Fa
         "MODULE" | "FUNCTION" | "LOCATION" => {
             "; `kprof record` of a Python program keeps the calls of its ops"
         }
+        "SIGNPOST" | "SIGNPOSTS" => "; no signpost precedes an op that is shown",
         _ => "",
     };
     let asked = printable(asked, LONGEST_NAME);

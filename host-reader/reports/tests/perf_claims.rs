@@ -265,3 +265,35 @@ fn a_lower_bound_of_no_byte_is_no_figure() {
     assert!((limit.dram_at_most_us.unwrap() - most_us).abs() < 1e-9, "{limit:?}");
     assert!(!table_of(&report).contains(">= 0"), "{}", table_of(&report));
 }
+
+/// Each op belongs to the innermost range of signposts: the groups are those of the ranges.
+#[test]
+fn ops_are_grouped_by_the_signposts_before_them() {
+    let mut text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n".to_owned();
+    text += "Embedding,tt_dnn_device,0,5000\n";
+    for layer in 0..2 {
+        for (part, kernel_ns) in [("attn", 300_000), ("mlp", 120_000)] {
+            let range = format!("layer{layer}/{part}");
+            writeln!(text, "ZS {range},signpost,,\nMatmul,tt_dnn_device,0,{kernel_ns}").unwrap();
+            writeln!(text, "Add,tt_dnn_device,0,1000\nZE {range},signpost,,").unwrap();
+        }
+    }
+    let report = report_of(&text);
+    let column = report.column("signpost").unwrap();
+    let by = reports::perf::ops_by_column(&report.rows, &column);
+    let groups: Vec<_> = by
+        .groups
+        .iter()
+        .map(|group| (group.value.as_deref(), group.op_count, group.device_time_us))
+        .collect();
+    let expected = [
+        (Some("layer0/attn"), 2, 301.0),
+        (Some("layer1/attn"), 2, 301.0),
+        (Some("layer0/mlp"), 2, 121.0),
+        (Some("layer1/mlp"), 2, 121.0),
+        (None, 1, 5.0),
+    ];
+    assert_eq!((&groups[..], by.iteration_count), (&expected[..], None));
+    // Without signposts there is no such column.
+    assert_eq!(report_of("OP CODE,OP TYPE\nAdd,tt_dnn_device\n").column("signpost"), None);
+}

@@ -4,6 +4,7 @@
 use super::{
     iterations::{RepetitionRule, Repetitions},
     op::{OpReport, RowKind},
+    signposts::SIGNPOST,
 };
 use crate::report::MODULE;
 use std::{
@@ -108,7 +109,8 @@ pub fn module_parts(path: &str) -> impl Iterator<Item = &str> {
 #[must_use]
 pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
     let repetitions = Repetitions::find(rows);
-    let is_repeated = repetitions.rule != RepetitionRule::SameProgram;
+    // Signposts that mark parts of a program, such as layers, make its parts look like iterations.
+    let is_repeated = repetitions.rule != RepetitionRule::SameProgram && column != SIGNPOST;
     let repeated: BTreeSet<usize> = match is_repeated {
         true => repetitions.ops.iter().flatten().copied().collect(),
         false => BTreeSet::new(),

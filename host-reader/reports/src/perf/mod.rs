@@ -55,6 +55,7 @@ mod properties;
 mod report;
 mod row;
 mod side_by_side;
+mod signposts;
 mod spread;
 mod stacked;
 mod table;

@@ -8,6 +8,7 @@ use super::{
         first_number, has_program_config, model_of,
     },
     row::{OpRow, OtherCell, Tensor},
+    signposts::SIGNPOST,
     text_pool::TextPool,
 };
 use serde::Serializer;
@@ -226,6 +227,9 @@ pub struct OpReport {
     pub build_duration_ns: Option<f64>,
     /// True for a sparse matmul with an unknown number of active experts.
     pub is_active_unknown: bool,
+    /// Signpost before the op, or the innermost open range of signposts; `None` without one.
+    #[serde(skip)]
+    pub signpost: Option<Arc<str>>,
     /// What the row says of the op itself, as recorded.
     #[serde(skip)]
     pub recorded: RecordedOp,
@@ -283,10 +287,12 @@ impl OpReport {
         Some((self.chip_id()?, self.global_call_count.parse().ok()?))
     }
 
-    /// Returns the text of a column that no report of TT-Metal has; `None` if the cell is blank.
+    /// Returns the text of a column that no report of TT-Metal has; `None` if the cell is blank. The
+    /// column `SIGNPOST`, which no file needs to have, is [`OpReport::signpost`].
     #[must_use]
     pub fn other(&self, title: &str) -> Option<&Arc<str>> {
-        self.others.iter().find(|(column, _)| **column == *title).map(|(_, cell)| cell)
+        let cell = self.others.iter().find(|(column, _)| **column == *title).map(|(_, cell)| cell);
+        cell.or_else(|| self.signpost.as_ref().filter(|_| title == SIGNPOST))
     }
 
     /// Returns the sum of device time and gap; `None` if both are blank.
@@ -369,6 +375,7 @@ pub(super) fn analyse(
         recorded: RecordedOp::new(&row, texts),
         others: row.others,
         output_datatype: row.output.datatype,
+        signpost: row.signpost,
         raw_op_code: row.op_code,
         sub_device: row.sub_device,
         global_call_count: row.global_call_count,

@@ -14,6 +14,7 @@ use super::{
     programs::{AllCalls, ProgramBuilds},
     row::OpRow,
     side_by_side::{SideBySide, side_by_side},
+    signposts::{SIGNPOST, name_signposts},
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
@@ -168,6 +169,7 @@ impl PerfReport {
         if !options.keeps_file_order {
             rows.sort_by(compare_starts);
         }
+        name_signposts(&mut rows);
         if !is_exact {
             fill_latencies(&mut rows, &mut notes);
         }
@@ -266,10 +268,13 @@ impl PerfReport {
         Self::new(vec![csv], options).ok()
     }
 
-    /// Returns the header of the column that a user means by `asked`, as [`OpsCsv::column`] does.
+    /// Returns the header of the column that a user means by `asked`, as [`OpsCsv::column`] does. If a
+    /// signpost precedes any op, there is a column `SIGNPOST`, too.
     #[must_use]
     pub fn column(&self, asked: &str) -> Option<Arc<str>> {
-        find_title(&self.titles, asked)
+        let has_signposts = self.rows.iter().any(|row| row.signpost.is_some());
+        let signpost = || find_title(&[SIGNPOST.into()], asked).filter(|_| has_signposts);
+        find_title(&self.titles, asked).or_else(signpost)
     }
 
     /// Returns the headers of the columns that no report of TT-Metal has and that are not blank in

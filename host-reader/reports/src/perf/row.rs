@@ -145,6 +145,8 @@ pub struct OpRow {
     pub firmware_duration_ns: Option<f64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
+    /// Signpost before the op, or the innermost open range of signposts; `None` without one.
+    pub signpost: Option<Arc<str>>,
     /// Cells of columns that no report of TT-Metal has, as texts with their headers; blank cells are
     /// left out.
     pub others: Vec<OtherCell>,
