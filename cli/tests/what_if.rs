@@ -111,3 +111,29 @@ fn what_is_no_simulation_without_a_limit_is_refused_in_one_sentence() {
     let shown = text(folder, &["diff", "dram", "noc"]);
     assert!(!shown.contains("Cost of"), "each lifts a limit that the other has: {shown}");
 }
+
+/// Kernels that hang have no length with or without the limit: they are told, and the rest has a
+/// cost.
+#[test]
+fn launches_that_never_end_are_told_beside_the_cost_of_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let recorded = [("base.kprof", None), ("dram.kprof", Some(["--what-if", "dram=free"]))];
+    for (name, limits) in recorded {
+        let args = ["capture", "--workload", "broken-kernels", "-o", name];
+        let args = args.into_iter().chain(limits.into_iter().flatten());
+        // The run says that kernels failed.
+        assert_eq!(kprof(folder, &args.collect::<Vec<_>>()).status.code(), Some(2));
+    }
+    let explained = json(folder, &["explain", "base.kprof", "--without", "dram.kprof", "--json"]);
+    let ops = json(folder, &["report", "base.kprof", "--json"]);
+    let lengths = ops["ops"].as_array().unwrap().iter().map(|op| op["kernel_ns"].as_f64());
+    let (known, untimed): (Vec<_>, Vec<_>) = lengths.partition(Option::is_some);
+    assert_eq!((known.len(), untimed.len()), (2, 6));
+    let cost = &explained["limits"][0];
+    assert_eq!((&cost["launch_count"], &cost["untimed_count"]), (&2.into(), &6.into()));
+    assert_eq!(cost["with_ns"].as_f64(), Some(known.into_iter().flatten().sum()));
+    let shown = text(folder, &["explain", "base.kprof", "--without", "dram.kprof"]);
+    let told = "of 2 launches, which take 210.290 us without; 6 launches have no length";
+    assert!(shown.contains(told), "{shown}");
+}

@@ -28,7 +28,7 @@ use host_reader::{
     },
     diff::LimitCost,
     export::TraceFilter,
-    perf::{LimitKind, PerfOptions, PerfReport},
+    perf::{LimitKind, PerfOptions, PerfReport, peak_share_text},
     readout::Readout,
     recording::{
         DEVICE_LOG, Opened, device_captures, device_perf_report, logs_folder, newest_ops_csv,
@@ -433,11 +433,14 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
 
 /// Returns the share of the peak DRAM bandwidth, as a range if not all bytes are known.
 fn dram_cell(group: &OpCodeGroup) -> String {
+    let share = |percent: f64| peak_share_text(percent, false, "");
     match (group.dram_percent, group.dram_at_most_percent) {
-        (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
-        (None, Some(most)) => format!("<= {most:.1}"),
-        (Some(least), None) if group.is_dram_lower_bound => format!(">= {least:.1}"),
-        (least, None) => decimal(least),
+        (Some(least), Some(most)) => {
+            format!("{} to {}", share(least), share(most))
+        }
+        (None, Some(most)) => format!("<= {}", share(most)),
+        (Some(least), None) => peak_share_text(least, group.is_dram_lower_bound, ""),
+        (None, None) => decimal(None),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     terminal::{LONGEST_NAME, printable},
 };
 use host_reader::{
-    diff::{Diff, DiffOptions, LimitCost},
+    diff::{Diff, DiffOptions, LimitCost, MeasuredKind, Side, Unmatched, UnmatchedReason},
     export::TraceFilter,
     simulated_time::SimulatedTime,
 };
@@ -42,8 +42,14 @@ pub(super) fn costs(
         let cost = LimitCost::new((known.as_ref(), lifted.as_ref()), &diff);
         let cost =
             cost.ok_or_else(|| not_lifted(input, known.as_ref(), (path, lifted.as_ref())))?;
+        // An op without a duration on either side is no other program: it hangs, or was lost.
+        let is_absent = |side: &Side| {
+            let is = |item: &Unmatched| item.kind == MeasuredKind::Op;
+            let absent = side.only_here.iter().filter(|item| is(item));
+            absent.clone().any(|item| item.reason == UnmatchedReason::Absent)
+        };
         let (a, b) = (diff.a.op_count, diff.b.op_count);
-        if cost.launch_count * diff.a.iteration_count.max(1) != a || a != b {
+        if a != b || [&diff.a, &diff.b].into_iter().any(is_absent) {
             return Err(failure!(
                 "expected the same ops in {} as in {}, found {} here and {} there, of which {} are \
                  equal; record the same program with the same seed",
@@ -84,11 +90,18 @@ fn not_lifted(
 pub(super) fn cost_sentence(cost: &LimitCost) -> String {
     let launches = counted(cost.launch_count as u64, "launch", "launches");
     let limits = cost.limits.join(" and ");
+    let untimed = match cost.untimed_count {
+        0 => String::new(),
+        count => format!(
+            "; {} no length with or without, and cost an unknown time",
+            counted(count as u64, "launch has", "launches have")
+        ),
+    };
     match cost.percent() {
-        None => format!("Cost of {limits}: unknown, because no op was compared"),
+        None => format!("Cost of {limits}: unknown, because no op was compared{untimed}"),
         Some(percent) => format!(
             "Cost of {limits}: {:.3} us, {:.1} % of the {:.3} us of {launches}, which take {:.3} us \
-             without",
+             without{untimed}",
             cost.cost_ns() / 1000.0,
             without_sign_of_zero(percent),
             cost.with_ns / 1000.0,

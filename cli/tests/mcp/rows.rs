@@ -69,6 +69,7 @@ pub(super) fn changes_of(diff: &Value) -> Vec<Value> {
             "place": change["place"],
             "name": change["name"],
             "source": change["source"],
+            "distinction": change["distinction"],
             "certainty": change["certainty"],
             "ratio": change["ratio"],
             "ratio_low": change["interval"][0],

@@ -64,6 +64,7 @@ fn changes(diff: &Diff, is_wanted: impl Fn(&Change) -> bool) -> Table<'_> {
         "place" => change.place,
         "name" => change.name,
         "source" => change.source,
+        "distinction" => change.distinction,
         "certainty" => change.certainty,
         "ratio" => change.ratio,
         "ratio_low" or "too few repetitions" => change.interval.map(|(low, _)| low),

@@ -6,17 +6,15 @@ use crate::{
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     parallel::busiest_share,
     reason::Reason,
-    threshold::{GROUP_TIME, LAYOUT_TIME, LONGER_RISC, LONGEST_RISC, ROUND_TRIP_TIME},
+    threshold::{
+        GROUP_TIME, LAYOUT_TIME, LONGER_RISC, LONGEST_RISC, LONGEST_UNLESS, ROUND_TRIP_TIME,
+    },
     ttnn_call::ttnn_call,
 };
 use recording::problem::counted;
 use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 use wire::Risc;
-
-/// A RISC whose kernels last as long as the op, but for this factor, is the longest one, whatever the
-/// times of other RISCs.
-const LONGEST_UNLESS: f64 = 1.01;
 
 /// Maximum number of reasons and advice texts in one finding.
 const NAMED_REASONS: usize = 4;
@@ -64,7 +62,8 @@ impl OpCodeGroup {
         let others = others.iter().map(|(risc, ns)| format!("{risc} {}", duration(*ns)));
         let others: Vec<String> = others.collect();
         // A RISC without a time may run longer, but not longer than the op.
-        let is_longest = known.len() == riscs.len() || *ns * LONGEST_UNLESS >= self.duration_ns;
+        let is_longest =
+            known.len() == riscs.len() || *ns * LONGEST_UNLESS.value >= self.duration_ns;
         let among = if is_longest { "" } else { "of the RISCs whose times are known, " };
         Some(format!("{among}{longest} runs longest, {}; {}", duration(*ns), others.join(", ")))
     }

@@ -18,6 +18,8 @@ pub struct LimitCost {
     pub without_ns: f64,
     /// Number of compared launches.
     pub launch_count: usize,
+    /// Number of launches that were not compared, because they have no length on at least one side.
+    pub untimed_count: usize,
     /// Costs by kind and shapes of ops: A has the limits, and B has not.
     pub groups: Vec<Group>,
 }
@@ -46,11 +48,14 @@ impl LimitCost {
         let more = b.lifted.iter().filter(|limit| !a.lifted.contains(limit));
         let limits: Vec<String> = more.cloned().collect();
         let has_same_model = a.unmodelled == b.unmodelled;
+        let launch_count = diff.groups.iter().map(|group| group.pair_count).sum();
+        let compared_count = diff.a.iteration_count.max(1).saturating_mul(launch_count);
         (has_same_model && is_only_more && !limits.is_empty()).then(|| Self {
             limits,
+            untimed_count: diff.a.op_count.saturating_sub(compared_count),
             with_ns: diff.groups.iter().map(|group| group.a_ns).sum(),
             without_ns: diff.groups.iter().map(|group| group.b_ns).sum(),
-            launch_count: diff.groups.iter().map(|group| group.pair_count).sum(),
+            launch_count,
             groups: diff.groups.clone(),
         })
     }

@@ -3,7 +3,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
-use super::{ops_csv::OpsCsv, row::OpRow};
+use super::{op::duration_doubt, ops_csv::OpsCsv, row::OpRow};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -60,7 +60,11 @@ fn device_count(file: &OpsCsv) -> u64 {
 ///
 /// # Compatibility
 /// The rows are those of tt-perf-report 1.4.1.
-pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<OpRow> {
+pub(super) fn merge_devices(
+    rows: Vec<OpRow>,
+    is_upstream_exact: bool,
+    notes: &mut Vec<String>,
+) -> Vec<OpRow> {
     let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {
         queues.entry(row.device.unwrap_or(0)).or_default().push_back(at);
@@ -90,7 +94,7 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
             }
         }
         let Some(&place) = block.iter().min() else { break };
-        merged.insert(place, merged_row(&rows, &block));
+        merged.insert(place, merged_row(&rows, &block, is_upstream_exact));
     }
     if device_count > 1 {
         notes.push(format!("The rows of {device_count} devices are merged"));
@@ -103,7 +107,11 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
     merged.into_values().collect()
 }
 
-fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
+/// Returns the row of an op on all devices: the longest one for most ops, the first one with the mean
+/// of the durations for collectives.
+///
+/// A duration that cannot be true is not the longest one, as long as another is known.
+fn merged_row(rows: &[OpRow], block: &[usize], is_upstream_exact: bool) -> OpRow {
     let mut lowest = rows[block[0]].clone();
     if COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)) {
         let durations: Vec<f64> =
@@ -119,8 +127,10 @@ fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
             firmware.map(|all| all.iter().sum::<f64>() / all.len() as f64);
         return lowest;
     }
-    let mut slowest = block[0];
-    for &at in block {
+    let is_known =
+        |at: &&usize| is_upstream_exact || duration_doubt(&rows[**at], is_upstream_exact).is_none();
+    let mut slowest = block.iter().find(is_known).copied().unwrap_or(block[0]);
+    for &at in block.iter().filter(is_known) {
         if kernel_duration_ns(&rows[at]) > kernel_duration_ns(&rows[slowest]) {
             slowest = at;
         }
@@ -148,7 +158,7 @@ mod tests {
 
     fn merged(rows: Vec<OpRow>) -> (Vec<(String, u64, f64)>, Vec<String>) {
         let mut notes = Vec::new();
-        let rows = merge_devices(rows, &mut notes);
+        let rows = merge_devices(rows, false, &mut notes);
         (
             rows.into_iter()
                 .map(|row| {
@@ -172,6 +182,22 @@ mod tests {
         assert_eq!(merged(rows).0, expected);
     }
 
+    /// A kernel that takes longer than its firmware cannot be true, so it is not the longest.
+    #[test]
+    fn a_duration_in_doubt_is_not_the_longest_if_another_is_known() {
+        let of = |device, duration_ns, firmware_ns| OpRow {
+            firmware_duration_ns: Some(firmware_ns),
+            ..row(device, "A", duration_ns)
+        };
+        let rows = vec![of(0, 20_000.0, 21_000.0), of(1, 9e9, 21_000.0), of(2, 10_000.0, 11_000.0)];
+        assert_eq!(merged(rows.clone()).0, [("A".to_owned(), 0, 20_000.0)]);
+        // tt-perf-report takes the longest one.
+        let exact = merge_devices(rows, true, &mut Vec::new());
+        assert_eq!(exact[0].device, Some(1));
+        // If all are in doubt, the op is, too.
+        assert_eq!(merged(vec![of(0, 9e9, 1.0), of(1, 8e9, 1.0)]).0.len(), 1);
+    }
+
     #[test]
     fn a_mean_says_of_how_many_devices_it_is() {
         let rows = vec![
@@ -181,7 +207,7 @@ mod tests {
             row(1, "AllReduce", 20.0),
             row(0, "AllReduce", 5.0),
         ];
-        let merged = merge_devices(rows, &mut Vec::new());
+        let merged = merge_devices(rows, false, &mut Vec::new());
         let counts: Vec<_> = merged.iter().map(|row| row.mean_of_device_count).collect();
         assert_eq!(counts, [None, Some(2), None]);
     }
@@ -199,7 +225,7 @@ mod tests {
     fn one_device_is_left_as_it_is() {
         let rows = vec![row(3, "A", 1.0), OpRow::default(), row(3, "A", 2.0)];
         let mut notes = Vec::new();
-        assert_eq!(merge_devices(rows.clone(), &mut notes), rows);
+        assert_eq!(merge_devices(rows.clone(), false, &mut notes), rows);
         assert!(notes.is_empty());
     }
 

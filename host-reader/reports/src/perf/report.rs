@@ -184,7 +184,7 @@ impl PerfReport {
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
         let is_by_device = options.is_by_device;
         if !is_by_device && !devices.is_empty() {
-            rows = merge_devices(rows, &mut notes);
+            rows = merge_devices(rows, is_exact, &mut notes);
         }
         let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
         let mut problems = ProblemLog::default();
