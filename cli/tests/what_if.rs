@@ -31,20 +31,18 @@ fn explain_and_diff_say_what_each_limit_costs() {
             text(folder, &[&fixed[..], options].concat())
         };
         let said = run("base", &[]);
-        assert!(said.contains("Simulated times leave out L1 banks.\n"), "{said}");
+        assert!(said.contains("Simulated times leave out compute and L1 banks.\n"), "{said}");
         let base = durations(folder, "base");
         for (what_if, limits) in [
             ("dram=free", "DRAM"),
             ("noc=free", "NoC rates"),
             ("caches=warm", "instruction caches"),
-            (
-                "caches=warm,compute=free,dram=free,noc=free",
-                "DRAM, NoC rates, compute and instruction caches",
-            ),
+            ("caches=warm,dram=free,noc=free", "DRAM, NoC rates and instruction caches"),
         ] {
             let said = run("free", &["--what-if", what_if]);
-            let sentence =
-                format!("Simulated times leave out L1 banks, and, as requested, {limits}.");
+            let sentence = format!(
+                "Simulated times leave out compute and L1 banks, and, as requested, {limits}."
+            );
             assert!(said.contains(&sentence), "{said}");
             let explained = text(folder, &["explain", "free"]);
             assert!(explained.contains(&sentence), "{explained}");

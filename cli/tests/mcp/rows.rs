@@ -114,6 +114,7 @@ pub(super) fn rows_of_csv(perf: &Value) -> Vec<Value> {
             "total_percent": row["total_percent"],
             "bound": row["bound"],
             "dram_percent": row["dram_percent"],
+            "is_dram_lower_bound": row["dram_kind"] != "exact",
             "flops_percent": row["flops_percent"],
             "math_fidelity": row["math_fidelity"],
             "call": row["global_call_count"],
@@ -145,6 +146,7 @@ pub(super) fn groups_by_column(by: &Value) -> Vec<Value> {
             "host_time_us": group["host_time_us"],
             "flops_percent": group["flops_percent"],
             "dram_percent": group["dram_percent"],
+            "is_dram_lower_bound": group["is_dram_lower_bound"],
         })
     };
     array(&by["groups"]).iter().map(row).collect()

@@ -108,11 +108,10 @@ impl Riscs {
         let failure = match result {
             Ok(Pause::Cycle) => None,
             Ok(Pause::Blocked { address }) => {
-                // The access is repeated in the next cycle; or after the delay if a fault delays a
-                // clock read, or when the coprocessor may have made room.
-                let held_until = self.clock_reads.held_until(index).unwrap_or(0);
-                let held_until = held_until.max(self.devices.take_busy_until(index));
-                hart.wait_until(held_until.max(hart.cycle() + 1), Some(address));
+                // The access is repeated in the next cycle, or after the delay if a fault delays a
+                // clock read.
+                let held_until = self.clock_reads.held_until(index);
+                hart.wait_until(held_until.unwrap_or(0).max(hart.cycle() + 1), Some(address));
                 None
             }
             Ok(Pause::Yielded) => {
