@@ -107,9 +107,14 @@ impl Findings {
     fn write_ops(&self, order: OpOrder, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let launches = &self.report.ops;
         if launches.is_empty() {
-            let why = match self.readout.anomalies.is_empty() {
-                true => "no records belong to a program",
-                false => "no usable record belongs to a program; see Anomalies",
+            let is_empty = self.readout.devices.is_empty();
+            let why = match (self.readout.anomalies.is_empty(), is_empty) {
+                (true, true) => {
+                    "there are no records; record a program that launches kernels, with the profiler on \
+                     (TT_METAL_DEVICE_PROFILER=1)"
+                }
+                (true, false) => "no records belong to a program",
+                (false, _) => "no usable record belongs to a program; see Anomalies",
             };
             return writeln!(out, "\nNo ops: {why}");
         }

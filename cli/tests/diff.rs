@@ -493,3 +493,38 @@ fn modules_are_compared_whatever_their_ops_are_called() {
     let refused = program::program().args(["diff", &a, &b, "--by", "layer"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
 }
+
+/// By hand: kernels are equal, and gaps are 60 us in A, 1.5 us in B, whose ops come from a trace. The first
+/// row of a device has no gap, and one gap of B is missing.
+#[test]
+fn gaps_and_traces_that_no_total_has_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, rows: &[(&str, &str)]| {
+        let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE KERNEL DURATION [ns],\
+                      OP TO OP LATENCY [ns],METAL TRACE ID,METAL TRACE REPLAY SESSION ID\n";
+        let rows = rows.iter().enumerate();
+        let rows = rows.map(|(at, (gap, trace))| {
+            format!("Op{at},tt_dnn_device,{},0,1000,{gap},{trace}\n", 1024 * (at + 1))
+        });
+        let path = folder.path().join(name);
+        std::fs::write(&path, titles.to_owned() + &rows.collect::<String>()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let eager = [("5", ","), ("60000", ","), ("60000", ","), ("60000", ",")];
+    let a = file("a.csv", &eager);
+    let b = file("b.csv", &[("5", "1,0"), ("1500", "1,0"), ("", "1,0"), ("1500", "1,0")]);
+    let told = |a: &str, b: &str| {
+        let output = program::program().args(["diff", a, b]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let traced = told(&a, &b);
+    for line in [
+        "Between ops, in no total: A 60.000 us, median of 3 gaps; B 1.500 us, median of 2 gaps, 1 unknown; -97.5 %",
+        "Launched by a replayed trace: A 0 of 4 ops; B 4 of 4 ops",
+    ] {
+        assert!(traced.lines().any(|found| found == line), "{line}\n{traced}");
+    }
+    let same = told(&a, &a);
+    assert!(same.contains("B 60.000 us, median of 3 gaps; +0.0 %\n"), "{same}");
+    assert!(!same.contains("replayed trace"), "{same}");
+}

@@ -151,3 +151,17 @@ fn report_and_perf_find_what_tt_metal_and_ops_left_in_the_folder() {
     );
     assert!(String::from_utf8(table.stdout).unwrap().contains("MinimalMatmulOp"));
 }
+
+#[test]
+fn a_log_without_records_says_what_to_record() {
+    let folder = measured();
+    let log = folder.path().join(LOG);
+    let titles: String =
+        fs::read_to_string(&log).unwrap().lines().take(2).map(|line| format!("{line}\n")).collect();
+    fs::write(&log, titles).unwrap();
+    let output = kprof(folder.path(), &["report", "generated/profiler"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let next = "No ops: there are no records; record a program that launches kernels, with the profiler on \
+                (TT_METAL_DEVICE_PROFILER=1)";
+    assert!(shown.lines().any(|line| line == next), "{shown}");
+}

@@ -1,10 +1,12 @@
 //! `kprof diff`: shows which ops and zones are slower or faster in one recording than in another.
 
+mod gaps;
 mod junit;
 mod lines;
 mod verdict;
 
 use self::{
+    gaps::{microseconds, write_gaps},
     lines::{Lines, LinesOfBoth},
     verdict::Verdict,
 };
@@ -435,6 +437,7 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
             timed_of(&diff.b)
         )?;
     }
+    write_gaps(diff, out)?;
     if let Some((a, b)) = diff.clocks_mhz() {
         let percent = (f64::from(a) / f64::from(b) - 1.0) * 100.0;
         writeln!(out, "Clocks: A {a} MHz, B {b} MHz; equal cycles take {percent:+.1} % time in B")?;
@@ -590,11 +593,6 @@ fn write_differences(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std:
     }
     Ok(())
 }
-
-fn microseconds(ns: f64) -> String {
-    format!("{:.3} us", ns / 1000.0)
-}
-
 /// Writes how many rows were left out.
 fn write_rest(count: usize, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     match count.checked_sub(rows) {

@@ -1,6 +1,7 @@
 //! Changes between two recordings, with their statistical certainty.
 
 use super::{
+    between::Gaps,
     distinction::distinguish,
     groups::{Group, groups_of},
     measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements},
@@ -142,6 +143,8 @@ pub struct Side {
     pub compared_ns: f64,
     /// Time of the ops without a counterpart, in ns.
     pub alone_ns: f64,
+    /// Time between the ops of the whole recording, which is in none of these times.
+    pub gaps: Gaps,
     /// Time of all zones in ns. Zones within zones count as well.
     pub zones_ns: f64,
     /// Time of the zones that were compared, in ns.
@@ -315,6 +318,7 @@ fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Si
         total_ns: times.total_ns,
         compared_ns: times.compared_ns,
         alone_ns: times.alone_ns,
+        gaps: measurements.between.gaps(),
         zones_ns: times.zones_ns,
         compared_zones_ns: times.compared_zones_ns,
         only_here: unmatched_of(pairing, number),

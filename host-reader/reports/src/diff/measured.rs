@@ -1,6 +1,6 @@
 //! Durations of each op and zone in one recording, in the order in which the ops ran.
 
-use super::{align::align, traits::OpTraits, zones::LaunchZones};
+use super::{align::align, between::BetweenOps, traits::OpTraits, zones::LaunchZones};
 use crate::perf::repeated_sequence;
 use analysis::{Op, ops_of};
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
@@ -195,6 +195,7 @@ impl DeviceOps {
 pub struct Measurements {
     pub(super) devices: Vec<DeviceOps>,
     pub(super) zones: Vec<Measured>,
+    pub(super) between: BetweenOps,
     /// True if the recording is one that can have zones.
     pub(super) records_zones: bool,
     skipped: BTreeMap<String, u64>,
@@ -379,6 +380,7 @@ impl Measurements {
             }
         }
         self.records_zones |= other.records_zones;
+        self.between.join(other.between);
         self.add_zones_of(other.zones);
         for (reason, count) in other.skipped {
             self.skip(&reason, count);
@@ -400,6 +402,7 @@ impl Measurements {
             }
         }
         self.records_zones |= other.records_zones;
+        self.between.join(other.between);
         self.add_zones_of(other.zones);
         for (reason, count) in other.skipped {
             self.skip(&reason, count);

@@ -30,6 +30,7 @@
 //! but no interval.
 
 mod align;
+mod between;
 mod by_column;
 mod change;
 mod distinction;
@@ -48,6 +49,7 @@ mod traits;
 mod unmatched;
 mod zones;
 
+pub use between::Gaps;
 pub use by_column::{ColumnChange, ColumnDiff};
 pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};

@@ -41,9 +41,10 @@ impl Measurements {
             indices.retain(|&at| report.rows.get(at).is_some_and(|row| !row.is_captured));
             measurements.skip(NEVER_RAN, count.saturating_sub(indices.len()) as u64);
             let place: Arc<str> = place(number).into();
-            let rows = indices.iter().filter_map(|&at| report.rows.get(at));
+            let rows = || indices.iter().filter_map(|&at| report.rows.get(at));
+            measurements.between.add_rows(rows());
             let launches =
-                rows.map(|row| measurements.launch_of(row, &place, &mut traits)).collect();
+                rows().map(|row| measurements.launch_of(row, &place, &mut traits)).collect();
             let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
             if found.rule != RepetitionRule::SameProgram {
                 let order = indices.iter().enumerate();
@@ -96,6 +97,7 @@ impl Measurements {
         let mut programs: HashMap<(u32, RunHostId, u64), Program> = HashMap::new();
         let mut devices: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
         for op in ops {
+            self.between.add_op(&op);
             let id = RunHostId(op.run_host_id);
             let metadata = named.get(&(op.chip_id, id)).copied();
             let key = (op.chip_id, id, op.core_count);

@@ -24,7 +24,8 @@
 //! - elements of block floats are counted without their exponents;
 //! - files that do not name their architecture are treated as Wormhole's;
 //! - if no op follows the signpost after which the default window begins, the report is empty;
-//! - if each device is reported separately, the summary lacks the ops whose device is unknown.
+//! - if each device is reported separately, the summary lacks the ops whose device is unknown;
+//! - a convolution whose attributes lack a flag is shown as if it were set.
 //!
 //! Rows with the same host start keep the order of the file. In tt-perf-report their order is
 //! arbitrary.

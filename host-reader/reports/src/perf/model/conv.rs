@@ -37,7 +37,7 @@ fn batches(row: &OpRow) -> [u64; 2] {
 }
 
 /// Formats the configuration: the block heights, and whether double buffering and split readers are
-/// enabled.
+/// enabled. tt-perf-report takes a flag that the attributes do not have for enabled.
 fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
     let attributes = &row.attributes;
     let per_core = first_number(attributes, "per_core_out_matrix_height_ntile").or_else(|| {
@@ -48,10 +48,28 @@ fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
     let [per_core, block] = [per_core, first_number(attributes, "act_block_h_ntiles")]
         .map(|tiles| tiles.map_or_else(|| "x".to_owned(), |tiles| tiles.to_string()));
     let [has_double_buffer, has_split_reader] = ["enable_act_double_buffer", "enable_split_reader"]
-        .map(|name| flag(attributes, name).unwrap_or(true));
+        .map(|name| flag(attributes, name).unwrap_or(is_upstream_exact));
     format!(
         "[ABH={per_core}|{block}{}{}]",
         if has_double_buffer { " ADB" } else { "" },
         if has_split_reader { " SR" } else { "" },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_that_the_attributes_do_not_have_is_not_shown() {
+        let shown = |attributes: &str, is_exact| {
+            let row = OpRow { attributes: attributes.into(), ..OpRow::default() };
+            configuration(&row, is_exact)
+        };
+        assert_eq!(shown("{'act_block_h_ntiles': 8}", false), "[ABH=x|x]");
+        assert_eq!(shown("act_block_h_ntiles=8", false), "[ABH=x|8]");
+        assert_eq!(shown("act_block_h_ntiles=8", true), "[ABH=x|8 ADB SR]");
+        let set = "{'enable_act_double_buffer': 'true'; 'enable_split_reader': 'false'}";
+        assert_eq!(shown(set, false), "[ABH=x|x ADB]");
+    }
 }

@@ -1,0 +1,50 @@
+//! Time between ops of two recordings, which the totals of a comparison leave out.
+
+use crate::numbers::{counted, grouped};
+use host_reader::diff::{Diff, Gaps};
+use std::io::{self, Write};
+
+/// Writes the gaps between ops of both sides, and which ops a trace launched; nothing if no gap is known
+/// and no trace was replayed.
+pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
+    let [a, b] = [&diff.a.gaps, &diff.b.gaps];
+    if a.known_count > 0 || b.known_count > 0 {
+        let change = match (a.median_ns, b.median_ns) {
+            (Some(a), Some(b)) if a > 0.0 => format!("; {:+.1} %", (b / a - 1.0) * 100.0),
+            _ => String::new(),
+        };
+        let [of_a, of_b] = [text(a), text(b)];
+        writeln!(out, "Between ops, in no total: A {of_a}; B {of_b}{change}")?;
+    }
+    let share = |gaps: &Gaps| (gaps.replayed_op_count > 0, gaps.replayed_op_count < gaps.op_count);
+    if share(a) != share(b) {
+        let of = |gaps: &Gaps| {
+            format!(
+                "{} of {}",
+                grouped(gaps.replayed_op_count),
+                counted(gaps.op_count, "op", "ops")
+            )
+        };
+        writeln!(out, "Launched by a replayed trace: A {}; B {}", of(a), of(b))?;
+    }
+    Ok(())
+}
+
+/// Returns the median of a side's gaps, and how many are known.
+fn text(gaps: &Gaps) -> String {
+    let unknown = match gaps.unknown_count {
+        0 => String::new(),
+        count => format!(", {} unknown", grouped(count)),
+    };
+    match gaps.median_ns {
+        Some(ns) => {
+            let known = counted(gaps.known_count, "gap", "gaps");
+            format!("{}, median of {known}{unknown}", microseconds(ns))
+        }
+        None => "unknown".to_owned(),
+    }
+}
+
+pub(super) fn microseconds(ns: f64) -> String {
+    format!("{:.3} us", ns / 1000.0)
+}

@@ -1,0 +1,112 @@
+//! Time between the ops of a recording, which no duration of an op has, and whether a trace sent them.
+
+use crate::perf::OpReport;
+use analysis::Op;
+
+/// What a recording says of the time between its ops.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct BetweenOps {
+    gaps_ns: Vec<f64>,
+    unknown_count: u64,
+    replayed_count: u64,
+    op_count: u64,
+}
+
+/// Time between the ops of one recording. It is in no sum over ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Gaps {
+    /// Median of the known gaps before ops in ns; `None` if none is known. The first op of a device has
+    /// no gap.
+    pub median_ns: Option<f64>,
+    /// Number of known gaps.
+    pub known_count: u64,
+    /// Number of ops whose gap should be there and is unknown.
+    pub unknown_count: u64,
+    /// Number of ops that a replay of a trace launched.
+    pub replayed_op_count: u64,
+    /// Number of ops.
+    pub op_count: u64,
+}
+
+impl BetweenOps {
+    /// Adds the ops of one device, in their order.
+    pub(super) fn add_rows<'a>(&mut self, rows: impl Iterator<Item = &'a OpReport>) {
+        for (at, row) in rows.enumerate() {
+            let gap_ns = row.op_to_op_gap_us.map(|us| us * 1000.0);
+            self.add(gap_ns, row.is_gap_unknown, row.trace_session.is_some(), at == 0);
+        }
+    }
+
+    /// Adds a launch.
+    pub(super) fn add_op(&mut self, op: &Op) {
+        let gap_ns = op.op_to_op_latency_ns.map(|ns| ns as f64);
+        let is_unknown = op.latency_doubt.is_some();
+        self.add(gap_ns, is_unknown, op.trace_replay.is_some(), op.is_first_of_chip);
+    }
+
+    fn add(&mut self, gap_ns: Option<f64>, is_unknown: bool, is_replayed: bool, is_first: bool) {
+        self.op_count = self.op_count.saturating_add(1);
+        self.replayed_count = self.replayed_count.saturating_add(is_replayed.into());
+        match gap_ns.filter(|_| !is_first) {
+            Some(gap_ns) => self.gaps_ns.push(gap_ns),
+            None => {
+                let is_missing = is_unknown && !is_first;
+                self.unknown_count = self.unknown_count.saturating_add(is_missing.into());
+            }
+        }
+    }
+
+    pub(super) fn join(&mut self, other: Self) {
+        self.gaps_ns.extend(other.gaps_ns);
+        self.unknown_count = self.unknown_count.saturating_add(other.unknown_count);
+        self.replayed_count = self.replayed_count.saturating_add(other.replayed_count);
+        self.op_count = self.op_count.saturating_add(other.op_count);
+    }
+
+    pub(super) fn gaps(&self) -> Gaps {
+        let mut gaps = self.gaps_ns.clone();
+        gaps.sort_by(f64::total_cmp);
+        let middle = gaps.len() / 2;
+        let upper = gaps.get(middle).copied();
+        let lower = gaps.get(middle.saturating_sub(1)).copied();
+        let median_ns = match gaps.len().is_multiple_of(2) {
+            true => upper.zip(lower).map(|(upper, lower)| f64::midpoint(lower, upper)),
+            false => upper,
+        };
+        Gaps {
+            median_ns,
+            known_count: gaps.len() as u64,
+            unknown_count: self.unknown_count,
+            replayed_op_count: self.replayed_count,
+            op_count: self.op_count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_op_of_a_device_has_no_gap_and_unknown_ones_are_counted() {
+        let mut between = BetweenOps::default();
+        between.add(Some(9000.0), false, true, true);
+        between.add(Some(2000.0), false, true, false);
+        between.add(None, true, false, false);
+        between.add(None, false, false, false);
+        let mut other = BetweenOps::default();
+        other.add(None, true, false, true);
+        other.add(Some(4000.0), false, true, false);
+        assert_eq!(other.gaps().median_ns, Some(4000.0));
+        between.join(other);
+        let expected = Gaps {
+            median_ns: Some(3000.0),
+            known_count: 2,
+            unknown_count: 1,
+            replayed_op_count: 3,
+            op_count: 6,
+        };
+        assert_eq!(between.gaps(), expected);
+        assert_eq!(BetweenOps::default().gaps(), Gaps::default());
+    }
+}
