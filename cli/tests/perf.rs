@@ -287,11 +287,10 @@ fn matmuls_get_advice_on_the_subjects_on_which_the_package_gives_it() {
         for (theirs, ours) in theirs.ops[1..].iter().zip(&ours.ops[1..]) {
             for ((subject, their_words, our_words), count) in SUBJECTS.iter().zip(&mut counts) {
                 let is_given = theirs[26].contains(their_words);
-                assert_eq!(
-                    is_given,
-                    ours[26].contains(our_words),
-                    "{subject}: {theirs:?} {ours:?}"
-                );
+                let is_ours = ours[26].contains(our_words);
+                // The package advises a larger grid only in some of the cases with few cores.
+                let is_more = *subject == "grid" && is_ours;
+                assert!(is_given == is_ours || is_more, "{subject}: {theirs:?} {ours:?}");
                 *count += usize::from(is_given);
             }
         }
@@ -305,14 +304,16 @@ fn matmuls_get_advice_on_the_subjects_on_which_the_package_gives_it() {
 fn explained((title, cell): (&str, &str), row: &[String]) -> bool {
     let has_block_floats = row.iter().any(|cell| cell.contains("BFP8") || cell.contains("BFP4"));
     match title {
-        // Exponents of block floats use DRAM bandwidth, so an op may be bound by DRAM.
-        "Bound" => has_block_floats,
-        // kprof knows the bytes of more kinds of ops than the package.
-        "DRAM" | "DRAM %" => has_block_floats || cell.is_empty(),
+        // Exponents of block floats use DRAM bandwidth, so an op may be bound by DRAM. kprof knows the
+        // bytes of more kinds of ops than the package.
+        "Bound" | "DRAM" | "DRAM %" => has_block_floats || cell.is_empty(),
+        // The first op of a chip follows none, also after ops of the host. Its gap in the file is 0.
+        "Op-to-Op Gap" => cell == "0.0",
         // kprof leaves missing values blank, and prints call counts as integers.
         "Output Datatype" | "Input 0 Datatype" | "Input 1 Datatype" | "Global Call Count" => true,
-        // Files of 2024 spell two attributes differently.
-        "OP Code" => row[3].contains("[ABH=x|") || row[3].contains(" p=x "),
+        // Files of 2024 spell two attributes differently, and those of 2026 lack flags of convolutions
+        // that the package takes for set.
+        "OP Code" => row[3].contains("[ABH=") || row[3].contains(" p=x "),
         // The programs word their advice differently; another test compares the subjects.
         "Advice" => true,
         _ => false,
