@@ -10,9 +10,6 @@ use reports::perf::{CallSite, OpReport, ProgramBuilds, Rebuild, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// Header of the column with the line of a call.
-const LOCATION: &str = "CALL LOCATION";
-
 /// Adds to findings about a late host what the host did before the longest gap. `rows` are the rows of
 /// the explained part.
 pub(crate) fn add_host_facts(findings: &mut [Finding], rows: &[OpReport]) {
@@ -82,7 +79,7 @@ fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -
         Some(start + row.host_duration_ns?)
     });
     let end_ns = ends.max_by(f64::total_cmp)?;
-    let place = row.other(LOCATION).map_or_else(String::new, |of| format!(" at {of}"));
+    let place = row.call_location().map_or_else(String::new, |of| format!(" at {of}"));
     let parts = [
         (row.build_duration_ns, "making its program"),
         (row.compile_duration_ns, "compiling kernels"),

@@ -1,6 +1,6 @@
 //! Time between the ops of a recording, which no duration of an op has, and whether a trace sent them.
 
-use crate::perf::OpReport;
+use crate::perf::{OpReport, Spread};
 use analysis::Op;
 
 /// What a recording says of the time between its ops.
@@ -64,18 +64,11 @@ impl BetweenOps {
     }
 
     pub(super) fn gaps(&self) -> Gaps {
-        let mut gaps = self.gaps_ns.clone();
-        gaps.sort_by(f64::total_cmp);
-        let middle = gaps.len() / 2;
-        let upper = gaps.get(middle).copied();
-        let lower = gaps.get(middle.saturating_sub(1)).copied();
-        let median_ns = match gaps.len().is_multiple_of(2) {
-            true => upper.zip(lower).map(|(upper, lower)| f64::midpoint(lower, upper)),
-            false => upper,
-        };
+        let known_count = self.gaps_ns.len() as u64;
+        let median_ns = (known_count > 0).then(|| Spread::from_values(self.gaps_ns.clone()).median);
         Gaps {
             median_ns,
-            known_count: gaps.len() as u64,
+            known_count,
             unknown_count: self.unknown_count,
             replayed_op_count: self.replayed_count,
             op_count: self.op_count,

@@ -11,6 +11,7 @@ use super::{
     signposts::SIGNPOST,
     text_pool::TextPool,
 };
+use crate::report::CALL_LOCATION;
 use serde::Serializer;
 use std::sync::Arc;
 
@@ -293,6 +294,12 @@ impl OpReport {
     pub fn other(&self, title: &str) -> Option<&Arc<str>> {
         let cell = self.others.iter().find(|(column, _)| **column == *title).map(|(_, cell)| cell);
         cell.or_else(|| self.signpost.as_ref().filter(|_| title == SIGNPOST))
+    }
+
+    /// Returns the file and the line of the op's call; `None` if unknown.
+    #[must_use]
+    pub fn call_location(&self) -> Option<&Arc<str>> {
+        self.other(CALL_LOCATION)
     }
 
     /// Returns the sum of device time and gap; `None` if both are blank.

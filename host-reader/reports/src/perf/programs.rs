@@ -524,11 +524,13 @@ mod tests {
     #[test]
     fn each_chip_has_a_cache_of_its_own() {
         let builds = builds(&[
-            "1024|0|1|32|DEV_0_DRAM||False|,,,||m,a.py:1",
-            "2049|1|1|32|DEV_1_DRAM||False|,,,||m,a.py:1",
-            "3073|1|2|32|DEV_1_DRAM||False|,,,||m,a.py:1",
+            "1024|0|1|32|DRAM||False|,,,||m,a.py:1",
+            "2049|1|1|32|DRAM||False|,,,||m,a.py:1",
+            "3073|1|2|32|DRAM||False|,,,||m,a.py:1",
+            "4096|0|1|32|DRAM||False|,,,||m,a.py:1",
         ]);
-        assert_eq!(reasons(&builds), [(4, 3, vec!["alpha: 1 -> 2".to_owned()])]);
+        let [changed, unknown] = ["alpha: 1 -> 2", "?"].map(|reason| vec![reason.to_owned()]);
+        assert_eq!(reasons(&builds), [(4, 3, changed), (5, 2, unknown)]);
         let rebuild = &builds.sites[0].rebuilds[0];
         assert_eq!((rebuild.run_host_id, rebuild.compared_run_host_id), (Some(3073), Some(2049)));
     }
