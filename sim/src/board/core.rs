@@ -265,7 +265,11 @@ impl BoardCore {
         flights: &mut Flights,
         failures: &mut Vec<String>,
     ) {
+        self.follow_daisychain(from);
         self.wake(from);
+        if let Some(reason) = self.riscs.devices.remote_refusal.take() {
+            failures.push(format!("core {}: {reason}", self.coord()));
+        }
         let Self { tile, riscs, is_touched, watch, launches, looks, stops, .. } = self;
         let launches = launches.as_deref_mut();
         let station = BoardStation { chip, tile, flights, watch, launches };
@@ -276,8 +280,16 @@ impl BoardCore {
                 window.run_hart(index);
             }
         }
+        self.follow_daisychain(until);
         if self.launches.as_ref().is_some_and(|launches| launches.is_done()) {
             self.end_launch();
+        }
+    }
+
+    /// Writes the samples of the debug daisychain that are due before a cycle.
+    fn follow_daisychain(&mut self, now: u64) {
+        if self.riscs.devices.daisychain_is_on() {
+            self.riscs.follow_daisychain(&mut self.tile, now);
         }
     }
 
@@ -325,6 +337,7 @@ impl BoardCore {
         now: u64,
     ) -> Result<(), String> {
         let coord = self.coord();
+        self.follow_daisychain(now);
         if address < FIRST_REGISTER {
             let l1 = self.tile.l1.kept();
             let first = usize::try_from(address).unwrap_or(usize::MAX);
@@ -343,6 +356,7 @@ impl BoardCore {
                 &Content::Request { payload, answer: None, acknowledgement: None },
                 now,
             );
+            self.check_refusal()?;
             word.copy_from_slice(found.get(..word.len()).ok_or("a register is read by words")?);
         }
         Ok(())
@@ -357,6 +371,7 @@ impl BoardCore {
         now: u64,
     ) -> Result<(), String> {
         let coord = self.coord();
+        self.follow_daisychain(now);
         if address < FIRST_REGISTER {
             let first = usize::try_from(address).unwrap_or(usize::MAX);
             let l1 = self.tile.l1.kept_mut();
@@ -380,8 +395,19 @@ impl BoardCore {
                 &Content::Request { payload, answer: None, acknowledgement: None },
                 now,
             );
+            self.check_refusal()?;
+            self.follow_daisychain(now);
         }
         Ok(())
+    }
+
+    /// Returns an error if a device has refused the latest access from outside.
+    fn check_refusal(&mut self) -> Result<(), String> {
+        let coord = self.coord();
+        match self.riscs.devices.remote_refusal.take() {
+            Some(reason) => Err(format!("{coord}: {reason}")),
+            None => Ok(()),
+        }
     }
 
     /// Returns an error if the host may not read (or, if `is_store`, write) `length` bytes at this

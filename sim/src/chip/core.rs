@@ -3,6 +3,9 @@
 #[path = "../../tests/unit/bare.rs"]
 mod bare;
 #[cfg(test)]
+#[path = "../../tests/unit/daisychain.rs"]
+mod daisychain;
+#[cfg(test)]
 #[path = "../../tests/unit/silicon_noc.rs"]
 mod silicon_noc;
 #[cfg(test)]

@@ -215,7 +215,9 @@ impl<S: Station> Bus for TileBus<'_, S> {
         let place = (address, self.risc_index);
         match self.devices.store(self.station.chip(), found, place, (value, cycle)) {
             Ok(Consequence::Nothing) => Ok(Flow::Continue),
-            Ok(Consequence::Resets | Consequence::EmptiedCaches) => Ok(Flow::Yield),
+            Ok(Consequence::Resets | Consequence::EmptiedCaches | Consequence::Daisychain) => {
+                Ok(Flow::Yield)
+            }
             Ok(Consequence::Request(request)) => {
                 let devices = &mut *self.devices;
                 self.station.issue(devices, self.risc_index, cycle, &request);

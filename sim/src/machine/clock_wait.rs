@@ -60,6 +60,9 @@ struct Round {
 impl Run<'_> {
     /// If the hart is in a loop that waits for a clock value, skips to the last rounds of the loop.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
+        if self.machine.riscs.is_shown(index) {
+            return;
+        }
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.riscs.harts[index].hart;
         let missing = hart.register(found.limit).saturating_sub(hart.register(found.distance));

@@ -3,6 +3,7 @@
 
 use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
+    daisychain::Daisychain,
     mailbox,
     niu::NocInterfaces,
     performance::{Interval, PerformanceCounters, Reading},
@@ -41,6 +42,7 @@ pub(crate) struct Devices {
     /// Free space in each stream's buffer; the keys are the numbers of the streams.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
+    pub(super) daisychain: Daisychain,
     /// Records the RISCs' accesses to the words that kernels wait for; `None` if the object code
     /// records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
@@ -56,6 +58,8 @@ pub(crate) struct Devices {
     pub(crate) signals: Signals,
     /// Reason for the most recent refusal of an access.
     pub(crate) refusal: Option<String>,
+    /// Reason for the most recent refusal of an access by another tile or by the host.
+    pub(crate) remote_refusal: Option<String>,
     /// Address ranges of L1 that were written by another writer than this tile's RISCs, and that
     /// the model of the L1 ports has not processed yet.
     pub(crate) overwritten: Vec<Range<u32>>,
@@ -127,6 +131,8 @@ pub(crate) enum Consequence {
     Request(Request),
     /// The mover must copy or clear memory.
     Move,
+    /// The debug daisychain may show another RISC, or begin a series of samples.
+    Daisychain,
 }
 
 impl Devices {
@@ -152,6 +158,7 @@ impl Devices {
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
             performance: PerformanceCounters::default(),
+            daisychain: Daisychain::default(),
             tile_watch: TileWatch::new(chip, place),
             mover_parameters: [0; 4],
             instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
@@ -160,6 +167,7 @@ impl Devices {
             mailbox: MailboxPlace::default(),
             signals: Signals::default(),
             refusal: None,
+            remote_refusal: None,
             overwritten: Vec::new(),
             emptied_caches: 0,
             noc_reads: Vec::new(),
@@ -192,6 +200,11 @@ impl Devices {
             (TileKind::Tensix, _) => self.trisc_reset_override >> (risc_index - 2) & 1 != 0,
         };
         Some(if is_overridden { set } else { DEFAULT_RESET_PC[risc_index] })
+    }
+
+    /// Returns true if the debug daisychain shows a RISC.
+    pub(crate) const fn daisychain_is_on(&self) -> bool {
+        self.daisychain.shown_risc().is_some()
     }
 
     /// Returns true if a load from an address by a RISC reads the low word of the wall clock.
@@ -290,6 +303,7 @@ impl Devices {
             Effect::Performance(bank, register) => {
                 self.performance.load(bank, register, self.reading(cycle))
             }
+            Effect::Daisychain(register) => self.daisychain.load(register, cycle)?,
             Effect::MoverParameter | Effect::MoverCommand => 0,
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
                 self.queues.drained_pc(pc_buffer(address))?
@@ -354,6 +368,10 @@ impl Devices {
             Effect::Performance(bank, register) => {
                 let now = self.reading(cycle);
                 self.performance.store(bank, register, value, now)?;
+            }
+            Effect::Daisychain(register) => {
+                self.daisychain.store(self.arch, register, (value, cycle))?;
+                return Ok(Consequence::Daisychain);
             }
             Effect::MoverCommand => return self.command_mover(value),
             Effect::PushInstruction => self.push_instruction(found, address, risc_index, value)?,
@@ -487,16 +505,30 @@ impl Devices {
 
     /// Reads a register for another tile; returns 0 if it cannot be read.
     pub(crate) fn remote_load(&mut self, chip: &ChipFacts, address: u32, cycle: u64) -> u32 {
-        let found = self.registers.find(address);
-        let value = found.and_then(|found| self.load(chip, found, (address, 0), cycle).ok());
-        value.unwrap_or(0)
+        let Some(found) = self.registers.find(address) else { return 0 };
+        match self.load(chip, found, (address, 0), cycle) {
+            Ok(value) => value,
+            Err(fault) => {
+                self.note_remote_fault(found, address, fault);
+                0
+            }
+        }
     }
 
     /// Writes a register for another tile.
     pub(crate) fn remote_store(&mut self, chip: &ChipFacts, address: u32, value: u32, cycle: u64) {
         if let Some(found) = self.registers.find(address) {
-            // Invalid writes are refused when the request is sent.
-            let _ = self.store(chip, found, (address, 0), (value, cycle));
+            // Writes of registers that cannot be written are refused when the request is sent.
+            if let Err(fault) = self.store(chip, found, (address, 0), (value, cycle)) {
+                self.note_remote_fault(found, address, fault);
+            }
+        }
+    }
+
+    /// Keeps the reason why the daisychain has refused an access from outside.
+    fn note_remote_fault(&mut self, found: Found, address: u32, fault: Fault) {
+        if let (Effect::Daisychain(_), Fault::Refused(reason)) = (found.register.effect, fault) {
+            self.remote_refusal = Some(format!("{}: {reason}", found.named(address)));
         }
     }
 

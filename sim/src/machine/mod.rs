@@ -60,6 +60,7 @@ mod clock_wait;
 pub(crate) mod coordinates;
 mod coprocessor;
 pub mod core_code;
+mod daisychain;
 mod devices;
 pub mod failure;
 mod host_push;

@@ -5,6 +5,7 @@
 
 use super::{
     FailureReason,
+    arrival::write_bytes,
     bus::{ClockReads, Station, TileBus},
     devices::Devices,
     polling::Watched,
@@ -14,7 +15,7 @@ use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     limits::Limit,
-    riscv::{Hart, L1Front, L1Port, Pause, Trap},
+    riscv::{Hart, INSTRUCTION_RAM_BASE, L1Front, L1Port, Pause, Trap},
     tile::Tile,
 };
 use std::ops::Range;
@@ -26,6 +27,8 @@ pub(crate) struct Riscs {
     pub(crate) devices: Devices,
     clock_reads: ClockReads,
     front: L1Front,
+    /// The RISC that the debug daisychain shows.
+    shown: Option<usize>,
 }
 
 /// A hart with its private memory.
@@ -78,6 +81,7 @@ impl Riscs {
             devices: Devices::new(chip, place),
             clock_reads: ClockReads::default(),
             front: L1Front::new(),
+            shown: None,
         }
     }
 
@@ -128,6 +132,10 @@ impl Riscs {
         if failure.is_some() {
             self.harts[index].state = HartState::Failed;
         }
+        if self.devices.daisychain.shown_risc().is_some() || self.shown.is_some() {
+            let now = self.harts[index].hart.cycle();
+            self.follow_daisychain(station.tile_mut(), now);
+        }
         self.follow_writes();
         Turn { has_effect, is_interrupted, failure }
     }
@@ -139,13 +147,58 @@ impl Riscs {
         station: &mut S,
         until: u64,
     ) -> (Result<Pause, Trap>, bool) {
-        let Self { harts, devices, clock_reads, front } = self;
+        let Self { harts, devices, clock_reads, front, .. } = self;
         let TileHart { hart, local_ram, .. } = &mut harts[index];
         let has_stored = false;
         let mut bus =
             TileBus { station, devices, clock_reads, local_ram, risc_index: index, has_stored };
         let result = hart.run_until(&mut bus, front, until);
         (result, bus.has_stored)
+    }
+
+    /// Tells the debug daisychain what the RISC that it shows has done before the cycle `now`, and
+    /// writes the samples that are due.
+    pub(crate) fn follow_daisychain(&mut self, tile: &mut Tile, now: u64) {
+        let shown = self.devices.daisychain.shown_risc().filter(|&risc| risc < self.harts.len());
+        if shown != self.shown {
+            for (index, risc) in self.harts.iter_mut().enumerate() {
+                risc.hart.show_stages(shown == Some(index));
+            }
+            self.shown = shown;
+        }
+        let Some(risc) = shown.and_then(|risc| self.harts.get_mut(risc)) else { return };
+        // A hart that polls repeats what it did in its last round.
+        let polls = matches!(risc.state, HartState::Polling(_));
+        let mut steps = Vec::new();
+        let decode_from = risc.hart.take_steps(&mut steps);
+        let executes = !matches!(risc.state, HartState::InReset | HartState::Failed);
+        let known = match risc.state {
+            HartState::Running => risc.hart.cycle(),
+            _ => now,
+        };
+        let latest = (risc.hart.pc(), executes.then_some(decode_from));
+        let Self { devices, front, .. } = self;
+        let instruction_ram = &devices.instruction_ram;
+        let word = |pc: u32| match pc.checked_sub(INSTRUCTION_RAM_BASE) {
+            Some(offset) => {
+                let word = instruction_ram.get(offset as usize..).and_then(<[u8]>::first_chunk);
+                word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+            }
+            None => tile.load(u64::from(pc)),
+        };
+        let steps = steps.into_iter().map(|step| (step, word(step.pc)));
+        devices.daisychain.follow(steps, latest, polls);
+        while let Some((cycle, address, sample)) =
+            devices.daisychain.next_sample(known, |address, cycle| front.is_read(address, cycle))
+        {
+            write_bytes((&mut *tile, &mut *devices), address.into(), &sample.to_le_bytes(), cycle);
+        }
+        devices.daisychain.forget(known);
+    }
+
+    /// Returns true if the debug daisychain shows a RISC, whose loops must not be skipped.
+    pub(crate) fn is_shown(&self, risc_index: usize) -> bool {
+        self.shown == Some(risc_index)
     }
 
     /// Puts harts into the reset state if they are now held in reset, and starts those released

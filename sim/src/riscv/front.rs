@@ -53,6 +53,11 @@ impl L1Front {
         }
     }
 
+    /// Returns true if a read over the NoC takes the bank of an address in a cycle.
+    pub(crate) fn is_read(&self, address: u32, cycle: u64) -> bool {
+        self.ports[0].noc_reads.free_from(address, cycle) != cycle
+    }
+
     #[inline(always)]
     pub(super) fn port(&mut self, port: L1Port) -> &mut Calendar {
         &mut self.ports[port as usize & 1]

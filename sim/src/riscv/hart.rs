@@ -8,6 +8,7 @@ use super::front::{L1Front, L1Port};
 use super::tally::{Counts, Nothing, Tally};
 use super::timing::pipeline::Pipeline;
 use super::timing::rules::{Blackhole, InstructionCache, Wormhole};
+use super::timing::stages::{Shown, Stages, Step};
 use super::trap::{Pause, Trap};
 use crate::arch::Arch;
 
@@ -55,6 +56,8 @@ pub struct Hart {
     arch: Arch,
     /// Counts of each instruction; `None` if they are not wanted.
     tally: Option<Box<Tally>>,
+    /// The pipeline's stages; `None` unless the debug daisychain shows this hart.
+    stages: Option<Box<Stages>>,
 }
 
 /// Counters of a hart since its creation.
@@ -83,7 +86,7 @@ impl Hart {
             counters: Counters::default(),
         };
         let cache = InstructionCache::usual(arch);
-        Self { core, pipeline: Pipeline::new(cache), cache, arch, tally: None }
+        Self { core, pipeline: Pipeline::new(cache), cache, arch, tally: None, stages: None }
     }
 
     /// Gives the hart, which is in reset state, an instruction cache of 512 bytes, as NCRISC and T1
@@ -133,17 +136,29 @@ impl Hart {
         front: &mut L1Front,
         cycle: u64,
     ) -> Result<Pause, Trap> {
-        let Self { core, pipeline, arch, tally, .. } = self;
+        let Self { core, pipeline, arch, tally, stages, .. } = self;
         let (from, mispredicts) = (pipeline.now(), pipeline.mispredict_count());
         let outside = (bus, front);
-        let result = match (arch, tally) {
-            (Arch::WormholeB0, None) => run::<B, Wormhole>(core, pipeline, outside, cycle, Nothing),
-            (Arch::Blackhole, None) => run::<B, Blackhole>(core, pipeline, outside, cycle, Nothing),
-            (Arch::WormholeB0, Some(tally)) => {
+        let result = match (arch, tally, stages) {
+            (Arch::WormholeB0, None, None) => {
+                run::<B, Wormhole>(core, pipeline, outside, cycle, Nothing)
+            }
+            (Arch::Blackhole, None, None) => {
+                run::<B, Blackhole>(core, pipeline, outside, cycle, Nothing)
+            }
+            (Arch::WormholeB0, Some(tally), None) => {
                 run::<B, Wormhole>(core, pipeline, outside, cycle, &mut **tally)
             }
-            (Arch::Blackhole, Some(tally)) => {
+            (Arch::Blackhole, Some(tally), None) => {
                 run::<B, Blackhole>(core, pipeline, outside, cycle, &mut **tally)
+            }
+            (Arch::WormholeB0, tally, Some(stages)) => {
+                let shown = Shown::new(tally.as_deref_mut(), stages);
+                run::<B, Wormhole>(core, pipeline, outside, cycle, shown)
+            }
+            (Arch::Blackhole, tally, Some(stages)) => {
+                let shown = Shown::new(tally.as_deref_mut(), stages);
+                run::<B, Blackhole>(core, pipeline, outside, cycle, shown)
             }
         };
         core.counters.cycle_count += pipeline.now() - from;
@@ -201,6 +216,24 @@ impl Hart {
         self.tally.as_mut().map(|tally| tally.take(next)).unwrap_or_default()
     }
 
+    /// Keeps the stages of the pipeline from now on, or no longer.
+    pub(crate) fn show_stages(&mut self, is_shown: bool) {
+        self.stages = is_shown.then(|| Box::new(Stages::new(&self.pipeline)));
+    }
+
+    /// Returns true if the stages of the pipeline are kept.
+    pub(crate) const fn shows_stages(&self) -> bool {
+        self.stages.is_some()
+    }
+
+    /// Moves the instructions since the last call behind others; returns the first cycle in which the
+    /// next one can be decoded.
+    pub(crate) fn take_steps(&mut self, steps: &mut Vec<Step>) -> u64 {
+        let Some(stages) = &mut self.stages else { return self.cycle() };
+        stages.drain_to(steps);
+        stages.decode_from(&self.pipeline)
+    }
+
     /// Returns the address of the next instruction.
     #[inline]
     pub fn pc(&self) -> u32 {
@@ -239,6 +272,7 @@ impl Hart {
         fresh.core.counters = self.core.counters;
         fresh.set_pc(pc);
         fresh.advance_to(self.cycle());
+        fresh.show_stages(self.shows_stages());
         fresh.tally = self.tally.take();
         if let Some(tally) = &mut fresh.tally {
             tally.restart(self.pipeline.beat.count);

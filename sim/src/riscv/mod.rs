@@ -67,6 +67,9 @@ pub(crate) use tally::Counts;
 pub(crate) use tests::tile;
 pub use timing::blame::Reason;
 pub(crate) use timing::noc_reads::NocRead;
+#[cfg(test)]
+pub(crate) use timing::stages::MemoryRequest;
+pub(crate) use timing::stages::Step;
 pub use trap::{Pause, Trap, TrapKind};
 
 /// Converts an address in a RISC's memory, or a size of this memory, to 32 bits. Larger values become

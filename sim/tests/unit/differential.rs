@@ -8,8 +8,9 @@ use rrs_lib::{HartState, MemAccessSize, Memory};
 
 use super::asm;
 use super::tests::TestTile;
-use super::{Counts, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Reason};
+use super::{Counts, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Reason, Step};
 use crate::arch::Arch;
+use std::collections::BTreeMap;
 
 /// Number of instructions in a program, without those that end it.
 const LENGTH: usize = 200;
@@ -226,6 +227,29 @@ fn counted(
     (outcome, end - begin, executed, counts)
 }
 
+/// Runs a program like [`found`], and counts its instructions; with `shows_stages`, also keeps the
+/// stages of its pipeline. Returns the cycle of the end, the counts, and the steps.
+fn staged(
+    words: &[u32],
+    registers: &[u32; 32],
+    (arch, shows_stages): (Arch, bool),
+) -> (u64, Counts, Vec<Step>) {
+    let mut tile = TestTile::new(words);
+    tile.l1.truncate(MEMORY_BYTE_COUNT);
+    let mut front = L1Front::new();
+    let mut hart = Hart::new(arch, L1Port::Port2);
+    (0..32).for_each(|index| hart.set_register(index, registers[index]));
+    hart.begin_counts(0);
+    hart.show_stages(shows_stages);
+    while hart.counters().instruction_count < STEP_COUNT {
+        let until = hart.cycle() + STEP_COUNT - hart.counters().instruction_count;
+        assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));
+    }
+    let mut steps = Vec::new();
+    hart.take_steps(&mut steps);
+    (hart.cycle(), hart.take_counts(), steps)
+}
+
 fn found(words: &[u32], registers: &[u32; 32], arch: Arch) -> Outcome {
     let mut tile = TestTile::new(words);
     tile.l1.truncate(MEMORY_BYTE_COUNT);
@@ -289,6 +313,38 @@ proptest! {
             prop_assert_eq!(instructions.sum::<u64>(), executed);
             for (_, count) in &counts {
                 prop_assert_eq!(count.cycles[Reason::Issue as usize], count.instructions);
+            }
+        }
+    }
+
+    /// Each instruction enters the integer unit once, and to keep the stages changes no time.
+    #[test]
+    fn stages_are_those_of_the_counted_instructions(
+        pieces in prop::collection::vec(piece(), LENGTH),
+        seeds in prop::collection::vec(any::<u32>(), 28),
+    ) {
+        let words = lay_out(&pieces);
+        let registers = initial_registers(seeds);
+        for arch in Arch::ALL {
+            let (end, counts, none) = staged(&words, &registers, (arch, false));
+            let (shown_end, shown_counts, steps) = staged(&words, &registers, (arch, true));
+            prop_assert_eq!(none, []);
+            prop_assert_eq!((shown_end, &shown_counts), (end, &counts));
+            let (mut counted, mut entered) = (BTreeMap::new(), BTreeMap::new());
+            for ((pc, _), count) in &counts {
+                *counted.entry(*pc).or_insert(0) += count.instructions;
+            }
+            counted.retain(|_, count| *count > 0);
+            steps.iter().for_each(|step| *entered.entry(step.pc).or_insert(0) += 1);
+            prop_assert_eq!(entered, counted);
+            for step in &steps {
+                let stages = [step.decoded, step.enters, step.issue, step.leave];
+                prop_assert!(stages.is_sorted() && step.enters < step.issue, "{:?}", step);
+            }
+            for pair in steps.windows(2) {
+                prop_assert_eq!(pair[0].next_pc, pair[1].pc);
+                prop_assert!(pair[0].enters < pair[1].decoded, "{:?}", pair);
+                prop_assert!(pair[0].issue <= pair[1].enters && pair[0].leave <= pair[1].leave);
             }
         }
     }

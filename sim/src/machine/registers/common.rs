@@ -1,6 +1,7 @@
 //! Registers that Wormhole and Blackhole have at the same addresses.
 
 use super::{
+    super::daisychain::DaisyRegister as Daisy,
     super::performance::{
         BankIndex,
         BankRegister::{Control, Cycles, Events, Mode, Period},
@@ -8,8 +9,9 @@ use super::{
     Access::{Read, ReadWrite, Write},
     Block,
     Effect::{
-        CoprocessorDone, Gpr, Mailbox, MopConfig, PcBuffer, Performance, PushInstruction,
-        Semaphore, SoftReset, Stored, WallClockHigh, WallClockLatched, WallClockLow,
+        CoprocessorDone, Daisychain, Gpr, Mailbox, MopConfig, PcBuffer, Performance,
+        PushInstruction, Semaphore, SoftReset, Stored, WallClockHigh, WallClockLatched,
+        WallClockLow,
     },
     Reach, Register, unmodelled, word, words,
 };
@@ -67,9 +69,10 @@ const fn readings(offset: u32, index: BankIndex, names: [&'static str; 2]) -> [R
     ]
 }
 
-static DEBUG: [Register; 13] = [
+static DEBUG: [Register; 14] = [
     unmodelled(0x03C, 1, "RISCV_DEBUG_REG_PERF_CNT_ALL"),
-    unmodelled(0x048, 8, "the debug bus (RISCV_DEBUG_REG_DBG_*)"),
+    unmodelled(0x058, 1, "the debug bus (RISCV_DEBUG_REG_DBG_*)"),
+    unmodelled(0x060, 2, "the debug bus (RISCV_DEBUG_REG_DBG_*)"),
     // The only documented bit selects how the coprocessor reads Dst (Dst.md).
     word(0x068, "RISCV_DEBUG_REG_DBG_FEATURE_DISABLE", ReadWrite, Stored),
     unmodelled(0x06C, 1, "RISCV_DEBUG_REG_DBG_ARRAY_RD_DATA"),
@@ -105,8 +108,28 @@ static PERFORMANCE_READINGS: [[Register; 2]; 5] = [
     readings(0x120, 1, ["PERF_CNT_OUT_L_FPU", "PERF_CNT_OUT_H_FPU"]),
 ];
 
+/// The debug daisychain, which exists on tiles of all kinds, and is documented for Tensix tiles.
+pub(super) static ETHERNET: [Block; 1] = [Block::single(
+    Reach::ALL,
+    "TensixTile/DebugDaisychain.md",
+    0xFFB1_2000,
+    &[
+        unmodelled(0x048, 4, "the debug daisychain (RISCV_DEBUG_REG_DBG_*)"),
+        unmodelled(0x05C, 1, "the debug daisychain (RISCV_DEBUG_REG_DBG_*)"),
+    ],
+)];
+
+static DAISYCHAIN: [Register; 5] = [
+    word(0x048, "RISCV_DEBUG_REG_DBG_L1_MEM_REG0", ReadWrite, Daisychain(Daisy::First)),
+    word(0x04C, "RISCV_DEBUG_REG_DBG_L1_MEM_REG1", ReadWrite, Daisychain(Daisy::End)),
+    word(0x050, "RISCV_DEBUG_REG_DBG_L1_MEM_REG2", ReadWrite, Daisychain(Daisy::Mode)),
+    word(0x054, "RISCV_DEBUG_REG_DBG_BUS_CNTL_REG", ReadWrite, Daisychain(Daisy::Control)),
+    word(0x05C, "RISCV_DEBUG_REG_DBG_RD_DATA", ReadWrite, Daisychain(Daisy::Data)),
+];
+
 /// Register blocks of Tensix tiles.
-pub(super) static TENSIX: [Block; 7] = [
+pub(super) static TENSIX: [Block; 8] = [
+    Block::single(Reach::ALL, "TensixTile/DebugDaisychain.md", 0xFFB1_2000, &DAISYCHAIN),
     Block::single(
         Reach::TRISCS,
         "TensixTile/TensixCoprocessor/MOPExpander.md",

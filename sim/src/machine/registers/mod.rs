@@ -7,7 +7,10 @@ mod blackhole;
 mod common;
 mod wormhole;
 
-use super::performance::{BankIndex, BankRegister};
+use super::{
+    daisychain::DaisyRegister,
+    performance::{BankIndex, BankRegister},
+};
 use crate::arch::{Arch, WALL_CLOCK_HIGH};
 use std::sync::OnceLock;
 
@@ -104,6 +107,8 @@ pub(crate) enum Effect {
     MoverStatus,
     /// Register of a bank of performance counters.
     Performance(BankIndex, BankRegister),
+    /// Register of the debug daisychain.
+    Daisychain(DaisyRegister),
     /// Register that exists but is not modelled.
     NotModelled,
 }
@@ -131,6 +136,7 @@ impl Effect {
                 | Self::Counter
                 | Self::NodeId
                 | Self::LogicalId
+                | Self::Daisychain(_)
         )
     }
 }
@@ -317,6 +323,8 @@ fn blocks(arch: Arch, kind: TileKind) -> impl Iterator<Item = &'static Block> {
     };
     let is_tensix = kind == TileKind::Tensix;
     let tensix = tensix.iter().chain(&common::TENSIX).filter(move |_| is_tensix);
+    let ethernet = common::ETHERNET.iter().filter(move |_| !is_tensix);
+    let tensix = tensix.chain(ethernet);
     let has_entry = arch == Arch::Blackhole && !is_tensix;
     let tensix = tensix.chain(blackhole::ETHERNET.iter().filter(move |_| has_entry));
     own.iter().chain(&common::ALL_TILES).chain(tensix).chain(std::iter::once(streams))

@@ -11,6 +11,7 @@ pub(super) mod rules;
 #[cfg(test)]
 #[path = "../../../tests/unit/silicon.rs"]
 mod silicon;
+pub(crate) mod stages;
 mod store_queue;
 
 use super::bus::{Region, Width};

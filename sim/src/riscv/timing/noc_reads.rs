@@ -75,7 +75,7 @@ impl NocReads {
     /// Returns the first cycle at or after `cycle` in which the NoC does not read the bank of an
     /// address.
     #[inline]
-    pub(super) fn free_from(&self, address: u32, cycle: u64) -> u64 {
+    pub(in super::super) fn free_from(&self, address: u32, cycle: u64) -> u64 {
         if cycle >= self.until { cycle } else { self.search(address, cycle) }
     }
 

@@ -54,6 +54,11 @@ impl StoreQueue {
         self.room_from
     }
 
+    /// Returns the emission time of the last store, unless a Blackhole's block is still open.
+    pub(super) const fn last_emission(&self) -> u64 {
+        self.last_emission
+    }
+
     /// Returns the emission time of a store that enters at `issue` and whose address is not in L1.
     #[inline(always)]
     pub(super) fn next_emission(&self, issue: u64) -> u64 {
