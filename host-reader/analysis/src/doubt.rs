@@ -5,7 +5,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
-use super::{figures::KERNEL_GROUP_COUNT, join::CoreLaunch, op::Launch};
+use super::op::Launch;
 use reader::{
     lane::LaneId,
     ledger::{LossLedger, LossWindow},
@@ -109,12 +109,4 @@ impl<'ledger> Holes<'ledger> {
         }
         riscs
     }
-}
-
-/// Returns, for each group of RISCs, whether at least one core has a kernel that began but did not
-/// end.
-pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
-    std::array::from_fn(|risc| {
-        cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))
-    })
 }

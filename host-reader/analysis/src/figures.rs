@@ -72,6 +72,13 @@ pub(super) struct Extents {
     pub(super) trace_kernel: Extent,
     /// Time that RISCs waited for the host, summed over the RISCs.
     pub(super) stall: Option<OwnTime>,
+    /// True if the firmware of at least one RISC began but did not end. The last end of the other
+    /// RISCs may then be earlier than the lost one.
+    pub(super) has_open_firmware: bool,
+    /// True if a kernel of at least one RISC began but did not end.
+    pub(super) has_open_kernel: bool,
+    /// As `has_open_kernel`, for the RISCs of each group.
+    pub(super) open_kernels: [bool; KERNEL_GROUP_COUNT],
 }
 
 /// Number of groups of RISCs whose kernel durations are reported for an op.
@@ -109,13 +116,17 @@ impl Extents {
         self.kernel.join(run.kernel);
         self.data_movement.join(run.data_movement);
         add_stall(&mut self.stall, run.stall);
+        self.has_open_firmware |= run.firmware.is_open();
+        self.has_open_kernel |= run.kernel.is_open();
         if risc == Risc::TensixAggregate {
             self.trace_firmware.join(run.firmware);
             self.trace_kernel.join(run.kernel);
         } else if let Some(group) = kernel_group(risc)
-            && let Some(own) = self.risc_kernels.get_mut(group)
+            && let (Some(own), Some(is_open)) =
+                (self.risc_kernels.get_mut(group), self.open_kernels.get_mut(group))
         {
             own.join(run.own_kernel);
+            *is_open |= run.own_kernel.is_open();
         }
     }
 
@@ -126,6 +137,11 @@ impl Extents {
         self.trace_firmware.join(other.trace_firmware);
         self.trace_kernel.join(other.trace_kernel);
         add_stall(&mut self.stall, other.stall);
+        self.has_open_firmware |= other.has_open_firmware;
+        self.has_open_kernel |= other.has_open_kernel;
+        for (own, other) in self.open_kernels.iter_mut().zip(other.open_kernels) {
+            *own |= other;
+        }
         for (own, other) in self.risc_kernels.iter_mut().zip(other.risc_kernels) {
             own.join(other);
         }

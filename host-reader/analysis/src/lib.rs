@@ -51,6 +51,7 @@ mod packed_launches;
 mod packed_runs;
 mod peak;
 pub mod probe_cost;
+mod replays;
 mod run_numbers;
 mod span;
 mod sub_device;

@@ -7,13 +7,14 @@
 
 use super::{
     distribution::CycleStatistics,
-    doubt::{Doubt, Holes, RunBounds, open_kernels},
+    doubt::{Doubt, Holes, RunBounds},
     figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group},
     join::{CoreLaunch, join_runs},
     latency::{MissingLaunches, Timing, latency_pairs},
     own_zones::OwnTime,
     packed_launches::{ChipLaunches, JoinedLaunches},
     packed_runs::ChipRuns,
+    replays::adopt_replays,
     run_numbers::RunNumbers,
     span::{Span, cycles_to_ns},
 };
@@ -74,7 +75,7 @@ pub struct Op {
     pub core_count: u64,
     /// Number of cores with any record.
     pub recorded_core_count: u64,
-    /// Number of cores whose firmware zone began but did not end.
+    /// Number of cores on which the firmware zone of a RISC began but did not end.
     pub unfinished_core_count: u64,
     /// Number of cores whose runs were assigned to the launch by time, because these cores have
     /// fewer launches of the program than other cores.
@@ -296,15 +297,17 @@ fn join_chip(
         }
         launches
     };
-    let join_piece = |piece: &[LaneRun]| -> Vec<Launch> {
+    let join_piece = |piece: &mut [LaneRun]| -> Vec<Launch> {
+        let of_program = |one: &LaneRun, other: &LaneRun| one.key.program == other.key.program;
+        piece.chunk_by_mut(of_program).for_each(adopt_replays);
         let programs: Vec<_> = piece.chunk_by(|one, other| one.key == other.key).collect();
         programs.into_par_iter().flat_map_iter(join_program).collect()
     };
     let mut pieces = runs.pieces();
     let mut next = pieces.next();
-    while let Some(piece) = next {
+    while let Some(mut piece) = next {
         // One thread unpacks the next runs while the other threads join the current runs.
-        let (after, joined) = rayon::join(|| pieces.next(), || join_piece(&piece));
+        let (after, joined) = rayon::join(|| pieces.next(), || join_piece(&mut piece));
         take(joined);
         next = after;
     }
@@ -363,7 +366,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         launch: cores.first().map_or(0, |core| core.ordinal as u64 + 1),
         core_count: count(has_firmware),
         recorded_core_count: cores.len() as u64,
-        unfinished_core_count: count(|core| core.extents.firmware.is_open()),
+        unfinished_core_count: count(|core| core.extents.has_open_firmware),
         time_matched_core_count: count(|core| core.is_matched_by_time),
         firmware: span(&extents.firmware),
         kernel: span(&extents.kernel),
@@ -379,7 +382,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         is_spread_implausible: is_spread_implausible(cores),
         ..Op::default()
     };
-    empty_unfinished(&mut op, cores);
+    empty_unfinished(&mut op, &extents);
     if op.is_spread_implausible {
         op.empty_over_clocks();
     }
@@ -387,11 +390,11 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
 }
 
 /// Clears the figures of kernels and firmware that are unfinished on at least one core.
-fn empty_unfinished(op: &mut Op, cores: &[CoreLaunch]) {
-    let open = open_kernels(cores);
-    op.risc_kernels.empty(open);
-    if open.contains(&true) || cores.iter().any(|core| core.extents.kernel.is_open()) {
+fn empty_unfinished(op: &mut Op, extents: &Extents) {
+    op.risc_kernels.empty(extents.open_kernels);
+    if extents.has_open_kernel {
         (op.kernel, op.data_movement_kernel) = (None, None);
+        op.core_kernel = CycleStatistics::default();
         op.duration_doubt = Some(Doubt::Unfinished);
     }
     if op.unfinished_core_count > 0 {

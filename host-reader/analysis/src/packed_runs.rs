@@ -81,7 +81,11 @@ impl Iterator for Pieces<'_> {
             Vec::with_capacity(PIECE_RUN_COUNT.saturating_add(self.lanes.len()));
         // Most lanes run the same programs, so few iterations are needed.
         while let Some(key) = self.next_keys.iter().flatten().min().copied() {
-            if piece.len() >= PIECE_RUN_COUNT {
+            // Runs without a replay may belong to a replay of their program.
+            let belongs = piece.last().is_some_and(|last| {
+                last.key.program == key.program && piece_has_unreplayed(&piece, key.program)
+            });
+            if piece.len() >= PIECE_RUN_COUNT && !belongs {
                 break;
             }
             for (lane, next) in self.lanes.iter_mut().zip(&mut self.next_keys) {
@@ -96,6 +100,12 @@ impl Iterator for Pieces<'_> {
         }
         (!piece.is_empty()).then_some(piece)
     }
+}
+
+/// Returns true if a piece, whose last runs are of this program, has runs of it that name no replay.
+fn piece_has_unreplayed(piece: &[LaneRun], program: u32) -> bool {
+    let first = piece.partition_point(|run| run.key.program < program);
+    piece.get(first).is_some_and(|run| run.key.trace.is_none())
 }
 
 fn next_key(lane: &mut Peekable<Runs<'_>>) -> Option<OpKey> {

@@ -295,6 +295,69 @@ fn a_firmware_that_never_ends_is_counted() {
     assert_eq!((report.zones[0].cycles.count, report.zones[0].open_zone_count), (0, 1));
 }
 
+/// Two cores with two RISCs each. NCRISC of the second core lost the ends of its zones.
+#[test]
+fn a_launch_in_which_one_risc_of_a_core_lost_its_ends_has_no_duration() {
+    let mut log = String::from(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+         run host ID,zone name,type\n",
+    );
+    for (core, risc, zone, start, end) in [
+        ("1,1", "BRISC", "BRISC-FW", 100, Some(900)),
+        ("1,1", "BRISC", "BRISC-KERNEL", 150, Some(600)),
+        ("1,1", "NCRISC", "NCRISC-FW", 110, Some(850)),
+        ("1,1", "NCRISC", "NCRISC-KERNEL", 120, Some(800)),
+        ("2,1", "BRISC", "BRISC-FW", 100, Some(700)),
+        ("2,1", "BRISC", "BRISC-KERNEL", 150, Some(550)),
+        ("2,1", "NCRISC", "NCRISC-FW", 110, None),
+        ("2,1", "NCRISC", "NCRISC-KERNEL", 120, None),
+    ] {
+        log += &format!("0,{core},{risc},7,{start},0,1024,{zone},ZONE_START\n");
+        if let Some(end) = end {
+            log += &format!("0,{core},{risc},7,{end},0,1024,{zone},ZONE_END\n");
+        }
+    }
+    let ops = ops_of(&read_device_log(log.as_bytes(), "log").unwrap());
+    let [op] = ops.as_slice() else { panic!("{ops:?}") };
+    assert_eq!((op.core_count, op.unfinished_core_count), (2, 1));
+    assert_eq!((op.firmware, op.kernel, op.data_movement_kernel), (None, None, None));
+    assert_eq!(op.duration_doubt, Some(Doubt::Unfinished));
+    assert_eq!((cycles(op.risc_kernels.brisc), op.risc_kernels.ncrisc), (Some(450), None));
+    assert_eq!(op.core_kernel.count, 0, "the slowest core is not known");
+}
+
+/// Two replays of one program. The records of NCRISC have no trace id (TT-Metal #33430).
+#[test]
+fn a_risc_that_names_no_replay_belongs_to_that_of_its_core() {
+    let mut log = String::from(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,\
+         trace id,trace id counter,zone name,type,source line,source file,meta data\n",
+    );
+    for (replay, start) in [(1, 1_000), (2, 5_000)] {
+        let trace = format!("7,{replay}");
+        for (risc, trace, zone, start, end) in [
+            ("BRISC", &*trace, "BRISC-FW", start, start + 900),
+            ("BRISC", &*trace, "BRISC-KERNEL", start + 50, start + 700),
+            ("NCRISC", ",", "NCRISC-FW", start + 10, start + 950),
+            ("NCRISC", ",", "NCRISC-KERNEL", start + 20, start + 930),
+        ] {
+            log += &format!("0,1,1,{risc},7,{start},0,1024,{trace},{zone},ZONE_START,1,k.cc,\n");
+            log += &format!("0,1,1,{risc},7,{end},0,1024,{trace},{zone},ZONE_END,1,k.cc,\n");
+        }
+    }
+    let ops = ops_of(&read_device_log(log.as_bytes(), "log").unwrap());
+    let found = ops.iter().map(|op| (op.trace_replay, parts(op.firmware), parts(op.kernel)));
+    let found: Vec<_> = found.collect();
+    let expected = [
+        (Some(1), Some((1_000, 1_950, 950, 950)), Some((1_020, 1_930, 910, 910))),
+        (Some(2), Some((5_000, 5_950, 950, 950)), Some((5_020, 5_930, 910, 910))),
+    ];
+    assert_eq!(found, expected);
+    assert!(ops.iter().all(|op| op.core_count == 1 && op.risc_kernels.ncrisc.is_some()));
+}
+
 /// One op of a Quasar: firmware on DM 0, kernels on two data movers and the TRISCs of two parts.
 #[test]
 fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {

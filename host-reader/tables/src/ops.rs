@@ -162,7 +162,7 @@ impl Table for Ops {
         OpColumn::number("launch", "number of the launch among those of the same program and replay, from 1", |row| row.figures.launch).titled("launch"),
         OpColumn::number("core_count", "cores with a firmware zone", |row| row.figures.core_count).in_summary(),
         OpColumn::number("recorded_core_count", "cores with any record", |row| row.figures.recorded_core_count).titled("cores"),
-        OpColumn::number("unfinished_core_count", "cores whose firmware zone has no end", |row| row.figures.unfinished_core_count),
+        OpColumn::number("unfinished_core_count", "cores on which a RISC's firmware zone has no end", |row| row.figures.unfinished_core_count),
         OpColumn::number("time_matched_core_count", "cores assigned to the launch by time, because they have fewer launches of the program than other cores", |row| row.figures.time_matched_core_count),
         OpColumn::number("start_cycle", "first firmware start; without firmware zones, first kernel start or first record", |row| row.place.start_cycle).in_dataset(),
         OpColumn::optional_number("duration_cycles", "from start_cycle to the last end of the same zones or records", "see duration_doubt", |row| row.place.duration_cycles).in_dataset(),

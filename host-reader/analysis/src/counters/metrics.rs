@@ -80,6 +80,12 @@ impl Metric {
             })
     }
 
+    /// Returns the most cycles over which one of the metric's counters counted on one core; 0 if
+    /// unknown.
+    pub(crate) fn most_cycles(&self, reader: &CounterReader) -> f64 {
+        self.formula.counters().iter().map(|name| reader.own_cycles(name)).fold(0.0, f64::max)
+    }
+
     /// Returns the value on one core, in the metric's unit.
     pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let value = self.formula.value(reader, is_blackhole)?;

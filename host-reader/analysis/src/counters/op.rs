@@ -24,7 +24,19 @@ pub struct OpCounters {
     readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,
     /// Sum over all cores of each counter of [`GRID_COUNTERS`].
     grid_sums: [Option<u128>; 3],
+    /// Duration of the launch's kernels; `None` if unknown.
+    kernel_cycles: Option<u64>,
 }
+
+/// Counters that counted for more than this many times the kernels of their launch counted at another
+/// time. Counters that are read in repetitions of a workload belong to launches of other lengths.
+const MOST_OF_KERNEL: f64 = 2.0;
+
+/// Cycles that counters may count beyond [`MOST_OF_KERNEL`]: they are started and read by firmware.
+const AROUND_KERNEL_CYCLES: f64 = 10_000.0;
+
+/// Part of the kernels below which a share of cycles says little about the launch.
+const LEAST_OF_KERNEL: f64 = 0.1;
 
 /// Unit whose counters are evaluated together: a whole core, with one unit for each RISC that read
 /// counters, or one of the four parts of a Quasar core.
@@ -112,6 +124,11 @@ reader::labelled! {
         DoubtfulCounter = "one of its counters counted for more than 100 % of the cycles",
         /// The counters of at least one core contradict each other, so that the core has no value.
         Contradiction = "its counters contradict each other on cores that are left out",
+        /// The counters of at least one core counted for much longer than the launch's kernels ran, so
+        /// that the core has no value.
+        OtherTime = "its counters counted for far longer than the kernels ran on cores that are left out",
+        /// The counters of at least one core counted for less than a tenth of the kernels' time.
+        ShortTime = "its counters counted for less than a tenth of the kernels' time",
     }
 }
 
@@ -134,25 +151,41 @@ impl MetricSummary {
         metric: &'static Metric,
         readers: impl Iterator<Item = &'op CounterReader>,
         is_blackhole: bool,
+        kernel_cycles: Option<u64>,
     ) -> Option<Self> {
         let (mut values, mut possible) = (Vec::new(), Vec::new());
-        let mut uses_doubtful = false;
+        let [mut uses_doubtful, mut is_of_other_time, mut is_short] = [false; 3];
+        #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
+        let kernel_cycles =
+            kernel_cycles.map(|cycles| cycles as f64).filter(|cycles| *cycles > 0.0);
         for reader in readers {
             let Some(value) = metric.value(reader, is_blackhole) else { continue };
             values.push(value);
             uses_doubtful |= metric.uses_doubtful_counter(reader);
+            let cycles = metric.most_cycles(reader);
+            if let Some(kernel) = kernel_cycles.filter(|_| cycles > 0.0) {
+                is_short |= cycles < kernel * LEAST_OF_KERNEL;
+                if cycles > kernel * MOST_OF_KERNEL + AROUND_KERNEL_CYCLES {
+                    is_of_other_time = true;
+                    continue;
+                }
+            }
             if !metric.is_contradiction(reader) {
                 possible.push(value);
             }
         }
         let clamped = MetricStatistics::from_values(&values)?;
         let statistics = MetricStatistics::from_values(&possible);
-        let doubt = if possible.len() < values.len() {
+        let doubt = if is_of_other_time {
+            Some(MetricDoubt::OtherTime)
+        } else if possible.len() < values.len() {
             Some(MetricDoubt::Contradiction)
         } else if metric.is_share_of_cycles() && clamped.max > MOST_PERCENT {
             Some(MetricDoubt::TooMany)
+        } else if uses_doubtful {
+            Some(MetricDoubt::DoubtfulCounter)
         } else {
-            uses_doubtful.then_some(MetricDoubt::DoubtfulCounter)
+            is_short.then_some(MetricDoubt::ShortTime)
         };
         Some(Self { metric, core_count: possible.len(), statistics, doubt, clamped })
     }
@@ -204,6 +237,11 @@ impl OpCounters {
         reader.record(sample.name.into_owned(), count, cycles);
     }
 
+    /// Sets the duration of the launch's kernels, with which the cycles of the counters are compared.
+    pub(crate) const fn set_kernel_cycles(&mut self, cycles: Option<u64>) {
+        self.kernel_cycles = cycles;
+    }
+
     /// Adds the counters read by other RISCs. The records of one part of a core may be spread over
     /// the buffers of several RISCs.
     pub fn join(&mut self, other: &Self) {
@@ -224,7 +262,7 @@ impl OpCounters {
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
         let clients = clients.into_iter().filter_map(l1_client_metric);
         metrics().iter().chain(clients).filter_map(move |metric| {
-            MetricSummary::new(metric, self.readers.values(), is_blackhole)
+            MetricSummary::new(metric, self.readers.values(), is_blackhole, self.kernel_cycles)
         })
     }
 
@@ -298,6 +336,23 @@ mod tests {
         let expected = Some([0.8, 0.9625, 1.125, 0.9625]);
         let doubt = MetricDoubt::DoubtfulCounter;
         assert_eq!(found("Compute-to-Unpack Ratio"), (2, expected, Some(doubt)));
+    }
+
+    #[test]
+    fn counters_of_another_time_than_the_launch_give_no_share_of_it() {
+        let mut counters = OpCounters::default();
+        let sample = |cycles| Sample { cycles: Some(cycles), ..sample("FPU_COUNTER", 0, 50) };
+        counters.add(CORES[0], Risc::Brisc, sample(20_000));
+        counters.add(CORES[1], Risc::Brisc, sample(2_282_460_476));
+        let found = |counters: &OpCounters| {
+            let found = counters.summaries(false).next().unwrap();
+            (found.core_count, found.statistics.map(|of| of.max), found.doubt)
+        };
+        assert_eq!(found(&counters), (2, Some(0.25), None), "the launch is not known");
+        counters.set_kernel_cycles(Some(30_000));
+        assert_eq!(found(&counters), (1, Some(0.25), Some(MetricDoubt::OtherTime)));
+        counters.set_kernel_cycles(Some(2_000_000_000));
+        assert_eq!(found(&counters), (2, Some(0.25), Some(MetricDoubt::ShortTime)));
     }
 
     #[test]

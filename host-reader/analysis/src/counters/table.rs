@@ -87,6 +87,8 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
                     .into_iter()
                     .for_each(|(time, reading)| counters.add(run.lane, time, reading));
             }
+            let kernel_cycles = launch.op.kernel.map(|kernel| kernel.duration_cycles);
+            counters.counters.set_kernel_cycles(kernel_cycles);
             let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
             is_any.then_some(counters)
         })
