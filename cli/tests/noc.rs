@@ -156,6 +156,32 @@ fn a_folder_of_traces_alone_is_read() {
     assert_eq!(std::fs::read_to_string(target.join(replay)).unwrap(), moved);
 }
 
+/// tt-npe publishes the traces of four chips beside one file with all of their events.
+#[test]
+fn events_of_a_joined_file_beside_its_parts_count_once() {
+    const NAME: &str = "noc_trace_dev0_ID0.json";
+    let real = captures().join("mesham-tt-sim/wormhole-noc-256").join(NAME);
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |output: &Output| -> serde_json::Value {
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["events"].clone()
+    };
+    let input = folder.path().to_str().unwrap();
+    std::fs::copy(&real, folder.path().join("all.json")).unwrap();
+    let alone = noc(&[input, "--json"]);
+    std::fs::copy(&real, folder.path().join(NAME)).unwrap();
+    let both = noc(&[input, "--json"]);
+    assert_eq!(rows(&both), rows(&alone));
+    assert_eq!(rows(&both), rows(&noc(&[real.to_str().unwrap(), "--json"])));
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said(&both).contains("all.json: not read, because 1 file with NoC events"),
+        "{}",
+        said(&both)
+    );
+    assert!(!said(&alone).contains("not read"), "{}", said(&alone));
+}
+
 /// In older traces, zones have no chip number, so the chip number comes from the file name.
 #[test]
 fn zones_of_older_traces_are_of_the_chip_that_the_name_says() {
@@ -223,6 +249,45 @@ fn utilization_is_of_each_program_and_says_what_is_unknown() {
     let program = &json["utilization"][0];
     assert_eq!(program["noc_percent"], serde_json::Value::Null);
     assert_eq!(program["gaps"][0], "the speeds of the chip's NoCs are unknown");
+}
+
+/// The board in the topology file beside noc_trace files names the chip: figures are those of the
+/// log of the same program.
+#[test]
+fn a_board_beside_trace_files_names_their_chip() {
+    const NAME: &str = "noc_trace_dev0_ID0.json";
+    let document = |input: &str| -> serde_json::Value {
+        let output = noc(&[input, "--utilization", "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    for (run, boards) in [
+        ("wormhole-noc-4096", ["N150", "N300"]),
+        ("blackhole-noc-4096", ["P150", "BLACKHOLE_GALAXY"]),
+    ] {
+        let of_log = document(&log(run));
+        for board in boards {
+            let folder = tempfile::tempdir().unwrap();
+            let trace = folder.path().join(NAME);
+            std::fs::copy(captures().join("mesham-tt-sim").join(run).join(NAME), &trace).unwrap();
+            let topology = format!("{{\"cluster_type\": \"{board}\"}}");
+            std::fs::write(folder.path().join("topology.json"), topology).unwrap();
+            for input in [folder.path(), &trace] {
+                let of_files = document(input.to_str().unwrap());
+                assert!(!of_log["links"].as_array().unwrap().is_empty());
+                assert_eq!(of_files["links"], of_log["links"], "{board}");
+                let [one, other] = [&of_files, &of_log].map(|json| &json["utilization"][0]);
+                assert_eq!(one["noc_percent"], other["noc_percent"], "{board}");
+                assert!(one["noc_percent"].is_number(), "{board}: {one}");
+                assert!(one["dram_percent"].is_number(), "{board}: {one}");
+            }
+            std::fs::write(folder.path().join("topology.json"), "{\"cluster_type\": \"CUSTOM\"}")
+                .unwrap();
+            let unknown = document(folder.path().to_str().unwrap());
+            assert_eq!(unknown["links"], serde_json::json!([]));
+            assert_eq!(unknown["utilization"][0]["noc_percent"], serde_json::Value::Null);
+        }
+    }
 }
 
 #[test]

@@ -44,8 +44,8 @@ pub(in crate::command) struct Events {
 enum Source {
     /// noc_trace files, and the number of columns and rows of tiles of each chip.
     ///
-    /// noc_trace files do not contain the architecture. Unless a log provides the number of columns
-    /// and rows, the NoC links that a transfer uses are unknown.
+    /// noc_trace files do not contain the architecture. Unless a log or the topology file provides
+    /// it, the NoC links that a transfer uses are unknown.
     Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
     /// A log or a capture.
     Recorded(Box<Recorded>),
@@ -77,7 +77,7 @@ impl Events {
         harvesting: &[Harvesting],
         memory: &Arc<PackedMemory>,
     ) -> Result<Self, Failure> {
-        let files = trace_files(file);
+        let (files, others) = trace_files(file);
         if files.is_empty() {
             return Self::from_recording(file, run, filters, harvesting, memory);
         }
@@ -92,7 +92,22 @@ impl Events {
                 "--filter is only for device logs and captures, found noc_trace files; omit it"
             ));
         }
-        Self::from_files(&files)
+        let mut events = Self::from_files(&files, &topology_beside(file))?;
+        if !others.is_empty() {
+            let names = others.iter().filter_map(|path| path.file_name());
+            let names: Vec<_> = names.map(|name| name.display().to_string()).collect();
+            events.notes.insert(
+                0,
+                format!(
+                    "{}: not read, because {} beside {} with TT-Metal's names may hold the same events; \
+                     give the path of a file to read it",
+                    names.join(", "),
+                    counted(names.len() as u64, "file with NoC events", "files with NoC events"),
+                    counted(files.len() as u64, "file", "files"),
+                ),
+            );
+        }
+        Ok(events)
     }
 
     /// Reads the events of a log or a capture.
@@ -234,8 +249,9 @@ impl Events {
         Ok((file_count, object_count))
     }
 
-    /// Reads noc_trace files, which do not contain the architecture.
-    fn from_files(files: &[PathBuf]) -> Result<Self, Failure> {
+    /// Reads noc_trace files, which do not contain the architecture. The board in the topology file,
+    /// if there is one, has only one kind of chip.
+    fn from_files(files: &[PathBuf], topology: &[u8]) -> Result<Self, Failure> {
         let (mut traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
             let text = match std::fs::read(path) {
@@ -256,8 +272,13 @@ impl Events {
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
             traces.extend(ProgramTrace::from_objects(read.objects, &name));
         }
-        let source = Source::Files(traces, BTreeMap::new());
-        Ok(Self { source, chips: BTreeMap::new(), locks: None, source_sentence: None, notes })
+        let chips: BTreeMap<_, _> = NocChip::from_topology(topology)
+            .map_or_else(BTreeMap::new, |chip| {
+                traces.iter().map(|trace| (trace.chip_id, chip.clone())).collect()
+            });
+        let grids = chips.iter().map(|(&chip_id, chip)| (chip_id, chip.grid())).collect();
+        let source = Source::Files(traces, grids);
+        Ok(Self { source, chips, locks: None, source_sentence: None, notes })
     }
 }
 
@@ -298,29 +319,36 @@ fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
 }
 
 /// Returns the noc_trace files at the path, sorted by name: the file itself, or the files in a
-/// folder without a device log.
-fn trace_files(path: &Path) -> Vec<PathBuf> {
+/// folder without a device log; and files in the folder that are not read.
+///
+/// Somebody may have renamed a trace, so files with other names are read if there are no others.
+/// Beside traces with TT-Metal's names, they often hold the same events, as tt-npe's joined traces do.
+fn trace_files(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if is_trace_file(path) {
-        return vec![path.to_owned()];
+        return (vec![path.to_owned()], Vec::new());
     }
     if !path.is_dir() || logs_folder(path, DEVICE_LOG).is_some() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
+    let is_named = |path: &PathBuf| {
+        ProgramTrace::is_file_name(&path.file_name().unwrap_or_default().to_string_lossy())
+    };
     let of_folder = |folder: PathBuf| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_trace = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // Somebody may have renamed a trace.
             let is_json = path.extension().is_some_and(|extension| extension == "json");
-            ProgramTrace::is_file_name(&name)
-                || is_json && FileKind::from_path(path) == FileKind::NocTrace
+            is_named(path) || is_json && FileKind::from_path(path) == FileKind::NocTrace
         };
         let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
         files.sort_unstable();
         files
     };
     let own = of_folder(path.to_owned());
-    if own.is_empty() { of_folder(path.join(".logs")) } else { own }
+    let all = if own.is_empty() { of_folder(path.join(".logs")) } else { own };
+    match all.iter().any(is_named) {
+        true => all.into_iter().partition(is_named),
+        false => (all, Vec::new()),
+    }
 }
 
 fn is_trace_file(path: &Path) -> bool {

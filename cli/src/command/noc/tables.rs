@@ -57,6 +57,9 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
 
 /// Writes the traffic between pairs of tiles, with the busiest pair first.
 fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.pairs.is_empty() {
+        return Ok(());
+    }
     let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
     writeln!(out, "\nBytes moved between tiles, in NoC-0 coordinates\n")?;

@@ -4,7 +4,6 @@
 
 use crate::noc_events::{
     payload::Noc,
-    route::Grid,
     tile::{TileMap, hops_around},
 };
 use reader::{architecture::Arch, mesh::Noc0Coord};
@@ -137,12 +136,45 @@ impl NocChip {
     /// ```
     #[must_use]
     pub fn with_topology(self, json: &[u8]) -> Self {
-        let topology: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
-        let board = topology.get("cluster_type").and_then(serde_json::Value::as_str);
-        self.with_board(board.unwrap_or_default())
+        self.with_board(&board_of(json).unwrap_or_default())
     }
 
-    pub(super) const fn grid(&self) -> Grid {
+    /// Returns the chip of the board that the text of [`NocTraces::TOPOLOGY_FILE`] names; `None` if
+    /// it names no known board.
+    ///
+    /// [`NocTraces::TOPOLOGY_FILE`]: crate::noc_events::NocTraces::TOPOLOGY_FILE
+    ///
+    /// ```
+    /// use analysis::noc_events::NocChip;
+    /// let chip = NocChip::from_topology(br#"{ "cluster_type": "N300" }"#).unwrap();
+    /// assert_eq!((chip.grid(), chip.dram_controller_count()), ((10, 12), Some(6)));
+    /// assert_eq!(NocChip::from_topology(br#"{ "cluster_type": "CUSTOM" }"#), None);
+    /// ```
+    #[must_use]
+    pub fn from_topology(json: &[u8]) -> Option<Self> {
+        let board = board_of(json)?;
+        // Names of tt-metal's `ClusterType`, without those that name no architecture.
+        let arch = match &*board {
+            "N150" | "N300" | "N300_2x2" | "T3K" | "TG" | "GALAXY" | "SIMULATOR_WORMHOLE_B0" => {
+                "wormhole_b0"
+            }
+            "P100"
+            | "P150"
+            | "P150_X2"
+            | "P150_X4"
+            | "P150_X8"
+            | "P300"
+            | "P300_X2"
+            | "BLACKHOLE_GALAXY"
+            | "SIMULATOR_BLACKHOLE" => "blackhole",
+            _ => return None,
+        };
+        Some(Self::from_arch(arch)?.with_board(&board))
+    }
+
+    /// Returns the number of columns and rows of tiles.
+    #[must_use]
+    pub const fn grid(&self) -> (u16, u16) {
         self.map.grid()
     }
 
@@ -214,6 +246,12 @@ impl NocChip {
         let links = hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows);
         WRITE_CYCLES + self.rates.hop_cycles * links
     }
+}
+
+/// Returns the name of the board in the text of a topology file.
+fn board_of(json: &[u8]) -> Option<String> {
+    let topology: serde_json::Value = serde_json::from_slice(json).ok()?;
+    Some(topology.get("cluster_type")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
