@@ -46,6 +46,9 @@ crate::labelled! {
         /// A log line has a value in its data column, although records of the line's type have no
         /// value. All other fields of the line are used.
         StrayValue = "value where none belongs",
+        /// A log has the header of another log within it. Times, programs and replays of the lines
+        /// before and after it need not belong together.
+        JoinedLog = "log joined to another",
         /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
         UnknownReplay = "replay that the host did not report",
         /// An op that the host announced but no chip ran, or an op that the host did not announce.

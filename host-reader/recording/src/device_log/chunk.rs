@@ -165,7 +165,14 @@ impl ChunkTables {
             return Err(LineFault::NotUtf8);
         }
         if is_header(line) {
-            return if log.repeats(line) { Ok(()) } else { Err(LineFault::RepeatedHeader) };
+            return match log.repeats(line) {
+                Some(HeaderLine::Chips) => {
+                    self.add_joined_log();
+                    Ok(())
+                }
+                Some(HeaderLine::Titles) => Ok(()),
+                None => Err(LineFault::RepeatedHeader),
+            };
         }
         if has_quoted_field(line) {
             self.read_quoted(line, log);
@@ -200,6 +207,15 @@ impl ChunkTables {
                 .malformed
                 .record(AnomalyKind::MalformedLine, None, self.line_count, || fault.detail()),
         }
+    }
+
+    #[cold]
+    fn add_joined_log(&mut self) {
+        let detail = || {
+            "the lines after this one are of another log, whose times, programs and replays need not \
+             belong to the lines before; split the file here".to_owned()
+        };
+        self.malformed.record(AnomalyKind::JoinedLog, None, self.line_count, detail);
     }
 
     fn add_row(&mut self, row: &LogLine<'_>) -> Recognised {
@@ -259,9 +275,21 @@ pub(super) struct LogShape {
     pub(super) header_lines: [Box<[u8]>; 2],
 }
 
+/// One of the first two lines of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderLine {
+    /// The line with architecture and clock.
+    Chips,
+    /// The line with the titles of columns.
+    Titles,
+}
+
 impl LogShape {
-    pub(super) fn repeats(&self, line: &[u8]) -> bool {
-        self.header_lines.iter().any(|header| **header == *line)
+    /// Returns the header line that a line repeats.
+    pub(super) fn repeats(&self, line: &[u8]) -> Option<HeaderLine> {
+        let both = [HeaderLine::Chips, HeaderLine::Titles];
+        let headers = both.into_iter().zip(&self.header_lines);
+        headers.into_iter().find(|(_, header)| ***header == *line).map(|(which, _)| which)
     }
 }
 

@@ -195,7 +195,7 @@ impl<'text> Cells<'_, 'text> {
         let core =
             Noc0Coord { x: self.number_of(Column::CoreX)?, y: self.number_of(Column::CoreY)? };
         let label = self.text(Column::Risc);
-        let risc = std::str::from_utf8(label).ok().and_then(Risc::from_label);
+        let risc = std::str::from_utf8(label).ok().and_then(risc_of);
         let risc = risc.ok_or(LineFault::UnknownRisc { chip_id, core, label })?;
         Ok(LaneId { chip_id, core, risc })
     }
@@ -290,6 +290,16 @@ const SYNC_NAMES: [(u64, &str); 11] = [
     (1009, "SYNC-CB-RESERVE-KEY"),
     (1010, "SYNC-CB-POP"),
 ];
+
+/// Returns the RISC of a label. Logs of other programs than TT-Metal also write `TRISC0`.
+fn risc_of(label: &str) -> Option<Risc> {
+    match label {
+        "TRISC0" => Some(Risc::Trisc0),
+        "TRISC1" => Some(Risc::Trisc1),
+        "TRISC2" => Some(Risc::Trisc2),
+        _ => Risc::from_label(label),
+    }
+}
 
 #[cfg(test)]
 mod tests {

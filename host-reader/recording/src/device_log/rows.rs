@@ -27,7 +27,7 @@ pub fn walk_device_log(
         (header.line_count.saturating_add(1)..).zip(rest.split(|&byte| byte == b'\n'))
     {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.trim_ascii().is_empty() || header.shape.repeats(line) {
+        if line.trim_ascii().is_empty() || header.shape.repeats(line).is_some() {
             continue;
         }
         let mut unquoted = Unquoted::new();

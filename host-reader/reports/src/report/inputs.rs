@@ -433,7 +433,10 @@ pub(super) fn add_anomalies(readout: &Readout, file: &str, problems: &mut Proble
     let is_line = |kind| {
         matches!(
             kind,
-            AnomalyKind::MalformedLine | AnomalyKind::UnknownRisc | AnomalyKind::StrayValue
+            AnomalyKind::MalformedLine
+                | AnomalyKind::UnknownRisc
+                | AnomalyKind::StrayValue
+                | AnomalyKind::JoinedLog
         )
     };
     for anomaly in readout.anomalies.kept().iter().filter(|anomaly| is_line(anomaly.kind)) {

@@ -214,10 +214,12 @@ fn lines_of_several_chips_and_lanes_may_alternate() {
 }
 
 #[test]
-fn joined_logs_are_one_log() {
+fn joined_logs_are_one_log_that_says_where_they_meet() {
     let log = current(&["0,1,2,BRISC,9,50,0,0,,,A,ZONE_START,4,/k.cpp,"]);
     let readout = read(&[log.as_str(), log.as_str()].concat());
-    assert_eq!((readout.record_count(), readout.anomalies.anomaly_count()), (2, 0));
+    assert_eq!((readout.record_count(), readout.anomalies.anomaly_count()), (2, 1));
+    let [anomaly] = readout.anomalies.kept() else { panic!("{:?}", readout.anomalies) };
+    assert_eq!((anomaly.kind, anomaly.position), (AnomalyKind::JoinedLog, 4));
     let other = log.replace("1000", "1350");
     let readout = read(&[log.as_str(), other.as_str()].concat());
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
