@@ -432,6 +432,40 @@ fn a_gate_never_passes_on_what_was_not_compared() {
     assert!(shown.contains("Too little was compared: only "), "{shown}");
 }
 
+/// A model that marks its end with a signpost, after which one op follows. Its first op became slower.
+#[test]
+fn a_gate_compares_all_rows_whatever_signposts_a_file_ends_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("a.csv", "50000"), ("b.csv", "100000")].map(|(name, first)| {
+        let path = folder.path().join(name);
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n\
+             GridSample,tt_dnn_device,0,{first},100\nSoftmax,tt_dnn_device,0,2000,100\n\
+             finished,signpost,,,\nCopy,tt_dnn_device,0,1000,100\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    let [a, b] = &files;
+    let slower = diff(a, b, &["--fail-above", "5"]);
+    let shown = String::from_utf8(slower.stdout).unwrap();
+    assert_eq!(slower.status.code(), Some(1), "{shown}");
+    assert!(
+        shown.contains("A 53.000 us in 3 ops") && shown.contains("B 103.000 us in 3 ops"),
+        "{shown}"
+    );
+    // The part behind the signpost is compared if it is asked for, and the output says so.
+    let part = diff(a, b, &["--fail-above", "5", "--start-signpost", "finished"]);
+    let said = String::from_utf8(part.stderr).unwrap();
+    assert_eq!(part.status.code(), Some(0), "{said}");
+    let window =
+        "rows after the signpost `finished`: 1 of 3 device ops, 1.9 % of the kernels' time";
+    assert!(said.contains(window), "{said}");
+    let log = diff(&capture(LOG), &capture(LOG), &["--end-signpost", "finished"]);
+    assert_eq!(log.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&log.stderr).contains("are for ops CSVs"));
+}
+
 #[test]
 fn a_threshold_that_nothing_exceeds_is_refused() {
     let a = capture(OPS);

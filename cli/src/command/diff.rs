@@ -30,7 +30,8 @@ use host_reader::{
     },
     export::TraceFilter,
     perf::{
-        OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, ops_by_column, read_ops_csv_with,
+        OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, WindowOptions, ops_by_column,
+        read_ops_csv_with,
     },
     simulated_time::SimulatedTime,
 };
@@ -114,6 +115,13 @@ pub(crate) struct DiffArgs {
     /// Also write the verdict on each op and zone as JUnit XML.
     #[arg(long, value_name = "FILE", requires = "limits")]
     junit: Option<PathBuf>,
+    /// Of ops CSVs, compare only what follows the first signpost with this name. Without it, all rows
+    /// are compared.
+    #[arg(long, value_name = "NAME")]
+    start_signpost: Option<String>,
+    /// Of ops CSVs, compare only what precedes the first signpost with this name.
+    #[arg(long, value_name = "NAME")]
+    end_signpost: Option<String>,
     /// Confidence level of the intervals, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
@@ -254,17 +262,26 @@ pub(super) enum Recording {
 impl Recording {
     fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Self>, Failure> {
         let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        let open = |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref()));
+        let window = args.window();
+        let open =
+            |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref(), &window));
         files.map(open).collect()
     }
 
-    /// Opens a file; `by` is the column of ops that is needed.
+    /// Opens a file; `by` is the column of ops that is needed, and `window` the rows of an ops CSV.
     pub(super) fn open(
         path: &Path,
         filters: &[TraceFilter],
-        (memory, by): (&MemoryArgs, Option<&str>),
+        (memory, by, window): (&MemoryArgs, Option<&str>, &WindowOptions),
     ) -> Result<Self, Failure> {
         if !is_ops_csv(path) {
+            if window.start_signpost.is_some() || window.end_signpost.is_some() {
+                return Err(failure!(
+                    "--start-signpost and --end-signpost are for ops CSVs; of {}, --filter chooses \
+                     what is compared",
+                    path.display()
+                ));
+            }
             return Ok(Self::Runs(open_flat(path, filters, &memory.packed())?));
         }
         if !filters.is_empty() {
@@ -277,7 +294,11 @@ impl Recording {
         let file = File::open(path).or_fail_at(path)?;
         let name = path.display().to_string();
         let csv = read_ops_csv_with(file, &name, by).or_fail()?;
-        let report = by_device(vec![csv]).or_fail_at(path)?;
+        let report = by_device(vec![csv], window).or_fail_at(path)?;
+        let is_of_window = |note: &&String| note.contains("signpost") && !window.ignores_signposts;
+        for note in report.notes.iter().filter(is_of_window) {
+            note!("kprof: {}: {note}", path.display());
+        }
         for problem in &report.problems {
             note!("kprof: {problem}");
         }
@@ -354,8 +375,23 @@ fn column_diff(sides: &[Vec<Recording>; 2], asked: &str) -> Result<ColumnDiff, F
 
 /// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
 /// device would stand for all.
-pub(super) fn by_device(files: Vec<OpsCsv>) -> Result<PerfReport, UnknownArch> {
-    PerfReport::new(files, &PerfOptions { is_by_device: true, ..PerfOptions::default() })
+pub(super) fn by_device(
+    files: Vec<OpsCsv>,
+    window: &WindowOptions,
+) -> Result<PerfReport, UnknownArch> {
+    let options =
+        PerfOptions { is_by_device: true, window: window.clone(), ..PerfOptions::default() };
+    PerfReport::new(files, &options)
+}
+
+impl DiffArgs {
+    /// Returns the rows of ops CSVs that are compared: all, unless signposts are named.
+    fn window(&self) -> WindowOptions {
+        let [start_signpost, end_signpost] =
+            [&self.start_signpost, &self.end_signpost].map(Option::clone);
+        let ignores_signposts = start_signpost.is_none() && end_signpost.is_none();
+        WindowOptions { start_signpost, end_signpost, ignores_signposts, keeps_signposts: false }
+    }
 }
 
 fn show(

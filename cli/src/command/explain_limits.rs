@@ -11,6 +11,7 @@ use crate::{
 use host_reader::{
     diff::{Diff, DiffOptions, LimitCost, MeasuredKind, Side, Unmatched, UnmatchedReason},
     export::TraceFilter,
+    perf::WindowOptions,
     simulated_time::SimulatedTime,
 };
 use std::{
@@ -30,7 +31,8 @@ pub(super) fn costs(
     if without.is_empty() {
         return Ok(Vec::new());
     }
-    let open = |path: &Path| Recording::open(path, filters, (memory, None));
+    let open =
+        |path: &Path| Recording::open(path, filters, (memory, None, &WindowOptions::all_rows()));
     let base = open(input)?;
     let (known, measured) = (base.simulated(), base.measurements()?);
     drop(base);

@@ -295,11 +295,15 @@ fn read(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
 
 fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
     let rows = &args.rows;
+    // Groups by signpost are of all signposts, unless some are named.
+    let is_by_signpost =
+        args.look.by.as_deref().is_some_and(|by| by.eq_ignore_ascii_case("signpost"));
+    let is_named = rows.start_signpost.is_some() || rows.end_signpost.is_some();
     Ok(PerfOptions {
         window: WindowOptions {
             start_signpost: rows.start_signpost.clone(),
             end_signpost: rows.end_signpost.clone(),
-            ignores_signposts: rows.ignore_signposts,
+            ignores_signposts: rows.ignore_signposts || is_by_signpost && !is_named,
             keeps_signposts: rows.print_signposts,
         },
         id_range: rows.id_range.clone(),

@@ -282,7 +282,7 @@ impl Explanation {
     pub fn report_options() -> PerfOptions {
         PerfOptions {
             is_by_device: true,
-            window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
+            window: WindowOptions::all_rows(),
             ..PerfOptions::default()
         }
     }

@@ -19,7 +19,7 @@ use host_reader::{
     memory::Usage,
     noc_events::Traffic,
     packed_bytes::PackedMemory,
-    perf::{PerfOptions, PerfReport},
+    perf::{PerfOptions, PerfReport, WindowOptions},
     recording::{Opened, Recording},
 };
 use serde::Serialize;
@@ -100,7 +100,9 @@ impl Loaded {
         let name = path.display().to_string();
         if let Some(csv) = explain::ops_csv(path) {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
-            let by_device = diff::by_device(vec![perf::open(&csv, None)?]).or_fail_at(&csv)?;
+            let by_device =
+                diff::by_device(vec![perf::open(&csv, None)?], &WindowOptions::all_rows());
+            let by_device = by_device.or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
             let lines = LazyLines::of_recording(path);
             return Ok(Self { path: name, problem_count, parts: vec![part], measurements, lines });
@@ -168,8 +170,8 @@ impl Part {
     /// Reads an ops CSV. Also returns the number of problems found in the file.
     fn from_ops_csv(csv: &Path) -> Result<(Self, u64), Failure> {
         let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
-        let report = PerfReport::new(vec![perf::open(csv, None)?], &PerfOptions::default())
-            .or_fail_at(csv)?;
+        let options = PerfOptions { window: WindowOptions::all_rows(), ..PerfOptions::default() };
+        let report = PerfReport::new(vec![perf::open(csv, None)?], &options).or_fail_at(csv)?;
         let ops = counted(report.totals.device_op_count, "op", "ops");
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let problem_count = report.skipped_line_count.saturating_add(report.problems.len() as u64);

@@ -1,6 +1,6 @@
 //! Selection of the rows between signposts.
 
-use super::row::OpRow;
+use super::{op::duration_doubt, row::OpRow, spread::sum_of};
 
 /// Signposts that limit the rows of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,18 @@ pub struct WindowOptions {
     pub ignores_signposts: bool,
     /// True to keep the signposts inside the window as rows.
     pub keeps_signposts: bool,
+}
+
+impl WindowOptions {
+    /// Returns the options for all rows.
+    ///
+    /// ```
+    /// assert!(reports::perf::WindowOptions::all_rows().ignores_signposts);
+    /// ```
+    #[must_use]
+    pub fn all_rows() -> Self {
+        Self { ignores_signposts: true, ..Self::default() }
+    }
 }
 
 /// Reduces `rows`, which are in time order, to the window, and adds a note about it.
@@ -33,7 +45,7 @@ pub(super) fn cut_window(
     notes: &mut Vec<String>,
 ) -> Vec<OpRow> {
     if options.ignores_signposts {
-        notes.push("Window: all rows; signposts are ignored".to_owned());
+        notes.push("Window: all rows, also those before and after signposts".to_owned());
         return rows;
     }
     let Some(last) = rows.iter().rev().find(|row| row.is_signpost()) else {
@@ -51,11 +63,38 @@ pub(super) fn cut_window(
         (start.map_or(0, |at| at.saturating_add(1)), end.unwrap_or(rows.len()))
     };
     let length = bounds.1.saturating_sub(bounds.0);
+    let window = rows.iter().skip(bounds.0).take(length);
+    if let (Some(part), Some(note)) = (part_of(window, rows.iter()), notes.last_mut()) {
+        let is_chosen = start.is_some() || end.is_some();
+        let all = if is_chosen { "" } else { "; --ignore-signposts shows all" };
+        note.push_str(&(part + all));
+    }
     rows.into_iter()
         .skip(bounds.0)
         .take(length)
         .filter(|row| options.keeps_signposts || !row.is_signpost())
         .collect()
+}
+
+/// Returns a text about the device ops of a window, and their part of the kernels' time; `None` if the
+/// window has all of them.
+fn part_of<'a>(
+    window: impl Iterator<Item = &'a OpRow> + Clone,
+    all: impl Iterator<Item = &'a OpRow> + Clone,
+) -> Option<String> {
+    let count =
+        |rows: &mut dyn Iterator<Item = &'a OpRow>| rows.filter(|row| row.is_device_op()).count();
+    let [own, of] = [count(&mut window.clone()), count(&mut all.clone())];
+    let time = |rows: &mut dyn Iterator<Item = &'a OpRow>| {
+        let ops = rows.filter(|row| row.is_device_op() && duration_doubt(row, false).is_none());
+        sum_of(ops.filter_map(|row| row.kernel_duration_ns))
+    };
+    let [own_ns, of_ns] = [time(&mut window.clone()), time(&mut all.clone())];
+    let share = match of_ns > 0.0 {
+        true => format!(", {:.1} % of the kernels' time", own_ns / of_ns * 100.0),
+        false => String::new(),
+    };
+    (own < of).then(|| format!(": {own} of {of} device ops{share}"))
 }
 
 /// Returns the row indices of the start and end signposts; `None` if a signpost does not exist.
@@ -178,6 +217,24 @@ mod tests {
         assert_eq!(cut("aSb", "", "", false).0, "b");
         assert_eq!(cut("aSbSc", "", "", false).0, "bc");
         assert_eq!(cut("abc", "", "", false).0, "abc");
+    }
+
+    #[test]
+    fn a_window_says_how_much_it_leaves_out() {
+        let timed = |text: &str| {
+            let mut rows = rows(text);
+            for row in rows.iter_mut().filter(|row| !row.is_signpost()) {
+                row.device = Some(0);
+                row.kernel_duration_ns = Some(if &*row.op_code == "a" { 30.0 } else { 10.0 });
+            }
+            let mut notes = Vec::new();
+            cut_window(rows, &WindowOptions::default(), false, &mut notes);
+            notes
+        };
+        let last = "Window: rows after the signpost `S`, whose name the last one has";
+        let part = ": 1 of 2 device ops, 25.0 % of the kernels' time; --ignore-signposts shows all";
+        assert_eq!(timed("aSb"), [format!("{last}{part}")]);
+        assert_eq!(timed("Sba"), [last]);
     }
 
     #[test]
