@@ -85,7 +85,7 @@ fn a_gate_fails_on_rebuilds_and_on_what_it_cannot_know() {
 }
 
 #[test]
-fn without_places_all_calls_of_an_op_are_one() {
+fn without_places_new_arguments_may_be_of_another_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("builds.csv");
     write_builds(folder.path());
@@ -94,8 +94,10 @@ fn without_places_all_calls_of_an_op_are_one() {
     fs::write(&path, without.collect::<String>()).unwrap();
     let told = shown(&kprof(folder.path(), &["programs", "builds.csv"]));
     assert!(
-        told.contains("The places of calls are unknown: all calls of an op count as one place\n"),
+        told.contains(
+            "The places of calls are unknown, so whether 1 call with new arguments built again is unknown\n"
+        ),
         "{told}"
     );
-    assert!(told.contains("\n Add   -          4      3      2 "), "{told}");
+    assert!(told.contains("\n Add   -          4      3      1 "), "{told}");
 }

@@ -96,14 +96,19 @@ pub(crate) fn run(args: &ProgramsArgs) -> Result<ExitCode, Failure> {
             }
             write_builds(builds, args.rows, out)
         })?;
-        let BuildSums { rebuilt_count, unknown_count, .. } = builds.all;
-        if args.fail_on_rebuild && rebuilt_count == 0 && unknown_count > 0 {
-            note!(
-                "whether a program was built again is unknown: {} not say",
-                counted(unknown_count, "call does", "calls do")
-            );
+        let BuildSums { rebuilt_count, unplaced_count, unknown_count, .. } = builds.all;
+        let is_unsure = unknown_count > 0 || unplaced_count > 0;
+        if args.fail_on_rebuild && rebuilt_count == 0 && is_unsure {
+            let unknown = [
+                (unknown_count, ["call does not say", "calls do not say"]),
+                (unplaced_count, ["call has no place", "calls have no place"]),
+            ];
+            let unknown = unknown.into_iter().filter(|(count, _)| *count > 0);
+            let unknown: Vec<_> =
+                unknown.map(|(count, [one, many])| counted(count, one, many)).collect();
+            note!("whether a program was built again is unknown: {}", unknown.join(", "));
         }
-        has_failed |= args.fail_on_rebuild && (rebuilt_count > 0 || unknown_count > 0);
+        has_failed |= args.fail_on_rebuild && (rebuilt_count > 0 || is_unsure);
     }
     Ok(if has_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -144,7 +149,15 @@ fn milliseconds(ns: Option<f64>) -> String {
 fn write_builds(builds: &ProgramBuilds, rows: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", summary(&builds.all))?;
     if !builds.has_places {
-        writeln!(out, "The places of calls are unknown: all calls of an op count as one place")?;
+        let unplaced = builds.all.unplaced_count;
+        let are_first = match unplaced {
+            0 => String::new(),
+            _ => format!(
+                ", so whether {} with new arguments built again is unknown",
+                counted(unplaced, "call", "calls")
+            ),
+        };
+        writeln!(out, "The places of calls are unknown{are_first}")?;
     }
     let built: Vec<&CallSite> =
         builds.sites.iter().filter(|site| site.sums.built_count > 0).collect();

@@ -411,7 +411,7 @@ fn programs_are_those_of_the_command() {
     let found = call_all("legacy", &[&path], &calls);
     let shown = &json_lines(folder, &["programs", "builds.csv", "--json"])[0];
     let [places, rebuilds] = [0, 1].map(|at| joined(&calls[at], &found["answers"][at]));
-    for key in ["call_count", "built_count", "rebuilt_count", "unknown_count"] {
+    for key in ["call_count", "built_count", "rebuilt_count", "unplaced_count", "unknown_count"] {
         assert_eq!(places.head[key], shown["all"][key], "{key}");
     }
     let sites = array(&shown["sites"]);

@@ -46,6 +46,7 @@ fn with_sums<'a>(table: Table<'a>, builds: &ProgramBuilds) -> Table<'a> {
         .with_note("call_count", all.call_count)
         .with_note("built_count", all.built_count)
         .with_note("rebuilt_count", all.rebuilt_count)
+        .with_note("unplaced_count", all.unplaced_count)
         .with_note("unknown_count", all.unknown_count)
         .with_note("has_places", builds.has_places)
 }
@@ -60,6 +61,7 @@ fn places(sites: &[CallSite]) -> Table<'_> {
         "call_count" => sums.call_count,
         "built_count" => sums.built_count,
         "rebuilt_count" => sums.rebuilt_count,
+        "unplaced_count" => sums.unplaced_count,
         "unknown_count" => sums.unknown_count,
         "host_time_ns" or NO_HOST_TIME => sums.host_time_ns,
         "built_host_time_ns" or NO_HOST_TIME => sums.built_host_time_ns,

@@ -84,6 +84,9 @@ pub struct BuildSums {
     pub built_count: u64,
     /// Number of those that had built or found a program before.
     pub rebuilt_count: u64,
+    /// Number of those of which this is unknown: the file does not tell their place, and no earlier call
+    /// of the op had their arguments, so they may be the first at their place.
+    pub unplaced_count: u64,
     /// Number of calls of which the file does not say whether they built a program.
     pub unknown_count: u64,
     /// Time of the host in calls; `None` if it is known of no call.
@@ -121,14 +124,22 @@ pub struct CallSite {
     pub rebuilds: Vec<Rebuild>,
 }
 
+impl CallSite {
+    /// Returns true if the module or the line of the calls is known.
+    #[must_use]
+    pub const fn has_place(&self) -> bool {
+        self.module.is_some() || self.location.is_some()
+    }
+}
+
 /// Calls of ops, and the programs that they built.
 ///
 /// ```
 /// use reports::perf::{PerfOptions, PerfReport, RebuildReason, read_ops_csv};
-/// let text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,DEVICE KERNEL DURATION [ns],PROGRAM CACHE HIT
-/// Add,tt_dnn_device,1024,0,{'alpha': 1},700,False
-/// Add,tt_dnn_device,2048,0,{'alpha': 1},700,True
-/// Add,tt_dnn_device,3072,0,{'alpha': 2},700,False
+/// let text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,DEVICE KERNEL DURATION [ns],PROGRAM CACHE HIT,CALL LOCATION
+/// Add,tt_dnn_device,1024,0,{'alpha': 1},700,False,a.py:7
+/// Add,tt_dnn_device,2048,0,{'alpha': 1},700,True,a.py:7
+/// Add,tt_dnn_device,3072,0,{'alpha': 2},700,False,a.py:7
 /// ";
 /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
 /// let builds = PerfReport::new(vec![csv], &PerfOptions::default())?.builds;
@@ -141,7 +152,7 @@ pub struct CallSite {
 pub struct ProgramBuilds {
     /// Sums over all calls.
     pub all: BuildSums,
-    /// True if the places of calls are known. Otherwise all calls of an op code are one place.
+    /// True if the places of calls are known. Otherwise the calls of an op code are together.
     pub has_places: bool,
     /// Places of calls, sorted by the descending time of the host in calls that built programs, then
     /// by their number.
@@ -216,13 +227,23 @@ struct Seen<'row> {
     clear_count: u64,
 }
 
+/// What a call that built a program is known to be.
+enum Built {
+    /// The first of its place.
+    First,
+    /// One of a place that had a program.
+    Again(Rebuild),
+    /// One of an unknown place, with new arguments.
+    Unplaced,
+}
+
 /// The latest calls of a place with distinct arguments.
 #[derive(Default)]
 struct SeenCalls<'row>(VecDeque<Seen<'row>>);
 
 impl<'row> SeenCalls<'row> {
-    /// Adds a call; returns why it built a program although an earlier one had one.
-    fn add(&mut self, call: &Call<'row>, clear_count: u64) -> Option<Rebuild> {
+    /// Adds a call; returns what it built, if it did.
+    fn add(&mut self, call: &Call<'row>, clear_count: u64, has_place: bool) -> Option<Built> {
         let row = call.row;
         let now = Seen {
             arguments: Arguments::new(row),
@@ -231,13 +252,19 @@ impl<'row> SeenCalls<'row> {
             device: row.device,
             clear_count,
         };
-        let rebuild = (call.is_hit == Some(false)).then(|| self.rebuild(&now)).flatten();
+        let built = (call.is_hit == Some(false)).then(|| match self.rebuild(&now) {
+            None => Built::First,
+            Some(Rebuild { reason: RebuildReason::Arguments(_), .. }) if !has_place => {
+                Built::Unplaced
+            }
+            Some(rebuild) => Built::Again(rebuild),
+        });
         self.0.retain(|known| known.device != now.device || known.arguments != now.arguments);
         if self.0.len() >= MOST_COMPARED {
             self.0.pop_front();
         }
         self.0.push_back(now);
-        rebuild
+        built
     }
 
     fn rebuild(&self, now: &Seen<'row>) -> Option<Rebuild> {
@@ -261,14 +288,15 @@ impl<'row> SeenCalls<'row> {
 
 impl BuildSums {
     /// Returns the sums over one call.
-    fn of_call(call: &Call<'_>, is_rebuilt: bool) -> Self {
+    fn of_call(call: &Call<'_>, built: Option<&Built>) -> Self {
         let is_built = call.is_hit == Some(false);
         let host_time_ns = call.row.host_duration_ns.filter(|&ns| ns >= 0.0);
         let compile_ns = call.row.compile_duration_ns.filter(|ns| is_built && *ns >= 0.0);
         Self {
             call_count: 1,
             built_count: is_built.into(),
-            rebuilt_count: is_rebuilt.into(),
+            rebuilt_count: matches!(built, Some(Built::Again(_))).into(),
+            unplaced_count: matches!(built, Some(Built::Unplaced)).into(),
             unknown_count: call.is_hit.is_none().into(),
             host_time_ns,
             built_host_time_ns: host_time_ns.filter(|_| is_built),
@@ -285,6 +313,7 @@ impl BuildSums {
             (&mut self.call_count, other.call_count),
             (&mut self.built_count, other.built_count),
             (&mut self.rebuilt_count, other.rebuilt_count),
+            (&mut self.unplaced_count, other.unplaced_count),
             (&mut self.unknown_count, other.unknown_count),
             (&mut self.without_host_time_count, other.without_host_time_count),
             (&mut self.without_compile_count, other.without_compile_count),
@@ -327,6 +356,7 @@ impl AllCalls {
             let clear_count = clear_counts.entry(row.device).or_default();
             *clear_count = clear_count.saturating_add(row.is_cache_cleared.into());
             let [module, location] = [MODULE, CALL_LOCATION].map(|title| row.other(title).cloned());
+            let has_place = module.is_some() || location.is_some();
             let key = (Arc::clone(&row.op_code), module.clone(), location.clone());
             let at = *index.entry(key).or_insert(seen.len());
             if at == seen.len() {
@@ -335,8 +365,13 @@ impl AllCalls {
                 found.sites.push(site);
                 seen.push(SeenCalls::default());
             }
-            let rebuild = seen.get_mut(at).and_then(|seen| seen.add(&call, *clear_count));
-            let sums = BuildSums::of_call(&call, rebuild.is_some());
+            let seen_calls = seen.get_mut(at);
+            let built = seen_calls.and_then(|seen| seen.add(&call, *clear_count, has_place));
+            let sums = BuildSums::of_call(&call, built.as_ref());
+            let rebuild = match built {
+                Some(Built::Again(rebuild)) => Some(rebuild),
+                _ => None,
+            };
             found.calls.push((at, call.row_ids, sums, rebuild));
         }
         found
@@ -365,7 +400,7 @@ impl AllCalls {
             let by_count = || other.sums.built_count.cmp(&one.sums.built_count);
             other_ns.total_cmp(&one_ns).then_with(by_count)
         });
-        ProgramBuilds { all, has_places: sites.iter().any(|site| site.location.is_some()), sites }
+        ProgramBuilds { all, has_places: sites.iter().any(CallSite::has_place), sites }
     }
 }
 
@@ -458,6 +493,7 @@ mod tests {
             call_count: 3,
             built_count: 1,
             rebuilt_count: 0,
+            unplaced_count: 0,
             unknown_count: 1,
             host_time_ns: Some(97.0),
             built_host_time_ns: Some(90.0),
@@ -503,6 +539,21 @@ mod tests {
             ]
         );
         assert_eq!((builds.all.built_count, builds.all.rebuilt_count), (5, 3));
+    }
+
+    /// Six different matmuls of a model are built once each: nothing tells that one place did so.
+    #[test]
+    fn calls_of_unknown_places_are_not_said_to_build_again() {
+        let builds = builds(&[
+            "1024|0|1|32|DEV_0_DRAM||False|,,,||,",
+            "2048|0|2|64|DEV_0_DRAM||False|,,,||,",
+            "3072|0|3|96|DEV_0_DRAM||False|,,,||,",
+            "4096|0|2|64|DEV_0_DRAM||False|,,,|True|,",
+        ]);
+        assert_eq!(reasons(&builds), [(5, 3, vec!["cleared".to_owned()])]);
+        let all = builds.all;
+        assert_eq!((all.built_count, all.rebuilt_count, all.unplaced_count), (4, 1, 2));
+        assert!(!builds.has_places);
     }
 
     #[test]
