@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, OrFail, failure, note},
     output::print,
 };
-use host_reader::recording::device_captures;
+use host_reader::recording::{DEVICE_LOG, device_captures};
 use std::{
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
@@ -71,19 +71,39 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let recordings: Vec<_> = taken.iter().flatten().collect();
     let files = artifacts::write(&recordings, &logs, &args.child_functions)?;
     let exit_code = exit_code(status);
+    let has_recorded = !files.is_empty() || has_device_log(&logs);
     let summary = Summary::new(&taken, files, exit_code);
     if args.json {
         print(Some(&summary), |_| Ok(()))?;
     } else {
         summary.write(args.verbose, &mut std::io::stderr().lock())?;
     }
-    if args.report {
+    if exit_code != 0 && !has_recorded {
+        let why = match needs_tracy(args) {
+            true => {
+                "; -p, -l and -m need TT-Metal's Python package `tracy`: without it, give the whole command, \
+                 such as `kprof record -- python3 -m pytest model.py`"
+            }
+            false => "",
+        };
+        note!("kprof: the program failed before anything was recorded, so there is no report{why}");
+    } else if args.report {
         let reported = report(args, &output, &output)?;
         if reported != ExitCode::SUCCESS {
             return Ok(reported);
         }
     }
     Ok(program_code(args, exit_code))
+}
+
+/// Returns true if there is a device log in a folder.
+fn has_device_log(logs: &Path) -> bool {
+    logs.join(DEVICE_LOG).is_file()
+}
+
+/// Returns true if the program is started by TT-Metal's package `tracy`.
+const fn needs_tracy(args: &RecordArgs) -> bool {
+    args.module || args.partial || args.python_lines()
 }
 
 /// Prints the paths of the captures of an unmodified ttnn, and writes the reports if requested.
@@ -148,9 +168,8 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
 /// For Python, the command line starts TT-Metal's package `tracy`, which records Python functions
 /// and sends them to the process's Tracy client.
 fn command(args: &RecordArgs) -> Command {
-    let is_python = args.module || args.partial || args.python_lines();
     let mut words = args.command.iter();
-    if !is_python {
+    if !needs_tracy(args) {
         let mut command = Command::new(words.next().map_or("", String::as_str));
         command.args(words);
         return command;
