@@ -435,9 +435,10 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
 fn dram_cell(group: &OpCodeGroup) -> String {
     let share = |percent: f64| peak_share_text(percent, false, "");
     match (group.dram_percent, group.dram_at_most_percent) {
-        (Some(least), Some(most)) => {
-            format!("{} to {}", share(least), share(most))
-        }
+        (Some(least), Some(most)) => match (share(least), share(most)) {
+            (least, most) if least == most => least,
+            (least, most) => format!("{least} to {most}"),
+        },
         (None, Some(most)) => format!("<= {}", share(most)),
         (Some(least), None) => peak_share_text(least, group.is_dram_lower_bound, ""),
         (None, None) => decimal(None),

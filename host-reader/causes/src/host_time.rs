@@ -32,6 +32,8 @@ pub(crate) fn built_again(
     let mut again: Vec<(&CallSite, &Rebuild, &OpReport)> = Vec::new();
     for site in &builds.sites {
         let of_part = site.rebuilds.iter().filter_map(|of| Some((of, *by_id.get(&of.row_id)?)));
+        // The rows of a replay say what their capture built.
+        let of_part = of_part.filter(|(_, row)| row.trace_session.is_none());
         again.extend(of_part.map(|(rebuild, row)| (site, rebuild, row)));
     }
     let ms = |row: &OpReport| row.host_duration_ns.unwrap_or(0.0);
@@ -74,11 +76,11 @@ fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -
     // The host calls no op of a replay.
     let start_ns = row.host_start_ns.filter(|_| row.trace_session.is_none())?;
     let in_call_ns = row.host_duration_ns?;
-    let ends = rows.iter().filter_map(|row| {
-        let start = row.host_start_ns.filter(|before| *before < start_ns)?;
-        Some(start + row.host_duration_ns?)
-    });
-    let end_ns = ends.max_by(f64::total_cmp)?;
+    // Each chip has calls of its own, also of the same op.
+    let of_chip = rows.iter().filter(|other| other.chip_id() == row.chip_id());
+    let ends = call_times(of_chip).filter(|(start, _)| *start < start_ns).map(|(_, end)| end);
+    let outside_ns =
+        time_outside(call_times(rows.iter()), (ends.max_by(f64::total_cmp)?, start_ns));
     let place = row.call_location().map_or_else(String::new, |of| format!(" at {of}"));
     let parts = [
         (row.build_duration_ns, "making its program"),
@@ -92,9 +94,29 @@ fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -
         "before {}{place}, after the longest gap, the host spent {} outside of calls of ops and {} in \
          the call{of_which}",
         row.raw_op_code,
-        duration((start_ns - end_ns).max(0.0)),
+        duration(outside_ns),
         duration(in_call_ns),
     ))
+}
+
+/// Returns the start and the end of each call whose times are known, in ns on the host's clock.
+fn call_times<'a>(rows: impl Iterator<Item = &'a OpReport>) -> impl Iterator<Item = (f64, f64)> {
+    rows.filter_map(|row| {
+        let start = row.host_start_ns?;
+        Some((start, start + row.host_duration_ns?))
+    })
+}
+
+/// Returns the time between two moments in which no call ran; 0 if they are in the wrong order.
+fn time_outside(calls: impl Iterator<Item = (f64, f64)>, (from, until): (f64, f64)) -> f64 {
+    let mut calls: Vec<_> = calls.filter(|(start, end)| *start < until && *end > from).collect();
+    calls.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (mut outside, mut at) = (0.0, from);
+    for (start, end) in calls {
+        outside += (start - at).max(0.0);
+        at = at.max(end);
+    }
+    outside + (until - at).max(0.0)
 }
 
 #[cfg(test)]
@@ -137,6 +159,38 @@ mod tests {
                     of ops and 27.0 ms in the call, of which 1.0 ms making its program and 25.0 ms \
                     compiling kernels";
         assert!(why.iter().any(|of| of == fact), "{why:#?}");
+    }
+
+    /// A mesh of two chips: the host calls an op for one chip after the other.
+    #[test]
+    fn calls_for_other_chips_are_no_time_between_the_calls_of_a_chip() {
+        let row = |id: u64, chip: u64, start: u64, host_ns: u64, gap: u64| {
+            let op = if gap == 0 { "Add" } else { "Tilize" };
+            format!("{op},tt_dnn_device,{id},{chip},,{start},{host_ns},2000,{gap},True,,,\n")
+        };
+        let mut csv = CSV.lines().next().unwrap().to_owned() + "\n";
+        csv += &row(1024, 0, 1_000_000, 50_000, 0);
+        csv += &row(1025, 1, 1_050_000, 50_000, 0);
+        csv += &row(2048, 0, 31_000_000, 60_000, 30_000_000);
+        csv += &row(2049, 1, 31_060_100, 70_000, 30_000_200);
+        let why = explained(&csv, Cause::Host).unwrap().why;
+        // Chip 1: 31,060,100 - 1,100,000 ns, less the call for chip 0.
+        let fact = "before Tilize, after the longest gap, the host spent 29.9 ms outside of calls of ops and \
+                    70 us in the call";
+        assert!(why.iter().any(|of| of == fact), "{why:#?}");
+        assert_eq!(
+            time_outside([(5.0, 9.0), (1.0, 2.0), (6.0, 7.0)].into_iter(), (0.0, 10.0)),
+            5.0
+        );
+        assert_eq!(time_outside([(0.0, 20.0)].into_iter(), (3.0, 2.0)), 0.0);
+    }
+
+    #[test]
+    fn rows_of_a_replay_build_nothing() {
+        let titles = CSV.lines().next().unwrap().to_owned()
+            + ",METAL TRACE ID,METAL TRACE REPLAY SESSION ID\n";
+        let rows: String = CSV.lines().skip(1).map(|row| format!("{row},7,1\n")).collect();
+        assert_eq!(explained(&(titles + &rows), Cause::BuiltAgain), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::{
     finding::percent,
-    noc_use::{NocUse, NocUses},
+    noc_use::NocUses,
     reason::{Reason, reasons},
     threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
 };
@@ -69,6 +69,10 @@ pub struct OpCodeGroup {
     pub idle_cores_ns: f64,
     /// Rows of the longest ops in the ops CSV, sorted by descending length.
     pub rows: Vec<u64>,
+    /// True if the longest op is a matmul whose weights are sharded over DRAM banks, which set its number
+    /// of cores.
+    #[serde(skip)]
+    pub(crate) is_dram_sharded: bool,
     /// Number of cores that the longest op uses.
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
@@ -107,12 +111,19 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
     let times = groups.values().map(|rows| rows.iter().map(|(_, ns)| ns).sum::<f64>());
     let kernels_ns: f64 = times.sum();
     let groups = groups.into_iter().map(|(op, rows)| {
-        let uses = rows
+        let of_events = rows.iter().map(|(row, ns)| {
+            let of = row.program().and_then(|program| uses.get(&program).copied());
+            (of.map(|of| (of.percent, of.is_lower_bound)), *ns)
+        });
+        let of_events: Vec<_> = of_events.collect();
+        // tt-npe's figures in the report itself.
+        let of_report = rows
             .iter()
-            .map(|(row, ns)| (row.program().and_then(|program| uses.get(&program).copied()), *ns));
-        let uses: Vec<_> = uses.collect();
+            .map(|(row, ns)| (row.recorded.noc_percent.map(|percent| (percent, false)), *ns));
+        let of_report: Vec<_> = of_report.collect();
         let mut group = OpCodeGroup::new(op, rows, kernels_ns);
-        group.add_noc(&uses);
+        group.add_noc(&of_report);
+        group.add_noc(&of_events);
         group
     });
     let mut groups: Vec<_> = groups.collect();
@@ -125,7 +136,7 @@ impl OpCodeGroup {
         rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let longest = rows.first().map(|(row, _)| *row);
         let idle = rows.iter().filter_map(|(row, ns)| {
-            let (cores, available) = few_cores(row.core_count, row.available_core_count)?;
+            let (cores, available) = few_cores_of(row)?;
             Some((row.chip_id(), ns * (1.0 - cores as f64 / available as f64)))
         });
         let over_limit = rows.iter().map(|row| Some((row.0.chip_id(), row.1 - limit_ns(*row)?)));
@@ -152,6 +163,7 @@ impl OpCodeGroup {
             most_idle_cores_ns: most_of_one_chip(idle),
             most_over_limit_ns: over_limit.map(|of| most_of_one_chip(of.into_iter())),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
+            is_dram_sharded: longest.is_some_and(|row| row.is_dram_sharded),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
             riscs_ns: [0, 1, 2, 3, 4].map(|risc| {
@@ -165,16 +177,17 @@ impl OpCodeGroup {
         group
     }
 
-    /// Adds the NoC use of the group's ops. Each use is paired with the op's time.
-    fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
-        let known = uses.iter().map(|(of, ns)| Some(((*of)?.percent * ns, *ns)));
+    /// Adds the NoC use of the group's ops: percent of the busiest link, whether that is a lower bound, and
+    /// the op's time.
+    fn add_noc(&mut self, uses: &[(Option<(f64, bool)>, f64)]) {
+        let known = uses.iter().map(|(of, ns)| Some(((*of)?.0 * ns, *ns)));
         let Some(known) = known.collect::<Option<Vec<_>>>() else { return };
         let whole_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
         let weighted: f64 = known.iter().map(|(weighted, _)| weighted).sum();
         if whole_ns > 0.0 {
             self.noc_percent = Some(weighted / whole_ns);
             self.is_noc_lower_bound =
-                uses.iter().filter_map(|(of, _)| of.as_ref()).any(|of| of.is_lower_bound);
+                uses.iter().filter_map(|(of, _)| *of).any(|(_, is_lower_bound)| is_lower_bound);
             self.bound = self.bound();
         }
     }
@@ -199,7 +212,7 @@ impl OpCodeGroup {
     /// Returns the numbers of used and of available cores of the longest op; `None` unless the op
     /// uses only a small part of the available cores.
     pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
-        few_cores(self.core_count, self.available_core_count)
+        few_cores(self.core_count, self.available_core_count).filter(|_| !self.is_dram_sharded)
     }
 
     /// Returns the minimum time that the ops' shapes require; `None` if only a lower bound of it is
@@ -301,9 +314,18 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }
 
+/// Returns the numbers of used and of available cores of an op; `None` unless it uses only a small part.
+///
+/// A matmul whose weights are sharded over DRAM banks is left out: the banks set the number of cores that
+/// its model counts, and no option gives it more.
+pub(crate) fn few_cores_of(row: &OpReport) -> Option<(u64, u64)> {
+    let cores = few_cores(row.core_count, row.available_core_count);
+    cores.filter(|_| !row.is_dram_sharded)
+}
+
 /// Returns the numbers of used and of available cores; `None` unless only a small part of the
 /// available cores is used.
-pub(crate) fn few_cores(used: Option<u64>, available: Option<u64>) -> Option<(u64, u64)> {
+fn few_cores(used: Option<u64>, available: Option<u64>) -> Option<(u64, u64)> {
     let (cores, available) = used.zip(available)?;
     let is_few = cores > 0 && percent(cores as f64, available as f64) < FEW_CORES.value;
     is_few.then_some((cores, available))
@@ -312,8 +334,6 @@ pub(crate) fn few_cores(used: Option<u64>, available: Option<u64>) -> Option<(u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::noc_events::{Direction, Link, Noc};
-    use reader::mesh::Noc0Coord;
 
     #[test]
     fn half_of_the_cores_are_not_few() {
@@ -325,14 +345,8 @@ mod tests {
 
     #[test]
     fn a_group_is_bound_by_the_noc_if_nothing_else_is_and_all_of_it_is_known() {
-        let link = Link {
-            chip_id: 0,
-            noc: Noc::Noc0,
-            tile: Noc0Coord { x: 1, y: 1 },
-            direction: Direction::East,
-        };
-        let uses = |percent| Some(NocUse { link, percent, is_lower_bound: false, barriers: None });
-        let with = |group: OpCodeGroup, uses: &[(Option<NocUse>, f64)]| {
+        let uses = |percent| Some((percent, false));
+        let with = |group: OpCodeGroup, uses: &[(Option<(f64, bool)>, f64)]| {
             let mut group = group;
             group.add_noc(uses);
             (group.noc_percent, group.bound)

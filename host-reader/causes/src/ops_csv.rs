@@ -1,6 +1,7 @@
 //! Explanation of ops CSVs: gaps, ops on the host, and modelled limits.
 
 use crate::{
+    duration::duration,
     explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
     host_time::{add_host_facts, built_again},
@@ -104,6 +105,8 @@ impl Explanation {
                 .iter()
                 .map(without_file)
                 .chain(guessed_chip(report))
+                .chain(refuted_models(rows))
+                .chain(removed_rows(rows))
                 .collect(),
             ..Self::default()
         };
@@ -161,6 +164,44 @@ fn without_file(problem: &Problem) -> String {
     let text = problem.to_string();
     let rest = text.strip_prefix(&problem.file).unwrap_or(&text);
     rest.trim_start_matches([':', ' ']).to_owned()
+}
+
+/// Returns a sentence about ops that would have been faster than the chip's peak rates.
+fn refuted_models(rows: &[OpReport]) -> Option<String> {
+    let refuted: Vec<_> = rows.iter().filter(|row| row.is_model_refuted).collect();
+    let first = refuted.first()?;
+    let op_count = rows.iter().filter(|row| row.kind == RowKind::Device).count() as u64;
+    Some(format!(
+        "the model of {} of {} exceeds a peak rate of the chip, so it is wrong and its figures are left out: \
+         {} in row {}{}",
+        refuted.len(),
+        counted(op_count, "op", "ops"),
+        first.raw_op_code,
+        first.id,
+        if refuted.len() > 1 { " and others" } else { "" },
+    ))
+}
+
+/// Returns a sentence about the chips whose ops are much further apart by their cycles than by their gaps.
+fn removed_rows(rows: &[OpReport]) -> Option<String> {
+    let spans = rows_by_device(rows).into_iter().filter_map(|(chip_id, rows)| {
+        let RowSlots { slots, side_by_side, .. } = slots_of_rows(&rows)?;
+        let is_whole = side_by_side.is_some() || are_all_there(&slots, &rows);
+        let span_ns = slots.iter().map(|slot| slot.end).max()?;
+        (!is_whole).then_some((chip_id, span_ns))
+    });
+    let spans: Vec<_> = spans.collect();
+    let (chip_id, span_ns) = spans.iter().max_by_key(|(_, span_ns)| *span_ns)?;
+    let chip = chip_id.map_or_else(String::new, |chip_id| format!(" of chip {chip_id}"));
+    let others = match spans.len().saturating_sub(1) {
+        0 => String::new(),
+        count => format!(", and those of {}", counted(count as u64, "other chip", "other chips")),
+    };
+    Some(format!(
+        "the ops{chip} span {} by their cycles{others}, far more than they and their gaps take: rows between \
+         them are missing, or their gaps are wrong; the time is the sum of the rows that are there",
+        duration(*span_ns as f64)
+    ))
 }
 
 /// Returns a sentence about a chip whose architecture was guessed, if any figure rests on it, or
@@ -322,6 +363,9 @@ pub(crate) fn model_facts(
             duration_ns: row.device_time_us? * 1000.0,
             dram_percent: row.dram_percent.filter(|_| row.bound_analysis == BoundAnalysis::Full),
             flops_percent: row.flops_percent,
+            is_of_lowest_fidelity: row.recorded.fidelity.as_deref() == Some("LoFi"),
+            has_all_cores: row.is_dram_sharded
+                || row.core_count.zip(row.available_core_count).is_some_and(|(own, of)| own >= of),
         })
     })
     .collect()
@@ -330,11 +374,7 @@ pub(crate) fn model_facts(
 /// Returns the time of each device: from the first start to the last end if these are known, else
 /// the sum of kernels and gaps.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
-    let mut by_device: BTreeMap<Option<u32>, Vec<&OpReport>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-        by_device.entry(row.chip_id()).or_default().push(row);
-    }
-    let devices = by_device.into_iter().map(|(chip_id, rows)| {
+    let devices = rows_by_device(rows).into_iter().map(|(chip_id, rows)| {
         let kernels = rows.iter().filter_map(|row| row.device_time_us).sum::<f64>() * 1000.0;
         let kernel_sum_ns = Some(whole_ns(kernels));
         let of_cycles = row_slots(&rows).map(|slots| time_of_slots(chip_id, slots));
@@ -344,6 +384,15 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
         DeviceTime { kernel_sum_ns, op_count, untimed_op_count, ..device }
     });
     devices.collect()
+}
+
+/// Returns the ops of each device.
+fn rows_by_device(rows: &[OpReport]) -> BTreeMap<Option<u32>, Vec<&OpReport>> {
+    let mut by_device: BTreeMap<Option<u32>, Vec<&OpReport>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
+        by_device.entry(row.chip_id()).or_default().push(row);
+    }
+    by_device
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -383,16 +432,33 @@ struct RowSlots {
 }
 
 /// Returns the time of ops by class, and the ops that ran side by side; `None` unless the first and
-/// last cycle of each op's firmware are known, or those of each op's kernels.
+/// last cycle of each op are known, or if rows between them were removed.
+fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
+    // The gap column of a file says nothing about ops side by side.
+    slots_of_rows(rows).filter(|of| of.side_by_side.is_some() || are_all_there(&of.slots, rows))
+}
+
+/// Returns the slots of ops; `None` unless the first and last cycle of each op's firmware are known, or
+/// those of each op's kernels.
 ///
 /// Ops whose firmware overlaps form one slot, because the rows do not say when within the firmware
 /// the kernels ran.
-fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
+fn slots_of_rows(rows: &[&OpReport]) -> Option<RowSlots> {
     let of_firmware = |row: &OpReport| row.firmware_start_cycle.zip(row.firmware_end_cycle);
     let has_firmware = rows.iter().all(|row| of_firmware(row).is_some());
     let cycles = rows.iter().map(|&row| {
         let cycles = if has_firmware { of_firmware(row) } else { row.kernel_cycles };
-        Some((cycles?, row))
+        let (start, end) = cycles?;
+        // The start of an op that begins too early, or has no room, is wrong, but not its end.
+        let is_known = !matches!(
+            row.duration_doubt,
+            Some(
+                DurationDoubt::BeginsBefore(_)
+                    | DurationDoubt::NoRoom(_)
+                    | DurationDoubt::NegativeCycle
+            )
+        );
+        Some(((if is_known { start } else { end }, end), row))
     });
     let cycles = cycles.collect::<Option<Vec<_>>>()?;
     let first = cycles.iter().map(|((start, _), _)| *start).min()?;
@@ -422,7 +488,6 @@ fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
         rest = others;
     }
     let side_by_side = Some(side_by_side).filter(|of| of.op_count > 0);
-    let slots = Some(slots).filter(|slots| are_all_there(slots, rows))?;
     Some(RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware })
 }
 

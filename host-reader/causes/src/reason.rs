@@ -2,7 +2,7 @@
 
 use crate::{
     finding::percent,
-    op_code_group::{TimedRow, dram_percent, few_cores, limit_ns},
+    op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns},
     threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME},
 };
 use reports::perf::{LimitKind, OpReport, ProgramBlocks};
@@ -58,7 +58,7 @@ fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String
 }
 
 fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let few = |row: &OpReport| few_cores(row.core_count, row.available_core_count);
+    let few = few_cores_of;
     let count = holds(rows, |row| few(row).is_some())?;
     let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;
     let fact = match rows.len() {

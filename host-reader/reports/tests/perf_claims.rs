@@ -125,6 +125,34 @@ fn gaps_before_replays_are_no_gain_of_a_trace() {
     assert!(table.contains(said), "{table}");
 }
 
+/// 100 us before a call that built its program, and 50 us before one that found its own.
+#[test]
+fn gaps_before_calls_that_build_programs_are_no_gain_of_a_trace() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns],\
+        PROGRAM CACHE HIT\n";
+    let row = |gap: u32, hit: &str| format!("Add,tt_dnn_device,0,wormhole_b0,{gap},1000,{hit}\n");
+    let both = report_of(&format!(
+        "{titles}{}{}{}",
+        row(0, "False"),
+        row(100_000, "False"),
+        row(50_000, "True")
+    ));
+    let advice = &both.advice;
+    assert_eq!((advice.gap_saving_us, advice.build_gap_us), (44.0, 100.0));
+    assert_eq!((&advice.high_gap_ids[..], &advice.build_gap_ids[..]), (&[3, 4][..], &[3][..]));
+    let said = "A trace could save 44 μs (28.8 %) of them, without the 1 before calls that built programs, \
+                whose time is 100 μs: call the ops once before";
+    let table = table_of(&both);
+    assert!(table.contains(said), "{table}");
+    let first =
+        table_of(&report_of(&format!("{titles}{}{}", row(0, "False"), row(100_000, "False"))));
+    assert!(
+        first.contains("The calls after them built their programs: call the ops once"),
+        "{first}"
+    );
+    assert!(!first.contains("A trace could save"), "{first}");
+}
+
 #[test]
 fn totals_of_no_known_value_are_blank() {
     let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n\

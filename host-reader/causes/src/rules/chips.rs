@@ -3,6 +3,7 @@
 use super::{duration, kernel_ns, label_of, launch_place};
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
+    middle::median,
     op::OpCauses,
     parallel::{ChipOp, Round, rounds},
     threshold::{CHIP, CHIP_LAUNCHES},
@@ -59,16 +60,117 @@ impl<'a> Slow<'a> {
 /// it has arrived early. Only lengths are compared, so the chips need no common clock.
 pub(crate) fn slow_chips(ops: &[ChipOp<'_>]) -> Vec<(String, Finding)> {
     let rounds = rounds(ops);
-    let mut by_name: BTreeMap<&str, Vec<Slow<'_>>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<&Round<'_>>> = BTreeMap::new();
     for round in rounds.iter().filter(|round| !round.is_collective()) {
-        if let Some(slow) = Slow::from_round(round) {
-            by_name.entry(round.name()).or_default().push(slow);
-        }
+        by_name.entry(round.name()).or_default().push(round);
     }
-    let found = by_name.into_iter().filter_map(|(name, slowest)| {
-        slow_chip(name, &slowest).map(|finding| (name.to_owned(), finding))
+    let found = by_name.into_iter().filter_map(|(name, rounds)| {
+        let slowest: Vec<_> = rounds.iter().filter_map(|round| Slow::from_round(round)).collect();
+        let halves = || slow_half(name, &rounds);
+        let finding = slow_chip(name, &slowest).or_else(halves)?;
+        Some((name.to_owned(), finding))
     });
     found.collect()
+}
+
+/// How many times longer the distance between the two halves of the chips must be than the distances
+/// within them.
+const HALVES_APART: f64 = 2.0;
+
+/// Chips of a round that take longer than all others by far, at least two on each side.
+struct Halves<'a> {
+    /// The longest op of the slow chips.
+    longest: &'a ChipOp<'a>,
+    slow: Vec<u32>,
+    fast: Vec<u32>,
+    slow_ns: f64,
+    fast_ns: f64,
+}
+
+impl<'a> Halves<'a> {
+    fn from_round(round: &Round<'a>) -> Option<Self> {
+        let timed = round.ops.iter().map(|op| Some((op.duration_ns?, *op)));
+        let mut timed = timed.collect::<Option<Vec<_>>>()?;
+        timed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let times: Vec<f64> = timed.iter().map(|(ns, _)| *ns).collect();
+        let steps = times.iter().zip(times.iter().skip(1)).map(|(one, next)| next - one);
+        let (widest, step) =
+            steps.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let (fast, slow) = timed.split_at_checked(widest.saturating_add(1))?;
+        let spread = |of: &[(f64, &ChipOp<'_>)]| Some(of.last()?.0 - of.first()?.0);
+        let within = spread(fast)?.max(spread(slow)?);
+        let middle =
+            |of: &[(f64, &ChipOp<'_>)]| median(of.iter().map(|(ns, _)| *ns).collect::<Vec<_>>());
+        let (slow_ns, fast_ns) = (middle(slow)?, middle(fast)?);
+        let is_apart = fast.len() > 1
+            && slow.len() > 1
+            && step > within * HALVES_APART
+            && slow.first()?.0 >= fast.last()?.0 * CHIP.value;
+        let chips = |of: &[(f64, &ChipOp<'_>)]| {
+            let mut chips: Vec<u32> = of.iter().map(|(_, op)| op.chip_id).collect();
+            chips.sort_unstable();
+            chips
+        };
+        let longest = slow.last()?.1;
+        is_apart.then(|| Self { longest, slow: chips(slow), fast: chips(fast), slow_ns, fast_ns })
+    }
+}
+
+/// Reports that several chips take longer than all others for the ops of a name, which the median of the
+/// others hides.
+fn slow_half(name: &str, rounds: &[&Round<'_>]) -> Option<Finding> {
+    let mut by_chips: BTreeMap<Vec<u32>, Vec<Halves<'_>>> = BTreeMap::new();
+    for halves in rounds.iter().filter_map(|round| Halves::from_round(round)) {
+        by_chips.entry(halves.slow.clone()).or_default().push(halves);
+    }
+    let (chips, found) = by_chips.into_iter().max_by_key(|(_, of)| of.len())?;
+    if found.len().saturating_mul(2) < rounds.len() {
+        return None;
+    }
+    let [slow_ns, fast_ns] = [|of: &Halves<'_>| of.slow_ns, |of: &Halves<'_>| of.fast_ns]
+        .map(|of| found.iter().map(of).sum::<f64>());
+    let longest = found
+        .iter()
+        .max_by(|one, other| one.slow_ns.total_cmp(&other.slow_ns))
+        .map(|of| of.longest)?;
+    let others = found.first().map_or_else(String::new, |of| chip_list(&of.fast));
+    let ratio = slow_ns / fast_ns;
+    let sentence = format!(
+        "Chips {} take {:.0} % longer than chips {others} in {} of {} launches of {name} ({} and {})",
+        chip_list(&chips),
+        (ratio - 1.0) * 100.0,
+        found.len(),
+        rounds.len(),
+        duration(slow_ns),
+        duration(fast_ns),
+    );
+    let finding = Finding::new(
+        Cause::SlowChip,
+        (CHIP, ratio),
+        sentence,
+        longest.place.clone(),
+        COMPARE_CHIPS,
+        Basis::launches(found.len(), rounds.len()),
+    );
+    let rows = found.iter().take(3).filter_map(|of| of.longest.place.row).collect();
+    Some(Finding { rows, ..finding.with_gain(slow_ns - fast_ns, (slow_ns, GainOf::Ops)) })
+}
+
+/// Returns a list of chips: `0, 2, 4 to 7`.
+fn chip_list(chips: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &chip in chips {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(chip) => *last = chip,
+            _ => runs.push((chip, chip)),
+        }
+    }
+    let texts = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn slow_chip(name: &str, slowest: &[Slow<'_>]) -> Option<Finding> {

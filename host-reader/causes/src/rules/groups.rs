@@ -160,11 +160,14 @@ fn without_limit(group: &OpCodeGroup) -> String {
         );
     }
     match (group.dram_percent, group.dram_at_most_percent, group.limit_kind) {
-        (least, Some(most), _) => format!(
-            "and its limit is not known: it uses {:.0} to {most:.0} % of the peak DRAM bandwidth, \
-             depending on how much of its tensors it reads and writes",
-            least.unwrap_or(0.0)
-        ),
+        (least, Some(most), _) => {
+            let [least, most] = [least.unwrap_or(0.0), most].map(|percent| format!("{percent:.0}"));
+            let range = if least == most { least } else { format!("{least} to {most}") };
+            format!(
+                "and its limit is not known: it uses {range} % of the peak DRAM bandwidth, depending on how \
+                 much of its tensors it reads and writes"
+            )
+        }
         (_, None, LimitKind::LowerBound) => {
             "and its limit is not known: only a part of its work is modelled".to_owned()
         }

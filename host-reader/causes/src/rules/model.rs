@@ -21,6 +21,27 @@ pub(crate) struct ModelFacts {
     pub(crate) duration_ns: f64,
     pub(crate) dram_percent: Option<f64>,
     pub(crate) flops_percent: Option<f64>,
+    /// True if the op has the lowest math fidelity.
+    pub(crate) is_of_lowest_fidelity: bool,
+    /// True if the op cannot run on more cores.
+    pub(crate) has_all_cores: bool,
+}
+
+/// Returns what to try about ops that reach the peak FLOPs of their cores.
+fn flops_advice(ops: &[ModelFacts]) -> &'static str {
+    let is_at_peak =
+        |op: &&ModelFacts| op.flops_percent.is_some_and(|percent| percent >= FLOPS.value);
+    let at_peak = || ops.iter().filter(is_at_peak);
+    let can_add_cores = at_peak().any(|op| !op.has_all_cores);
+    let can_lower = at_peak().any(|op| !op.is_of_lowest_fidelity);
+    match (can_add_cores, can_lower) {
+        (true, true) => "use more cores or a lower math fidelity",
+        (true, false) => "use more cores; their math fidelity is the lowest",
+        (false, true) => "use a lower math fidelity",
+        (false, false) => {
+            "give them less work: they run on all their cores at the lowest math fidelity"
+        }
+    }
 }
 
 /// Reports ops that come close to the peak DRAM bandwidth or the peak FLOP/s, if these ops take a
@@ -31,7 +52,7 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
         "of the DRAM's bandwidth",
         "keep tensors in L1, use smaller element types, or shard over the banks",
     );
-    let flops = ("of the peak FLOPs of their cores", "use more cores or a lower math fidelity");
+    let flops = ("of the peak FLOPs of their cores", flops_advice(ops));
     let dram = at_limit(ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
     let flops = at_limit(ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
     dram.into_iter().chain(flops).collect()
@@ -249,6 +270,27 @@ mod tests {
     use analysis::noc_events::{Direction, Noc};
     use reader::mesh::Noc0Coord;
 
+    #[test]
+    fn what_an_op_has_already_is_no_advice() {
+        let advice = |is_of_lowest_fidelity, has_all_cores| {
+            let flops_percent = Some(90.0);
+            flops_advice(&[
+                ModelFacts {
+                    flops_percent,
+                    is_of_lowest_fidelity,
+                    has_all_cores,
+                    ..Default::default()
+                },
+                // Not at its peak.
+                ModelFacts { flops_percent: Some(1.0), ..Default::default() },
+            ])
+        };
+        assert_eq!(advice(false, false), "use more cores or a lower math fidelity");
+        assert_eq!(advice(true, false), "use more cores; their math fidelity is the lowest");
+        assert_eq!(advice(false, true), "use a lower math fidelity");
+        assert!(advice(true, true).starts_with("give them less work"));
+    }
+
     fn op(duration_ns: f64, dram: Option<f64>, flops: Option<f64>) -> ModelFacts {
         ModelFacts {
             chip_id: Some(0),
@@ -256,6 +298,7 @@ mod tests {
             duration_ns,
             dram_percent: dram,
             flops_percent: flops,
+            ..ModelFacts::default()
         }
     }
 

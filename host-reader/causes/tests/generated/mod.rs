@@ -226,6 +226,14 @@ fn any_ops(numbers: &mut Numbers, count: u64) -> Vec<GeneratedOp> {
     (0..count).map(op).collect()
 }
 
+/// Gives an op at most half of the cores of its device: ops that overlap run on different cores.
+fn leave_room(cells: &mut BTreeMap<String, String>) {
+    let count = |title: &str| cells.get(title).and_then(|cell| cell.parse::<u64>().ok());
+    let available = count("AVAILABLE WORKER CORE COUNT").unwrap_or(2);
+    let cores = count("CORE COUNT").unwrap_or(1).min((available / 2).max(1));
+    cells.insert("CORE COUNT".to_owned(), cores.to_string());
+}
+
 /// Returns an ops CSV: iterations of the same ops, on one or several chips and sub-devices, with ops that
 /// overlap, lengths that are missing, figures of other tools, and times that the shapes contradict.
 pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
@@ -260,6 +268,9 @@ pub(crate) fn ops_csv(seed: u64) -> (String, Truth) {
         let clock = clocks.entry((chip, sub_device)).or_insert(1_000_000);
         let (start, end) = (*clock, *clock + cycles);
         let mut cells = op.cells(&mut numbers, number, (chip, sub_device, arch));
+        if overlap > 0 || sub_devices > 1 {
+            leave_room(&mut cells);
+        }
         let mut set = |title: &str, value: String| cells.insert(title.to_owned(), value);
         let is_firmware_known = !is_missing || keeps_firmware;
         if is_firmware_known {

@@ -28,8 +28,13 @@ pub struct Advice {
     pub trace_gap_ids: Vec<u64>,
     /// Sum of the gaps before the ops in `trace_gap_ids`, in us.
     pub trace_gap_us: f64,
-    /// Time that capturing traces could save in the gaps before the other ops in `high_gap_ids`, in
-    /// us.
+    /// Ids of those other ops in `high_gap_ids` whose calls built their programs, which a later call
+    /// finds.
+    pub build_gap_ids: Vec<u64>,
+    /// Sum of the gaps before the ops in `build_gap_ids`, in us.
+    pub build_gap_us: f64,
+    /// Time that capturing traces could save in the gaps before the rest of the ops in `high_gap_ids`,
+    /// in us.
     pub gap_saving_us: f64,
     /// `gap_saving_us` as a percentage of the time of all rows.
     pub gap_saving_percent: Option<f64>,
@@ -39,7 +44,8 @@ impl Advice {
     /// Collects the advice from all rows.
     ///
     /// # Compatibility
-    /// tt-perf-report 1.4.1 advises a trace for the ops of a trace, too.
+    /// tt-perf-report 1.4.1 advises a trace for the ops of a trace, too, and for time in which programs
+    /// were built.
     pub(super) fn new(rows: &[OpReport], is_upstream_exact: bool) -> Self {
         let host = rows.iter().filter(|row| row.kind == RowKind::Host);
         let high: Vec<_> = rows
@@ -48,6 +54,10 @@ impl Advice {
             .collect();
         let (of_traces, others): (Vec<&OpReport>, Vec<&OpReport>) =
             high.iter().partition(|row| row.is_of_trace && !is_upstream_exact);
+        let (builds, others): (Vec<&OpReport>, Vec<&OpReport>) = others
+            .into_iter()
+            .partition(|row| row.is_cache_hit == Some(false) && !is_upstream_exact);
+        let gaps = |rows: &[&OpReport]| sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
         let savings = others.iter().filter_map(|row| row.op_to_op_gap_us);
         let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
         let total = sum_of(rows.iter().filter_map(OpReport::total_us));
@@ -55,7 +65,9 @@ impl Advice {
             host_op_ids: host.map(|row| row.id).collect(),
             high_gap_ids: high.iter().map(|row| row.id).collect(),
             trace_gap_ids: of_traces.iter().map(|row| row.id).collect(),
-            trace_gap_us: sum_of(of_traces.iter().filter_map(|row| row.op_to_op_gap_us)),
+            trace_gap_us: gaps(&of_traces),
+            build_gap_ids: builds.iter().map(|row| row.id).collect(),
+            build_gap_us: gaps(&builds),
             gap_saving_us,
             gap_saving_percent: (total > 0.0).then(|| gap_saving_us / total * 100.0),
         }

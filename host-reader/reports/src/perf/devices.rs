@@ -110,27 +110,30 @@ pub(super) fn merge_devices(
 /// Returns the row of an op on all devices: the longest one for most ops, the first one with the mean
 /// of the durations for collectives.
 ///
-/// A duration that cannot be true is not the longest one, as long as another is known.
+/// A duration that cannot be true is neither the longest one nor in the mean, as long as another is
+/// known.
 fn merged_row(rows: &[OpRow], block: &[usize], is_upstream_exact: bool) -> OpRow {
-    let mut lowest = rows[block[0]].clone();
+    let is_known =
+        |at: &&usize| is_upstream_exact || duration_doubt(&rows[**at], is_upstream_exact).is_none();
+    let known: Vec<usize> = block.iter().filter(is_known).copied().collect();
+    let known = if known.is_empty() { block } else { &known };
+    let mut lowest = rows[known[0]].clone();
     if COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)) {
         let durations: Vec<f64> =
-            block.iter().filter_map(|&at| kernel_duration_ns(&rows[at])).collect();
+            known.iter().filter_map(|&at| kernel_duration_ns(&rows[at])).collect();
         if !durations.is_empty() {
             let mean = durations.iter().sum::<f64>() / durations.len() as f64;
             lowest.kernel_duration_ns = Some(mean);
-            lowest.mean_of_device_count = (block.len() > 1).then_some(block.len() as u64);
+            lowest.mean_of_device_count = (known.len() > 1).then_some(known.len() as u64);
         }
         let firmware: Option<Vec<f64>> =
-            block.iter().map(|&at| rows[at].firmware_duration_ns).collect();
+            known.iter().map(|&at| rows[at].firmware_duration_ns).collect();
         lowest.firmware_duration_ns =
             firmware.map(|all| all.iter().sum::<f64>() / all.len() as f64);
         return lowest;
     }
-    let is_known =
-        |at: &&usize| is_upstream_exact || duration_doubt(&rows[**at], is_upstream_exact).is_none();
-    let mut slowest = block.iter().find(is_known).copied().unwrap_or(block[0]);
-    for &at in block.iter().filter(is_known) {
+    let mut slowest = known[0];
+    for &at in known {
         if kernel_duration_ns(&rows[at]) > kernel_duration_ns(&rows[slowest]) {
             slowest = at;
         }
@@ -196,6 +199,20 @@ mod tests {
         assert_eq!(exact[0].device, Some(1));
         // If all are in doubt, the op is, too.
         assert_eq!(merged(vec![of(0, 9e9, 1.0), of(1, 8e9, 1.0)]).0.len(), 1);
+    }
+
+    #[test]
+    fn a_duration_in_doubt_is_in_no_mean() {
+        let of = |device, duration_ns: f64| OpRow {
+            firmware_duration_ns: Some(duration_ns.min(21_000.0)),
+            ..row(device, "ReduceScatter", duration_ns)
+        };
+        let rows = vec![of(0, 9e9), of(1, 20_000.0), of(2, 10_000.0)];
+        let merged = merge_devices(rows, false, &mut Vec::new());
+        let [row] = &merged[..] else { panic!("{merged:?}") };
+        assert_eq!((row.kernel_duration_ns, row.mean_of_device_count), (Some(15_000.0), Some(2)));
+        assert_eq!(row.firmware_duration_ns, Some(15_000.0));
+        assert_eq!(duration_doubt(row, false), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{
         BoundAnalysis, LimitKind, ModelContext, Modelled, ShapeLimit, attribute_value,
         first_number, has_program_config, model_of,
     },
+    no_room::NoRoom,
     row::{OpRow, OtherCell, Tensor},
     signposts::SIGNPOST,
     text_pool::TextPool,
@@ -92,6 +93,8 @@ pub struct RecordedOp {
     pub risc_kernels_ns: [Option<f64>; 5],
     /// Clock of the device in MHz, if the row has durations in cycles and in ns.
     pub clock_mhz: Option<f64>,
+    /// Use of the busiest NoC link in percent, which tt-npe has computed; `None` if the row has none.
+    pub noc_percent: Option<f64>,
 }
 
 impl RecordedOp {
@@ -106,6 +109,7 @@ impl RecordedOp {
             function: function_of(row).map(|function| texts.shared(function)),
             risc_kernels_ns: row.risc_kernels_ns,
             clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
+            noc_percent: row.noc_percent,
         }
     }
 }
@@ -223,6 +227,9 @@ pub struct OpReport {
     /// Part of the host's time that was spent compiling the op's program.
     #[serde(skip)]
     pub compile_duration_ns: Option<f64>,
+    /// True if the call found its program in the cache of programs; `None` if the file does not say.
+    #[serde(skip)]
+    pub is_cache_hit: Option<bool>,
     /// Part of the host's time in which the op made its program, without compiling kernels.
     #[serde(skip)]
     pub build_duration_ns: Option<f64>,
@@ -339,7 +346,16 @@ pub(super) fn analyse(
         line: row.line,
         kind,
         total_percent: None,
-        bound: bound_of(kind, &modelled, limit.filter(|_| !context.is_upstream_exact)),
+        bound: bound_of(
+            kind,
+            &modelled,
+            limit.filter(|_| !context.is_upstream_exact && duration_ns.is_some()),
+        )
+        // The NoC is a limit, too.
+        .filter(|bound| {
+            let is_noc = row.noc_percent.is_some_and(|percent| percent >= BOUND_PERCENT);
+            *bound != Bound::Slow || context.is_upstream_exact || !is_noc
+        }),
         op_code: shown_op_code(&row.op_code, kind, &modelled.suffix, texts),
         source: texts.shared(&row.source()),
         device: row.device,
@@ -374,6 +390,7 @@ pub(super) fn analyse(
         clock_ghz: row.clock_ghz,
         host_start_ns: row.host_start_ns,
         build_duration_ns: row.build_duration_ns,
+        is_cache_hit: row.is_cache_hit,
         host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
         compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
         is_active_unknown: modelled.is_active_unknown,
@@ -500,6 +517,10 @@ pub enum DurationDoubt {
     LongerThanFirmware(f64),
     /// The op would have begun this many nanoseconds before the previous one ended.
     BeginsBefore(f64),
+    /// A cycle of the op is below 0.
+    NegativeCycle,
+    /// By their cycles, this op and another one ran at the same time on more cores than there are.
+    NoRoom(NoRoom),
 }
 
 /// Returns why the row's duration cannot be right; `None` if nothing speaks against it.
@@ -516,6 +537,12 @@ pub(super) fn duration_doubt(row: &OpRow, is_upstream_exact: bool) -> Option<Dur
     if let Some(ns) = firmware_ns.filter(|ns| duration > ns * MOST_OF_FIRMWARE + DOUBTED_KERNEL_NS)
     {
         return Some(DurationDoubt::LongerThanFirmware(ns));
+    }
+    if !is_upstream_exact && row.has_negative_cycle {
+        return Some(DurationDoubt::NegativeCycle);
+    }
+    if let Some(no_room) = row.no_room.filter(|_| !is_upstream_exact) {
+        return Some(DurationDoubt::NoRoom(no_room));
     }
     let early_ns = -row.op_to_op_latency_ns?;
     let is_early = early_ns > DOUBTED_GAP_NS && early_ns > duration / 2.0;

@@ -167,6 +167,9 @@ pub fn read_ops_csv_with(
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
+    if read.has_more_titles {
+        rows.skip_copies(&mut read);
+    }
     if read.rows.is_empty() && read.skipped_line_count == 0 {
         let place = Position { file, line: titles_line, column: "" };
         let expected = "rows of ops after the titles";
@@ -301,6 +304,8 @@ struct RowsRead {
     /// Start cycle of each row by line, for files that must be sorted by start.
     starts: HashMap<u64, u64>,
     skipped_line_count: u64,
+    /// True if a line was the line of titles again, as where files were joined.
+    has_more_titles: bool,
     problems: ProblemLog,
 }
 
@@ -309,6 +314,7 @@ impl RowsRead {
         self.rows.extend(other.rows);
         self.starts.extend(other.starts);
         self.skipped_line_count = self.skipped_line_count.saturating_add(other.skipped_line_count);
+        self.has_more_titles |= other.has_more_titles;
         self.problems.append(other.problems);
     }
 }
@@ -395,6 +401,11 @@ impl RowsOf<'_> {
             self.skip(line, "a row with an op", "blank cells only", read);
             return;
         }
+        if self.are_titles(cells) {
+            read.has_more_titles = true;
+            self.skip(line, "a row with an op", "the titles again, as in joined files", read);
+            return;
+        }
         let start = START.iter().find_map(|title| self.titles.index(title));
         if self.titles.has_only_device_data()
             && let Some(start) = start.and_then(|at| cells.get(at))
@@ -405,6 +416,36 @@ impl RowsOf<'_> {
         let problems = &mut read.problems;
         let row = RowReader { columns, cells, file, line, texts, problems }.read();
         read.rows.push(row);
+    }
+
+    /// Returns true if the first cells are the titles of their columns.
+    fn are_titles(&self, cells: &[&str]) -> bool {
+        let mut titled = cells.iter().zip(self.titles.all());
+        titled.by_ref().take(2).all(|(cell, title)| cell.trim() == &**title)
+    }
+
+    /// Leaves out rows that say the same as an earlier one: a launch has cycles of its own.
+    fn skip_copies(&self, read: &mut RowsRead) {
+        let mut known: HashMap<(Option<u64>, u64), OpRow> = HashMap::new();
+        let mut copies = Vec::new();
+        read.rows.retain(|row| {
+            let Some(start) = row.firmware_start_cycle else { return true };
+            let earlier = known.entry((row.device, start)).or_insert_with(|| row.clone());
+            let is_copy =
+                earlier.line != row.line && OpRow { line: row.line, ..earlier.clone() } == *row;
+            if is_copy {
+                copies.push((row.line, earlier.line));
+            }
+            !is_copy
+        });
+        for (line, earlier) in copies {
+            self.skip(
+                line,
+                "a launch of its own",
+                &format!("the same row as line {earlier}"),
+                read,
+            );
+        }
     }
 
     fn skip(&self, line: u64, expected: &str, found: &str, read: &mut RowsRead) {
@@ -469,6 +510,27 @@ mod tests {
         let [problem] = csv.problems.kept() else { panic!("{:?}", csv.problems) };
         assert_eq!(problem.column.as_deref(), Some("OP CODE"));
         assert!(read_ops_csv(&b"DEVICE ID,GLOBAL CALL COUNT,EXECUTION\n"[..], "a.csv").is_err());
+    }
+
+    #[test]
+    fn titles_of_joined_files_are_no_op_and_rows_count_once() {
+        let titles = format!("{TITLES},DEVICE FW START CYCLE,DEVICE FW END CYCLE");
+        let row = |name: &str, start: u64| format!("{},{start},9000\n", row(name).trim_end());
+        let one = format!("{titles}\n{}{}", row("A", 100), row("B", 200));
+        let other = format!("{titles}\n{}{}", row("A", 300), row("B", 200));
+        let csv = read_ops_csv((one + &other).as_bytes(), "a.csv").unwrap();
+        assert_eq!(names(&csv), ["A", "B", "A"]);
+        assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 3, 5]);
+        assert_eq!(csv.skipped_line_count, 2);
+        let problems: Vec<String> = csv.problems.kept().iter().map(ToString::to_string).collect();
+        let said = ["found the titles again, as in joined files", "found the same row as line 3"];
+        for text in said {
+            assert!(problems.iter().any(|problem| problem.contains(text)), "{text}: {problems:#?}");
+        }
+        // Rows without cycles may be alike.
+        let alike = [TITLES, row("A", 1).rsplitn(3, ',').last().unwrap()].join("\n");
+        let twice = format!("{alike}\n{alike}\n");
+        assert_eq!(names(&read_ops_csv(twice.as_bytes(), "a.csv").unwrap()), ["A", "A"]);
     }
 
     #[test]

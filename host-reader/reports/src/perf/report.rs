@@ -9,6 +9,7 @@ use super::{
     iterations::Iterations,
     latency::fill_latencies,
     model::{ModelContext, UNKNOWN_SHAPE},
+    no_room::mark_ops_without_room,
     op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt, kind_of},
     ops_csv::{OpsCsv, read_ops_csv_with},
     programs::{AllCalls, ProgramBuilds},
@@ -172,6 +173,7 @@ impl PerfReport {
         name_signposts(&mut rows);
         if !is_exact {
             fill_latencies(&mut rows, &mut notes);
+            mark_ops_without_room(&mut rows);
         }
         // A trace may be captured in the window and replayed after it.
         let unreplayed_traces = unreplayed_traces(&rows);
@@ -408,6 +410,12 @@ fn note_doubted(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
                 format!("an op that begins less than {ns} ns before the previous one ends")
             }
             Some(DurationDoubt::Negative) => "a duration from 0 on".to_owned(),
+            Some(DurationDoubt::NegativeCycle) => "an op whose cycles are from 0 on".to_owned(),
+            Some(DurationDoubt::NoRoom(of)) => format!(
+                "an op that, by its cycles, leaves row {} room on the device: both together run on {} \
+                 of {} cores",
+                of.beside_row_id, of.core_count, of.available_core_count
+            ),
             Some(DurationDoubt::Missing) | None => continue,
         };
         let file = files.get(row.file).map_or("", String::as_str);

@@ -2,6 +2,7 @@
 
 use super::{
     cell,
+    no_room::NoRoom,
     text_pool::TextPool,
     titles::{Column, KERNEL_DURATION, KeptColumn, LATENCY, OP_NAME, OpsCsvFormat, Titles},
 };
@@ -9,6 +10,7 @@ use crate::{
     problem::{Position, ProblemLog, quoted},
     report::{CACHE_CLEARED, HOST_BUILD, HOST_DISPATCH},
 };
+use analysis::MOST_PERCENT;
 use std::{fmt::Write, sync::Arc};
 
 /// Type of an op that ran on a chip.
@@ -128,6 +130,8 @@ pub struct OpRow {
     pub model_compute_ns: Option<f64>,
     /// Minimum time for the op's transfers, from TT-Metal's performance model.
     pub model_bandwidth_ns: Option<f64>,
+    /// Use of the busiest NoC link in percent, as tt-npe computes it.
+    pub noc_percent: Option<f64>,
     /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2.
     pub risc_kernels_ns: [Option<f64>; 5],
     /// Number of the trace that the op belongs to.
@@ -145,6 +149,10 @@ pub struct OpRow {
     pub firmware_duration_ns: Option<f64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
+    /// True if a cell of cycles is below 0.
+    pub has_negative_cycle: bool,
+    /// Another op that left this one too few cores, at the time that its cycles say.
+    pub no_room: Option<NoRoom>,
     /// Signpost before the op, or the innermost open range of signposts; `None` without one.
     pub signpost: Option<Arc<str>>,
     /// Cells of columns that no report of TT-Metal has, as texts with their headers; blank cells are
@@ -226,18 +234,36 @@ struct TensorColumns {
     datatype: Column,
     memory: Column,
     layout: Column,
+    /// All sides in one cell, `{'W': 1; 'X': 64; 'Y': 32; 'Z': 1}`, in reports of early 2024.
+    shape: Column,
+    /// Device and memory in one cell, in the same reports.
+    storage: Column,
 }
 
+const SIDES: [&str; 4] = ["W", "Z", "Y", "X"];
+
 impl TensorColumns {
+    /// # Compatibility
+    /// Reports of early 2024 (TT-Metal #6689) have the columns `DTYPE`, `SHAPE` and `STORAGE_TYPE`.
     fn new(titles: &Titles, tensor: &str) -> Self {
+        let [datatype, early] =
+            ["DATATYPE", "DTYPE"].map(|name| titles.column(&format!("{tensor}_{name}")));
         Self {
-            sides: ["W", "Z", "Y", "X"]
-                .map(|side| titles.column(&titles.shape_title(tensor, side))),
-            datatype: titles.column(&format!("{tensor}_DATATYPE")),
+            sides: SIDES.map(|side| titles.column(&titles.shape_title(tensor, side))),
+            datatype: if datatype.at.is_none() && early.at.is_some() { early } else { datatype },
             memory: titles.column(&format!("{tensor}_MEMORY")),
             layout: titles.column(&format!("{tensor}_LAYOUT")),
+            shape: titles.column(&format!("{tensor}_SHAPE")),
+            storage: titles.column(&format!("{tensor}_STORAGE_TYPE")),
         }
     }
+}
+
+/// Returns a value of a dictionary as reports write it, such as the `1` of `'W'` in `{'W': 1; 'X': 64}`.
+fn dictionary_value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("'{key}':"))?;
+    let value = rest.split([';', ',', '}']).next()?;
+    Some(value.trim().trim_matches('\''))
 }
 
 /// Maximum number of inputs or outputs whose columns are read.
@@ -317,6 +343,7 @@ row_columns! {
     trisc2_kernel_ns: "DEVICE TRISC2 KERNEL DURATION [ns]",
     model_compute_ns: "PM COMPUTE [ns]",
     model_bandwidth_ns: "PM BANDWIDTH [ns]",
+    noc_percent: "NOC UTIL (%)",
 }
 
 /// Reader of one row's cells. It logs invalid values as problems.
@@ -398,12 +425,20 @@ impl<'a> RowReader<'a> {
             &columns.trisc2_kernel_ns,
         ]
         .map(|column| cell::number(self.cell(column)));
+        // Reports without tt-npe have 0, and a use beyond the peak is wrong.
+        let noc_percent = cell::number(self.cell(&columns.noc_percent));
+        row.noc_percent = noc_percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT);
         row.trace_id = cell::whole(self.cell(&columns.trace_id));
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
         row.firmware_end_cycle = cell::whole(self.cell(&columns.firmware_end_cycle));
         row.firmware_duration_ns = cell::number(self.cell(&columns.firmware_duration_ns));
         let kernel = [&columns.kernel_start_cycle, &columns.kernel_end_cycle];
+        let firmware = [&columns.firmware_start_cycle, &columns.firmware_end_cycle];
+        row.has_negative_cycle = kernel
+            .iter()
+            .chain(&firmware)
+            .any(|column| cell::number(self.cell(column)).is_some_and(|cycle| cycle < 0.0));
         let [start, end] = kernel.map(|column| cell::whole(self.cell(column)));
         row.kernel_cycles = start.zip(end).filter(|(start, end)| start <= end);
         row.clock_ghz = self.clock_ghz().or_else(|| {
@@ -415,15 +450,27 @@ impl<'a> RowReader<'a> {
 
     fn tensor(&mut self, columns: &TensorColumns) -> Tensor {
         let is_there = !cell::is_blank(self.cell(&columns.datatype));
-        let sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
+        let mut sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
         let logical_sides = columns.sides.each_ref().map(|side| cell::logical(self.cell(side)));
+        let shape = self.cell(&columns.shape);
+        if !cell::is_blank(shape) {
+            sides = SIDES.map(|side| dictionary_value(shape, side).and_then(cell::dimension));
+        }
         Tensor {
             sides,
             logical_sides,
             datatype: self.text(&columns.datatype),
-            memory: self.text(&columns.memory),
+            memory: self.text(&columns.memory).or_else(|| self.memory_in(&columns.storage)),
             layout: self.text(&columns.layout),
         }
+    }
+
+    /// Returns the memory in a cell of device and memory, as later reports write it: `DEV_0_DRAM_INTERLEAVED`.
+    fn memory_in(&mut self, storage: &Column) -> Option<Arc<str>> {
+        let value = |key| dictionary_value(self.cell(storage), key);
+        let (buffer, layout) = (value("buffer_type")?, value("memory_layout")?);
+        let device = value("device_id").map_or_else(String::new, |id| format!("DEV_{id}_"));
+        Some(self.texts.shared(&format!("{device}{buffer}_{layout}")))
     }
 
     fn more_tensors(&mut self, columns: &[TensorColumns]) -> Vec<Tensor> {
@@ -498,6 +545,19 @@ mod tests {
     fn a_source_says_which_shapes_ran_and_forgets_the_device() {
         assert_eq!(row("DEV_3_L1_INTERLEAVED").source(), "1x1x32x?:BFLOAT16:L1_INTERLEAVED");
         assert_eq!(row("DEV_0_DRAM").source(), row("DEV_1_DRAM").source());
+    }
+
+    #[test]
+    fn tensors_of_early_2024_are_read_from_their_dictionaries() {
+        let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],INPUT_0_DTYPE,INPUT_0_LAYOUT,\
+            INPUT_0_SHAPE,INPUT_0_STORAGE_TYPE\n\
+            Matmul,tt_dnn_device,0,5,BFLOAT8_B,TILE,{'W': 1; 'X': 8192; 'Y': 2048; 'Z': 3},\
+            {'device_id': 2; 'memory_config': {'buffer_type': 'L1'; 'memory_layout': 'BLOCK_SHARDED'}}\n";
+        let csv = crate::perf::read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let input = &csv.rows[0].inputs[0];
+        assert_eq!(input.sides, [Some(1), Some(3), Some(2048), Some(8192)]);
+        assert_eq!(input.datatype.as_deref(), Some("BFLOAT8_B"));
+        assert_eq!(input.memory.as_deref(), Some("DEV_2_L1_BLOCK_SHARDED"));
     }
 
     fn tensor_in(memory: &str) -> Tensor {

@@ -1,6 +1,6 @@
 //! Ops that ran at the same time, as the cycles of a file prove.
 
-use super::row::OpRow;
+use super::{op::duration_doubt, row::OpRow};
 use std::collections::BTreeMap;
 
 /// Ops of a device that ran at the same time, such as those of several sub-devices.
@@ -19,7 +19,7 @@ pub struct SideBySide {
 }
 
 /// Returns what each device's cycles say about ops at the same time. A device of which the cycles or
-/// the time of any op are unknown is left out.
+/// the time of any op are unknown or in doubt is left out.
 pub(super) fn side_by_side(rows: &[OpRow]) -> Vec<SideBySide> {
     let mut devices: BTreeMap<u64, Vec<&OpRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.is_device_op() && !row.is_captured()) {
@@ -39,6 +39,9 @@ fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
     let clock_ghz = rows.iter().find_map(|row| row.clock_ghz)?;
     let has_kernels = rows.iter().all(|row| row.kernel_cycles.is_some());
     let spans = rows.iter().map(|row| {
+        if duration_doubt(row, false).is_some() {
+            return None;
+        }
         let firmware = row.firmware_start_cycle.zip(row.firmware_end_cycle);
         let (start, end) = if has_kernels { row.kernel_cycles } else { firmware }?;
         let kernel_ns = row.kernel_duration_ns.filter(|ns| *ns >= 0.0)?;

@@ -230,28 +230,39 @@ impl<W: Write> TableWriter<'_, W> {
     }
 }
 
-/// Returns what to try about long gaps. A trace saves nothing before the ops of a trace.
+/// Returns what to try about long gaps. A trace saves nothing before the ops of a trace, nor where the
+/// host builds a program.
 fn gap_advice(advice: &Advice) -> String {
-    let of_traces = advice.trace_gap_ids.len();
+    let (of_traces, builds) = (advice.trace_gap_ids.len(), advice.build_gap_ids.len());
+    let rest = advice.high_gap_ids.len().saturating_sub(of_traces).saturating_sub(builds);
     let replays = "replay without waiting for the end of the replay before (ttnn.execute_trace with \
                    blocking=False)";
-    if of_traces == advice.high_gap_ids.len() {
-        return format!("The ops after them come from a trace already: {replays}.");
+    let warm_up =
+        "call the ops once before the part that counts (kprof programs shows what was built)";
+    match (rest, of_traces, builds) {
+        (0, _, 0) => return format!("The ops after them come from a trace already: {replays}."),
+        (0, 0, _) => return format!("The calls after them built their programs: {warm_up}."),
+        _ => {}
     }
     let share = advice.gap_saving_percent.unwrap_or(0.0);
-    let saving = format!(
-        "A trace could save {} μs ({} %)",
+    let mut text = format!(
+        "A trace could save {} μs ({} %) of them",
         grouped(advice.gap_saving_us, 0),
         grouped(share, 1)
     );
-    match of_traces {
-        0 => format!("{saving} of them; else see whether the device waits for the host."),
-        _ => format!(
-            "{saving} of them, without the {of_traces} before ops of a trace, whose time is {} μs: {replays}; \
-             else see whether the device waits for the host.",
-            grouped(advice.trace_gap_us, 0)
-        ),
+    if of_traces > 0 {
+        let time = grouped(advice.trace_gap_us, 0);
+        text += &format!(
+            ", without the {of_traces} before ops of a trace, whose time is {time} μs: {replays}"
+        );
     }
+    if builds > 0 {
+        let time = grouped(advice.build_gap_us, 0);
+        text += &format!(
+            ", without the {builds} before calls that built programs, whose time is {time} μs: {warm_up}"
+        );
+    }
+    text + "; else see whether the device waits for the host."
 }
 
 /// Formats the table of ops. Its last row shows totals over all ops.
