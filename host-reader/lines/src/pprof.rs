@@ -9,8 +9,7 @@ use std::{
 };
 use tables::LineRow;
 
-/// Writes rows as a compressed profile with two values for each sample, cycles and instructions; of
-/// sampled rows with one, their samples.
+/// Writes rows as a compressed profile with two values for each sample: cycles and instructions.
 ///
 /// A sample's stack ends with the kernel's file, the RISC and the op. Chip, RISC, op and awaited
 /// object are labels.
@@ -18,8 +17,7 @@ use tables::LineRow;
 /// # Errors
 /// If `out` fails.
 pub fn write_pprof(rows: &[LineRow], out: &mut dyn Write) -> io::Result<()> {
-    let is_sampled = rows.iter().any(|row| row.samples.is_some());
-    let mut profile = Profile { is_sampled, ..Profile::default() };
+    let mut profile = Profile::default();
     rows.iter().for_each(|row| profile.add(row));
     let mut encoder = GzEncoder::new(out, Compression::default());
     encoder.write_all(&profile.encoded())?;
@@ -60,7 +58,6 @@ struct Profile {
     functions: BTreeMap<Function, u64>,
     locations: BTreeMap<Location, u64>,
     samples: Vec<Message>,
-    is_sampled: bool,
 }
 
 /// Returns the number of an item, from 1; adds the item if it is new.
@@ -107,10 +104,7 @@ impl Profile {
         let stack: Vec<u64> = std::iter::once(code).chain(outer).collect();
         let mut sample = Message::default();
         sample.numbers(1, &stack);
-        match row.samples {
-            Some(samples) => sample.numbers(2, &[samples.count]),
-            None => sample.numbers(2, &[row.total_cycles(), row.instructions]),
-        }
+        sample.numbers(2, &[row.total_cycles(), row.instructions]);
         let chip = row.chip_id.to_string();
         let awaited = row.waits_for.as_deref();
         let labels = [("chip", Some(&*chip)), ("risc", Some(&row.risc)), ("op", Some(&op))];
@@ -126,9 +120,7 @@ impl Profile {
 
     fn encoded(mut self) -> Vec<u8> {
         let mut profile = Message::default();
-        let kinds: &[&str] =
-            if self.is_sampled { &["samples"] } else { &["cycles", "instructions"] };
-        for (kind, unit) in kinds.iter().map(|kind| (kind, "count")) {
+        for (kind, unit) in [("cycles", "count"), ("instructions", "count")] {
             let mut value = Message::default();
             value.number(1, self.text(kind));
             value.number(2, self.text(unit));
@@ -155,7 +147,7 @@ impl Profile {
             function.number(4, *file);
             profile.bytes(5, &function.0);
         }
-        let cycles = self.text(if self.is_sampled { "samples" } else { "cycles" });
+        let cycles = self.text("cycles");
         let mut texts: Vec<_> = self.texts.iter().map(|(text, index)| (*index, text)).collect();
         texts.sort_unstable();
         profile.bytes(6, b"");

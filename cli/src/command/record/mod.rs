@@ -8,7 +8,6 @@ mod lines;
 mod listeners;
 mod memory;
 mod options;
-mod samples;
 mod served;
 mod standing;
 mod stock;
