@@ -212,10 +212,18 @@ fn programs_without_a_client_run_as_they_would_alone() {
 #[test]
 fn a_report_without_ops_leaves_the_exit_code_alone() {
     let folder = TempDir::new().unwrap();
-    let arguments = ["record", "-r", "-n", "none", "-o", "out", "--", "sh", "-c", "exit 5"];
-    let output = kprof(folder.path(), &arguments);
-    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
     let report = folder.path().join("out/reports/none/ops_perf_results_none.csv");
+    let record = |script: &str| {
+        let arguments = ["record", "-r", "-n", "none", "-o", "out", "--", "sh", "-c", script];
+        kprof(folder.path(), &arguments)
+    };
+    // A program that failed before anything was recorded has no report.
+    let failed = record("exit 5");
+    assert_eq!(failed.status.code(), Some(5), "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("so there is no report"), "{}", stderr(&failed));
+    assert!(!report.exists());
+    let output = record("exit 0");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(rows(&report).len(), 0);
     let said = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
     assert!(!said.contains("Lost: nothing"), "{said}");
