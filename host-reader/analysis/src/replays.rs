@@ -12,7 +12,7 @@ use reader::mesh::Noc0Coord;
 /// A program that ran outside of traces, too, keeps these runs: nothing else ran on the core then.
 pub(super) fn adopt_replays(runs: &mut [LaneRun]) {
     let is_replay = |run: &&LaneRun| run.key.trace.is_some();
-    if !runs.first().is_some_and(|run| run.key.trace.is_none())
+    if runs.first().is_none_or(|run| run.key.trace.is_some())
         || !runs.iter().any(|run| is_replay(&run))
     {
         return;

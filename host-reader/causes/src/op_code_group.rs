@@ -189,7 +189,19 @@ impl OpCodeGroup {
             self.is_noc_lower_bound =
                 uses.iter().filter_map(|(of, _)| *of).any(|(_, is_lower_bound)| is_lower_bound);
             self.bound = self.bound();
+            if self.bound == Some(GroupBound::Noc) {
+                self.limit_by_noc(weighted / whole_ns / 100.0);
+            }
         }
+    }
+
+    /// Raises the minimum time to what the busiest link takes at its peak, as a part of the ops' time.
+    fn limit_by_noc(&mut self, part: f64) {
+        let least_ns = self.duration_ns * part;
+        self.limit_ns = self.limit_ns.map(|ns| ns.max(least_ns));
+        let longest_ns = self.chips_ns.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
+        let most_ns = longest_ns * (1.0 - part).max(0.0);
+        self.most_over_limit_ns = self.most_over_limit_ns.map(|ns| ns.min(most_ns));
     }
 
     fn bound(&self) -> Option<GroupBound> {
@@ -364,8 +376,18 @@ mod tests {
         assert_eq!(with(group.clone(), &less), (Some(64.9), Some(GroupBound::Neither)));
         let partly = [(uses(80.0), 300.0), (None, 100.0)];
         assert_eq!(with(group.clone(), &partly), (None, None), "unknown of one op");
-        let dram = OpCodeGroup { dram_percent: Some(70.0), ..group };
+        let dram = OpCodeGroup { dram_percent: Some(70.0), ..group.clone() };
         assert_eq!(with(dram, &both), (Some(65.0), Some(GroupBound::Dram)));
+        // A link at 65 % of its peak leaves 35 % of the longest chip's time.
+        let mut limited = OpCodeGroup {
+            duration_ns: 400.0,
+            chips_ns: vec![(Some(0), 300.0), (Some(1), 100.0)],
+            most_over_limit_ns: Some(299.0),
+            ..group
+        };
+        limited.add_noc(&both);
+        assert_eq!(limited.limit_ns, Some(260.0));
+        assert!((limited.most_over_limit_ns.unwrap() - 105.0).abs() < 1e-9);
     }
 
     #[test]

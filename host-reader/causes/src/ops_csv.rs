@@ -444,21 +444,11 @@ fn row_slots(rows: &[&OpReport]) -> Option<RowSlots> {
 /// Ops whose firmware overlaps form one slot, because the rows do not say when within the firmware
 /// the kernels ran.
 fn slots_of_rows(rows: &[&OpReport]) -> Option<RowSlots> {
-    let of_firmware = |row: &OpReport| row.firmware_start_cycle.zip(row.firmware_end_cycle);
-    let has_firmware = rows.iter().all(|row| of_firmware(row).is_some());
+    let has_firmware = rows.iter().all(|row| firmware_cycles(row).is_some());
     let cycles = rows.iter().map(|&row| {
-        let cycles = if has_firmware { of_firmware(row) } else { row.kernel_cycles };
-        let (start, end) = cycles?;
-        // The start of an op that begins too early, or has no room, is wrong, but not its end.
-        let is_known = !matches!(
-            row.duration_doubt,
-            Some(
-                DurationDoubt::BeginsBefore(_)
-                    | DurationDoubt::NoRoom(_)
-                    | DurationDoubt::NegativeCycle
-            )
-        );
-        Some(((if is_known { start } else { end }, end), row))
+        let kernels = || row.kernel_cycles.map(|of| sound_cycles(row, of));
+        let cycles = if has_firmware { firmware_cycles(row) } else { kernels() };
+        Some((cycles?, row))
     });
     let cycles = cycles.collect::<Option<Vec<_>>>()?;
     let first = cycles.iter().map(|((start, _), _)| *start).min()?;
@@ -489,6 +479,30 @@ fn slots_of_rows(rows: &[&OpReport]) -> Option<RowSlots> {
     }
     let side_by_side = Some(side_by_side).filter(|of| of.op_count > 0);
     Some(RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware })
+}
+
+/// Returns true if the start of an op is wrong: it begins too early, or has no room. Its end is sound.
+const fn has_wrong_start(row: &OpReport) -> bool {
+    matches!(
+        row.duration_doubt,
+        Some(
+            DurationDoubt::BeginsBefore(_)
+                | DurationDoubt::NoRoom(_)
+                | DurationDoubt::NegativeCycle
+        )
+    )
+}
+
+/// Returns the cycles of an op, or its end alone if its start is wrong.
+const fn sound_cycles(row: &OpReport, (start, end): (u64, u64)) -> (u64, u64) {
+    (if has_wrong_start(row) { end } else { start }, end)
+}
+
+/// Returns the cycles of the firmware of an op, or its end alone if its start is wrong.
+fn firmware_cycles(row: &OpReport) -> Option<(u64, u64)> {
+    let end = row.firmware_end_cycle?;
+    let start = row.firmware_start_cycle.or_else(|| has_wrong_start(row).then_some(end))?;
+    Some(sound_cycles(row, (start, end)))
 }
 
 /// Returns false if the gaps between the ops' cycles are much longer than the rows say: then rows

@@ -54,9 +54,8 @@ impl Advice {
             .collect();
         let (of_traces, others): (Vec<&OpReport>, Vec<&OpReport>) =
             high.iter().partition(|row| row.is_of_trace && !is_upstream_exact);
-        let (builds, others): (Vec<&OpReport>, Vec<&OpReport>) = others
-            .into_iter()
-            .partition(|row| row.is_cache_hit == Some(false) && !is_upstream_exact);
+        let (builds, others): (Vec<&OpReport>, Vec<&OpReport>) =
+            others.into_iter().partition(|row| is_built_before(row) && !is_upstream_exact);
         let gaps = |rows: &[&OpReport]| sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
         let savings = others.iter().filter_map(|row| row.op_to_op_gap_us);
         let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
@@ -72,6 +71,16 @@ impl Advice {
             gap_saving_percent: (total > 0.0).then(|| gap_saving_us / total * 100.0),
         }
     }
+}
+
+/// Part of a gap in which the host compiled kernels, from which on the gap is that of a build.
+const MOSTLY_COMPILED: f64 = 0.5;
+
+/// Returns true if the host built the op's program in the gap before it.
+fn is_built_before(row: &OpReport) -> bool {
+    let compiled = row.compile_duration_ns.zip(row.op_to_op_gap_us);
+    row.is_cache_hit == Some(false)
+        || compiled.is_some_and(|(ns, gap_us)| ns / 1000.0 >= gap_us * MOSTLY_COMPILED)
 }
 
 /// Returns optimisation advice for a matmul; empty if there is none.

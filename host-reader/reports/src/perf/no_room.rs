@@ -10,15 +10,14 @@ const MOST_COMPARED: usize = 1000;
 /// Time in ns by which the kernels of two ops must have overlapped. Clocks of cores differ by less.
 const LEAST_OVERLAP_NS: f64 = 1000.0;
 
-/// Two ops whose cycles overlap, and that have too few cores for both.
+/// Two ops whose cycles overlap, and that cannot have run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// Row of the other op.
     pub beside_row_id: u64,
-    /// Number of cores of both ops.
-    pub core_count: u64,
-    /// Number of cores of their device.
-    pub available_core_count: u64,
+    /// Number of cores of both ops, and of their device; `None` if a device runs ops like them one after
+    /// the other, whatever their cores.
+    pub core_counts: Option<(u64, u64)>,
 }
 
 /// An op with the cycles of its kernels or, if these are unknown, of its firmware.
@@ -78,18 +77,20 @@ fn mark(rows: &mut [OpRow], at: usize, other: usize) {
 }
 
 fn no_room(own: &OpRow, other: &OpRow) -> Option<NoRoom> {
+    let beside_row_id = other.id;
+    // Programs share a device only as sub-devices of it.
+    if own.has_whole_device && other.has_whole_device {
+        return Some(NoRoom { beside_row_id, core_counts: None });
+    }
     let is_same_sub_device = match (&own.sub_device, &other.sub_device) {
         (Some(own), Some(other)) => own == other,
         // Sub-devices have different numbers of cores, unless they halve the device.
         _ => own.available_cores == other.available_cores,
     };
     let core_count = own.core_count?.checked_add(other.core_count?)?;
-    let available_core_count = own.available_cores?;
-    (is_same_sub_device && core_count > available_core_count).then_some(NoRoom {
-        beside_row_id: other.id,
-        core_count,
-        available_core_count,
-    })
+    let available = own.available_cores?;
+    let core_counts = Some((core_count, available));
+    (is_same_sub_device && core_count > available).then_some(NoRoom { beside_row_id, core_counts })
 }
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(doubted(rows.clone()), [1]);
         let mut marked = rows;
         mark_ops_without_room(&mut marked);
-        let expected = NoRoom { beside_row_id: 2, core_count: 144, available_core_count: 110 };
+        let expected = NoRoom { beside_row_id: 2, core_counts: Some((144, 110)) };
         assert_eq!(marked[0].no_room, Some(expected));
     }
 
@@ -146,6 +147,19 @@ mod tests {
             [0_u64; 0]
         );
         assert_eq!(doubted(vec![one, OpRow { available_cores: Some(12), ..other }]), [0_u64; 0]);
+    }
+
+    /// The column of sub-devices is there, and blank.
+    #[test]
+    fn ops_that_have_the_whole_device_run_one_after_the_other() {
+        let of = |row: OpRow| OpRow { has_whole_device: true, ..row };
+        let [stale, inner] = [op(1, 2, 0, 9_000_000), op(2, 2, 100_000, 120_000)];
+        assert_eq!(doubted(vec![of(stale.clone()), of(inner.clone())]), [1]);
+        // Another op is of a sub-device, which may leave room.
+        assert_eq!(
+            doubted(vec![of(stale), OpRow { sub_device: Some("1".into()), ..inner }]),
+            [0_u64; 0]
+        );
     }
 
     #[test]

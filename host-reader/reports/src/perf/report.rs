@@ -411,11 +411,16 @@ fn note_doubted(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
             }
             Some(DurationDoubt::Negative) => "a duration from 0 on".to_owned(),
             Some(DurationDoubt::NegativeCycle) => "an op whose cycles are from 0 on".to_owned(),
-            Some(DurationDoubt::NoRoom(of)) => format!(
-                "an op that, by its cycles, leaves row {} room on the device: both together run on {} \
-                 of {} cores",
-                of.beside_row_id, of.core_count, of.available_core_count
-            ),
+            Some(DurationDoubt::NoRoom(of)) => {
+                let why = of.core_counts.map_or_else(
+                    || "both had the whole device".to_owned(),
+                    |(used, available)| format!("both together run on {used} of {available} cores"),
+                );
+                format!(
+                    "an op that, by its cycles, leaves row {} room on the device: {why}",
+                    of.beside_row_id
+                )
+            }
             Some(DurationDoubt::Missing) | None => continue,
         };
         let file = files.get(row.file).map_or("", String::as_str);

@@ -100,6 +100,8 @@ pub struct OpRow {
     pub arch: Option<Arc<str>>,
     /// Sub-device that ran the op; `None` if the row does not name it.
     pub sub_device: Option<Arc<str>>,
+    /// True if the file names sub-devices, and the op ran on none: it had the whole device.
+    pub has_whole_device: bool,
     /// Start of the op on the host, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
     /// Time that the host spent on the op.
@@ -402,6 +404,7 @@ impl<'a> RowReader<'a> {
         row.math_fidelity = self.text(&columns.math_fidelity).unwrap_or_default();
         row.core_count = self.cores(&columns.core_count);
         let sub_device = cell::sub_device(self.cell(&columns.sub_device));
+        row.has_whole_device = columns.sub_device.at.is_some() && sub_device.is_none();
         row.sub_device = sub_device.map(|id| self.texts.shared(&id));
         row.host_duration_ns = cell::number(self.cell(&columns.host_duration_ns));
         row.compile_duration_ns = cell::number(self.cell(&columns.compile_duration_ns));
