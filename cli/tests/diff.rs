@@ -466,6 +466,38 @@ fn a_gate_compares_all_rows_whatever_signposts_a_file_ends_with() {
     assert!(String::from_utf8_lossy(&log.stderr).contains("are for ops CSVs"));
 }
 
+/// Two ops of 100 us, one after the other and side by side on two sub-devices: the sum does not change.
+#[test]
+fn ops_that_begin_to_run_side_by_side_are_told_by_the_elapsed_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("a.csv", 101_700), ("b.csv", 0)].map(|(name, start)| {
+        let path = folder.path().join(name);
+        let mut text = "OP CODE,OP TYPE,DEVICE ID,SUB DEVICE ID,CORE COUNT,AVAILABLE WORKER CORE COUNT,\
+            DEVICE KERNEL DURATION [ns],DEVICE FW DURATION [ns],DEVICE FW START CYCLE,DEVICE FW END CYCLE\n"
+            .to_owned();
+        for (sub_device, start) in [(0, 0), (1, start)] {
+            let [from, to] = [start, start + 100_700].map(|cycle| cycle + 5_000_000);
+            text += &format!("Matmul,tt_dnn_device,0,{sub_device},8,32,100000,100700,{from},{to}\n");
+        }
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    let [a, b] = &files;
+    let shown = String::from_utf8(diff(a, b, &[]).stdout).unwrap();
+    assert!(
+        shown.contains("A 200.000 us in 2 ops; B 200.000 us in 2 ops; change +0.000 us"),
+        "{shown}"
+    );
+    let elapsed = "count once: A 202.400 us; B 100.700 us, 2 of 2 ops side by side; -50.2 %\n";
+    assert!(shown.contains(elapsed), "{shown}");
+    let sides = json(a, b, &[]);
+    assert_eq!(sides["in_b"]["gaps"]["side_by_side_op_count"], 2);
+    assert_eq!(sides["in_a"]["gaps"]["elapsed_ns"], 202_400.0);
+    // Nothing of it where no op ran beside another.
+    let shown = String::from_utf8(diff(a, a, &[]).stdout).unwrap();
+    assert!(!shown.contains("first start"), "{shown}");
+}
+
 #[test]
 fn a_threshold_that_nothing_exceeds_is_refused() {
     let a = capture(OPS);

@@ -6,6 +6,7 @@ use crate::{
     finding::{Finding, GainOf, Place, Untold},
     host_time::{add_host_facts, built_again},
     iteration::{Doubt, KnownIteration, Lengths},
+    middle::median,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
@@ -142,7 +143,8 @@ impl Explanation {
         let small = rules::small_ops(&durations_ns, whole);
         kernels.extend(small.map(|of| at_rows(of, &small_rows(rows))));
         let [chip_ops, all_ops] = [rows, all_rows].map(ChipOp::from_rows);
-        kernels.extend(rules::slow_chips(&chip_ops).into_iter().map(|(_, finding)| finding));
+        let (slow, slow_in_all) = slow_chips(&chip_ops, &all_ops);
+        kernels.extend(slow);
         kernels.extend(rules::collective_skew(&chip_ops, &all_ops, None));
         self.untold.extend(rules::chip_starts(&all_ops, None).1);
         for finding in &mut kernels {
@@ -154,9 +156,22 @@ impl Explanation {
         add_host_facts(&mut self.findings, rows);
         self.findings.extend(built_again(rows, builds, Place::from_row));
         self.findings.extend(kernels);
+        self.findings.extend(slow_in_all);
         self.findings.extend(host_ops(rows));
         self.rank();
     }
+}
+
+/// Returns the findings about chips that are slow in the explained part, and those about ops of which only
+/// all rows together have enough launches. The latter are not measured against the part.
+fn slow_chips(part: &[ChipOp<'_>], all: &[ChipOp<'_>]) -> (Vec<Finding>, Vec<Finding>) {
+    let of_part: BTreeMap<String, Finding> = rules::slow_chips(part).into_iter().collect();
+    let names: BTreeSet<&str> = part.iter().map(|op| &*op.name).collect();
+    let more = rules::slow_chips(all)
+        .into_iter()
+        .filter(|(name, _)| names.contains(name.as_str()) && !of_part.contains_key(name));
+    let more = more.map(|(_, finding)| finding).collect();
+    (of_part.into_values().collect(), more)
 }
 
 /// Returns a problem as a sentence without the name of the file, which is the only one.
@@ -452,7 +467,7 @@ fn slots_of_rows(rows: &[&OpReport]) -> Option<RowSlots> {
     });
     let cycles = cycles.collect::<Option<Vec<_>>>()?;
     let first = cycles.iter().map(|((start, _), _)| *start).min()?;
-    let clock_ghz = rows.iter().find_map(|row| row.clock_ghz)?;
+    let clock_ghz = one_clock_ghz(rows)?;
     let at = |cycle: u64| Some(whole_ns(cycle.checked_sub(first)? as f64 / clock_ghz));
     let spans = cycles.iter().map(|&((start, end), row)| {
         let (start, end) = (at(start)?, at(end)?);
@@ -479,6 +494,24 @@ fn slots_of_rows(rows: &[&OpReport]) -> Option<RowSlots> {
     }
     let side_by_side = Some(side_by_side).filter(|of| of.op_count > 0);
     Some(RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware })
+}
+
+/// Part by which the clock of a row may differ from that of the others. The times of short ops are rounded.
+const CLOCK_TOLERANCE: f64 = 0.2;
+
+/// Returns the clock that the cycles and the durations of all rows agree on; `None` if they do not, as
+/// where a spreadsheet has rounded the cycles.
+fn one_clock_ghz(rows: &[&OpReport]) -> Option<f64> {
+    let sound = || rows.iter().filter(|row| !has_wrong_start(row));
+    let clock_ghz = median(sound().filter_map(|row| row.clock_ghz).collect())?;
+    let is_other = |row: &&OpReport| match row.clock_ghz {
+        Some(clock) => (clock / clock_ghz - 1.0).abs() > CLOCK_TOLERANCE,
+        // Firmware that takes no cycle has no clock, but a duration.
+        None => {
+            row.firmware_start_cycle.is_some() && row.firmware_start_cycle == row.firmware_end_cycle
+        }
+    };
+    (!sound().copied().any(|row| is_other(&row))).then_some(clock_ghz)
 }
 
 /// Returns true if the start of an op is wrong: it begins too early, or has no room. Its end is sound.

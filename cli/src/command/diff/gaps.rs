@@ -16,6 +16,18 @@ pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
         let [of_a, of_b] = [text(a), text(b)];
         writeln!(out, "Between ops, in no total: A {of_a}; B {of_b}{change}")?;
     }
+    if a.side_by_side_op_count > 0 || b.side_by_side_op_count > 0 {
+        let [of_a, of_b] = [a, b].map(elapsed);
+        let change = match (a.elapsed_ns, b.elapsed_ns) {
+            (Some(a), Some(b)) if a > 0.0 => format!("; {:+.1} %", (b / a - 1.0) * 100.0),
+            _ => String::new(),
+        };
+        writeln!(
+            out,
+            "From the first start to the last end, in which ops at the same time count once: A {of_a}; B \
+             {of_b}{change}"
+        )?;
+    }
     let share = |gaps: &Gaps| (gaps.replayed_op_count > 0, gaps.replayed_op_count < gaps.op_count);
     if share(a) != share(b) {
         let of = |gaps: &Gaps| {
@@ -28,6 +40,18 @@ pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Launched by a replayed trace: A {}; B {}", of(a), of(b))?;
     }
     Ok(())
+}
+
+/// Returns the time from the first start to the last end, and how many ops ran side by side.
+fn elapsed(gaps: &Gaps) -> String {
+    let time = gaps.elapsed_ns.map_or_else(|| "unknown".to_owned(), microseconds);
+    match gaps.side_by_side_op_count {
+        0 => time,
+        count => {
+            let ops = counted(gaps.op_count, "op", "ops");
+            format!("{time}, {} of {ops} side by side", grouped(count))
+        }
+    }
 }
 
 /// Returns the median of a side's gaps, and how many are known.

@@ -39,7 +39,7 @@ fn flops_advice(ops: &[ModelFacts]) -> &'static str {
         (true, false) => "use more cores; their math fidelity is the lowest",
         (false, true) => "use a lower math fidelity",
         (false, false) => {
-            "give them less work: they run on all their cores at the lowest math fidelity"
+            "give them less work: no option gives them more cores, and their math fidelity is the lowest"
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Time between the ops of a recording, which no duration of an op has, and whether a trace sent them.
 
-use crate::perf::{OpReport, Spread};
+use crate::perf::{OpReport, SideBySide, Spread};
 use analysis::Op;
 
 /// What a recording says of the time between its ops.
@@ -10,9 +10,11 @@ pub(super) struct BetweenOps {
     unknown_count: u64,
     replayed_count: u64,
     op_count: u64,
+    side_by_side: Option<SideBySide>,
 }
 
-/// Time between the ops of one recording. It is in no sum over ops.
+/// Time between the ops of one recording, which is in no sum over ops, and time that ops share, which sums
+/// count several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Gaps {
     /// Median of the known gaps before ops in ns; `None` if none is known. The first op of a device has
@@ -26,9 +28,23 @@ pub struct Gaps {
     pub replayed_op_count: u64,
     /// Number of ops.
     pub op_count: u64,
+    /// Number of ops that ran at the same time as another one, as cycles show: sums count this time
+    /// several times.
+    pub side_by_side_op_count: u64,
+    /// Time from the first start to the last end of the ops in ns, of the device that takes longest;
+    /// `None` if the cycles of its ops are unknown, or if several recordings are one side.
+    pub elapsed_ns: Option<f64>,
 }
 
 impl BetweenOps {
+    /// Takes what the cycles of a file say of ops at the same time.
+    pub(super) fn set_side_by_side(&mut self, devices: &[SideBySide]) {
+        let longest =
+            devices.iter().max_by(|one, other| one.elapsed_us.total_cmp(&other.elapsed_us));
+        let op_count = devices.iter().map(|device| device.op_count).sum();
+        self.side_by_side = longest.map(|longest| SideBySide { op_count, ..*longest });
+    }
+
     /// Adds the ops of one device, in their order.
     pub(super) fn add_rows<'a>(&mut self, rows: impl Iterator<Item = &'a OpReport>) {
         for (at, row) in rows.enumerate() {
@@ -61,6 +77,7 @@ impl BetweenOps {
         self.unknown_count = self.unknown_count.saturating_add(other.unknown_count);
         self.replayed_count = self.replayed_count.saturating_add(other.replayed_count);
         self.op_count = self.op_count.saturating_add(other.op_count);
+        self.side_by_side = None;
     }
 
     pub(super) fn gaps(&self) -> Gaps {
@@ -72,6 +89,8 @@ impl BetweenOps {
             unknown_count: self.unknown_count,
             replayed_op_count: self.replayed_count,
             op_count: self.op_count,
+            side_by_side_op_count: self.side_by_side.map_or(0, |of| of.op_count),
+            elapsed_ns: self.side_by_side.map(|of| of.elapsed_us * 1000.0),
         }
     }
 }
@@ -98,6 +117,7 @@ mod tests {
             unknown_count: 1,
             replayed_op_count: 3,
             op_count: 6,
+            ..Gaps::default()
         };
         assert_eq!(between.gaps(), expected);
         assert_eq!(BetweenOps::default().gaps(), Gaps::default());

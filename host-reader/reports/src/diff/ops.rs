@@ -29,6 +29,7 @@ impl Measurements {
     #[must_use]
     pub fn from_report(report: &PerfReport) -> Self {
         let mut measurements = Self::default();
+        measurements.between.set_side_by_side(&report.side_by_side);
         let device_ops = report.rows.iter().filter(|row| row.is_device_op());
         let numbers: BTreeSet<Option<u64>> = device_ops.map(|row| row.device).collect();
         let mut traits = HashMap::new();

@@ -23,7 +23,7 @@ const BOUND_PERCENT: f64 = 65.0;
 ///
 /// A longer gap is left out if this op or the previous op has an invalid duration. If a negative
 /// gap is longer, and also longer than half of the op's duration, the op's duration is invalid.
-const DOUBTED_GAP_NS: f64 = 1e6;
+pub(super) const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// A kernel that takes more than this many times its firmware, and `DOUBTED_KERNEL_NS` more, has a
 /// wrong start or end: the firmware surrounds it. Columns are rounded, clocks are inexact, and files
@@ -529,7 +529,10 @@ pub enum DurationDoubt {
 /// tells which: with a start that is wrong by the gap, it would take at least as long as the gap.
 /// tt-perf-report knows no firmware.
 pub(super) fn duration_doubt(row: &OpRow, is_upstream_exact: bool) -> Option<DurationDoubt> {
-    let Some(duration) = row.kernel_duration_ns else { return Some(DurationDoubt::Missing) };
+    let Some(duration) = row.kernel_duration_ns else {
+        let no_room = row.no_room.filter(|_| !is_upstream_exact).map(DurationDoubt::NoRoom);
+        return Some(no_room.unwrap_or(DurationDoubt::Missing));
+    };
     if duration < 0.0 {
         return Some(DurationDoubt::Negative);
     }
