@@ -6,7 +6,6 @@ use crate::{
     finding::{Finding, GainOf, Place, Untold},
     host_time::{add_host_facts, built_again},
     iteration::{Doubt, KnownIteration, Lengths},
-    middle::median,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
@@ -503,7 +502,7 @@ const CLOCK_TOLERANCE: f64 = 0.2;
 /// where a spreadsheet has rounded the cycles.
 fn one_clock_ghz(rows: &[&OpReport]) -> Option<f64> {
     let sound = || rows.iter().filter(|row| !has_wrong_start(row));
-    let clock_ghz = median(sound().filter_map(|row| row.clock_ghz).collect())?;
+    let clock_ghz = sound().find_map(|row| row.clock_ghz)?;
     let is_other = |row: &&OpReport| match row.clock_ghz {
         Some(clock) => (clock / clock_ghz - 1.0).abs() > CLOCK_TOLERANCE,
         // Firmware that takes no cycle has no clock, but a duration.

@@ -165,7 +165,7 @@ fn chip_list(chips: &[u32]) -> String {
             _ => runs.push((chip, chip)),
         }
     }
-    let texts = runs.into_iter().map(|(first, last)| match last - first {
+    let texts = runs.into_iter().map(|(first, last)| match last.abs_diff(first) {
         0 => first.to_string(),
         1 => format!("{first}, {last}"),
         _ => format!("{first} to {last}"),

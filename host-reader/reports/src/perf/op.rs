@@ -346,16 +346,7 @@ pub(super) fn analyse(
         line: row.line,
         kind,
         total_percent: None,
-        bound: bound_of(
-            kind,
-            &modelled,
-            limit.filter(|_| !context.is_upstream_exact && duration_ns.is_some()),
-        )
-        // The NoC is a limit, too.
-        .filter(|bound| {
-            let is_noc = row.noc_percent.is_some_and(|percent| percent >= BOUND_PERCENT);
-            *bound != Bound::Slow || context.is_upstream_exact || !is_noc
-        }),
+        bound: bound_of_row((&row, kind), &modelled, limit, context),
         op_code: shown_op_code(&row.op_code, kind, &modelled.suffix, texts),
         source: texts.shared(&row.source()),
         device: row.device,
@@ -568,6 +559,22 @@ fn gap_us(
     let gap = row.op_to_op_latency_ns.filter(|&gap| gap >= 0.0)?;
     let is_kept = kind != RowKind::Signpost && !(is_doubted && gap > DOUBTED_GAP_NS);
     is_kept.then_some(gap / 1000.0)
+}
+
+/// Returns what limits the op of a row, as [`bound_of`]. An op that uses the NoC near its peak is not
+/// called slow: the NoC is a limit, too.
+fn bound_of_row(
+    (row, kind): (&OpRow, RowKind),
+    modelled: &Modelled,
+    limit: Option<ShapeLimit>,
+    context: ModelContext<'_>,
+) -> Option<Bound> {
+    let is_exact = context.is_upstream_exact;
+    let is_noc = row.noc_percent.is_some_and(|percent| percent >= BOUND_PERCENT) && !is_exact;
+    // Without a duration, an op reaches no limit and is not slow.
+    let is_timed = context.duration_ns.is_some();
+    let bound = bound_of(kind, modelled, limit.filter(|_| !is_exact && is_timed));
+    bound.filter(|bound| *bound != Bound::Slow || !is_noc)
 }
 
 /// Returns what limits an op. `limit` is the minimum time of its shape; tt-perf-report, which has

@@ -191,12 +191,7 @@ impl PerfReport {
         let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
         let mut problems = ProblemLog::default();
         let files_read: Vec<String> = files.iter().map(|file| file.file.clone()).collect();
-        let mut titles: Vec<Arc<str>> = Vec::new();
-        for title in files.iter().flat_map(|file| &file.titles) {
-            if !titles.contains(title) {
-                titles.push(Arc::clone(title));
-            }
-        }
+        let titles = titles_of(&files);
         let format = files.iter().map(|file| file.format).max().unwrap_or(OpsCsvFormat::V1);
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
@@ -302,6 +297,17 @@ impl PerfReport {
         let counts: BTreeSet<_> = counts.filter_map(|row| row.available_core_count).collect();
         self.has_sub_devices() || counts.len() > 1
     }
+}
+
+/// Returns the headers of the files' columns, each once.
+fn titles_of(files: &[OpsCsv]) -> Vec<Arc<str>> {
+    let mut titles: Vec<Arc<str>> = Vec::new();
+    for title in files.iter().flat_map(|file| &file.titles) {
+        if !titles.contains(title) {
+            titles.push(Arc::clone(title));
+        }
+    }
+    titles
 }
 
 /// Returns the traces of which no row was replayed and no row has a duration.
