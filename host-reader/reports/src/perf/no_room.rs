@@ -1,7 +1,7 @@
-//! Ops that cannot have run when their cycles say: others of their device ran at that time, and left
-//! them too few cores.
+//! Ops that cannot have run when their cycles say: at that time their device ran others, which left
+//! too few cores for them.
 
-use super::{op::DOUBTED_GAP_NS, row::OpRow};
+use super::row::OpRow;
 use std::collections::BTreeMap;
 
 /// Most ops after the start of an op that are compared with it.
@@ -10,7 +10,7 @@ const MOST_COMPARED: usize = 1000;
 /// Time in ns that an op must have begun before another one ended. On real chips, firmware and kernels of
 /// ops that follow one another overlap by up to 76 us, on more cores than there are
 /// (`bh_p100_dlv3.csv` of tt-perf-report).
-const LEAST_OVERLAP_NS: f64 = DOUBTED_GAP_NS;
+const LEAST_OVERLAP_NS: f64 = 1e6;
 
 /// Time in ns by which two kernels must be longer than the time in which both ran: times are rounded.
 const ROUNDING_NS: f64 = 2.0;
@@ -56,9 +56,8 @@ pub(super) fn mark_ops_without_room(rows: &mut [OpRow]) {
         spans.sort_by_key(|span| (span.start, span.end));
         for (first, outer) in spans.iter().enumerate() {
             let later = spans.get(first.saturating_add(1)..).unwrap_or_default();
-            let within = later.iter().take(MOST_COMPARED).take_while(|of| of.start < outer.end);
-            let within: Vec<&Span> = within.collect();
-            for inner in within {
+            let within = later.iter().take(MOST_COMPARED);
+            for inner in within.take_while(|inner| inner.start < outer.end) {
                 let ns = |start: u64, end: u64| end.abs_diff(start) as f64 / clock_ghz;
                 let kernel_ns = |of: &Span| of.kernel_ns.unwrap_or_else(|| ns(of.start, of.end));
                 let both_ns = ns(outer.start, outer.end.max(inner.end));

@@ -23,7 +23,7 @@ const BOUND_PERCENT: f64 = 65.0;
 ///
 /// A longer gap is left out if this op or the previous op has an invalid duration. If a negative
 /// gap is longer, and also longer than half of the op's duration, the op's duration is invalid.
-pub(super) const DOUBTED_GAP_NS: f64 = 1e6;
+const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// A kernel that takes more than this many times its firmware, and `DOUBTED_KERNEL_NS` more, has a
 /// wrong start or end: the firmware surrounds it. Columns are rounded, clocks are inexact, and files
