@@ -28,7 +28,7 @@ mod _native {
         mesh_reader::MeshReader,
         periodic::PeriodicReader,
         recording::{PyRecording, explain_ops_csv_json, open_recordings, table_of_texts},
-        signals::{end_at_signals, signal_answered},
+        signals::{end_at_interrupts, end_at_signals, interrupt_answered, signal_answered},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
         ttnn::{TtnnLaunchLog, TtnnSession, ttnn_environment},
     };

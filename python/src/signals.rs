@@ -2,9 +2,10 @@
 
 use crate::ttnn::outside::finish_all;
 use pyo3::prelude::*;
-use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
+use signal_hook::{consts::SIGINT, iterator::Signals, low_level::emulate_default_handler};
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
+    thread,
     time::Duration,
 };
 
@@ -35,11 +36,11 @@ pub(crate) fn end_at_signals(
         [grace_seconds, end_seconds].map(|seconds| Duration::from_secs_f64(seconds.max(0.0)));
     IS_ANSWERED.store(false, Ordering::SeqCst);
     let mut signals = Signals::new(signals)?;
-    std::thread::Builder::new().name("kprof-signals".to_owned()).spawn(move || {
+    thread::Builder::new().name("kprof-signals".to_owned()).spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
-        std::thread::sleep(grace);
+        thread::sleep(grace);
         let what = if IS_ANSWERED.load(Ordering::SeqCst) {
-            std::thread::sleep(end);
+            thread::sleep(end);
             format!("the last read of the chips has not ended for {} s", end.as_secs_f64())
         } else {
             format!(
@@ -59,4 +60,68 @@ pub(crate) fn end_at_signals(
 #[pyfunction]
 pub(crate) fn signal_answered() {
     IS_ANSWERED.store(true, Ordering::SeqCst);
+}
+
+/// Python has run since the last interrupt, or there was none.
+const RUNS: u8 = 0;
+/// Python has not run since an interrupt.
+const WAITS: u8 = 1;
+/// As `WAITS`, and the user was told.
+const TOLD: u8 = 2;
+
+static INTERRUPTED: AtomicU8 = AtomicU8::new(RUNS);
+
+/// Ends the process at a second `SIGINT`, which Ctrl-C sends, if Python has run nothing since the
+/// first one.
+///
+/// Python raises `KeyboardInterrupt` between two instructions of its main thread, so not in a call
+/// into C++ that never returns. `ask` must let the main thread call `interrupt_answered` as soon as
+/// it runs again. If it has not done so after `grace_seconds`, the user is told that another
+/// Ctrl-C ends the program; before that, no number of interrupts ends it. Before it ends, the
+/// memory of simulated chips is read without a launch, and captures are ended.
+///
+/// # Errors
+/// Raises `OSError` if the signal cannot be watched.
+#[pyfunction]
+pub(crate) fn end_at_interrupts(ask: Py<PyAny>, grace_seconds: f64) -> PyResult<()> {
+    let grace = Duration::from_secs_f64(grace_seconds.max(0.0));
+    INTERRUPTED.store(RUNS, Ordering::SeqCst);
+    let mut signals = Signals::new([SIGINT])?;
+    thread::Builder::new().name("kprof-interrupts".to_owned()).spawn(move || {
+        let ask = std::sync::Arc::new(ask);
+        for _ in signals.forever() {
+            let change = |from, to| {
+                INTERRUPTED.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            };
+            if change(TOLD, TOLD) {
+                eprintln!("kprof: the program is ended at the second Ctrl-C");
+                finish_all();
+                // Never returns: the default action of the signal is to end the process.
+                let _ = emulate_default_handler(SIGINT);
+            }
+            if !change(RUNS, WAITS) {
+                continue;
+            }
+            let ask = std::sync::Arc::clone(&ask);
+            // A call into C++ may keep Python's lock for ever.
+            thread::spawn(move || Python::try_attach(|python| ask.call0(python).is_ok()));
+            thread::spawn(move || {
+                thread::sleep(grace);
+                if change(WAITS, TOLD) {
+                    eprintln!(
+                        "kprof: the program is in a call that has not returned for {} s since \
+                         Ctrl-C; press Ctrl-C again to end it and keep its records",
+                        grace.as_secs_f64()
+                    );
+                }
+            });
+        }
+    })?;
+    Ok(())
+}
+
+/// Tells that Python's main thread has run since the last `SIGINT`.
+#[pyfunction]
+pub(crate) fn interrupt_answered() {
+    INTERRUPTED.store(RUNS, Ordering::SeqCst);
 }

@@ -73,6 +73,27 @@ def hung(words: list[str], variables: dict[str, str], folder: pathlib.Path):
     return process, of_program.name.partition("-")[2]
 
 
+def wait_until(process: subprocess.Popen, is_reached) -> None:
+    for _ in range(600):
+        if is_reached():
+            return
+        assert process.poll() is None, "the program has ended"
+        time.sleep(0.2)
+    raise AssertionError("expected a state that the program did not reach in 120 s")
+
+
+def standing(kprof: str, program: str) -> list[dict]:
+    asked = run([kprof, "attach", "--where", program, "--json"], {})
+    assert asked.returncode == 0, asked.stderr
+    return json.loads(asked.stdout)["standing"]
+
+
+def is_open(kprof: str, program: str) -> bool:
+    """Returns true if the launch that hangs is open, and the zones of its causes are known."""
+    rows = standing(kprof, program)
+    return len(rows) == 4 and all(row["zone_name"] for row in rows if row["is_cause"])
+
+
 def ended(process: subprocess.Popen, number: int) -> int:
     process.send_signal(number)
     return process.wait(timeout=300)
@@ -88,14 +109,8 @@ def test_a_launch_that_hangs_is_told_of_while_it_does_and_at_the_end(kind, chip,
     process, program = hung(words, variables, tmp_path)
     try:
         # The kernels are compiled and launched after the program has said that it hangs.
-        for _ in range(300):
-            asked = run([kprof, "attach", "--where", program, "--json"], {})
-            assert asked.returncode == 0, asked.stderr
-            rows = json.loads(asked.stdout)["standing"]
-            if len(rows) == 4 and all(row["zone_name"] for row in rows if row["is_cause"]):
-                break
-            time.sleep(0.2)
-        check(rows, chip, kind)
+        wait_until(process, lambda: is_open(kprof, program))
+        check(standing(kprof, program), chip, kind)
         text = run([kprof, "attach", "--where", program], {}).stdout
         assert text.startswith("A launch is open on 2 cores\n"), text
         (x, y) = CORES[chip][0]
@@ -122,3 +137,67 @@ def test_a_launch_that_hangs_is_told_of_while_it_does_and_at_the_end(kind, chip,
         assert of_kernels == dict.fromkeys(of_kernels, 0)
         assert open_zones == {"COMPUTES": 2, "BRISC-FW": 2}
     assert report["lost"]["records"] == 0, report["lost"]
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+def test_a_second_interrupt_ends_a_call_that_never_returns(tmp_path, variables):
+    kprof, out = os.environ["KPROF"], tmp_path / "out"
+    words = [kprof, "record", "--simulate", "wormhole_b0", "--json", "-o", str(out), "--"]
+    words += [sys.executable, str(HERE / "programs" / "hung.py"), "push"]
+    process, program = hung(words, variables, tmp_path)
+    told = tmp_path / "said"
+    try:
+        wait_until(process, lambda: (out / ".logs").is_dir() and is_open(kprof, program))
+        process.send_signal(signal.SIGINT)
+        # Interrupts before the user is told change nothing.
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        wait_until(process, lambda: "press Ctrl-C again" in told.read_text())
+        exit_code = ended(process, signal.SIGINT)
+    finally:
+        process.kill()
+    said = told.read_text()
+    assert exit_code == 128 + 2, said
+    assert said.count("press Ctrl-C again") == 1, said
+    document = json.loads((tmp_path / "output").read_text().splitlines()[-1])
+    check(document["standing"], "wormhole_b0", "push")
+    assert document["lost"]["records"] == 0, document["lost"]
+
+
+INTERRUPTED = """
+import signal, sys, time
+import tensors
+device = tensors.open_device()
+if sys.argv[1] == "handler":
+    signal.signal(signal.SIGINT, lambda number, frame: print("= handled", flush=True))
+print("= hangs", flush=True)
+end = time.monotonic() + 14
+while time.monotonic() < end:
+    try:
+        time.sleep(0.1)
+    except KeyboardInterrupt:
+        print("= interrupted", flush=True)
+print("= ended", flush=True)
+"""
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+@pytest.mark.parametrize("kind", ["handler", "exception"])
+def test_a_program_that_handles_interrupts_is_not_ended_by_them(kind, tmp_path, variables):
+    kprof, out = os.environ["KPROF"], tmp_path / "out"
+    program = tmp_path / "interrupted.py"
+    program.write_text(INTERRUPTED)
+    words = [kprof, "record", "--simulate", "wormhole_b0", "-o", str(out), "--"]
+    words += [sys.executable, str(program), kind]
+    process, _ = hung(words, {**variables, "PYTHONPATH": str(HERE / "programs")}, tmp_path)
+    try:
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(6)
+        assert process.wait(timeout=300) == 0
+    finally:
+        process.kill()
+    output, said = ((tmp_path / name).read_text() for name in ("output", "said"))
+    word = {"handler": "= handled", "exception": "= interrupted"}[kind]
+    assert output.count(word) == 2 and "= ended" in output, output
+    assert "Ctrl-C" not in said, said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import json
@@ -843,6 +844,25 @@ def _finish_at_signals() -> None:
         _native.end_at_signals(numbers, SECONDS_TO_ANSWER, SECONDS_TO_END)
     except OSError as error:
         print(f"kprof: a program that hangs will not end at SIGTERM: {error}", file=sys.stderr)
+    _end_at_interrupts()
+
+
+def _end_at_interrupts() -> None:
+    """Ends sessions at a second Ctrl-C if Python has not answered the first one."""
+    if signal.getsignal(signal.SIGINT) in (None, signal.SIG_DFL, signal.SIG_IGN):
+        return
+
+    def answer(_: Any) -> int:
+        _native.interrupt_answered()
+        return 0
+
+    # The main thread makes such a call when it runs bytecode, whatever handler the program has for
+    # the signal.
+    call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(answer)
+    try:
+        _native.end_at_interrupts(lambda: ctypes.pythonapi.Py_AddPendingCall(call, None), SECONDS_TO_ANSWER)
+    except OSError as error:
+        print(f"kprof: a program that hangs will not end at Ctrl-C: {error}", file=sys.stderr)
 
 
 def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
