@@ -287,7 +287,7 @@ fn a_gate_of_two_conditions_spares_short_zones_and_a_band_finds_fast_ones() {
 }
 
 #[test]
-fn junit_has_a_test_for_each_change_and_for_the_compared_time() {
+fn junit_has_a_test_for_each_change_and_for_what_was_compared_or_not() {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["a.csv", "b.csv", "gate.xml"].map(|name| folder.path().join(name));
     let [a, b, xml] = &paths;
@@ -299,7 +299,7 @@ fn junit_has_a_test_for_each_change_and_for_the_compared_time() {
     let written = std::fs::read_to_string(xml).unwrap();
     let report = json(a, b, &["--fail-above", "5"]);
     let changes = report["changes"].as_array().unwrap();
-    assert_eq!(written.matches("<testcase ").count(), changes.len() + 1, "{written}");
+    assert_eq!(written.matches("<testcase ").count(), changes.len() + 2, "{written}");
     assert_eq!(written.matches("<failure ").count(), 1, "{written}");
     let failed = written.split("<testcase ").find(|test| test.contains("<failure ")).unwrap();
     assert!(failed.contains("name=\"zone UNPACK_SHORT k.cpp:10\""), "{failed}");
@@ -318,6 +318,31 @@ fn ops_csv(path: &Path, rows: &[(&str, &str, &str)]) {
             &format!("{name},tt_dnn_device,{call},0,{attributes},{duration},1,1,32,32,BFLOAT16\n");
     }
     std::fs::write(path, text).unwrap();
+}
+
+/// A gate of changes alone would pass, though B takes a fifth longer or lacks what A has.
+#[test]
+fn ops_that_only_one_side_has_fail_a_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let [plain, more] = ["plain.csv", "more.csv"].map(|name| folder.path().join(name));
+    let rows = [("Matmul", "{}", "90000"), ("Softmax", "{}", "10000")];
+    ops_csv(&plain, &rows);
+    ops_csv(&more, &[rows[0], ("Reshard", "{}", "20000"), rows[1]]);
+    let code = |a: &Path, b: &Path, args: &[&str]| diff(a, b, args).status.code().unwrap();
+    assert_eq!(code(&plain, &more, &["--fail-above", "19.9"]), 1);
+    assert_eq!(code(&plain, &more, &["--fail-above", "20"]), 0);
+    assert_eq!(code(&plain, &more, &["--fail-below", "5"]), 0);
+    assert_eq!(code(&more, &plain, &["--fail-above", "5"]), 0);
+    // 20 of 120 us.
+    assert_eq!(code(&more, &plain, &["--fail-below", "16.6"]), 1);
+    assert_eq!(code(&more, &plain, &["--fail-below", "16.7"]), 0);
+    let gate = ["--fail-above", "5"];
+    let shown = String::from_utf8(diff(&plain, &more, &gate).stdout).unwrap();
+    let wanted = "Ops that only A has take 0.000 us, ops that only B has take 20.000 us: they change \
+                  A's time by +20.0 %";
+    assert!(shown.contains(wanted), "{shown}");
+    assert_eq!(json(&plain, &more, &gate)["unpaired_finding"], wanted);
+    assert!(json(&plain, &more, &["--fail-above", "20"])["unpaired_finding"].is_null());
 }
 
 #[test]

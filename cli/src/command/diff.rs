@@ -64,8 +64,9 @@ use std::{
 /// If A and B were recorded with --lines, the lines of source whose cycles have changed are shown,
 /// unless --filter or further recordings are given.
 ///
-/// Exit code: 0; 1 if --fail-above or --fail-below is exceeded, or if less than half of the time of A
-/// or of B was compared, or more than half of its ops have no duration; 2 if A or B cannot be read.
+/// Exit code: 0; 1 if --fail-above or --fail-below is exceeded by an op, a zone, or the ops that only
+/// one of them has, or if less than half of the time of A or of B was compared, or more than half of
+/// its ops have no duration (unless only zones have one); 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
 #[command(after_help = "Examples:
@@ -101,12 +102,13 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
-    /// known to be insignificant, or if too little was compared: less than half of the time, or more
-    /// than half of the ops without a duration.
+    /// known to be insignificant, if ops that only B has add more than PCT percent to the time of A,
+    /// or if too little was compared: less than half of the time, or more than half of the ops
+    /// without a duration.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_above: Option<f64>,
-    /// Exit with code 1 if an op or zone is faster by more than PCT percent: the baseline is out of
-    /// date.
+    /// Exit with code 1 if an op or zone is faster by more than PCT percent, or if ops that only A has
+    /// take more than PCT percent of its time: the baseline is out of date, or B has not run it all.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_below: Option<f64>,
     /// A change fails only if it is also larger than N cycles of the device.
@@ -159,6 +161,8 @@ struct Document<'a> {
     fail_below_percent: Option<f64>,
     and_cycles: Option<f64>,
     failed_count: usize,
+    /// What ops that only one side has change, in words, if it exceeds the limits.
+    unpaired_finding: Option<&'a str>,
     too_little_compared: Option<Shortfall>,
     /// Absent if the duration of any op is unknown.
     total_change_ns: Option<f64>,
@@ -226,6 +230,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         fail_below_percent: args.fail_below,
         and_cycles: args.and_cycles,
         failed_count: verdict.findings.len(),
+        unpaired_finding: verdict.unpaired.as_deref(),
         too_little_compared: diff.shortfall(),
         total_change_ns: diff.change_ns(),
         compared_change_ns: diff.compared_change_ns(),
@@ -262,7 +267,8 @@ pub(super) enum Recording {
 impl Recording {
     fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Self>, Failure> {
         let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        let window = args.window();
+        let window =
+            WindowOptions::between(args.start_signpost.as_deref(), args.end_signpost.as_deref());
         let open =
             |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref(), &window));
         files.map(open).collect()
@@ -382,16 +388,6 @@ pub(super) fn by_device(
     let options =
         PerfOptions { is_by_device: true, window: window.clone(), ..PerfOptions::default() };
     PerfReport::new(files, &options)
-}
-
-impl DiffArgs {
-    /// Returns the rows of ops CSVs that are compared: all, unless signposts are named.
-    fn window(&self) -> WindowOptions {
-        let [start_signpost, end_signpost] =
-            [&self.start_signpost, &self.end_signpost].map(Option::clone);
-        let ignores_signposts = start_signpost.is_none() && end_signpost.is_none();
-        WindowOptions { start_signpost, end_signpost, ignores_signposts, keeps_signposts: false }
-    }
 }
 
 fn show(

@@ -115,12 +115,8 @@ pub(crate) fn run(args: &ProgramsArgs) -> Result<ExitCode, Failure> {
 
 /// Reads the ops report of an input, or makes one for each run of a capture.
 fn reports(args: &ProgramsArgs) -> Result<Vec<PerfReport>, Failure> {
-    let window = WindowOptions {
-        start_signpost: args.start_signpost.clone(),
-        end_signpost: args.end_signpost.clone(),
-        ignores_signposts: args.start_signpost.is_none() && args.end_signpost.is_none(),
-        keeps_signposts: false,
-    };
+    let window =
+        WindowOptions::between(args.start_signpost.as_deref(), args.end_signpost.as_deref());
     let options = PerfOptions { window, ..PerfOptions::default() };
     let input: &Path = &args.input;
     let csv = ops_csv(input).or_else(|| input.is_dir().then(|| newest_ops_csv(input)).flatten());

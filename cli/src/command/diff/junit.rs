@@ -19,20 +19,24 @@ use std::{
 /// Name of the suite, and of the test that fails if too little was compared.
 const SUITE: &str = "kprof diff";
 const COVERAGE: &str = "half of the ops have a duration, and half of the time was compared";
+/// Name of the test that fails if ops that only one side has change the time by more than the limits.
+const UNPAIRED: &str = "ops that only one side has change the time by no more than the limits";
 
 /// Longest name of a test.
 const LONGEST: usize = 240;
 
-/// Writes a test for each change, and one for the time that was compared.
+/// Writes a test for each change, one for the time that was compared, and one for what was not.
 pub(super) fn write(path: &Path, diff: &Diff, verdict: &Verdict<'_>) -> Result<(), Failure> {
     let mut out = BufWriter::new(File::create(path).or_fail_at(path)?);
     write_suite(diff, verdict, &mut out).and_then(|()| out.flush()).or_fail_at(path)
 }
 
 fn write_suite(diff: &Diff, verdict: &Verdict<'_>, out: &mut impl Write) -> io::Result<()> {
-    let tests = diff.changes.len().saturating_add(1).to_string();
-    let short = usize::from(verdict.shortfall.is_some());
-    let failures = verdict.findings.len().saturating_add(short).to_string();
+    let shortfall = verdict.shortfall.map(|found| found.to_string());
+    let of_all = [(COVERAGE, &shortfall), (UNPAIRED, &verdict.unpaired)];
+    let failed = of_all.iter().filter(|(_, failure)| failure.is_some()).count();
+    let tests = diff.changes.len().saturating_add(of_all.len()).to_string();
+    let failures = verdict.findings.len().saturating_add(failed).to_string();
     let counts = [("tests", &*tests), ("failures", &*failures)];
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -40,8 +44,9 @@ fn write_suite(diff: &Diff, verdict: &Verdict<'_>, out: &mut impl Write) -> io::
     suites.write_inner_content(|writer| {
         let suite = writer.create_element("testsuite").with_attribute(("name", SUITE));
         suite.with_attributes(counts).write_inner_content(|writer| {
-            let shortfall = verdict.shortfall.map(|found| found.to_string());
-            write_test(writer, SUITE, COVERAGE, shortfall.as_deref())?;
+            for (name, failure) in of_all {
+                write_test(writer, SUITE, name, failure.as_deref())?;
+            }
             for change in &diff.changes {
                 let failure = verdict.gate.finding(change).map(|found| {
                     let percent = change.percent().abs();

@@ -1,5 +1,6 @@
 //! The verdict of a gate on a comparison, in words.
 
+use super::gaps::microseconds;
 use crate::numbers::counted;
 use host_reader::diff::{Change, Diff, Finding, Gate, Shortfall};
 use std::io::Write;
@@ -9,6 +10,8 @@ pub(super) struct Verdict<'a> {
     pub(super) gate: Gate,
     /// Changes that exceed the limits.
     pub(super) findings: Vec<(Finding, &'a Change)>,
+    /// Whether ops that only one side has change the time by more than the limits, in words.
+    pub(super) unpaired: Option<String>,
     /// What was compared too little for a verdict; `None` without a gate.
     pub(super) shortfall: Option<Shortfall>,
     /// Number of changes whose clock is unknown, so that the percentage alone decided; 0 without a
@@ -27,6 +30,7 @@ impl<'a> Verdict<'a> {
                 .clone()
                 .filter_map(|change| Some((gate.finding(change)?, change)))
                 .collect(),
+            unpaired: gate.finding_of_unpaired(diff).map(|_| unpaired_sentence(diff)),
             shortfall: gate.is_set().then(|| diff.shortfall()).flatten(),
             clockless_count: match gate.cycles {
                 Some(_) => changes.filter(is_clockless).count(),
@@ -36,7 +40,7 @@ impl<'a> Verdict<'a> {
     }
 
     pub(super) fn is_failed(&self) -> bool {
-        !self.findings.is_empty() || self.shortfall.is_some()
+        !self.findings.is_empty() || self.unpaired.is_some() || self.shortfall.is_some()
     }
 
     /// Writes the verdict on each limit.
@@ -55,6 +59,9 @@ impl<'a> Verdict<'a> {
             let found = counted(found as u64, "op or zone is", "ops and zones are");
             writeln!(out, "\n{found} {} by more than {percent} %{cycles}", finding.label())?;
         }
+        if let Some(unpaired) = &self.unpaired {
+            writeln!(out, "{unpaired}")?;
+        }
         if self.clockless_count > 0 {
             let changes = counted(self.clockless_count as u64, "change", "changes");
             writeln!(
@@ -67,4 +74,16 @@ impl<'a> Verdict<'a> {
         }
         Ok(())
     }
+}
+
+/// Says by how much ops that only one side has change the time of A.
+fn unpaired_sentence(diff: &Diff) -> String {
+    let change_ns = diff.unpaired_change_ns();
+    let percent = change_ns / diff.a.total_ns * 100.0;
+    format!(
+        "Ops that only A has take {}, ops that only B has take {}: they change A's time by \
+         {percent:+.1} %",
+        microseconds(diff.a.alone_ns),
+        microseconds(diff.b.alone_ns)
+    )
 }

@@ -56,8 +56,29 @@ impl Gate {
             return None;
         }
         let cycles = change.a_cycles.zip(change.b_cycles).map(|(a, b)| (b - a).abs());
+        self.finding_of(change.percent(), cycles)
+    }
+
+    /// Returns the direction in which ops that only one of the recordings has change the time of A by
+    /// more than the limits; `None` if they do not.
+    ///
+    /// An op that was added is slower than no op, and the changes of pairs do not show it. Where an
+    /// op without a duration may turn the direction, no finding is returned.
+    #[must_use]
+    pub fn finding_of_unpaired(&self, diff: &Diff) -> Option<Finding> {
+        let change_ns = diff.unpaired_change_ns();
+        let untimed = if change_ns > 0.0 { &diff.a } else { &diff.b };
+        if diff.op_pair_count == 0 || untimed.launches.untimed_count > 0 {
+            return None;
+        }
+        let mut cycles_per_ns =
+            diff.changes.iter().filter_map(|of| Some(of.b_cycles? / of.b_geometric_mean_ns));
+        let cycles = cycles_per_ns.next().map(|cycles_per_ns| change_ns.abs() * cycles_per_ns);
+        self.finding_of(change_ns / diff.a.total_ns * 100.0, cycles)
+    }
+
+    fn finding_of(&self, percent: f64, cycles: Option<f64>) -> Option<Finding> {
         let is_small = cycles.zip(self.cycles).is_some_and(|(found, least)| found <= least);
-        let percent = change.percent();
         let is_above = |limit: Option<f64>, found: f64| limit.is_some_and(|limit| found > limit);
         if is_small {
             None
@@ -129,6 +150,13 @@ impl fmt::Display for Shortfall {
 }
 
 impl Diff {
+    /// Returns by how many ns ops that only one of the recordings has change the time from A to B.
+    /// Ops without a duration are not in it.
+    #[must_use]
+    pub fn unpaired_change_ns(&self) -> f64 {
+        self.b.alone_ns - self.a.alone_ns
+    }
+
     /// Returns what was compared too little: less than [`LEAST_COMPARED_SHARE`] of either
     /// recording's time, or of the ops of one with a duration; `None` if a gate can rest on the
     /// comparison.

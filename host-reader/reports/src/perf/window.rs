@@ -27,6 +27,24 @@ impl WindowOptions {
     pub fn all_rows() -> Self {
         Self { ignores_signposts: true, ..Self::default() }
     }
+
+    /// Returns the options for the rows after one signpost and before another; for all rows, if
+    /// neither is named.
+    ///
+    /// ```
+    /// use reports::perf::WindowOptions;
+    /// assert_eq!(WindowOptions::between(None, None), WindowOptions::all_rows());
+    /// assert!(!WindowOptions::between(Some("decode"), None).ignores_signposts);
+    /// ```
+    #[must_use]
+    pub fn between(start_signpost: Option<&str>, end_signpost: Option<&str>) -> Self {
+        Self {
+            start_signpost: start_signpost.map(str::to_owned),
+            end_signpost: end_signpost.map(str::to_owned),
+            ignores_signposts: start_signpost.is_none() && end_signpost.is_none(),
+            keeps_signposts: false,
+        }
+    }
 }
 
 /// Reduces `rows`, which are in time order, to the window, and adds a note about it.
