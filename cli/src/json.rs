@@ -180,7 +180,7 @@ impl<'a> Source<'a> {
             arch: chip.map_or("", |chip| &chip.arch),
             devices: readout.devices.len(),
             worker_cores: chip.and_then(|chip| chip.max_compute_cores),
-            launches: report.summary.launch_count,
+            launches: report.ops.len() as u64,
             execution_failures: &[],
             standing: None,
             reads: None,

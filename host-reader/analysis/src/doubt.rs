@@ -38,6 +38,8 @@ reader::labelled! {
         HiddenLaunches = "launches before the op are hidden by a filter",
         /// Launches of the profiler itself ran between this op and the previous one.
         ProfilerLaunches = "launches of the profiler itself ran before the op",
+        /// The previous op is of another log, which was joined to this one's.
+        JoinedLogs = "the op before is of another log in the same file",
     }
 }
 

@@ -117,12 +117,12 @@ impl Latency {
     }
 }
 
-/// Launches of a chip that are missing or hidden. The latency of an op is unknown if such a launch
-/// is between the op and the previous op.
+/// Launches of a chip that are missing or hidden, and times between different logs. The latency of an
+/// op is unknown if one of them is between the op and the previous op.
 pub(super) struct MissingLaunches<'readout> {
     pub(super) holes: Holes<'readout>,
-    /// First and last cycles of launches that a selection has removed, and what is said of an op behind
-    /// them.
+    /// First and last cycles of launches that a selection has removed and of times between logs, and
+    /// what is said of an op behind them.
     pub(super) hidden: Vec<(u64, u64, Doubt)>,
 }
 
@@ -137,11 +137,12 @@ impl<'readout> MissingLaunches<'readout> {
             true => Doubt::ProfilerLaunches,
             false => Doubt::HiddenLaunches,
         };
+        let hidden = hidden.map(|launch| (launch.first_cycle, launch.last_cycle, doubt(launch)));
+        let seams = readout.seams.iter().filter(|seam| seam.chip_id == chip_id);
+        let seams = seams.map(|seam| (seam.first_cycle, seam.last_cycle, Doubt::JoinedLogs));
         Self {
             holes: Holes::from_chip(&readout.losses, chip_id, dispatch_cores),
-            hidden: hidden
-                .map(|launch| (launch.first_cycle, launch.last_cycle, doubt(launch)))
-                .collect(),
+            hidden: hidden.chain(seams).collect(),
         }
     }
 

@@ -65,8 +65,6 @@ pub struct Summary {
     pub lane_count: u64,
     /// Number of launches, summed over lanes.
     pub run_count: u64,
-    /// Maximum number of launches on any lane of a chip, summed over chips.
-    pub launch_count: u64,
     /// Number of records of all kinds.
     pub record_count: u64,
     /// Number of kept records by kind.
@@ -101,8 +99,6 @@ pub(super) struct LaneCounts {
     cores: BTreeSet<(u32, Noc0Coord)>,
     lanes: u64,
     runs: u64,
-    /// For each chip, the maximum number of runs of any lane.
-    most_runs: BTreeMap<u32, u64>,
     records: u64,
     data: u64,
     events: u64,
@@ -113,12 +109,9 @@ impl LaneCounts {
     /// Adds a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
         let LaneId { chip_id, core, .. } = lane.id;
-        let run_count = lane.runs.len() as u64;
         self.cores.insert((chip_id, core));
         self.lanes += 1;
-        self.runs += run_count;
-        let most = self.most_runs.entry(chip_id).or_default();
-        *most = run_count.max(*most);
+        self.runs += lane.runs.len() as u64;
         self.records += lane.record_count() as u64;
         for head in &lane.heads {
             match head.kind() {
@@ -132,14 +125,10 @@ impl LaneCounts {
 
     /// Adds the counts of other lanes.
     pub(super) fn merge(&mut self, other: Self) {
-        let Self { cores, lanes, runs, most_runs, records, data, events, sums } = other;
+        let Self { cores, lanes, runs, records, data, events, sums } = other;
         self.cores.extend(cores);
         self.lanes += lanes;
         self.runs += runs;
-        for (chip_id, run_count) in most_runs {
-            let most = self.most_runs.entry(chip_id).or_default();
-            *most = run_count.max(*most);
-        }
         self.records += records;
         self.data += data;
         self.events += events;
@@ -162,7 +151,6 @@ impl Summary {
             core_count: lanes.cores.len() as u64,
             lane_count: lanes.lanes,
             run_count: lanes.runs,
-            launch_count: lanes.most_runs.values().sum(),
             record_count: lanes.records,
             kept: kept_counts(lanes, zones, pairing),
             lost: LossCause::ALL.into_iter().filter_map(|cause| loss_row(readout, cause)).collect(),

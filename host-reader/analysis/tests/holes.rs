@@ -7,7 +7,7 @@ use reader::{
     ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow},
     mesh::Noc0Coord,
     origins::TileOrigins,
-    readout::{HiddenLaunch, Readout},
+    readout::{HiddenLaunch, LogSeam, Readout},
 };
 use recording::device_log::read_device_log;
 use std::collections::BTreeSet;
@@ -141,6 +141,18 @@ fn losses_of_no_known_time_leave_no_figure() {
 fn a_launch_lost_before_the_first_op_leaves_it_no_latency() {
     let ops = with_window(three_ops(), lane(1, Risc::Brisc), between(100, 900));
     assert_eq!(latencies(&ops), [None, Some(900), Some(900)]);
+}
+
+#[test]
+fn no_time_is_known_between_launches_of_different_logs() {
+    let mut readout = three_ops();
+    readout.seams.push(LogSeam { chip_id: 1, first_cycle: 1_100, last_cycle: 2_000 });
+    assert_eq!(latencies(&ops_of(&readout)), [Some(0), Some(900), Some(900)], "of another chip");
+    readout.seams.push(LogSeam { chip_id: 0, first_cycle: 1_100, last_cycle: 2_000 });
+    let ops = ops_of(&readout);
+    assert_eq!(durations(&ops), [Some(100); 3]);
+    assert_eq!(latencies(&ops), [Some(0), None, Some(900)]);
+    assert_eq!(ops[1].latency_doubt, Some(Doubt::JoinedLogs));
 }
 
 #[test]

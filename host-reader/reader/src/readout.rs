@@ -84,6 +84,20 @@ pub struct HiddenLaunch {
     pub last_cycle: u64,
 }
 
+/// Time of a chip in which a log that was joined from several logs goes from one to another: between
+/// both, or in which both have records.
+///
+/// The logs are of different runs, so no time is known between their launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSeam {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Cycle of the last record before, or of the first one in both.
+    pub first_cycle: u64,
+    /// Cycle of the first record after, or of the last one in both.
+    pub last_cycle: u64,
+}
+
 /// The result of one read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readout {
@@ -93,6 +107,8 @@ pub struct Readout {
     pub zones: ZoneTable,
     /// Launches that were removed because the user did not select them.
     pub hidden: Vec<HiddenLaunch>,
+    /// Where logs of different runs meet; empty but for joined logs.
+    pub seams: Vec<LogSeam>,
     /// Records that are lost, or that could not be read yet.
     pub losses: LossLedger,
     /// Anomalies and repairs.
@@ -151,6 +167,7 @@ impl Readout {
         }
         self.zones.merge(&later.zones);
         self.hidden.extend(later.hidden);
+        self.seams.extend(later.seams);
         self.losses.append_read(&later.losses);
         self.anomalies.merge(later.anomalies);
         self.watermarks.merge(later.watermarks);

@@ -278,13 +278,30 @@ pub enum LoadError {
     ZoneNames(#[from] ZoneNamesError),
     /// The folder has no device log.
     #[error(
-        "expected {DEVICE_LOG} in the folder {} or in its .logs, found none",
-        folder.display()
+        "expected {DEVICE_LOG} in the folder {} or in its .logs, found none{}",
+        folder.display(),
+        folders_below(folder)
     )]
     NoDeviceLog {
         /// The folder.
         folder: PathBuf,
     },
+}
+
+/// Names the folders directly in `folder` that have a device log, each of which is a run.
+fn folders_below(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let logs =
+        entries.map(|entry| entry.path()).filter(|path| logs_folder(path, DEVICE_LOG).is_some());
+    let mut logs: Vec<PathBuf> = logs.collect();
+    logs.sort();
+    match logs.as_slice() {
+        [] => String::new(),
+        [only] => format!("; the folder {} has one", only.display()),
+        [first, ..] => {
+            format!("; {} folders in it have one, such as {}", logs.len(), first.display())
+        }
+    }
 }
 
 /// Loads the file or folder at the path. The content determines the type of a file.

@@ -16,7 +16,7 @@ use reader::{
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
     packed_bytes::PackedMemory,
-    readout::{ChipSummary, DeviceReadout, Readout},
+    readout::{ChipSummary, DeviceReadout, LogSeam, Readout},
     role::ZoneRole,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -32,6 +32,8 @@ pub(super) struct Assembly {
     places: Places,
     launches: Launches,
     line_count: u64,
+    /// Lines at which another log begins, in ascending order.
+    seams: Vec<u64>,
     anomalies: AnomalyLog,
     unknown_riscs: UnknownRiscs,
     logical: BTreeMap<(u32, Noc0Coord), (u16, u16)>,
@@ -48,6 +50,7 @@ impl Assembly {
             places: Places::new(),
             launches: Launches::default(),
             line_count: header_line_count,
+            seams: Vec::new(),
             anomalies: AnomalyLog::default(),
             unknown_riscs: UnknownRiscs::default(),
             logical: BTreeMap::new(),
@@ -85,6 +88,7 @@ impl Assembly {
             self.lanes.values_mut().for_each(|lane| lane.write(&self.memory));
             self.packed_bytes = 0;
         }
+        self.seams.extend(chunk.seams.iter().map(|line| first_line.saturating_add(*line)));
         for faults in [chunk.malformed, chunk.stray_values] {
             self.anomalies.merge(faults.moved_by(first_line));
         }
@@ -113,6 +117,7 @@ impl Assembly {
             is_reading.map(|place| place.marker_id == ZoneId::PERF_COUNTER.0).collect();
         let mut lanes: Vec<_> = self.lanes.into_values().collect();
         lanes.iter_mut().for_each(|lane| lane.hold(&self.memory));
+        let seams = log_seams(&lanes, &self.chunks, &self.seams);
         let mut losses = LossLedger::default();
         losses.note_uncounted(UncountedSource::TtMetalLog);
         let mut devices = devices_of(&lanes, chip);
@@ -134,10 +139,45 @@ impl Assembly {
         add_unknown_riscs(&mut late, self.unknown_riscs);
         add_nameless(&mut late, self.places.nameless_count);
         PackedLog {
-            readout: Readout { devices, zones, losses, anomalies, ..Readout::default() },
+            readout: Readout { devices, zones, seams, losses, anomalies, ..Readout::default() },
             lanes: PackedLanes { lanes, numbers, late, memory: self.memory },
         }
     }
+}
+
+/// Returns for each chip where the logs meet that begin at `lines`.
+///
+/// A lane that cannot be read back is an error where its records are needed.
+fn log_seams(lanes: &[PackedLane], chunks: &[ChunkNumbers], lines: &[u64]) -> Vec<LogSeam> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    // First and last cycle of each log, by chip.
+    let mut chips: BTreeMap<u32, BTreeMap<usize, (u64, u64)>> = BTreeMap::new();
+    for lane in lanes {
+        let Ok(columns) = lane.unpack(chunks) else { continue };
+        let logs = chips.entry(lane.id.chip_id).or_default();
+        for (record, &cycle) in columns.lane.times.iter().enumerate() {
+            let Some((_, line)) = columns.origin(record) else { continue };
+            let log = lines.partition_point(|first_line| *first_line < line);
+            let (first, last) = logs.entry(log).or_insert((cycle, cycle));
+            (*first, *last) = (cycle.min(*first), cycle.max(*last));
+        }
+    }
+    let mut seams = Vec::new();
+    for (chip_id, logs) in chips {
+        let mut spans: Vec<(u64, u64)> = logs.into_values().collect();
+        spans.sort_unstable();
+        let mut spans = spans.into_iter();
+        let mut end = spans.next().map_or(0, |(_, last)| last);
+        for (first, last) in spans {
+            let (first_cycle, last_cycle) =
+                if end <= first { (end, first) } else { (first, last.min(end)) };
+            seams.push(LogSeam { chip_id, first_cycle, last_cycle });
+            end = end.max(last);
+        }
+    }
+    seams
 }
 
 /// Returns the table of names, and the index of each source location in this table.

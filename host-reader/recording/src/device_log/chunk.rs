@@ -105,6 +105,8 @@ pub(super) struct ChunkTables {
     pub(super) places: Places,
     pub(super) launches: Launches,
     pub(super) line_count: u64,
+    /// Lines at which another log begins.
+    pub(super) seams: Vec<u64>,
     pub(super) malformed: AnomalyLog,
     /// Lines that contain a value although records of their kind have no value.
     pub(super) stray_values: AnomalyLog,
@@ -121,6 +123,7 @@ impl ChunkTables {
             places: Places::new(),
             launches: Launches::default(),
             line_count: 0,
+            seams: Vec::new(),
             malformed: AnomalyLog::default(),
             stray_values: AnomalyLog::default(),
             unknown_riscs: UnknownRiscs::default(),
@@ -165,7 +168,11 @@ impl ChunkTables {
             return Err(LineFault::NotUtf8);
         }
         if is_header(line) {
-            return match log.repeats(line) {
+            let header = log.repeats(line);
+            if header != Some(HeaderLine::Titles) {
+                self.seams.push(self.line_count);
+            }
+            return match header {
                 Some(HeaderLine::Chips) => {
                     self.add_joined_log();
                     Ok(())

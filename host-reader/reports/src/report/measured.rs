@@ -219,7 +219,13 @@ pub(super) fn measured_marks(
                 before: Some(launch.last_cycle),
                 may_cut_launches: false,
             });
-            let holes = losses.map(|(_, window)| *window).chain(hidden);
+            let seams = readout.seams.iter().filter(|seam| seam.chip_id == chip_id);
+            let seams = seams.map(|seam| LossWindow {
+                after: Some(seam.first_cycle),
+                before: Some(seam.last_cycle),
+                may_cut_launches: false,
+            });
+            let holes = losses.map(|(_, window)| *window).chain(hidden).chain(seams);
             CoreMarks { core, marks, holes: holes.collect() }
         });
         (chip_id.into(), cores.collect())

@@ -11,7 +11,7 @@ use reader::{
     lane::{Lane, TraceReplay},
     ledger::UncountedSource,
     packed_bytes::PackedMemory,
-    readout::Readout,
+    readout::{LogSeam, Readout},
 };
 use wire::{PacketKind, Risc};
 
@@ -220,10 +220,34 @@ fn joined_logs_are_one_log_that_says_where_they_meet() {
     assert_eq!((readout.record_count(), readout.anomalies.anomaly_count()), (2, 1));
     let [anomaly] = readout.anomalies.kept() else { panic!("{:?}", readout.anomalies) };
     assert_eq!((anomaly.kind, anomaly.position), (AnomalyKind::JoinedLog, 4));
-    let other = log.replace("1000", "1350");
+    let seam = |first_cycle, last_cycle| vec![LogSeam { chip_id: 0, first_cycle, last_cycle }];
+    assert_eq!(readout.seams, seam(50, 50));
+    let other = log.replace("1000", "1350").replace(",50,", ",70,");
     let readout = read(&[log.as_str(), other.as_str()].concat());
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
     assert_eq!(readout.anomalies.kept()[0].position, 4);
+    assert_eq!(readout.seams, seam(50, 70));
+    assert!(read(&log).seams.is_empty());
+}
+
+#[test]
+fn logs_meet_where_the_records_of_one_end_and_those_of_another_begin() {
+    let log = |times: &[u64]| {
+        let line = |(at, time): (usize, &u64)| {
+            format!("{},1,2,BRISC,9,{time},0,0,,,A,TS_EVENT,4,/k.cpp,", at % 2)
+        };
+        let lines: Vec<_> = times.iter().enumerate().map(line).collect();
+        current(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // Chip 0 has every other time: 10 to 30, then 100 to 120, and 20 to 25 after a reset.
+    let joined =
+        [log(&[10, 11, 30, 31]), log(&[100, 1, 120, 5]), log(&[20, 200, 25, 210])].concat();
+    let seams: Vec<_> = read(&joined)
+        .seams
+        .iter()
+        .map(|seam| (seam.chip_id, seam.first_cycle, seam.last_cycle))
+        .collect();
+    assert_eq!(seams, [(0, 20, 25), (0, 30, 100), (1, 5, 11), (1, 31, 200)]);
 }
 
 #[test]
