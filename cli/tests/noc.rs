@@ -156,6 +156,37 @@ fn a_folder_of_traces_alone_is_read() {
     assert_eq!(std::fs::read_to_string(target.join(replay)).unwrap(), moved);
 }
 
+/// tt-npe publishes traces of several runs of which neither the names nor the objects name a program.
+#[test]
+fn traces_of_several_runs_of_a_program_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |bytes: u32, time: u32| {
+        format!(
+            r#"{{"proc":"BRISC","sx":1,"sy":2,"dx":3,"dy":2,"noc":"NOC_0","timestamp":{time},"type":"READ","num_bytes":{bytes}}}"#
+        )
+    };
+    let write = |name: &str, events: &[String]| {
+        std::fs::write(folder.path().join(name), format!("[{}]", events.join(","))).unwrap();
+    };
+    write("one.json", &[event(64, 7)]);
+    write("two.json", &[event(128, 7), event(128, 9)]);
+    let output = noc(&[folder.path().to_str().unwrap(), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["events"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows
+        .map(|row| [&row["op_name"], &row["events"], &row["bytes"]].map(ToString::to_string))
+        .collect();
+    assert_eq!(rows, [["\"one\"", "1", "64"], ["\"two\"", "2", "256"]], "{json}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("2 files have events of the same program"), "{told}");
+    // Of files that say which program they are of, each is one.
+    std::fs::remove_file(folder.path().join("two.json")).unwrap();
+    write("noc_trace_dev0_ID1.json", &[event(64, 7)]);
+    write("noc_trace_dev0_ID2.json", &[event(64, 7)]);
+    let told = noc(&[folder.path().to_str().unwrap()]).stderr;
+    assert!(!String::from_utf8(told).unwrap().contains("of the same program"));
+}
+
 /// tt-npe publishes the traces of four chips beside one file with all of their events.
 #[test]
 fn events_of_a_joined_file_beside_its_parts_count_once() {

@@ -252,7 +252,7 @@ impl Events {
     /// Reads noc_trace files, which do not contain the architecture. The board in the topology file,
     /// if there is one, has only one kind of chip.
     fn from_files(files: &[PathBuf], topology: &[u8]) -> Result<Self, Failure> {
-        let (mut traces, mut notes) = (Vec::new(), Vec::new());
+        let (mut files_traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
             let text = match std::fs::read(path) {
                 Ok(text) => text,
@@ -270,8 +270,11 @@ impl Events {
                 _ => format!("{name}: "),
             };
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
-            traces.extend(ProgramTrace::from_objects(read.objects, &name));
+            let traces = ProgramTrace::from_objects(read.objects, &name);
+            files_traces.push((name.trim_end_matches(".json").to_owned(), traces));
         }
+        notes.extend(tell_runs_apart(&mut files_traces));
+        let traces: Vec<_> = files_traces.into_iter().flat_map(|(_, traces)| traces).collect();
         let chips: BTreeMap<_, _> = NocChip::from_topology(topology)
             .map_or_else(BTreeMap::new, |chip| {
                 traces.iter().map(|trace| (trace.chip_id, chip.clone())).collect()
@@ -280,6 +283,45 @@ impl Events {
         let source = Source::Files(traces, grids);
         Ok(Self { source, chips, locks: None, source_sentence: None, notes })
     }
+}
+
+/// Names the traces of programs of which several files have one by their files, and returns a sentence
+/// about them; `None` if there are none.
+///
+/// TT-Metal writes one file for each program and replay. Several files of one are of several runs, or
+/// have neither names nor objects that say which program they are of.
+fn tell_runs_apart(files: &mut [(String, Vec<ProgramTrace>)]) -> Option<String> {
+    let key = |trace: &ProgramTrace| {
+        let replay = trace.trace.map(|replay| (replay.trace_id, replay.counter));
+        (trace.chip_id, trace.program, replay, trace.op_name.clone())
+    };
+    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
+    for trace in files.iter().flat_map(|(_, traces)| traces) {
+        *counts.entry(key(trace)).or_default() += 1;
+    }
+    let mut file_count = 0_u64;
+    for (name, traces) in files {
+        let mut is_one_of_several = false;
+        for trace in traces.iter_mut().filter(|trace| counts.get(&key(trace)) > Some(&1)) {
+            is_one_of_several = true;
+            trace.op_name = match &*trace.op_name {
+                "" => name.clone(),
+                op => format!("{op} of {name}"),
+            };
+            for object in &mut trace.objects {
+                object.op_name = Some(trace.op_name.clone());
+            }
+        }
+        file_count += u64::from(is_one_of_several);
+    }
+    (file_count > 0).then(|| {
+        format!(
+            "{} have events of the same program, as files of several runs do: the names of the files \
+             tell their rows apart, and bytes between tiles and on links are sums of all; give the path \
+             of a file to see it alone",
+            counted(file_count, "file", "files")
+        )
+    })
 }
 
 /// Returns the NoC model of each chip with known NoC speeds, by chip id.
