@@ -79,7 +79,15 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     make_folder(&names.folder)?;
     files.write(&names.file("ops_perf_results"), report.ops_csv.as_bytes())?;
     if let Some(csv) = &report.per_core_csv {
-        files.write(&names.file("per_core_op_to_op_times"), csv.as_bytes())?;
+        let path = names.file("per_core_op_to_op_times");
+        files.write(&path, csv.as_bytes())?;
+        if csv.lines().nth(1).is_none() {
+            note!(
+                "kprof: {} has no row: on no core, the end of one op's kernels and the start of the next \
+                 one's are known",
+                path.display()
+            );
+        }
     }
     if let Some(csv) = &report.device_perf_csv {
         make_folder(&logs)?;

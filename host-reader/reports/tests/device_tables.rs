@@ -55,7 +55,7 @@ proptest! {
         for row in csv.rows.iter().filter(|row| row.line < first_line + whole as u64) {
             let op = row.line - first_line + 1;
             let name = if op.is_multiple_of(4) {
-                format!("program {}", op * 1024)
+                format!("program {op}")
             } else {
                 format!("Op{op}")
             };

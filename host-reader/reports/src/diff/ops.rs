@@ -134,9 +134,15 @@ fn traits_of_row(op: &RecordedOp) -> OpTraits {
     let cores = op.core_count.map(|count| count.to_string()).unwrap_or_default();
     traits.set(Aspect::Cores, "", &cores);
     traits.set(Aspect::Fidelity, "", op.fidelity.as_deref().unwrap_or(""));
-    traits.set(Aspect::ProgramConfig, "", op.program_config.as_deref().unwrap_or(""));
+    let config = op.program_config.as_deref();
+    let is_none = op.attributes.contains("'program_config': 'std::nullopt'");
+    let unnamed = if is_none { NO_CONFIG } else { "" };
+    traits.set(Aspect::ProgramConfig, "", config.unwrap_or(unnamed));
     traits
 }
+
+/// Program configuration of an op that says that it has none.
+const NO_CONFIG: &str = "none";
 
 fn add_tensor(tensor: &Tensor, name: &'static str, traits: &mut OpTraits) {
     let Some(datatype) = &tensor.datatype else { return };
@@ -201,7 +207,10 @@ fn traits_of_metadata(op: &OpMetadata) -> OpTraits {
     if let Some((_, rest)) = attribute("compute_kernel_config").split_once("math_fidelity=") {
         traits.set(Aspect::Fidelity, "", bare(rest.split([',', ';', ')']).next().unwrap_or("")));
     }
-    traits.set(Aspect::ProgramConfig, "", &attribute("program_config"));
+    let config = attributes.as_ref().and_then(|all| all.get("program_config")).map(Value::cell);
+    let config = config.unwrap_or_default();
+    let config = if config.ends_with("nullopt") { NO_CONFIG } else { &config };
+    traits.set(Aspect::ProgramConfig, "", config);
     let function = attribute("binary_op_type");
     traits.function = (!function.is_empty()).then(|| bare(&function).to_owned());
     traits

@@ -102,8 +102,9 @@ pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<Stri
     };
     if !is_upstream_exact {
         let cores = few_cores(row).filter(|_| !row.is_dram_sharded);
-        let is_new = row.bound != Some(Bound::Flop);
-        if let Some((cores, available)) = cores.filter(|_| is_new) {
+        // Ops that FLOPs limit have this advice already, and what DRAM alone limits gains nothing from cores.
+        let may_gain = !matches!(row.bound, Some(Bound::Flop | Bound::Dram));
+        if let Some((cores, available)) = cores.filter(|_| may_gain) {
             items.insert(0, format!("Use more cores: it runs on {cores} of {available}"));
         }
         let excess = row.fidelity.filter(|fidelity| fidelity.is_excess);

@@ -4,6 +4,7 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
 use super::{op::duration_doubt, ops_csv::OpsCsv, row::OpRow};
+use recording::problem::counted;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -99,12 +100,31 @@ pub(super) fn merge_devices(
     if device_count > 1 {
         notes.push(format!("The rows of {device_count} devices are merged"));
     }
-    for ((device, op_code), count) in missing {
-        notes.push(format!(
-            "Warning: device {device} has no {op_code} where others have one, {count} times"
-        ));
-    }
+    notes.extend(missing_ops(missing));
     merged.into_values().collect()
+}
+
+/// Returns a warning for each op code and number of times that devices lack it, with all of these devices.
+fn missing_ops(missing: BTreeMap<(u64, Arc<str>), u64>) -> Vec<String> {
+    let mut devices: BTreeMap<(Arc<str>, u64), Vec<u64>> = BTreeMap::new();
+    for ((device, op_code), count) in missing {
+        devices.entry((op_code, count)).or_default().push(device);
+    }
+    let warnings = devices.into_iter().map(|((op_code, count), devices)| {
+        let ranges = devices.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+        let ranges = ranges.map(|range| match range {
+            [first, .., last] => format!("{first} to {last}"),
+            one => one.iter().map(u64::to_string).collect(),
+        });
+        let ranges = ranges.collect::<Vec<_>>().join(", ");
+        let devices = match devices.len() {
+            1 => format!("device {ranges} has"),
+            _ => format!("devices {ranges} have"),
+        };
+        let times = counted(count, "time", "times");
+        format!("Warning: {devices} no {op_code} where others have one, {times}")
+    });
+    warnings.collect()
 }
 
 /// Returns the row of an op on all devices: the longest one for most ops, the first one with the mean
@@ -234,8 +254,19 @@ mod tests {
         let rows = vec![row(0, "A", 1.0), row(0, "B", 2.0), row(1, "B", 3.0)];
         let (rows, notes) = merged(rows);
         assert_eq!(rows, [("A".to_owned(), 0, 1.0), ("B".to_owned(), 1, 3.0)]);
-        let missing = "Warning: device 1 has no A where others have one, 1 times";
+        let missing = "Warning: device 1 has no A where others have one, 1 time";
         assert!(notes.iter().any(|note| note == missing), "{notes:?}");
+    }
+
+    #[test]
+    fn devices_that_lack_the_same_ops_have_one_warning() {
+        let with = (0..2).flat_map(|_| [row(0, "A", 1.0), row(0, "B", 2.0)]);
+        let others =
+            [1, 2, 3, 7, 9].into_iter().flat_map(|id| [row(id, "B", 3.0), row(id, "B", 3.0)]);
+        let (_, notes) = merged(with.chain(others).collect());
+        let warnings: Vec<_> = notes.iter().filter(|note| note.starts_with("Warning")).collect();
+        let missing = "Warning: devices 1 to 3, 7, 9 have no A where others have one, 2 times";
+        assert_eq!(warnings, [missing]);
     }
 
     #[test]

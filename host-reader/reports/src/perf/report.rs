@@ -203,7 +203,7 @@ impl PerfReport {
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
-        add_total_percents(&mut rows);
+        add_total_percents(&mut rows, is_exact);
         note_rows(&rows, &mut notes);
         let mut stacked = stack(&rows, (options.stack_by, is_exact), is_by_device);
         // If each device is reported separately, tt-perf-report groups by device, and drops rows
@@ -427,7 +427,7 @@ fn note_doubted(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
                     of.beside_row_id
                 )
             }
-            Some(DurationDoubt::Missing) | None => continue,
+            Some(DurationDoubt::Missing | DurationDoubt::Unreadable) | None => continue,
         };
         let file = files.get(row.file).map_or("", String::as_str);
         let place = Position { file, line: row.line, column: KERNEL_DURATION };
@@ -436,12 +436,15 @@ fn note_doubted(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     }
 }
 
-fn add_total_percents(rows: &mut [OpReport]) {
+/// Adds each row's share of the time. An op without a duration has none, though its gap may be known.
+fn add_total_percents(rows: &mut [OpReport], is_upstream_exact: bool) {
     let times = sum_of(rows.iter().filter_map(|row| row.device_time_us));
     let gaps = sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
     let total = times + gaps;
     for row in rows {
-        row.total_percent = row.total_us().filter(|_| total > 0.0).map(|us| us / total * 100.0);
+        let is_hole = row.kind == RowKind::Device && row.device_time_us.is_none();
+        let is_known = total > 0.0 && (is_upstream_exact || !is_hole);
+        row.total_percent = row.total_us().filter(|_| is_known).map(|us| us / total * 100.0);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
 };
 use analysis::MOST_PERCENT;
 use std::{fmt::Write, sync::Arc};
+use wire::RunHostId;
 
 /// Type of an op that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
@@ -69,6 +70,26 @@ impl Tensor {
     }
 }
 
+/// Times of an op's kernels on its cores, in nanoseconds, from the shortest to the longest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoreTimes {
+    /// Time on the core that takes least.
+    pub min_ns: f64,
+    /// Mean over the cores.
+    pub mean_ns: f64,
+    /// Time on the core that takes most.
+    pub max_ns: f64,
+}
+
+impl CoreTimes {
+    /// Returns the times if they can be those of cores: positive, and in this order.
+    fn new([min_ns, mean_ns, max_ns]: [Option<f64>; 3]) -> Option<Self> {
+        let times = Self { min_ns: min_ns?, mean_ns: mean_ns?, max_ns: max_ns? };
+        let is_in_order = 0.0 < times.min_ns && times.min_ns <= times.mean_ns;
+        (is_in_order && times.mean_ns <= times.max_ns).then_some(times)
+    }
+}
+
 /// One row of an ops CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpRow {
@@ -88,7 +109,7 @@ pub struct OpRow {
     pub device: Option<u64>,
     /// Number of devices of whose rows this one is the mean; `None` for a row of one device.
     pub mean_of_device_count: Option<u64>,
-    /// The op's attributes as text.
+    /// The op's attributes as text; the message of a signpost.
     pub attributes: Arc<str>,
     /// Math fidelity as text.
     pub math_fidelity: Arc<str>,
@@ -118,6 +139,8 @@ pub struct OpRow {
     pub is_cache_cleared: bool,
     /// Duration of the op's kernels.
     pub kernel_duration_ns: Option<f64>,
+    /// True if the cell of this duration has a text that is no number.
+    pub has_unreadable_duration: bool,
     /// Time since the end of the previous op.
     pub op_to_op_latency_ns: Option<f64>,
     /// The first two inputs.
@@ -136,6 +159,14 @@ pub struct OpRow {
     pub noc_percent: Option<f64>,
     /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2.
     pub risc_kernels_ns: [Option<f64>; 5],
+    /// Times of the kernels on the op's cores.
+    pub core_times: Option<CoreTimes>,
+    /// Time from the first core's kernel start to the last core's.
+    pub start_skew_ns: Option<f64>,
+    /// Time in which TRISC 0 waited for data in circular buffers, summed over the cores.
+    pub compute_data_wait_ns: Option<f64>,
+    /// Time in which TRISC 2 waited for room in circular buffers, summed over the cores.
+    pub compute_room_wait_ns: Option<f64>,
     /// Number of the trace that the op belongs to.
     pub trace_id: Option<u64>,
     /// Number of the trace replay that the op belongs to.
@@ -343,6 +374,12 @@ row_columns! {
     trisc0_kernel_ns: "DEVICE TRISC0 KERNEL DURATION [ns]",
     trisc1_kernel_ns: "DEVICE TRISC1 KERNEL DURATION [ns]",
     trisc2_kernel_ns: "DEVICE TRISC2 KERNEL DURATION [ns]",
+    core_min_ns: "DEVICE KERNEL DURATION PER CORE MIN [ns]",
+    core_mean_ns: "DEVICE KERNEL DURATION PER CORE AVG [ns]",
+    core_max_ns: "DEVICE KERNEL DURATION PER CORE MAX [ns]",
+    start_skew_ns: "DEVICE KERNEL FIRST TO LAST START [ns]",
+    compute_data_wait_ns: "DEVICE COMPUTE CB WAIT FRONT [ns]",
+    compute_room_wait_ns: "DEVICE COMPUTE CB RESERVE BACK [ns]",
     model_compute_ns: "PM COMPUTE [ns]",
     model_bandwidth_ns: "PM BANDWIDTH [ns]",
     noc_percent: "NOC UTIL (%)",
@@ -375,15 +412,26 @@ impl<'a> RowReader<'a> {
         if matches!(columns.format, OpsCsvFormat::Streaming | OpsCsvFormat::Device) {
             row.op_code = match self.text(&columns.op_name) {
                 Some(name) => name,
-                None => format!("program {}", row.global_call_count).into(),
+                None => self.program_name(&row.global_call_count).into(),
             };
             row.op_type = self.texts.shared(DEVICE_OP);
         }
-        if !is_signpost {
+        if is_signpost {
+            row.attributes = self.shared(&columns.attributes);
+        } else {
             self.read_op(&mut row);
         }
         row.others = self.others();
         row
+    }
+
+    /// Returns a name for the op of a program without one. The chip, which is a part of the program's id,
+    /// is left out: chips that run one program run the same op.
+    fn program_name(&self, id: &str) -> String {
+        let device = cell::whole(self.cell(&self.columns.device));
+        let run_host_id = id.parse().ok().map(RunHostId);
+        let of_chip = run_host_id.filter(|id| device == Some(id.chip().into()));
+        of_chip.map_or_else(|| format!("program {id}"), |id| format!("program {}", id.base()))
     }
 
     fn others(&mut self) -> Vec<OtherCell> {
@@ -413,6 +461,8 @@ impl<'a> RowReader<'a> {
         row.is_cache_hit = cell::flag(self.cell(&columns.cache_hit));
         row.is_cache_cleared = cell::flag(self.cell(&columns.cache_cleared)) == Some(true);
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
+        row.has_unreadable_duration = row.kernel_duration_ns.is_none()
+            && !cell::is_blank(self.cell(&columns.kernel_duration_ns));
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
         row.output = self.tensor(&columns.output);
@@ -428,6 +478,12 @@ impl<'a> RowReader<'a> {
             &columns.trisc2_kernel_ns,
         ]
         .map(|column| cell::number(self.cell(column)));
+        let core_times = [&columns.core_min_ns, &columns.core_mean_ns, &columns.core_max_ns];
+        row.core_times = CoreTimes::new(core_times.map(|column| cell::number(self.cell(column))));
+        row.start_skew_ns = cell::not_negative(self.cell(&columns.start_skew_ns));
+        [row.compute_data_wait_ns, row.compute_room_wait_ns] =
+            [&columns.compute_data_wait_ns, &columns.compute_room_wait_ns]
+                .map(|column| cell::not_negative(self.cell(column)));
         // Reports without tt-npe have 0, and a use beyond the peak is wrong.
         let noc_percent = cell::number(self.cell(&columns.noc_percent));
         row.noc_percent = noc_percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT);

@@ -11,8 +11,11 @@ pub(super) const SIGNPOST: &str = "SIGNPOST";
 /// The signposts `ZS name` and `ZE name` start and end a range: an op has the name of the innermost
 /// range that is open, and none outside of all ranges.
 ///
+/// A signpost with a message is named after both, since a program may set one for each of its parts.
+///
 /// # Compatibility
-/// Models of TT-Metal mark ranges by `ZS` and `ZE`, so that reports can nest them.
+/// `tracy.signpost(header, message)` writes the message into the column of attributes. Models of TT-Metal
+/// mark ranges by `ZS` and `ZE`, so that reports can nest them.
 pub(super) fn name_signposts(rows: &mut [OpRow]) {
     let mut open: Vec<Arc<str>> = Vec::new();
     for row in rows {
@@ -27,7 +30,11 @@ pub(super) fn name_signposts(rows: &mut [OpRow]) {
             let at = open.iter().rposition(|start| **start == *end.trim());
             open.truncate(at.unwrap_or(open.len()));
         } else {
-            open = vec![name.into()];
+            let message = row.attributes.trim();
+            open = vec![match message.is_empty() {
+                true => name.into(),
+                false => format!("{name}: {message}").into(),
+            }];
         }
     }
 }
@@ -53,6 +60,11 @@ mod tests {
         let nested = ["a", "|ZS l0", "a", "|ZS l0/x", "a", "|ZE l0/x", "a", "|ZE l0", "a"];
         assert_eq!(named(&nested), ["-", "l0", "l0/x", "l0", "-"]);
         assert_eq!(named(&["|warmup", "a", "|start", "a", "a"]), ["warmup", "start", "start"]);
+        let mut rows = ["|block", "a", "|block", "a"].map(row);
+        rows[2].attributes = "layer 1".into();
+        name_signposts(&mut rows);
+        assert_eq!(rows[1].signpost.as_deref(), Some("block"));
+        assert_eq!(rows[3].signpost.as_deref(), Some("block: layer 1"));
         assert_eq!(named(&["|ZS l0", "|ZE other", "a"]), ["l0"], "an end without a start");
     }
 }
