@@ -111,7 +111,8 @@ impl Findings {
             let why = match (self.readout.anomalies.is_empty(), is_empty) {
                 (true, true) => {
                     "there are no records; record a program that launches kernels, with the profiler on \
-                     (TT_METAL_DEVICE_PROFILER=1)"
+                     (TT_METAL_DEVICE_PROFILER=1) and read before the program ends \
+                     (ttnn.ReadDeviceProfiler, or closing the device)"
                 }
                 (true, false) => "no records belong to a program",
                 (false, _) => "no usable record belongs to a program; see Anomalies",

@@ -162,6 +162,7 @@ fn a_log_without_records_says_what_to_record() {
     let output = kprof(folder.path(), &["report", "generated/profiler"]);
     let shown = String::from_utf8_lossy(&output.stdout);
     let next = "No ops: there are no records; record a program that launches kernels, with the profiler on \
-                (TT_METAL_DEVICE_PROFILER=1)";
+                (TT_METAL_DEVICE_PROFILER=1) and read before the program ends (ttnn.ReadDeviceProfiler, or \
+                closing the device)";
     assert!(shown.lines().any(|line| line == next), "{shown}");
 }

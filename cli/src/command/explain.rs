@@ -412,9 +412,13 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
     ];
     let least = if group.is_noc_lower_bound { ">= " } else { "" };
     cells.extend(has_noc.then(|| format!("{least}{}", decimal(group.noc_percent))));
-    let cores = match (group.core_count, group.available_core_count) {
+    let cores = match group.least_core_count.zip(group.most_core_count) {
+        Some((least, most)) if least < most => Some(format!("{least} to {most}")),
+        cores => cores.map(|(_, most)| most.to_string()),
+    };
+    let cores = match (cores, group.available_core_count) {
         (Some(cores), Some(available)) => format!("{cores} of {available}"),
-        (cores, _) => optional(cores),
+        (cores, _) => cores.unwrap_or_else(|| "-".to_owned()),
     };
     cells.extend([
         group.bound.map_or("-", GroupBound::label).to_owned(),

@@ -14,6 +14,7 @@ use crate::{
     parallel::ChipOp,
     phase::{Phase, phases_of},
     recorded::Recorded,
+    routers::Routers,
     rules::{self, IterationScope, OpFacts},
     steady::{Scope, SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
@@ -205,14 +206,15 @@ impl Explanation {
     ) -> Self {
         let window = scope.window;
         let readout = &recording.readout;
-        let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
+        let mut launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
+        let routers = Routers::take_from(&mut launches);
         let described = LaunchRows::from_recording(recording, &launches, (report, scope.by));
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = SteadyLaunches::new(recording, (&pairs, &described), window);
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
-        let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
-        let not_used = doubts(readout, &ops, &all);
+        let all = device_times(recording, &pairs, |id, ops| routers.window(&evidence, id, ops));
+        let not_used = doubts(readout, (&ops, &all), &routers);
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -438,14 +440,19 @@ fn unused(readout: &Readout) -> Vec<String> {
         let of_kind = anomalies.kept().iter().filter(|kept| kept.kind == kind);
         let first = of_kind.min_by_key(|kept| (kept.lane, kept.position));
         let first = first.map_or_else(|| kind.label().to_owned(), ToString::to_string);
-        if count == 1 { first } else { format!("{first}; {count} of this kind") }
+        if count == 1 { first } else { format!("{first}; the first of {count}") }
     });
     lost.into_iter().chain(sentences).collect()
 }
 
 /// Returns sentences about what is not used or in doubt.
-fn doubts(readout: &Readout, ops: &[OpCauses], devices: &[DeviceTime]) -> Vec<String> {
+fn doubts(
+    readout: &Readout,
+    (ops, devices): (&[OpCauses], &[DeviceTime]),
+    routers: &Routers,
+) -> Vec<String> {
     let mut sentences = unused(readout);
+    sentences.extend(routers.sentences());
     sentences.extend(long_sums(ops, &readout.zones));
     let disagreeing = devices.iter().filter(|device| device.do_clocks_disagree);
     sentences.extend(disagreeing.filter_map(|device| device.chip_id).map(clocks_sentence));

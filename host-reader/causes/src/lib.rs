@@ -54,6 +54,7 @@ mod reason;
 mod recorded;
 mod risc_wait;
 mod roles;
+mod routers;
 mod rules;
 mod semaphore;
 mod signals;

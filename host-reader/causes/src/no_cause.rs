@@ -6,6 +6,7 @@ use crate::{
     finding::{Place, percent},
     noc_use::NocUses,
     op::OpCauses,
+    ops_csv::NUMBERS_AS_WRITTEN,
     recorded::Recorded,
     rules::{LENGTHS, duration, kernel_ns, label_of, launch_place, rounded},
     threshold::WAITING,
@@ -13,7 +14,7 @@ use crate::{
     timeline::DeviceTime,
 };
 use recording::problem::counted;
-use reports::perf::{OpReport, PerfReport, RowKind};
+use reports::perf::{DurationDoubt, OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
 
 /// Statement that an explanation makes if it has no findings.
@@ -55,6 +56,22 @@ impl NoCause {
         }
         if !explanation.devices.iter().all(has_no_length) {
             return Self::from_figures(explanation, None);
+        }
+        if rows.iter().all(|row| row.duration_doubt == Some(DurationDoubt::Unreadable)) {
+            let of_rows = match rows.len() {
+                1 => "the only row of an op".to_owned(),
+                all => format!("all {all} rows of ops"),
+            };
+            return Self {
+                sentence: format!(
+                    "No op has a known duration: DEVICE KERNEL DURATION [ns] is no number in {of_rows}"
+                ),
+                location: rows
+                    .first()
+                    .map_or_else(String::new, |row| Place::from_row(row).to_string()),
+                record_next: NUMBERS_AS_WRITTEN.to_owned(),
+                ..Self::default()
+            };
         }
         let measured = [firmware_fact(&rows), host_fact(&rows), compile_fact(&rows)];
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
@@ -114,7 +131,8 @@ impl NoCause {
         Self {
             sentence: sentence.to_owned(),
             record_next: "a program that launches kernels, with the profiler on \
-                          (TT_METAL_DEVICE_PROFILER=1)"
+                          (TT_METAL_DEVICE_PROFILER=1) and read before the program ends \
+                          (ttnn.ReadDeviceProfiler, or closing the device)"
                 .to_owned(),
             ..Self::default()
         }

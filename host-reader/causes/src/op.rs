@@ -222,6 +222,9 @@ pub struct OpCauses {
     pub window: (u64, u64),
     /// Idle time before the launch, in nanoseconds.
     pub gap_ns: Option<u64>,
+    /// True if other launches may have run since the previous one, or if it is not known since when.
+    #[serde(skip)]
+    pub(crate) is_gap_doubted: bool,
     /// Time by class, including firmware.
     pub time: TimeSplit,
     /// Balance of the cores; `None` if only one core ran the op, or if the times of the cores are
@@ -321,10 +324,8 @@ impl OpCauses {
         let op = &view.launch.op;
         let window = op_window(view.launch);
         let windows = window_parts(view);
-        let part = match &windows {
-            None => view.known_part(),
-            Some(parts) => view.known_of_windows(parts),
-        };
+        let of_windows = |parts: &Vec<Span>| view.known_of_windows(parts);
+        let part = windows.as_ref().map_or_else(|| view.known_part(), of_windows);
         let known = part.as_ref().map(|part| view.part_view(part));
         let known = known.as_ref().unwrap_or(view);
         let signals = Signals::from_view(known);
@@ -369,6 +370,7 @@ impl OpCauses {
             is_open: op.duration_doubt == Some(Doubt::Unfinished),
             window,
             gap_ns: op.op_to_op_latency_ns,
+            is_gap_doubted: is_gap_doubted(op),
             counters_ns: kernel.map_or(0.0, |kernel| counters_ns(view, kernel, &time)),
             time,
             balance: balance_of(view),
@@ -391,6 +393,13 @@ impl OpCauses {
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }
+}
+
+/// Returns true if it is not known how long a chip was idle before an op. One without an end may have a
+/// known start, and a known gap before it.
+const fn is_gap_doubted(op: &Op) -> bool {
+    let is_unknown = op.duration_doubt.is_some() && op.op_to_op_latency_cycles.is_none();
+    op.latency_doubt.is_some() || is_unknown
 }
 
 fn counters_ns(view: &OpView<'_>, kernel: Span, time: &TimeSplit) -> f64 {

@@ -75,6 +75,10 @@ pub struct OpCodeGroup {
     pub(crate) is_dram_sharded: bool,
     /// Number of cores that the longest op uses.
     pub core_count: Option<u64>,
+    /// Number of cores of the op that uses fewest.
+    pub least_core_count: Option<u64>,
+    /// Number of cores of the op that uses most.
+    pub most_core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
     /// Time of the kernels of BRISC, NCRISC and TRISCs 0 to 2 in nanoseconds, summed over the ops;
@@ -93,6 +97,13 @@ pub struct OpCodeGroup {
     pub(crate) most_idle_cores_ns: f64,
     /// Reasons, found in the rows, why the ops are slower than their shapes allow.
     pub reasons: Vec<Reason>,
+    /// The ops by their shapes, types and memories, if these differ. A mean over all hides an op that is
+    /// far from its limit.
+    #[serde(skip)]
+    pub(crate) parts: Vec<Self>,
+    /// Number of ops with this op code, if these are a part of them.
+    #[serde(skip)]
+    pub(crate) part_of: Option<usize>,
 }
 
 /// Maximum number of rows that a group lists.
@@ -121,7 +132,8 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
             .iter()
             .map(|(row, ns)| (row.recorded.noc_percent.map(|percent| (percent, false)), *ns));
         let of_report: Vec<_> = of_report.collect();
-        let mut group = OpCodeGroup::new(op, rows, kernels_ns);
+        let parts = parts(op, &rows, kernels_ns);
+        let mut group = OpCodeGroup { parts, ..OpCodeGroup::new(op, rows, kernels_ns) };
         group.add_noc(&of_report);
         group.add_noc(&of_events);
         group
@@ -129,6 +141,20 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
     let mut groups: Vec<_> = groups.collect();
     groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
     groups
+}
+
+/// Groups the ops of one op code by shapes, types and memories; empty if all have the same.
+fn parts(op: &str, rows: &[TimedRow<'_>], kernels_ns: f64) -> Vec<OpCodeGroup> {
+    let mut parts: BTreeMap<&str, Vec<TimedRow<'_>>> = BTreeMap::new();
+    for row in rows {
+        parts.entry(&row.0.source).or_default().push(*row);
+    }
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let part_of = Some(rows.len());
+    let parts = parts.into_values();
+    parts.map(|part| OpCodeGroup { part_of, ..OpCodeGroup::new(op, part, kernels_ns) }).collect()
 }
 
 impl OpCodeGroup {
@@ -165,6 +191,8 @@ impl OpCodeGroup {
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             is_dram_sharded: longest.is_some_and(|row| row.is_dram_sharded),
             core_count: longest.and_then(|row| row.core_count),
+            least_core_count: rows.iter().filter_map(|(row, _)| row.core_count).min(),
+            most_core_count: rows.iter().filter_map(|(row, _)| row.core_count).max(),
             available_core_count: longest.and_then(|row| row.available_core_count),
             riscs_ns: [0, 1, 2, 3, 4].map(|risc| {
                 let mut times = rows.iter().map(|(row, _)| row.recorded.risc_kernels_ns.get(risc));
@@ -172,6 +200,8 @@ impl OpCodeGroup {
             }),
             chips_ns: chips_ns(&rows),
             reasons: reasons(&rows),
+            parts: Vec::new(),
+            part_of: None,
         };
         group.bound = group.bound();
         group

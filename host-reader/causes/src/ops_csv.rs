@@ -640,6 +640,10 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
     }
 }
 
+/// What to use in place of a file whose durations are no numbers.
+pub(crate) const NUMBERS_AS_WRITTEN: &str = "nothing again: use the file as the profiler wrote it, with a point before decimals and no other sign in \
+     a number";
+
 const fn class_of(category: Option<OpCategory>) -> TimeClass {
     match category {
         Some(OpCategory::Compute) => TimeClass::Compute,
@@ -652,7 +656,7 @@ const fn class_of(category: Option<OpCategory>) -> TimeClass {
 fn untold(rows: &[OpReport]) -> Vec<Untold> {
     let mut untold = vec![Untold {
         question: "which stage waits for which, and which core determines an op's duration",
-        reason: "an ops CSV has one figure for each op".to_owned(),
+        reason: "an ops CSV names neither cores nor what a RISC waits for".to_owned(),
         record_with: "the device log or capture that it was made from",
     }];
     let ops = rows.iter().filter(|row| row.kind == RowKind::Device);
@@ -671,14 +675,18 @@ fn untold(rows: &[OpReport]) -> Vec<Untold> {
     let mut doubts = ops.clone().filter_map(|row| row.duration_doubt);
     let invalid = doubts.clone().count() as u64;
     if invalid > 0 {
-        let are_missing = doubts.all(|doubt| doubt == DurationDoubt::Missing);
+        let are_missing = doubts.clone().all(|doubt| doubt == DurationDoubt::Missing);
+        let are_unreadable = doubts.all(|doubt| doubt == DurationDoubt::Unreadable);
         untold.push(Untold {
             question: rules::LENGTHS,
             reason: without(invalid, "usable duration"),
-            record_with: match are_missing {
-                true => "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)",
-                false => "the device log or capture that it was made from, which shows the records behind \
-                      these rows",
+            record_with: if are_missing {
+                "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)"
+            } else if are_unreadable {
+                NUMBERS_AS_WRITTEN
+            } else {
+                "the device log or capture that it was made from, which shows the records behind these \
+                 rows"
             },
         });
     }

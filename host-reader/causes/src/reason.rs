@@ -3,9 +3,10 @@
 use crate::{
     finding::percent,
     op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns},
-    threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME},
+    rules::{LATE_STARTS, duration},
+    threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
 };
-use reports::perf::{LimitKind, OpReport, ProgramBlocks};
+use reports::perf::{Bound, LimitKind, OpReport, ProgramBlocks};
 
 /// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -36,6 +37,10 @@ impl Reason {
 pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     let found = [
         on_few_cores(rows),
+        on_uneven_cores(rows),
+        with_late_starts(rows),
+        with_waits(rows, DATA_WAIT),
+        with_waits(rows, ROOM_WAIT),
         with_high_fidelity(rows),
         with_input_in_dram(rows),
         with_block_config(rows),
@@ -58,7 +63,8 @@ fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String
 }
 
 fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let few = few_cores_of;
+    // More cores do not help an op that DRAM limits.
+    let few = |row: &OpReport| few_cores_of(row).filter(|_| row.bound != Some(Bound::Dram));
     let count = holds(rows, |row| few(row).is_some())?;
     let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;
     let fact = match rows.len() {
@@ -72,6 +78,82 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
         "use more cores"
     };
     Some(Reason { is_few_cores: true, ..Reason::new(fact, advice) })
+}
+
+/// Finds ops whose longest core takes much longer than the mean of their cores.
+fn on_uneven_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let uneven = |row: &OpReport| {
+        row.recorded.core_times.filter(|of| of.max_ns >= of.mean_ns * STRAGGLER.value)
+    };
+    let count = holds(rows, |row| uneven(row).is_some())?;
+    let of = rows.iter().find_map(|(row, _)| uneven(row))?;
+    let [min, mean, max] = [of.min_ns, of.mean_ns, of.max_ns].map(duration);
+    let fact = match rows.len() {
+        1 => format!("its cores take {min} to {max}, {mean} in the mean"),
+        _ => {
+            format!(
+                "uneven cores{count}, those of the longest take {min} to {max}, {mean} in the mean"
+            )
+        }
+    };
+    Some(Reason::new(fact, "give each core the same work"))
+}
+
+/// Finds ops whose cores start late, by a column of the report.
+fn with_late_starts(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let late = |row: &OpReport| {
+        let skew_ns = row.recorded.start_skew_ns?;
+        let share = percent(skew_ns, row.device_time_us? * 1000.0);
+        // The start of a core lies within the op.
+        (START_SKEW.value..=100.0).contains(&share).then_some((skew_ns, share))
+    };
+    let count = holds(rows, |row| late(row).is_some())?;
+    let (skew_ns, share) = rows.iter().find_map(|(row, _)| late(row))?;
+    let apart = duration(skew_ns);
+    let fact = match rows.len() {
+        1 => format!("its cores start up to {apart} apart, {share:.0} % of its time"),
+        _ => format!(
+            "cores start late{count}, those of the longest up to {apart} apart, {share:.0} % of it"
+        ),
+    };
+    Some(Reason::new(fact, LATE_STARTS))
+}
+
+/// A column of waits: what an engine waits for, and what to do about it.
+type WaitColumn = (fn(&OpReport) -> Option<f64>, &'static str, &'static str);
+
+const DATA_WAIT: WaitColumn = (
+    |row| row.recorded.compute_data_wait_ns,
+    "the unpacker waits for data",
+    "look at the kernel that reads: the compute kernel waits for it",
+);
+
+const ROOM_WAIT: WaitColumn = (
+    |row| row.recorded.compute_room_wait_ns,
+    "the packer waits for room",
+    "look at the kernel that writes: the compute kernel waits for it",
+);
+
+/// Finds ops whose compute kernels wait at circular buffers, by a column of the report.
+///
+/// # Compatibility
+/// TT-Metal's columns are sums over all cores.
+fn with_waits(rows: &[TimedRow<'_>], (ns, what, advice): WaitColumn) -> Option<Reason> {
+    let share = |row: &OpReport| {
+        let whole_ns = row.device_time_us? * 1000.0 * row.recorded.core_count? as f64;
+        // More than all of the time of all cores is no time of this op.
+        Some(percent(ns(row)?, whole_ns)).filter(|share| *share <= 100.0)
+    };
+    let is_large = |row: &OpReport| share(row).is_some_and(|share| share >= WAITING.value);
+    let count = holds(rows, is_large)?;
+    let longest = rows.iter().find(|(row, _)| is_large(row)).and_then(|(row, _)| share(row))?;
+    let fact = match rows.len() {
+        1 => format!("{what} {longest:.0} % of the time, in the mean of its cores"),
+        _ => format!(
+            "{what}{count}, in the longest {longest:.0} % of the time in the mean of its cores"
+        ),
+    };
+    Some(Reason::new(fact, advice))
 }
 
 fn with_high_fidelity(rows: &[TimedRow<'_>]) -> Option<Reason> {

@@ -26,6 +26,22 @@ pub struct WaitSum {
     pub waits: u64,
 }
 
+impl WaitSum {
+    /// Returns what the RISC waited for, in words.
+    pub(crate) fn awaited(&self) -> String {
+        let key = self.key;
+        let kind = WaitKind::ALL.into_iter().find(|kind| kind.name() == Some(self.kind));
+        let by_object = kind.and_then(|kind| Some((kind, kind.object()?)));
+        match by_object {
+            Some((WaitKind::CB_RESERVE, _)) => format!("room in circular buffer {key}"),
+            Some((_, WaitObject::CircularBuffer)) => format!("data in circular buffer {key}"),
+            Some((_, WaitObject::Semaphore)) => format!("semaphore {key:#x}"),
+            Some((_, WaitObject::Noc)) => format!("NoC {key} ({})", self.kind),
+            None => format!("{} {key}", self.kind),
+        }
+    }
+}
+
 /// Blocked time of one RISC type in one op, over all cores.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RiscWait {

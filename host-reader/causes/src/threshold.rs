@@ -70,6 +70,7 @@ thresholds! {
         "simulator: a signal behind a packet of 2 KiB waits 66 cycles, and a wait ends within one poll of 12 cycles";
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: as `barrier-share`, most of the bottleneck stage's time";
     KERNEL_ZONE: "kernel-zone", 50.0, "%", "proposal: most of a RISC's kernels";
+    BLOCKED_RISC: "blocked-risc", 50.0, "%", "proposal: as `kernel-zone`, most of a RISC's kernels";
     LONGER_RISC: "longer-risc", 1.1, "x", "proposal: where no limit is known, a RISC that ends this much later is worth a sentence";
     LONGEST_RISC: "longest-risc", 2.0, "x", "proposal: RISCs that pass data on to each other end at about the same time";
     LONGEST_UNLESS: "longest-unless", 1.01, "x", "proposal: a RISC that lasts as long as the op but for this is the longest, whatever is known of others";

@@ -250,7 +250,7 @@ fn slot(op: &OpCauses, launch: &Launch) -> Slot {
         kernel: kernel.unwrap_or(op.window),
         inside: op.times,
         around: op.times_around,
-        is_gap_doubted: of.latency_doubt.is_some() || of.duration_doubt.is_some(),
+        is_gap_doubted: op.is_gap_doubted,
         has_bounds: op.has_bounds(),
         replay: of.trace_id.zip(of.trace_replay),
     }

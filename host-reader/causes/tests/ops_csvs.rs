@@ -83,12 +83,12 @@ fn all_rows_are_explained_if_asked_for() {
 
 #[test]
 fn conversions_that_are_undone_at_once_are_found_in_a_real_model() {
-    // A script over the file found 30 such pairs of neighbouring ops, with 90.4 % of the kernels'
-    // time.
+    // A script over the file found 31 such pairs of neighbouring ops, with 90.4 % of the kernels'
+    // time: 26 of layouts, 2 of shards, and 3 transpositions of the same sides.
     let path = "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv";
     let findings = explain_csv(path).findings;
     let trip = findings.iter().find(|of| of.cause == Cause::RoundTrip).unwrap();
-    assert!(trip.sentence.contains("90.4 % of the kernels' time (30 pairs"), "{}", trip.sentence);
+    assert!(trip.sentence.contains("90.4 % of the kernels' time (31 pairs"), "{}", trip.sentence);
 }
 
 #[test]

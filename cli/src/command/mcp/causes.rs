@@ -110,6 +110,7 @@ fn groups(explanation: &Explanation) -> Table<'_> {
         "idle_cores_ns" => group.idle_cores_ns,
         "rows" => rows_of(&group.rows),
         "core_count" or "not recorded" => group.core_count,
+        "least_core_count" or "not recorded" => group.least_core_count,
         "available_core_count" or "not recorded" => group.available_core_count,
         "why" => why.join("; "),
     })

@@ -3,7 +3,7 @@
 use super::duration;
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
-    op_code_group::{GroupBound, OpCodeGroup, rearranges},
+    op_code_group::{GroupBound, OpCodeGroup},
     parallel::busiest_share,
     reason::Reason,
     threshold::{
@@ -12,7 +12,7 @@ use crate::{
     ttnn_call::ttnn_call,
 };
 use recording::problem::counted;
-use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
+use reports::perf::{LimitKind, OpCategory, OpReport, RowKind, Tensor};
 use std::collections::BTreeMap;
 use wire::Risc;
 
@@ -25,7 +25,10 @@ impl OpCodeGroup {
     }
 
     fn ops(&self) -> String {
-        let ops = counted(self.op_count as u64, "op", "ops");
+        let ops = match self.part_of {
+            Some(all) => format!("{} of its {all} ops", self.op_count),
+            None => counted(self.op_count as u64, "op", "ops"),
+        };
         format!("{ops}, {}", duration(self.duration_ns))
     }
 
@@ -99,14 +102,20 @@ fn lower_first(text: &str) -> String {
 /// Reports groups with a large part of the kernel time, if they are much slower than their shapes
 /// allow, run on few cores, or have an unknown minimum time.
 ///
+/// If all ops of a group together are close to their limit, those of one shape may not be.
+///
 /// Collectives are left out: their time is that of links and of waiting for other chips, about which
 /// a group's shapes, cores and fidelity say nothing.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let is_collective =
         |group: &OpCodeGroup| OpCategory::from_op_code(&group.op) == OpCategory::Ccl;
     let others = groups.iter().filter(|group| !group.is_layout && !is_collective(group));
-    let large = others.filter(|group| group.percent >= GROUP_TIME.value);
-    large.filter_map(op_group).collect()
+    let is_large = |group: &&OpCodeGroup| group.percent >= GROUP_TIME.value;
+    let found = others.filter(is_large).flat_map(|group| match op_group(group) {
+        Some(finding) => vec![finding],
+        None => group.parts.iter().filter(is_large).filter_map(op_group).collect(),
+    });
+    found.collect()
 }
 
 fn op_group(group: &OpCodeGroup) -> Option<Finding> {
@@ -142,7 +151,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         sentence,
         group.place(),
         "",
-        Basis::ops(group.op_count, group.op_count),
+        Basis::ops(group.op_count, group.part_of.unwrap_or(group.op_count)),
     );
     let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
     group.explain(&mut finding);
@@ -398,28 +407,101 @@ fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     trips
 }
 
-/// Returns true if both ops only move or convert a tensor, and the second op's output matches the
-/// first op's input.
+/// Returns true if both ops only move or convert one tensor, and the second op's output is the first
+/// op's input again.
 ///
-/// Tilize and untilize change the layout, which is not contained in the text of a tensor.
+/// Equal shapes are not enough: a slice or a concatenation changes which elements there are, and a
+/// permutation their order.
 fn undoes(first: &OpReport, second: &OpReport) -> bool {
     let ops = [first, second];
-    let [Some([input, output]), Some([second_input, result])] = ops.map(|row| {
-        let mut words = row.source.split(' ').filter(|word| !word.is_empty());
-        Some([words.next()?, words.next_back()?])
-    }) else {
+    let has_one_input =
+        |row: &OpReport| row.source.split(' ').filter(|of| !of.is_empty()).count() == 2;
+    if !ops.into_iter().all(|row| has_one_input(row) && converts(&row.raw_op_code)) {
         return false;
-    };
-    let are_inverse =
+    }
+    let [[input, _, output], [second_input, _, result]] = ops.map(|row| &row.recorded.tensors);
+    let is_inverse_layout =
         [("Tilize", "Untilize"), ("Untilize", "Tilize")].iter().any(|(one, other)| {
             first.raw_op_code.starts_with(one) && second.raw_op_code.starts_with(other)
         });
-    input == result
-        && output == second_input
-        && ops
-            .into_iter()
-            .all(|row| rearranges(row) || row.category == Some(OpCategory::DataMovement))
-        && (input != output || are_inverse)
+    let permutations = ops.map(|row| {
+        let is_permutation = PERMUTATIONS.iter().any(|word| is_named(&row.raw_op_code, word));
+        is_permutation.then(|| permutation(&row.recorded.attributes))
+    });
+    let is_order_kept = match permutations {
+        [None, None] => true,
+        [Some(Some(one)), Some(Some(other))] => {
+            other.iter().enumerate().all(|(to, &from)| one.get(from) == Some(&to))
+        }
+        _ => false,
+    };
+    let is_changed = input != output || is_inverse_layout || permutations[0].is_some();
+    is_same(input, result) && is_same(output, second_input) && is_order_kept && is_changed
+}
+
+/// Ops that move a tensor or change its layout, type or shape, and keep all of its elements.
+const CONVERSIONS: [&str; 10] = [
+    "tilize",
+    "interleavedtosharded",
+    "shardedtointerleaved",
+    "reshard",
+    "move",
+    "copy",
+    "clone",
+    "typecast",
+    "reshape",
+    "assign",
+];
+
+/// Ops that change the order of the elements.
+const PERMUTATIONS: [&str; 2] = ["transpose", "permute"];
+
+/// Parts of ops that also do something else.
+const MORE_THAN_CONVERSIONS: [&str; 3] = ["halo", "concat", "slice"];
+
+/// Returns true if the name of an op contains a word, whatever its case, and with or without `_`.
+fn is_named(op_code: &str, word: &str) -> bool {
+    op_code.to_ascii_lowercase().replace('_', "").contains(word)
+}
+
+fn converts(op_code: &str) -> bool {
+    CONVERSIONS.iter().chain(&PERMUTATIONS).any(|word| is_named(op_code, word))
+        && !MORE_THAN_CONVERSIONS.iter().any(|word| is_named(op_code, word))
+}
+
+/// Returns true if two tensors have the same elements, type, place and, as far as it is recorded,
+/// layout.
+fn is_same(one: &Tensor, other: &Tensor) -> bool {
+    let is_same_layout =
+        one.layout.is_none() || other.layout.is_none() || one.layout == other.layout;
+    one.sides == other.sides
+        && one.logical_sides == other.logical_sides
+        && one.datatype == other.datatype
+        && one.memory == other.memory
+        && is_same_layout
+}
+
+/// Returns for each side of the output of a permutation which side of the input it is; `None` if the
+/// attributes do not say it.
+///
+/// # Compatibility
+/// ttnn's attribute `dims` of a permutation, such as `SmallVector([2; 1; 0; 3])`, and `dim` of a
+/// transposition, such as `TransposeOpDim::WH`, with the sides N, C, H and W.
+fn permutation(attributes: &str) -> Option<[usize; 4]> {
+    const SIDES: &str = "NCHW";
+    if let Some((_, rest)) = attributes.split_once("TransposeOpDim::") {
+        let mut swapped = rest.chars().take(2).map(|side| SIDES.find(side));
+        let (one, other) = (swapped.next()??, swapped.next()??);
+        let mut order = [0, 1, 2, 3];
+        order.swap(one, other);
+        return Some(order);
+    }
+    let (_, rest) = attributes.split_once("'dims':")?;
+    let (_, rest) = rest.split_once('[')?;
+    let (list, _) = rest.split_once(']')?;
+    let sides: Result<Vec<usize>, _> =
+        list.split([';', ',']).map(|side| side.trim().parse::<usize>()).collect();
+    sides.ok()?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -588,6 +670,72 @@ mod tests {
             undone.why.last().unwrap().starts_with("75 % of this time also counts as"),
             "{undone:?}"
         );
+    }
+
+    /// Rows of public reports: a slice and a concatenation around a rotation, a slice behind a transposition
+    /// that gives the shape again, and pairs that are undone.
+    #[test]
+    fn only_conversions_of_all_elements_are_undone() {
+        let titles = "OP CODE,OP TYPE,DEVICE ID,ATTRIBUTES,DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,\
+                      INPUT_0_Y,INPUT_0_X,INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY,OUTPUT_0_W,\
+                      OUTPUT_0_Z,OUTPUT_0_Y,OUTPUT_0_X,OUTPUT_0_LAYOUT,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n";
+        let tensor = |sides: &str, layout: &str| {
+            format!("{},{layout},BFLOAT16,DEV_0_DRAM_INTERLEAVED", sides.replace('x', ","))
+        };
+        let is_undone = |rows: [(&str, &str, &str, &str); 2]| {
+            let rows = rows.map(|(op, attributes, from, to)| {
+                let [from, to] = [from, to].map(|of| match of.strip_suffix(" rows") {
+                    Some(sides) => tensor(sides, "ROW_MAJOR"),
+                    None => tensor(of, "TILE"),
+                });
+                format!("{op},tt_dnn_device,0,{attributes},3000,{from},{to}\n")
+            });
+            let text = titles.to_owned() + &rows.concat();
+            let csv = reports::perf::read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let options = crate::Explanation::report_options();
+            let rows = reports::perf::PerfReport::new(vec![csv], &options).unwrap().rows;
+            !trips(&rows).is_empty()
+        };
+        let (whole, half) = ("1x1x32x128", "1x1x32x64");
+        assert!(!is_undone([("Slice", "", whole, half), ("Concat", "", half, whole)]));
+        let turned = "1x32x32x128";
+        let swap = "{'dim': 'TransposeOpDim::HC'}";
+        assert!(!is_undone([("Transpose", swap, whole, turned), ("Slice", "", turned, whole)]));
+        assert!(is_undone([
+            ("Transpose", swap, whole, turned),
+            ("Transpose", swap, turned, whole)
+        ]));
+        let other = "{'dim': 'TransposeOpDim::WH'}";
+        assert!(!is_undone([
+            ("Transpose", swap, whole, turned),
+            ("Transpose", other, turned, whole)
+        ]));
+        assert!(!is_undone([("Transpose", swap, whole, turned), ("Reshape", "", turned, whole)]));
+        // A rotation of three sides is undone by the rotation in the other direction.
+        let [left, right] = ["[0; 2; 3; 1]", "[0; 3; 1; 2]"]
+            .map(|dims| format!("{{'dims': 'SmallVector({dims})'}}"));
+        let rotated = "1x32x128x1";
+        assert!(is_undone([
+            ("Permute", &left, whole, rotated),
+            ("Permute", &right, rotated, whole)
+        ]));
+        assert!(!is_undone([
+            ("Permute", &left, whole, rotated),
+            ("Permute", &left, rotated, whole)
+        ]));
+        assert!(!is_undone([("Permute", "", whole, rotated), ("Permute", "", rotated, whole)]));
+        assert!(is_undone([("Reshape", "", whole, half), ("ReshapeView", "", half, whole)]));
+        // Padding and its removal, and the layout that comes back or does not.
+        let rows = "1x1x30x128 rows";
+        let padded = "1x1x32x128";
+        let tilize = ("TilizeWithValPadding", "", rows, padded);
+        assert!(is_undone([tilize, ("UntilizeWithUnpadding", "", padded, rows)]));
+        let whole_rows = "1x1x32x128 rows";
+        assert!(is_undone([
+            ("Tilize", "", whole_rows, whole),
+            ("Untilize", "", whole, whole_rows)
+        ]));
+        assert!(!is_undone([("Tilize", "", whole_rows, whole), ("Copy", "", whole, whole)]));
     }
 
     #[test]

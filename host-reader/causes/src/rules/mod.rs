@@ -1,5 +1,6 @@
 //! Rules, which are small functions that turn facts of a recording into findings.
 
+mod blocked;
 mod chip_starts;
 mod chips;
 mod cores;
@@ -36,6 +37,7 @@ pub(crate) use late_host::{Compilation, TracedGaps};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::collective_skew;
+pub(crate) use zones::LATE_STARTS;
 
 /// Launches with the same op name. Launches without an op name form one group for each program.
 pub(crate) struct OpGroup<'a> {
@@ -143,7 +145,8 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
         let of_group = [setup::setup(group, zone_names), pipeline::pipeline(group)]
             .into_iter()
             .chain([zones::kernel_zone(group, kernels_ns, zone_names)])
-            .chain([longest, zones::start_skew(group, kernels_ns), barriers]);
+            .chain([blocked::blocked_risc(group, kernels_ns), longest])
+            .chain([zones::start_skew(group, kernels_ns), barriers]);
         findings.extend(of_group.flatten().map(|finding| finding.with_part_of_gain(share)));
         let link = noc(group, of.noc, kernels_ns);
         noc_findings.extend(link.map(|finding| finding.with_part_of_gain(share)));
@@ -262,19 +265,17 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Firmware {
 }
 
 /// Returns the gap before each launch but the first, in nanoseconds: the time since all earlier
-/// launches ended, or the recorded one if it is unknown when one of them began or ended; `None` if
-/// neither is known.
+/// launches ended; `None` if it is unknown, as in the time of the chip's gaps.
 pub(crate) fn gaps_before<'a>(
     ops: impl Iterator<Item = &'a OpCauses>,
 ) -> impl Iterator<Item = (&'a OpCauses, Option<f64>)> {
     let mut end: Option<(u64, bool)> = None;
     ops.map(move |op| {
-        let known = end.filter(|(_, is_known)| *is_known && op.has_bounds());
+        let is_known = |(_, is_known): &(u64, bool)| *is_known && op.has_bounds();
+        let known = end.filter(is_known).filter(|_| !op.is_gap_doubted);
         let between = known.map(|(end, _)| op.window.0.saturating_sub(end));
-        let recorded = op.gap_ns.filter(|_| end.is_some());
         end = end.max(Some((op.window.1, op.has_bounds())));
-        let between = between.and_then(|cycles| op.time.ns_of(cycles));
-        let ns = between.or(recorded.map(|ns| ns as f64));
+        let ns = between.and_then(|cycles| op.time.ns_of(cycles));
         (op, ns.filter(|ns| *ns > 0.0))
     })
 }

@@ -11,7 +11,7 @@ use reader::names::ZoneTable;
 use std::collections::BTreeSet;
 
 /// Returns true if a group takes enough of the kernels' time for a sentence.
-fn is_large(group: &OpGroup<'_>, kernels_ns: f64) -> bool {
+pub(super) fn is_large(group: &OpGroup<'_>, kernels_ns: f64) -> bool {
     percent(group.kernel_ns(), kernels_ns) >= GROUP_TIME.value
 }
 
@@ -118,6 +118,10 @@ pub(super) fn longest_risc(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Findi
     Some(finding.with_gain(time_ns - next_ns, (whole_ns, GainOf::Ops)))
 }
 
+/// Advice about cores that start late.
+pub(crate) const LATE_STARTS: &str = "send fewer runtime arguments and smaller kernels to each core, or multicast what is the same for all \
+     cores (common runtime arguments), so that the last core starts earlier";
+
 /// Reports cores that start late within each launch.
 pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
     let known: Vec<_> = group
@@ -141,8 +145,7 @@ pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding
     );
     let place =
         Place { chip_id: Some(longest.chip_id), launch: Some(longest.launch), ..group.place() };
-    let advice = "send fewer runtime arguments and smaller kernels to each core, or multicast what is the \
-                  same for all cores (common runtime arguments), so that the last core starts earlier";
+    let advice = LATE_STARTS;
     let basis = Basis::launches(known.len(), group.ops.len());
     let finding =
         Finding::new(Cause::StartSkew, (START_SKEW, share), sentence, place, advice, basis);

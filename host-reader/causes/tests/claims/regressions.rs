@@ -674,3 +674,189 @@ fn a_log_whose_lines_are_left_out_is_not_called_empty() {
     assert_eq!(no_cause.sentence, "No record could be used, so there is nothing to explain");
     assert!(found.not_used[0].contains("RISC `DM0`: 2 lines left out"), "{:?}", found.not_used);
 }
+
+/// Kernels that pass on data between chips begin before all ops and never end, or end after them.
+#[test]
+fn kernels_on_ethernet_cores_alone_are_beside_the_ops_and_not_their_time() {
+    let op = |from: u64| {
+        [
+            (1, "BRISC", 1, from, 0, "BRISC-FW,ZONE_START"),
+            (1, "BRISC", 2, from + 300, 0, "BRISC-KERNEL,ZONE_START"),
+            (1, "BRISC", 2, from + 10_300, 0, "BRISC-KERNEL,ZONE_END"),
+            (1, "BRISC", 1, from + 10_600, 0, "BRISC-FW,ZONE_END"),
+        ]
+    };
+    let ops = log_of(&[op(1_000_000), op(1_020_000)].concat());
+    let router = |rows: &[(u64, &str)]| {
+        let rows = rows.iter().map(|(time, zone)| format!("0,9,0,ERISC,9,{time},0,0,{zone}\n"));
+        rows.collect::<String>()
+    };
+    let began = [(1_000, "ERISC-FW,ZONE_START"), (1_200, "ERISC-KERNEL,ZONE_START")];
+    let ended = [(2_000_000, "ERISC-KERNEL,ZONE_END"), (2_000_100, "ERISC-FW,ZONE_END")];
+    let alone = explain_log(&ops);
+    assert_eq!(alone.devices[0].window, (1_000_000, 1_030_600));
+    for rows in [began.to_vec(), [began, ended].concat()] {
+        let found = explain_log(&(ops.clone() + &router(&rows)));
+        assert_eq!(found.devices, alone.devices);
+        assert_eq!(found.findings, alone.findings);
+        let [sentence] = found.not_used.as_slice() else { panic!("{:?}", found.not_used) };
+        assert!(sentence.starts_with("chip 0: 1 launch on Ethernet cores alone"), "{sentence}");
+    }
+    // Without other launches, they are the ops; and so they are if they run before or after those.
+    assert_eq!(explain_log(&log_of(&[])).devices.len(), 0);
+    let own = explain_log(&(LOG.to_owned() + &router(&[began, ended].concat())));
+    assert_eq!((own.ops.len(), own.not_used.len()), (1, 0), "{:?}", own.not_used);
+    let before = [(1_000, "ERISC-KERNEL,ZONE_START"), (9_000, "ERISC-KERNEL,ZONE_END")];
+    let before = explain_log(&(ops + &router(&before)));
+    assert_eq!((before.ops.len(), before.not_used.len()), (3, 0), "{:?}", before.not_used);
+}
+
+/// The firmware of the last launch has no end, and its kernel has one: the gap before it is known.
+#[test]
+fn the_gap_before_a_launch_without_an_end_counts_and_its_sentence_counts_what_it_adds_up() {
+    let launch = |from: u64| {
+        [
+            (1, "BRISC", 1, from, 0, "BRISC-FW,ZONE_START"),
+            (1, "BRISC", 2, from + 100, 0, "BRISC-KERNEL,ZONE_START"),
+            (1, "BRISC", 2, from + 10_100, 0, "BRISC-KERNEL,ZONE_END"),
+            (1, "BRISC", 1, from + 10_200, 0, "BRISC-FW,ZONE_END"),
+        ]
+    };
+    // After the first launch: gaps of 100,000 and 200,000 cycles at 1 GHz, of which 6 us are those of a
+    // launch.
+    let launches = [0, 110_200, 220_400, 430_600].map(launch).concat();
+    let found = explain_log(&log_of(&launches[..15]));
+    let host = found.findings.iter().find(|of| of.cause == Cause::Host).unwrap();
+    assert!(host.sentence.contains("in 2 gaps"), "{}", host.sentence);
+    let late_ns = found.devices[0].time.class_ns(TimeClass::HostLate).unwrap();
+    assert!((late_ns - 288_000.0).abs() < 1.0, "{late_ns}");
+}
+
+/// Columns of cores and of waits at buffers: the sum over 64 cores of 100 us each is 6.4 ms.
+#[test]
+fn columns_of_cores_and_waits_are_reasons() {
+    let csv = |cores: &str, waits: &str| {
+        format!(
+            "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,CORE COUNT,AVAILABLE WORKER CORE COUNT,\
+             DEVICE KERNEL DURATION [ns],DEVICE KERNEL DURATION PER CORE MIN [ns],\
+             DEVICE KERNEL DURATION PER CORE AVG [ns],DEVICE KERNEL DURATION PER CORE MAX [ns],\
+             DEVICE COMPUTE CB WAIT FRONT [ns],DEVICE COMPUTE CB RESERVE BACK [ns]\n\
+             Custom,tt_dnn_device,1,0,64,64,100000,{cores},{waits}\n"
+        )
+    };
+    let why = |cores: &str, waits: &str| {
+        let found = explain_ops(&csv(cores, waits));
+        let group = found.findings.iter().find(|of| of.cause == Cause::OpGroup);
+        group.map(|of| of.why.clone()).unwrap_or_default()
+    };
+    let uneven = "its cores take 40 us to 100 us, 55 us in the mean";
+    let unpacker = "the unpacker waits for data 60 % of the time, in the mean of its cores";
+    let packer = "the packer waits for room 25 % of the time, in the mean of its cores";
+    assert_eq!(why("40000,55000,100000", ","), [uneven]);
+    assert_eq!(why("98000,99000,100000", "3840000,1600000"), [unpacker, packer]);
+    // Sums of one core, a mean above the longest core, and more than all cores have: no reasons.
+    assert_eq!(why("98000,99000,100000", "60000,6400001"), [""; 0]);
+    assert_eq!(why("40000,155000,100000", "-1,"), [""; 0]);
+}
+
+/// TRISC 0 waits 600 of 1,000 cycles for circular buffer 3, and no other RISC records waits.
+#[test]
+fn a_risc_that_is_blocked_most_of_the_time_is_named_without_a_pace() {
+    let log = |waited: u64| {
+        log_of(&[
+            (1, "TRISC_0", 1, 1_000, 0, "TRISC-KERNEL,ZONE_START"),
+            (1, "TRISC_0", 2, 1_100, 0, "SYNC-CB-WAIT,ZONE_START"),
+            (1, "TRISC_0", 3, 1_101, 3, "SYNC-CB-WAIT-KEY,TS_DATA"),
+            (1, "TRISC_0", 2, 1_100 + waited, 0, "SYNC-CB-WAIT,ZONE_END"),
+            (1, "TRISC_0", 1, 2_000, 0, "TRISC-KERNEL,ZONE_END"),
+        ])
+    };
+    let blocked = |waited| {
+        let found = explain_log(&log(waited));
+        found.findings.into_iter().find(|of| of.threshold == "blocked-risc")
+    };
+    let finding = blocked(600).unwrap();
+    assert_eq!(finding.cause, Cause::Wait);
+    let sentence = "TRISC_0 is blocked 60 % of its kernels' time in program 1, on 1 core";
+    assert_eq!(finding.sentence, sentence);
+    assert_eq!(finding.why, ["data in circular buffer 3: 60 % of the time, in 1 wait"]);
+    assert_eq!(blocked(490), None);
+}
+
+/// Four shapes of one op in a loop: together they are within twice their limit, and the one on a single
+/// core takes seven times its own.
+#[test]
+fn an_op_of_one_shape_is_not_hidden_by_others_of_its_code() {
+    let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
+                  AVAILABLE WORKER CORE COUNT,DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,\
+                  INPUT_0_Y,INPUT_0_X,INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY,OUTPUT_0_W,OUTPUT_0_Z,\
+                  OUTPUT_0_Y,OUTPUT_0_X,OUTPUT_0_LAYOUT,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n";
+    let row = |call: u32, cores: u32, ns: u32, sides: &str| {
+        let tensor = format!("1,1,{sides},TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED");
+        format!("Unary,tt_dnn_device,{call},0,wormhole_b0,{cores},64,{ns},{tensor},{tensor}\n")
+    };
+    // 2 x 8 MB at 288 GB/s take 58 us, and 2 x 262 kB take 1.8 us.
+    let of = |small_ns: u32| {
+        let rows = [row(1, 64, 80_000, "2048,2048"), row(2, 1, small_ns, "32,4096")];
+        explain_ops(&(titles.to_owned() + &rows.concat()))
+    };
+    let found = of(13_000);
+    let group = &found.groups[0];
+    assert_eq!((group.least_core_count, group.most_core_count), (Some(1), Some(64)));
+    let told: Vec<_> = found.findings.iter().filter(|of| of.cause == Cause::OpGroup).collect();
+    let [finding] = told.as_slice() else { panic!("{:#?}", found.findings) };
+    assert!(
+        finding
+            .sentence
+            .starts_with("Unary takes 14.0 % of the kernels' time (1 of its 2 ops, 13 us)"),
+        "{}",
+        finding.sentence
+    );
+    assert_eq!((finding.place.row, finding.rests_on.to_string().as_str()), (Some(3), "1 of 2 ops"));
+    assert_eq!(finding.why, ["it runs on 1 of 64 cores"]);
+    // A tenth of the kernels' time is worth a sentence, and less is not.
+    assert!(!of(8_000).findings.iter().any(|of| of.cause == Cause::OpGroup));
+}
+
+/// Cells of a spreadsheet with decimal commas: 50 kernels were recorded, and none can be read.
+#[test]
+fn durations_that_are_no_numbers_are_not_missing() {
+    let csv = |cells: [&str; 2]| {
+        let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE FW START CYCLE,\
+                      DEVICE KERNEL DURATION [ns]\n";
+        let row = |(call, cell): (usize, &str)| {
+            format!("Custom,tt_dnn_device,{call},0,{call}000,\"{cell}\"\n")
+        };
+        titles.to_owned() + &cells.into_iter().enumerate().map(row).collect::<String>()
+    };
+    let found = explain_ops(&csv(["13000,0", "14000,5"]));
+    let no_cause = found.no_cause.unwrap();
+    assert_eq!(
+        no_cause.sentence,
+        "No op has a known duration: DEVICE KERNEL DURATION [ns] is no number in all 2 rows of ops"
+    );
+    assert!(
+        no_cause.record_next.starts_with("nothing again: use the file as the profiler wrote it")
+    );
+    let lengths = found.untold.iter().find(|of| of.question == "how long every op took").unwrap();
+    assert_eq!(lengths.record_with, no_cause.record_next);
+    let blank = explain_ops(&csv(["", ""])).no_cause.unwrap();
+    assert!(blank.sentence.contains("has no usable value in 2 of 2 rows"), "{}", blank.sentence);
+}
+
+/// Half of the time of the op, all of its cores have not begun (tt-metal issue 20681).
+#[test]
+fn cores_that_start_late_are_a_reason_in_an_ops_csv() {
+    let why = |skew: &str| {
+        let found = explain_ops(&format!(
+            "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,CORE COUNT,AVAILABLE WORKER CORE COUNT,\
+             DEVICE KERNEL DURATION [ns],DEVICE KERNEL FIRST TO LAST START [ns]\n\
+             Custom,tt_dnn_device,1,0,64,64,4589,{skew}\n"
+        ));
+        let group = found.findings.iter().find(|of| of.cause == Cause::OpGroup);
+        group.map(|of| of.why.clone()).unwrap_or_default()
+    };
+    assert_eq!(why("2004"), ["its cores start up to 2.0 us apart, 44 % of its time"]);
+    assert_eq!(why("900"), [""; 0]);
+    assert_eq!(why("4590"), [""; 0]);
+}

@@ -19,9 +19,9 @@ function buildGroups() {
     { ...column('Bound', '62px', (group) => group.bound ?? '', String, 'Limit that the ops reach'), isText: true, show: (row) => unknownOr(groups[row].bound, String) },
     { ...column('Limit', '76px', (group) => group.limit_ns, timeText, 'Least time by the shapes of its ops, with all cores'), show: (row) => unknownOr(groups[row].limit_ns, (ns) => `${groups[row].limit_kind === 'exact' ? '' : '≥ '}${timeText(ns)}`) },
     column('× limit', '60px', times, (value) => value.toFixed(value < 10 ? 1 : 0), 'Time over the limit'),
-    column('Cores', '92px', (group) => group.core_count, grouped, 'Of the longest op, and those available'),
+    column('Cores', '92px', (group) => group.core_count, grouped, 'From the op on the fewest to the op on the most, and those available'),
   ].filter(Boolean);
-  columns.at(-1).show = (row) => unknownOr(groups[row].core_count, (cores) => groups[row].available_core_count ? `${cores} of ${groups[row].available_core_count}` : String(cores));
+  columns.at(-1).show = (row) => unknownOr(groups[row].core_count, () => coresText(groups[row]));
   const table = new Table({
     label: 'Op codes', columns, rows: upTo(groups.length), noun: ['op code'], sort: { column: 2, isDown: true }, height: 360, minWidth: 780,
     onOpen: pickGroup, onPick: pickGroup,
@@ -35,6 +35,13 @@ function buildGroups() {
   }
   headOf('groups').append(table.count);
   byId('groups').append(table.scroller);
+}
+
+/** The cores that the ops of a group use, from the op on the fewest to the one on the most. */
+function coresText(group) {
+  const { least_core_count: least, most_core_count: most, available_core_count: available } = group;
+  const used = least < most ? `${least} to ${most}` : String(most);
+  return available ? `${used} of ${available}` : used;
 }
 
 /** The use of the busiest link of the NoC, which may be more where not all bytes are known. */
