@@ -298,6 +298,9 @@ fn write_explanation(
     if let Some(sentences) = &explanation.noc_events {
         writeln!(out, "{}.\n", printable(sentences, LONGEST_SENTENCE))?;
     }
+    if let Some(sentence) = &explanation.counters {
+        writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
+    }
     for sentence in &explanation.unreplayed_traces {
         writeln!(out, "{sentence}\n")?;
     }

@@ -2,6 +2,8 @@
 //! findings.
 
 use crate::{
+    counter_sentence::counter_sentence,
+    counter_shares::counter_shares,
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
     host_time::{add_host_facts, built_again},
@@ -91,6 +93,8 @@ pub struct Explanation {
     pub simulated: Option<String>,
     /// Sentences about the NoC traces next to the log; `None` if there are no such files.
     pub noc_events: Option<String>,
+    /// Sentence about the hardware counters of the longest op that has some; `None` without counters.
+    pub counters: Option<String>,
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
     pub groups: Vec<OpCodeGroup>,
@@ -204,8 +208,7 @@ impl Explanation {
         mut evidence: Evidence,
         (scope, report): (Scope<'_>, Option<PerfReport>),
     ) -> Self {
-        let window = scope.window;
-        let readout = &recording.readout;
+        let (window, readout) = (scope.window, &recording.readout);
         let mut launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
         let routers = Routers::take_from(&mut launches);
         let described = LaunchRows::from_recording(recording, &launches, (report, scope.by));
@@ -257,6 +260,7 @@ impl Explanation {
             described_by: described.described_by.clone(),
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events: noc.sentences.clone(),
+            counters: counter_sentence(&own_ops),
             groups: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
@@ -575,12 +579,7 @@ fn op_causes(
                 .or_else(|| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied());
             let counters = counted.binary_search_by_key(&number, |of| of.launch).ok();
             let counters = counters.and_then(|at| counted.get(at));
-            let fpu_percent = counters.and_then(|of| {
-                let mut summaries = of.counters.summaries(false);
-                let fpu = summaries.find(|summary| summary.metric.label() == "FPU Util")?;
-                // A counter of more cycles than there were measures nothing.
-                fpu.statistics.filter(|_| fpu.doubt.is_none()).map(|fpu| fpu.mean)
-            });
+            let shares = counters.map(|of| counter_shares(&of.counters)).unwrap_or_default();
             OpCauses::new(&OpView {
                 launch,
                 name,
@@ -588,7 +587,7 @@ fn op_causes(
                 costs: &readout.probe_costs,
                 tiles: tiles.get(&op.chip_id),
                 clock_bounds: clock_bounds.as_ref(),
-                fpu_percent,
+                counter_shares: &shares,
                 kernel: op.kernel,
                 runs: CoreRun::from_launch(launch, evidence),
             })

@@ -26,6 +26,8 @@
 mod awaited;
 mod balance;
 mod barriers;
+mod counter_sentence;
+mod counter_shares;
 mod coverage;
 mod duration;
 mod evidence;

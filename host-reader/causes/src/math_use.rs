@@ -2,6 +2,7 @@
 //! range from the waits of the unpacker and the packer.
 
 use crate::{
+    counter_shares::fpu_percent,
     last_block::{LastBlock, kernel_window},
     middle::{median, middle_half},
     op::OpView,
@@ -55,7 +56,8 @@ pub(crate) fn math_use(
         return None;
     }
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
-    let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
+    let floor =
+        (100.0 - idle).max(0.0).max(fpu_percent(view.counter_shares).unwrap_or(0.0).min(100.0));
     let last = view.cores().filter_map(|core| LastBlock::from_core(core, records_percent));
     let last: Vec<LastBlock> = last.collect();
     let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());

@@ -2,6 +2,7 @@
 
 use crate::{
     balance::{Balance, balance_of},
+    counter_shares::CounterShare,
     evidence::{Evidence, RunEvidence},
     kernel_zone::{KernelZone, LongSum, kernel_zone},
     op_split::{counter_cycles, op_times},
@@ -56,8 +57,8 @@ pub(crate) struct OpView<'a> {
     pub(crate) tiles: Option<&'a TileMap>,
     /// Bounds of the tiles' clock errors in cycles; `None` if all tiles share a clock.
     pub(crate) clock_bounds: Option<&'a BTreeMap<(u32, Noc0Coord), u64>>,
-    /// Mean use of the matrix engine in percent, from its hardware counter.
-    pub(crate) fpu_percent: Option<f64>,
+    /// Shares of the op's cycles that hardware counters measured.
+    pub(crate) counter_shares: &'a [CounterShare],
     /// Span of the kernels of all cores, or only the part of that span for which there is evidence.
     pub(crate) kernel: Option<Span>,
     /// Runs, sorted by core and RISC.
@@ -275,6 +276,9 @@ pub struct OpCauses {
     /// True if firmware was recorded.
     #[serde(skip)]
     pub(crate) has_firmware: bool,
+    /// Shares of the op's cycles that hardware counters measured.
+    #[serde(skip)]
+    pub(crate) counter_shares: Vec<CounterShare>,
     /// Number of hardware counter records, over all RISCs.
     #[serde(skip)]
     pub(crate) counter_count: u64,
@@ -388,6 +392,7 @@ impl OpCauses {
             times,
             times_around,
             has_firmware: op.firmware.or(op.trace_firmware).is_some(),
+            counter_shares: view.counter_shares.to_vec(),
             counter_count: counter_count(view),
             replay: view.launch.op.trace_replay,
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),

@@ -306,7 +306,30 @@ fn iteration_times(rows: &[OpReport], iterations: &[Range<usize>]) -> IterationT
         count: iterations.len(),
         complete_count: complete.len(),
         last_ns: times.collect(),
+        chips_ns: match complete.as_slice() {
+            [.., before, last] => kernels_by_chip(last, before),
+            _ => Vec::new(),
+        },
     }
+}
+
+/// Returns the kernel time of each chip that both iterations have, in nanoseconds.
+fn kernels_by_chip(last: &[OpReport], before: &[OpReport]) -> Vec<(u32, [f64; 2])> {
+    let sums = |rows: &[OpReport]| {
+        let mut chips: BTreeMap<u32, f64> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
+            if let Some((chip_id, us)) = row.chip_id().zip(row.device_time_us) {
+                *chips.entry(chip_id).or_default() += us * 1000.0;
+            }
+        }
+        chips
+    };
+    let before = sums(before);
+    let both = sums(last).into_iter().filter_map(|(chip_id, last_ns)| {
+        let before_ns = before.get(&chip_id).filter(|ns| **ns > 0.0)?;
+        Some((chip_id, [last_ns, *before_ns]))
+    });
+    both.collect()
 }
 
 /// Returns the kernel time of groups on the chip that has most of it.

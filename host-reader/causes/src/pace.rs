@@ -13,6 +13,7 @@
 //! and an upper bound.
 
 use crate::{
+    counter_shares::fpu_percent,
     math_use::{LastBlocks, kind_percent, math_use},
     mover_use::{has_unmeasured_records, mover_use, records_percent, without_records},
     op::OpView,
@@ -205,7 +206,7 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 /// the packer's end is longer than a step. If the matrix engine's counter shows that the math works
 /// all the time, the math itself is the slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
-    if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
+    if fpu_percent(view.counter_shares).is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);
     }
     let LastBlocks { starved_percent, held_up_percent, .. } = last_blocks?;

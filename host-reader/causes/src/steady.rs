@@ -202,6 +202,8 @@ pub(crate) struct IterationTimes {
     pub(crate) complete_count: usize,
     /// Times of the last complete iterations, in time order.
     pub(crate) last_ns: Vec<f64>,
+    /// Kernel time of each chip in the last complete iteration and in the one before.
+    pub(crate) chips_ns: Vec<(u32, [f64; 2])>,
 }
 
 /// Maximum number of iterations whose times a sentence lists.
@@ -213,7 +215,7 @@ impl IterationTimes {
     /// The first iteration includes compilation, so two iterations do not show whether the last one
     /// is steady.
     fn sentence(&self) -> String {
-        let Self { count, complete_count, last_ns } = self;
+        let Self { count, complete_count, last_ns, .. } = self;
         let Some((last, others)) = last_ns.split_last().filter(|(_, others)| !others.is_empty())
         else {
             return String::new();
@@ -230,12 +232,30 @@ impl IterationTimes {
             _ => format!("The {count} iterations"),
         };
         let ratio = others.last().map_or(1.0, |before| before.max(*last) / before.min(*last));
-        let steady = if *complete_count > 2 && ratio >= STEADY.value {
-            ": the last may not be steady"
-        } else {
-            ""
+        let steady = match *complete_count > 2 && ratio >= STEADY.value {
+            true => format!(": the last may not be steady{}", self.changed_chips()),
+            false => String::new(),
         };
         format!(" {which} take {} and {}{steady}.", named.join(", "), duration(*last))
+    }
+}
+
+impl IterationTimes {
+    /// Returns which chips have changed if others have not; empty otherwise.
+    fn changed_chips(&self) -> String {
+        let changes =
+            self.chips_ns.iter().map(|(chip_id, [last, before])| (chip_id, last / before));
+        let is_change = |times: f64| times >= STEADY.value || times <= 1.0 / STEADY.value;
+        let changed: Vec<(&u32, f64)> = changes.filter(|(_, times)| is_change(*times)).collect();
+        if changed.is_empty() || changed.len() == self.chips_ns.len() {
+            return String::new();
+        }
+        let chips: Vec<String> = changed
+            .iter()
+            .map(|(chip_id, times)| format!("those of chip {chip_id} {times:.2} times as long"))
+            .collect();
+        let all = self.chips_ns.len();
+        format!("; of {all} chips, the kernels of {} changed: {}", changed.len(), chips.join(", "))
     }
 }
 
@@ -356,9 +376,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_chip_that_has_changed_alone_is_named() {
+        let told = |chips_ns: &[(u32, [f64; 2])]| {
+            let last_ns = vec![246e3, 246e3, 342e3];
+            let chips_ns = chips_ns.to_vec();
+            IterationTimes { count: 3, complete_count: 3, last_ns, chips_ns }.sentence()
+        };
+        let one = told(&[(0, [240e3, 240e3]), (1, [336e3, 240e3])]);
+        let wanted = "the last may not be steady; of 2 chips, the kernels of 1 changed: those of chip 1 \
+                      1.40 times as long.";
+        assert!(one.ends_with(wanted), "{one}");
+        for all in [&[(0, [336e3, 240e3]), (1, [336e3, 240e3])][..], &[(0, [336e3, 240e3])], &[]] {
+            assert!(told(all).ends_with("the last may not be steady."));
+        }
+    }
+
+    #[test]
     fn iterations_of_different_times_are_hardly_steady() {
         let told = |count, complete_count, last_ns: &[f64]| {
-            IterationTimes { count, complete_count, last_ns: last_ns.to_vec() }.sentence()
+            let last_ns = last_ns.to_vec();
+            IterationTimes { count, complete_count, last_ns, ..IterationTimes::default() }
+                .sentence()
         };
         assert_eq!(told(0, 0, &[]), "");
         assert_eq!(told(1, 1, &[5e6]), "");

@@ -65,6 +65,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         ("time_sums", &time_sums),
         ("described_by", &explanation.described_by),
         ("noc_events", &explanation.noc_events),
+        ("counters", &explanation.counters),
         ("unreplayed_traces", &unreplayed),
         ("not_used", &not_used),
     ];

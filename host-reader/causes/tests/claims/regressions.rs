@@ -860,3 +860,46 @@ fn cores_that_start_late_are_a_reason_in_an_ops_csv() {
     assert_eq!(why("900"), [""; 0]);
     assert_eq!(why("4590"), [""; 0]);
 }
+
+/// Counters over 1,000 cycles on two cores: the matrix engine in use for 344, thread 2 stalled for 560.
+#[test]
+fn hardware_counters_have_a_sentence() {
+    let reading = |core: u32, counter: &str, value: u32| {
+        format!(
+            "0,{core},2,BRISC,9090,2100,0,1024,,TS_DATA,0,,{{\"counter type\":\"{counter}\";\"ref cnt\":1000;\
+             \"value\":{value}}}\n"
+        )
+    };
+    let log = |values: &[(&str, u32)]| {
+        let titles =
+            LOG.replace("zone name,type", "zone name,type,source line,source file,meta data");
+        let mut log = titles;
+        for core in [1, 2] {
+            for (time, kind) in [(1_000, "START"), (2_000, "END")] {
+                log += &format!("0,{core},2,BRISC,1,{time},0,1024,BRISC-KERNEL,ZONE_{kind},,,\n");
+            }
+            for (counter, value) in values {
+                log += &reading(core, counter, *value);
+            }
+        }
+        log
+    };
+    let values = [
+        ("FPU_COUNTER", 344),
+        ("THREAD_STALLS_2", 560),
+        ("WAITING_FOR_NONZERO_SEM_2", 540),
+        ("THREAD_STALLS_0", 0),
+    ];
+    let found = explain_log(&log(&values));
+    assert_eq!(
+        found.counters.as_deref(),
+        Some(
+            "Hardware counters of launch 1 of program 1, in the mean of its cores: FPU Util 34.4 %, Thread 2 \
+             Stall Rate 56.0 %, Semaphore Zero Wait T2 54.0 %; waits in which a RISC polls are in none of \
+             them (kprof report shows all)."
+        )
+    );
+    assert_eq!(explain_log(&log(&[])).counters, None);
+    // More cycles than there were measure nothing.
+    assert_eq!(explain_log(&log(&[("FPU_COUNTER", 2_000)])).counters, None);
+}

@@ -30,6 +30,8 @@ pub(super) struct CauseFacts<'a> {
     described_by: Option<&'a str>,
     /// Sentence about the NoC traces in the folder of the log.
     noc_events: Option<&'a str>,
+    /// Sentence about hardware counters.
+    counters: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Statement shown instead of findings if there are none.
     no_cause: Option<&'a NoCause>,
@@ -107,6 +109,7 @@ impl<'a> CauseFacts<'a> {
             time_sums: &explanation.time_sums,
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
+            counters: explanation.counters.as_deref(),
             unreplayed_traces: &explanation.unreplayed_traces,
             not_used: &explanation.not_used,
             findings: findings(explanation, place),
