@@ -13,9 +13,9 @@ use recording::problem::counted;
 /// A pace needs the waits of two stages. If fewer were recorded, the blocked RISC is still known, and
 /// what it waits for.
 pub(super) fn blocked_risc(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
-    let paceless = |wait: &&RiscWait| share(wait) >= BLOCKED_RISC.value;
+    let is_blocked = |wait: &&RiscWait| share(wait) >= BLOCKED_RISC.value;
     let (op, wait) = group.longest(|op| {
-        let waits = op.waits.iter().filter(|_| op.pace.is_none()).filter(paceless);
+        let waits = op.waits.iter().filter(|_| op.pace.is_none()).filter(is_blocked);
         waits.max_by(|one, other| share(one).total_cmp(&share(other)))
     })?;
     if !is_large(group, kernels_ns) {
