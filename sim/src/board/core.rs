@@ -28,9 +28,9 @@ use wire::{CoreKind, risc::RISCS_PER_CORE};
 /// Number of consecutive windows without an effect after which a hart is checked for a polling
 /// loop. A window has an effect if the hart stores to L1 or to a register in it.
 const QUIET_WINDOWS: u32 = 2;
-/// Maximum number of cycles that a hart may be ahead of the other harts before it is checked for
-/// polling. What comes in the meantime, it sees late.
-const AHEAD_CYCLES_MAX: u64 = 16;
+/// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
+/// polling.
+const AHEAD_CYCLES_MAX: u64 = 256;
 /// Number of windows after which a hart is checked for polling again, if the previous check failed.
 const PATIENCE_WINDOWS: u32 = 16;
 const POLLS: PollRules = PollRules { instructions_max: 96, words_max: 16, is_l1_only: false };
@@ -129,17 +129,15 @@ impl BoardCore {
         !self.is_touched && !self.riscs.harts.iter().any(|hart| hart.state == HartState::Running)
     }
 
-    /// Returns the cycle at which a NoC counter, or what the coprocessor writes, changes next; `None`
-    /// if no suspended hart polls a register.
+    /// Returns the cycle at which a NoC counter changes next; `None` if no suspended hart polls a
+    /// register.
     pub(super) fn next_change(&self) -> Option<u64> {
-        let devices = &self.riscs.devices;
-        let changes = devices.noc.next_change().into_iter().chain(devices.coprocessor.next_event());
-        changes.min().filter(|_| self.polls_registers())
-    }
-
-    fn polls_registers(&self) -> bool {
-        let polls = |state: &HartState| matches!(state, HartState::Polling(watched) if watched.has_registers());
-        self.riscs.harts.iter().any(|hart| polls(&hart.state))
+        self.riscs
+            .harts
+            .iter()
+            .any(|hart| matches!(&hart.state, HartState::Polling(watched) if watched.has_registers()))
+            .then(|| self.riscs.devices.noc.next_change())
+            .flatten()
     }
 
     /// Returns one line for each hart that has left reset.
@@ -297,11 +295,8 @@ impl BoardCore {
 
     /// Wakes suspended harts whose polled values have changed.
     fn wake(&mut self, now: u64) {
-        // An event of the coprocessor changes what harts poll only if `advance_coprocessor` says so.
-        let changes_at = self.riscs.devices.noc.next_change();
-        let is_due = changes_at.is_some_and(|cycle| cycle <= now) && self.polls_registers();
+        let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
         self.riscs.devices.noc.settle(now);
-        let is_due = self.riscs.devices.advance_coprocessor(now) | is_due;
         if mem::take(&mut self.is_touched) || is_due {
             self.riscs.follow_writes();
             self.riscs.wake(&self.tile, now);
@@ -481,13 +476,14 @@ impl Window<'_> {
     /// Suspends a hart if it has done nothing but poll memory for several windows.
     fn rest(&mut self, index: usize) {
         let risc = &mut self.riscs.harts[index];
-        // What is ahead now is checked in the next window.
-        if risc.hart.cycle() > self.until + AHEAD_CYCLES_MAX || risc.state != HartState::Running {
-            return;
-        }
         risc.quiet_windows += 1;
         let windows = risc.quiet_windows;
-        if windows < QUIET_WINDOWS || !(windows - QUIET_WINDOWS).is_multiple_of(PATIENCE_WINDOWS) {
+        let is_ahead = risc.hart.cycle() > self.until + AHEAD_CYCLES_MAX;
+        if windows < QUIET_WINDOWS
+            || !(windows - QUIET_WINDOWS).is_multiple_of(PATIENCE_WINDOWS)
+            || is_ahead
+            || !self.is_running(index)
+        {
             return;
         }
         match self.riscs.poll(index, &mut self.station, &POLLS) {

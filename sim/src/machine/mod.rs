@@ -58,7 +58,7 @@ mod awaited;
 mod bus;
 mod clock_wait;
 pub(crate) mod coordinates;
-pub(crate) mod coprocessor;
+mod coprocessor;
 pub mod core_code;
 mod daisychain;
 mod devices;

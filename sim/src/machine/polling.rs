@@ -6,7 +6,6 @@
 
 use super::{
     bus::Station,
-    devices::Devices,
     registers::WALL_CLOCK_LATCHED,
     riscs::{Riscs, TileHart, Turn},
 };
@@ -20,9 +19,8 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Watched {
     words: Vec<(u32, u32)>,
-    /// Registers of the tile that the loop also reads; a value is `None` if a read may change what
-    /// the register holds.
-    registers: Vec<(u32, Option<u32>)>,
+    /// Addresses of the registers of the tile that the loop also reads.
+    registers: Vec<u32>,
 }
 
 /// Memory access of an instruction that has no other effect.
@@ -38,19 +36,14 @@ pub(crate) enum Access {
 impl Watched {
     /// Adds the word that an instruction of a loop loads. Returns `None` if the loop reads the
     /// clock, which changes by itself, or if the loop polls more than `words_max` words.
-    fn note(
-        &mut self,
-        access: Access,
-        (tile, devices): (&Tile, &Devices),
-        (risc_index, words_max): (usize, usize),
-    ) -> Option<()> {
+    fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store(_) => {}
             // The clock registers change by themselves.
             Access::LoadRegister(WALL_CLOCK_LOW..=WALL_CLOCK_LATCHED) => return None,
             Access::LoadRegister(address) => {
-                if !self.registers.iter().any(|&(known, _)| known == address) {
-                    self.registers.push((address, devices.polled(risc_index, address)));
+                if !self.registers.contains(&address) {
+                    self.registers.push(address);
                 }
             }
             Access::LoadL1(address) => {
@@ -70,19 +63,12 @@ impl Watched {
 
     /// Returns the addresses of the polled words, also of registers.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = u32> {
-        self.words
-            .iter()
-            .map(|&(address, _)| address)
-            .chain(self.registers.iter().map(|&(address, _)| address))
+        self.words.iter().map(|&(address, _)| address).chain(self.registers.iter().copied())
     }
 
-    /// Returns true if a word that a RISC polls has changed, or may have.
-    pub(crate) fn has_changed(&self, tile: &Tile, devices: &Devices, risc_index: usize) -> bool {
-        let has_changed = |&(address, value): &(u32, Option<u32>)| {
-            value.is_none() || devices.polled(risc_index, address) != value
-        };
+    /// Returns true if a polled word has changed.
+    pub(crate) fn has_changed(&self, tile: &Tile) -> bool {
         self.words.iter().any(|&(address, value)| tile.load(address.into()) != value)
-            || self.registers.iter().any(has_changed)
     }
 }
 
@@ -164,13 +150,7 @@ impl Riscs {
             if matches!(access, Some(Access::Store(_))) {
                 ram.get_or_insert_with(|| local_ram.clone());
             }
-            if access
-                .and_then(|access| {
-                    let limits = (index, rules.words_max);
-                    watched.note(access, (tile, &self.devices), limits)
-                })
-                .is_none()
-            {
+            if access.and_then(|access| watched.note(access, tile, rules.words_max)).is_none() {
                 return Err(Turn::default());
             }
             let executed = hart.counters().instruction_count;
