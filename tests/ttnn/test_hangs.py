@@ -161,7 +161,10 @@ def test_a_second_interrupt_ends_a_call_that_never_returns(tmp_path, variables):
     assert said.count("press Ctrl-C again") == 1, said
     document = json.loads((tmp_path / "output").read_text().splitlines()[-1])
     check(document["standing"], "wormhole_b0", "push")
-    assert document["lost"]["records"] == 0, document["lost"]
+    (capture,) = out.glob(".logs/*.kprof")
+    report = json.loads(run([kprof, "report", str(capture), "--json", "--rows", "0"], {}).stdout)
+    assert {zone["name"]: zone["risc_count"] for zone in report["unfinished"]["open_zones"]} == {"WRITES": 2}
+    assert report["lost"]["records"] == 0, report["lost"]
 
 
 INTERRUPTED = """
