@@ -78,12 +78,10 @@ impl<'a> Verdict<'a> {
 
 /// Says by how much ops that only one side has change the time of A.
 fn unpaired_sentence(diff: &Diff) -> String {
-    let change_ns = diff.unpaired_change_ns();
-    let percent = change_ns / diff.a.total_ns * 100.0;
     format!(
-        "Ops that only A has take {}, ops that only B has take {}: they change A's time by \
-         {percent:+.1} %",
+        "Ops that only A has take {}, ops that only B has take {}: they change A's time by {:+.1} %",
         microseconds(diff.a.alone_ns),
-        microseconds(diff.b.alone_ns)
+        microseconds(diff.b.alone_ns),
+        diff.unpaired_percent()
     )
 }

@@ -74,7 +74,7 @@ impl Gate {
         let mut cycles_per_ns =
             diff.changes.iter().filter_map(|of| Some(of.b_cycles? / of.b_geometric_mean_ns));
         let cycles = cycles_per_ns.next().map(|cycles_per_ns| change_ns.abs() * cycles_per_ns);
-        self.finding_of(change_ns / diff.a.total_ns * 100.0, cycles)
+        self.finding_of(diff.unpaired_percent(), cycles)
     }
 
     fn finding_of(&self, percent: f64, cycles: Option<f64>) -> Option<Finding> {
@@ -155,6 +155,12 @@ impl Diff {
     #[must_use]
     pub fn unpaired_change_ns(&self) -> f64 {
         self.b.alone_ns - self.a.alone_ns
+    }
+
+    /// Returns this change in percent of A's time.
+    #[must_use]
+    pub fn unpaired_percent(&self) -> f64 {
+        self.unpaired_change_ns() / self.a.total_ns * 100.0
     }
 
     /// Returns what was compared too little: less than [`LEAST_COMPARED_SHARE`] of either
