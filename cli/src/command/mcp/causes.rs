@@ -112,6 +112,7 @@ fn groups(explanation: &Explanation) -> Table<'_> {
         "rows" => rows_of(&group.rows),
         "core_count" or "not recorded" => group.core_count,
         "least_core_count" or "not recorded" => group.least_core_count,
+        "most_core_count" or "not recorded" => group.most_core_count,
         "available_core_count" or "not recorded" => group.available_core_count,
         "why" => why.join("; "),
     })
