@@ -7,7 +7,7 @@ use reader::simulated_time::SimulatedTime;
 use std::{fmt, str::FromStr};
 
 /// Limits that are not modelled. A limit leaves this list when its model is complete.
-pub const UNMODELLED: [&str; 2] = ["compute", "L1 banks"];
+pub const UNMODELLED: [&str; 1] = ["L1 banks"];
 
 /// Environment variable with the limits that `libkprof_chip.so` lifts, as text of [`LiftedLimits`].
 pub const WHAT_IF_VARIABLE: &str = "KPROF_CHIP_WHAT_IF";
@@ -20,6 +20,9 @@ pub enum Limit {
     /// Rates of the links of the NoC and of the tiles' interfaces to it. Without them, a packet
     /// takes the time of its way, whatever its size, and waits for no other packet.
     Noc,
+    /// Times of the coprocessor's instructions. Without them, the RISCs' speed limits what threads
+    /// execute, and threads wait only for data and semaphores.
+    Compute,
     /// Misses in instruction caches, and branches that their predictor does not know. Without them,
     /// all code counts as executed before.
     Caches,
@@ -27,7 +30,7 @@ pub enum Limit {
 
 impl Limit {
     /// All limits that can be lifted.
-    pub const ALL: [Self; 3] = [Self::Dram, Self::Noc, Self::Caches];
+    pub const ALL: [Self; 4] = [Self::Dram, Self::Noc, Self::Compute, Self::Caches];
 
     /// Returns the name of the limit in sentences.
     ///
@@ -39,6 +42,7 @@ impl Limit {
         match self {
             Self::Dram => "DRAM",
             Self::Noc => "NoC rates",
+            Self::Compute => "compute",
             Self::Caches => "instruction caches",
         }
     }
@@ -48,6 +52,7 @@ impl Limit {
         match self {
             Self::Dram => "dram=free",
             Self::Noc => "noc=free",
+            Self::Compute => "compute=free",
             Self::Caches => "caches=warm",
         }
     }
@@ -116,7 +121,7 @@ impl fmt::Display for LiftedLimits {
 
 /// Reason why a text lifts no limits: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected {}, found `{found}`{}", expected(), reason(found))]
+#[error("expected {}, found `{found}`", expected())]
 pub struct UnknownLimit {
     found: String,
 }
@@ -125,13 +130,6 @@ fn expected() -> String {
     let [first @ .., last] = &Limit::ALL;
     let first: Vec<_> = first.iter().map(|limit| limit.request()).collect();
     format!("{} or {}, or several of them separated by commas", first.join(", "), last.request())
-}
-
-fn reason(found: &str) -> &'static str {
-    match found.split_once('=') {
-        Some(("compute", _)) => "; compute takes no time in this simulator",
-        _ => "",
-    }
 }
 
 impl FromStr for LiftedLimits {
@@ -178,10 +176,9 @@ mod tests {
     #[test]
     fn another_limit_is_refused_in_words() {
         let refused = |text: &str| text.parse::<LiftedLimits>().unwrap_err().to_string();
-        let expected = "expected dram=free, noc=free or caches=warm, or several of them separated \
-                        by commas, found `dram=warm`";
+        let expected = "expected dram=free, noc=free, compute=free or caches=warm, or several of \
+                        them separated by commas, found `dram=warm`";
         assert_eq!(refused("noc=free,dram=warm"), expected);
-        assert!(refused("compute=free").ends_with("compute takes no time in this simulator"));
         assert!(refused("").ends_with("found ``"));
     }
 }

@@ -13,7 +13,7 @@ __all__ = ["cache", "variables"]
 WEAK = [
     # Name of the weakness, recorded waits, expected cause, maximum rank of its sentence, text that its
     # reason or advice contains, and the least share of the told gain that the mended program gains.
-    ("launches", "totals", "dispatch", 1, "give each op more work", 0.5),
+    ("launches", "totals", "dispatch", 2, "give each op more work", 0.5),
     ("launches", "events", "dispatch", 2, "give each op more work", 0.5),
     ("one core", "off", "op_group", 1, "the longest on 1 of ", 0.5),
     # Each launch also reads its code from L1, whatever its program_config is.

@@ -25,7 +25,7 @@ def test_what_dram_and_the_noc_cost_a_copy_and_a_sum(tmp_path, variables):  # no
         recordings[name] = recorded
     limits = {"dram": "DRAM", "noc": "NoC rates"}
     for name, limit in limits.items():
-        expected = f"Simulated times leave out compute and L1 banks, and, as requested, {limit}."
+        expected = f"Simulated times leave out L1 banks, and, as requested, {limit}."
         assert expected in recordings[name].report
     without = [word for name in limits for word in ("--without", str(recordings[name].output))]
     kprof, base = os.environ["KPROF"], recordings["base"]

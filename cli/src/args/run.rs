@@ -111,8 +111,8 @@ pub(crate) struct WorkloadArgs {
     /// Simulator of the chips.
     #[arg(help_heading = CHIPS, long, value_enum, value_name = "NAME", default_value_t)]
     pub(crate) backend: Backend,
-    /// Simulate without some limits, to see what they cost: dram=free, noc=free, caches=warm, or
-    /// several of them separated by commas. See docs/silicon.md.
+    /// Simulate without some limits, to see what they cost: dram=free, noc=free, compute=free,
+    /// caches=warm, or several of them separated by commas. See docs/silicon.md.
     #[arg(help_heading = CHIPS, long, value_name = "LIMITS")]
     pub(crate) what_if: Option<LiftedLimits>,
     /// Library of ttsim for this architecture, with --backend ttsim.

@@ -23,6 +23,9 @@ public:
         }
     }
 
+    /// Gives the matrix unit a bank of each source, without which it would wait for ever.
+    void give_data() const { issue(0x57u << 24 | 3, 1); }
+
     /// Issues MVMUL argument 0 times, SFPMAD argument 1 times and NOP argument 2 times.
     void issue_all() const {
         issue(0x26u << 24, arg(0));
@@ -87,6 +90,7 @@ KERNEL(wide_data) {
 
 KERNEL(counted_instructions) {
     const Launch launch(message);
+    launch.give_data();
     StartPerfCounters();
     launch.issue_all();
     StopPerfCounters();

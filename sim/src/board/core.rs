@@ -15,8 +15,8 @@ use crate::{
     launch_memory::LaunchMemory,
     lines::RiscLines,
     machine::{
-        Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
-        Station, Turn, message::Content, next_access,
+        Devices, Effect, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request,
+        Riscs, Station, Turn, message::Content, next_access,
     },
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
@@ -28,12 +28,13 @@ use wire::{CoreKind, risc::RISCS_PER_CORE};
 /// Number of consecutive windows without an effect after which a hart is checked for a polling
 /// loop. A window has an effect if the hart stores to L1 or to a register in it.
 const QUIET_WINDOWS: u32 = 2;
-/// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
-/// polling.
-const AHEAD_CYCLES_MAX: u64 = 256;
+/// Maximum number of cycles that a hart may be ahead of the other harts before it is checked for
+/// polling. What comes in the meantime, it sees late.
+const AHEAD_CYCLES_MAX: u64 = 16;
 /// Number of windows after which a hart is checked for polling again, if the previous check failed.
 const PATIENCE_WINDOWS: u32 = 16;
-const POLLS: PollRules = PollRules { instructions_max: 96, words_max: 16, is_l1_only: false };
+const POLLS: PollRules =
+    PollRules { instructions_max: 96, words_max: 16, cycles_max: 64, is_l1_only: false };
 
 /// Number of bytes that a masked write may change.
 const MASKED_BYTES: u64 = 32;
@@ -129,15 +130,17 @@ impl BoardCore {
         !self.is_touched && !self.riscs.harts.iter().any(|hart| hart.state == HartState::Running)
     }
 
-    /// Returns the cycle at which a NoC counter changes next; `None` if no suspended hart polls a
-    /// register.
+    /// Returns the cycle at which a NoC counter, or what the coprocessor writes, changes next; `None`
+    /// if no suspended hart polls a register.
     pub(super) fn next_change(&self) -> Option<u64> {
-        self.riscs
-            .harts
-            .iter()
-            .any(|hart| matches!(&hart.state, HartState::Polling(watched) if watched.has_registers()))
-            .then(|| self.riscs.devices.noc.next_change())
-            .flatten()
+        let devices = &self.riscs.devices;
+        let changes = devices.noc.next_change().into_iter().chain(devices.coprocessor.next_event());
+        changes.min().filter(|_| self.polls_registers())
+    }
+
+    fn polls_registers(&self) -> bool {
+        let polls = |state: &HartState| matches!(state, HartState::Polling(watched) if watched.has_registers());
+        self.riscs.harts.iter().any(|hart| polls(&hart.state))
     }
 
     /// Returns one line for each hart that has left reset.
@@ -266,7 +269,7 @@ impl BoardCore {
         failures: &mut Vec<String>,
     ) {
         self.follow_daisychain(from);
-        self.wake(from);
+        self.wake(from, until);
         if let Some(reason) = self.riscs.devices.remote_refusal.take() {
             failures.push(format!("core {}: {reason}", self.coord()));
         }
@@ -293,13 +296,23 @@ impl BoardCore {
         }
     }
 
-    /// Wakes suspended harts whose polled values have changed.
-    fn wake(&mut self, now: u64) {
-        let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
-        self.riscs.devices.noc.settle(now);
-        if mem::take(&mut self.is_touched) || is_due {
+    /// Wakes suspended harts whose polled values have changed, or change before the end of the window.
+    fn wake(&mut self, now: u64, until: u64) {
+        let devices = &mut self.riscs.devices;
+        let changes = [
+            (Effect::Counter, devices.noc.next_change()),
+            (Effect::Semaphore, devices.coprocessor.next_event()),
+        ];
+        devices.noc.settle(now);
+        let has_changed = devices.advance_coprocessor(now);
+        if mem::take(&mut self.is_touched) || has_changed {
             self.riscs.follow_writes();
             self.riscs.wake(&self.tile, now);
+        }
+        for (effect, cycle) in changes {
+            if let Some(cycle) = cycle.filter(|cycle| *cycle < until) {
+                self.riscs.wake_pollers(effect, cycle.max(now));
+            }
         }
     }
 
@@ -476,14 +489,13 @@ impl Window<'_> {
     /// Suspends a hart if it has done nothing but poll memory for several windows.
     fn rest(&mut self, index: usize) {
         let risc = &mut self.riscs.harts[index];
+        // What is ahead now is checked in the next window.
+        if risc.hart.cycle() > self.until + AHEAD_CYCLES_MAX || risc.state != HartState::Running {
+            return;
+        }
         risc.quiet_windows += 1;
         let windows = risc.quiet_windows;
-        let is_ahead = risc.hart.cycle() > self.until + AHEAD_CYCLES_MAX;
-        if windows < QUIET_WINDOWS
-            || !(windows - QUIET_WINDOWS).is_multiple_of(PATIENCE_WINDOWS)
-            || is_ahead
-            || !self.is_running(index)
-        {
+        if windows < QUIET_WINDOWS || !(windows - QUIET_WINDOWS).is_multiple_of(PATIENCE_WINDOWS) {
             return;
         }
         match self.riscs.poll(index, &mut self.station, &POLLS) {

@@ -17,12 +17,15 @@
 //! A request may be carried out up to one window earlier or later than its arrival time. Likewise,
 //! a hart may see a store of another hart of its tile up to one window earlier or later than on a
 //! real chip.
-//! - The Tensix coprocessor accepts instructions immediately and computes nothing, so the results
+//! - The Tensix coprocessor has the times of its instructions and computes nothing, so the results
 //!   of compute kernels are unknown.
 //! - An access that a chip would refuse stops the hart; the failure names the address, pc and core:
 //!   see [`Board::take_failures`].
 
 mod arc;
+#[cfg(test)]
+#[path = "../../tests/unit/board_polling.rs"]
+mod board_polling;
 mod core;
 mod ethernet;
 mod launches;

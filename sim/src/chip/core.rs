@@ -15,6 +15,9 @@ mod silicon_riscv;
 #[path = "../../tests/unit/silicon_rows.rs"]
 mod silicon_rows;
 #[cfg(test)]
+#[path = "../../tests/unit/silicon_tensix.rs"]
+mod silicon_tensix;
+#[cfg(test)]
 mod tests;
 
 use super::{

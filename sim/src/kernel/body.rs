@@ -103,8 +103,10 @@ pub fn wide_data<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Issues `arg(0)` FPU instructions, `arg(1)` SFPU instructions and `arg(2)` other instructions.
+/// Issues `arg(0)` FPU instructions, `arg(1)` SFPU instructions and `arg(2)` other instructions, after
+/// one that gives the FPU its data.
 pub fn instructions<E: Environment>(environment: &mut E) {
+    give_data(environment);
     device_zone_scoped!("INSTRUCTIONS");
     issue_all(environment);
 }
@@ -112,11 +114,18 @@ pub fn instructions<E: Environment>(environment: &mut E) {
 /// Runs the instructions of [`instructions`] while hardware counters count. If counters are
 /// recorded, the kernel, not the firmware, starts, stops and reads the groups in the mask `arg(3)`.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
+    give_data(environment);
     let groups = environment.arg(3);
     start_perf_counters!(groups);
     issue_all(environment);
     stop_perf_counters!(groups);
     read_perf_counters!(groups);
+}
+
+/// Gives the matrix unit a bank of each source, without which it would wait for ever.
+#[inline(always)]
+fn give_data<E: Environment>(environment: &mut E) {
+    environment.issue(SETDVALID, 1);
 }
 
 #[inline(always)]
@@ -133,6 +142,8 @@ fn issue_all<E: Environment>(environment: &mut E) {
 const MVMUL: u32 = 0x26 << 24;
 const SFPMAD: u32 = 0x84 << 24;
 const NOP: u32 = 0x02 << 24;
+/// `SETDVALID` of both sources.
+const SETDVALID: u32 = 0x57 << 24 | 3;
 
 /// Records one zone around a loop of 2000 passes, each of which takes 52 cycles.
 ///

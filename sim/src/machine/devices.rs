@@ -2,7 +2,7 @@
 //! registers. L1 is not part of this module.
 
 use super::{
-    coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
+    coprocessor::{Coprocessor, GPR_COUNT, Store, THREAD_COUNT, stored_address},
     daisychain::Daisychain,
     mailbox,
     niu::NocInterfaces,
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     arch::{Arch, WALL_CLOCK_LOW, floorplan::CorePlace},
     chip::facts::ChipFacts,
+    limits::Limit,
     riscv::{NocRead, Refusal},
 };
 use std::{collections::BTreeMap, ops::Range};
@@ -33,6 +34,10 @@ pub(crate) struct Devices {
     trisc_reset_override: u32,
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
+    /// For each TRISC, a cycle before which the coprocessor does not end what the TRISC waits for.
+    busy_until: [u64; THREAD_COUNT],
+    /// Reason why the tile has refused a store of the coprocessor.
+    refused_store: Option<String>,
     queues: Queues,
     /// For each counter of a stream and each semaphore, a bit for each RISC that has stored to it in
     /// this launch; the keys are addresses.
@@ -152,7 +157,9 @@ impl Devices {
             reset_addresses: [0; RISCS_PER_CORE],
             trisc_reset_override: 0,
             ncrisc_reset_override: 0,
-            coprocessor: Coprocessor::new(chip.arch),
+            coprocessor: Coprocessor::new(chip.arch, chip.modes.lifted.has(Limit::Compute)),
+            busy_until: [0; THREAD_COUNT],
+            refused_store: None,
             queues: Queues::default(),
             writers: BTreeMap::new(),
             stored: BTreeMap::new(),
@@ -281,6 +288,7 @@ impl Devices {
         cycle: u64,
     ) -> Result<u32, Fault> {
         let word = found.word as usize;
+        self.follow_coprocessor(cycle)?;
         if let Some(watch) = &mut self.tile_watch {
             match found.register.effect {
                 effect if effect.is_stream() => watch.note_load(risc_index, address, cycle),
@@ -309,10 +317,17 @@ impl Devices {
                 self.queues.drained_pc(pc_buffer(address))?
             }
             Effect::PcBuffer => self.queues.pop_pc(risc_index - 2)?,
-            Effect::CoprocessorDone if !self.coprocessor.is_drained(risc_index - 2) => {
-                return Err(Fault::Busy);
+            Effect::CoprocessorDone => {
+                let thread = risc_index - 2;
+                let is_done = match word {
+                    0 => self.coprocessor.is_drained(thread, cycle),
+                    _ => self.coprocessor.has_expanded(thread),
+                };
+                if !is_done {
+                    return Err(self.busy_with(thread));
+                }
+                0
             }
-            Effect::CoprocessorDone => 0,
             Effect::Semaphore => self.coprocessor.semaphore(word),
             Effect::Mailbox => self.read_mailbox(found, risc_index)?,
             Effect::Stored | Effect::StreamStored | Effect::StreamSize
@@ -325,6 +340,31 @@ impl Devices {
         })
     }
 
+    /// Returns what a RISC that polls a register reads there; `None` if a read may have an effect, or
+    /// if the value changes with time alone. Counters of the NoC must be up to date: see
+    /// [`NocInterfaces::settle`].
+    pub(crate) fn polled(&self, risc_index: usize, address: u32) -> Option<u32> {
+        let found = self.registers.find(address)?;
+        match found.register.effect {
+            Effect::StreamSpace => self.stream_space.get(&found.instance).copied().or(Some(0)),
+            Effect::Stored | Effect::StreamStored | Effect::StreamSize
+                if !NocInterfaces::covers(address) =>
+            {
+                self.stored.get(&address).copied().or(Some(0))
+            }
+            Effect::Semaphore if risc_index >= 2 => {
+                Some(self.coprocessor.semaphore(found.word as usize))
+            }
+            Effect::Counter => self.noc.settled_counter(found, address),
+            _ => None,
+        }
+    }
+
+    /// Returns what reads and writes of the register at an address do.
+    pub(crate) fn effect_at(&self, address: u32) -> Option<Effect> {
+        self.registers.find(address).map(|found| found.register.effect)
+    }
+
     /// Writes a register; returns the action that remains for the caller.
     pub(crate) fn store(
         &mut self,
@@ -334,6 +374,7 @@ impl Devices {
         (value, cycle): (u32, u64),
     ) -> Result<Consequence, Fault> {
         let word = found.word as usize;
+        self.follow_coprocessor(cycle)?;
         // A store of 0 sets a counter back, which is no signal.
         if found.register.effect.is_stream() && value != 0 {
             self.note_writer(risc_index, address);
@@ -374,22 +415,26 @@ impl Devices {
                 return Ok(Consequence::Daisychain);
             }
             Effect::MoverCommand => return self.command_mover(value),
-            Effect::PushInstruction => self.push_instruction(found, address, risc_index, value)?,
+            Effect::PushInstruction => {
+                let place = (address, risc_index);
+                self.push_instruction(found, place, (value, cycle))?;
+            }
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
                 self.queues.push_pc(pc_buffer(address), value)?;
             }
             Effect::Semaphore => {
-                let outgoing = self.coprocessor.write_semaphore(word, value);
-                self.carry_out(outgoing)?;
+                self.coprocessor.write_semaphore(word, value, cycle);
+                self.carry_out();
             }
             Effect::Mailbox => {
                 self.queues.send(member(risc_index), found.instance as usize, value)?;
             }
-            Effect::PcBuffer
-            | Effect::CoprocessorDone
-            | Effect::MopConfig
-            | Effect::MoverStatus
-            | Effect::Accepted => {}
+            Effect::MopConfig => {
+                let thread = risc_index.saturating_sub(2);
+                self.coprocessor.set_macro_config(thread, word, value);
+            }
+            Effect::PcBuffer | Effect::CoprocessorDone | Effect::MoverStatus | Effect::Accepted => {
+            }
             Effect::Stored if !NocInterfaces::covers(address) => {
                 self.stored.insert(address, value);
             }
@@ -455,38 +500,79 @@ impl Devices {
     fn push_instruction(
         &mut self,
         found: Found,
-        address: u32,
-        risc_index: usize,
-        instruction: u32,
+        (address, risc_index): (u32, usize),
+        (instruction, cycle): (u32, u64),
     ) -> Result<(), Fault> {
         let thread = match risc_index {
             0 if address < SECOND_INSTRUCTION_BUFFER => 0,
             0 => found.instance as usize + 1,
             _ => risc_index - 2,
         };
-        let outgoing = self.coprocessor.push(thread, instruction)?;
-        self.carry_out(outgoing)
+        if let Some(address) = stored_address(instruction) {
+            self.find_stored(address)?;
+        }
+        if self.coprocessor.push(thread, instruction, cycle).is_err() {
+            return Err(self.busy_with(thread));
+        }
+        self.carry_out();
+        Ok(())
+    }
+
+    /// Notes how long a TRISC waits for the coprocessor at least.
+    fn busy_with(&mut self, thread: usize) -> Fault {
+        self.busy_until[thread] = self.coprocessor.busy_until(thread);
+        Fault::Busy
+    }
+
+    /// Removes and returns a cycle before which the coprocessor does not end what a RISC waits for.
+    pub(super) fn take_busy_until(&mut self, risc_index: usize) -> u64 {
+        let thread = risc_index.checked_sub(2).and_then(|thread| self.busy_until.get_mut(thread));
+        thread.map_or(0, std::mem::take)
+    }
+
+    /// Lets the coprocessor work up to a cycle. An instruction that the tile refuses is reported to
+    /// the RISC that accesses the tile next.
+    fn follow_coprocessor(&mut self, cycle: u64) -> Result<(), Fault> {
+        if self.coprocessor.is_active() {
+            self.coprocessor.advance(cycle);
+            self.carry_out();
+        }
+        self.refused_store.take().map_or(Ok(()), |reason| Err(Fault::Refused(reason)))
+    }
+
+    /// Lets the coprocessor work up to a cycle; returns true if it changed what RISCs may poll. It
+    /// is called while no RISC accesses the tile.
+    pub(crate) fn advance_coprocessor(&mut self, cycle: u64) -> bool {
+        if self.coprocessor.is_active() {
+            self.coprocessor.advance(cycle);
+            self.carry_out();
+        }
+        self.coprocessor.take_change()
     }
 
     /// Carries out the effects of coprocessor instructions on the tile.
-    fn carry_out(&mut self, outgoing: Vec<Outgoing>) -> Result<(), Fault> {
-        for one in outgoing {
-            let Outgoing::Store { thread, address, value } = one else { continue };
-            let found = self.find(0, address, true)?;
-            match found.register.effect {
-                Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
+    fn carry_out(&mut self) {
+        for Store { thread, address, value } in self.coprocessor.take_stores() {
+            match self.find_stored(address) {
+                Ok(found) => {
                     self.note_writer(thread + 2, address);
                     self.store_to_stream(found, address, value);
                 }
-                _ => {
-                    return Err(Fault::Refused(format!(
-                        "STOREREG to {} at {address:#010x} is not modelled",
-                        found.register.name
-                    )));
-                }
+                Err(reason) => self.refused_store = Some(reason),
             }
         }
-        Ok(())
+    }
+
+    /// Returns the register that `STOREREG` writes at an address.
+    fn find_stored(&self, address: u32) -> Result<Found, String> {
+        let found = self.find(0, address, true)?;
+        match found.register.effect {
+            Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => Ok(found),
+            _ => {
+                let name = found.register.name;
+                Err(format!("STOREREG to {name} at {address:#010x} is not modelled"))
+            }
+        }
     }
 
     fn command_mover(&self, command: u32) -> Result<Consequence, Fault> {

@@ -165,6 +165,14 @@ impl NocInterfaces {
         Ok(request)
     }
 
+    /// Returns the value of a counter without the changes since the last call of [`Self::settle`] or
+    /// the last read; `None` if the counter is not modelled.
+    pub(crate) fn settled_counter(&self, found: Found, address: u32) -> Option<u32> {
+        let index = found.word as usize;
+        let interface = &self.interfaces[self.register_slot(address).noc];
+        (index < counter::OF_RECEIVER).then(|| interface.settled(index))
+    }
+
     /// Schedules a change of a counter.
     pub(crate) fn expect(&mut self, noc: usize, change: Change) {
         self.interfaces[noc].changes.push(change);
@@ -321,6 +329,10 @@ impl Interface {
 
     fn counter(&mut self, index: usize, cycle: u64) -> u32 {
         self.settle(cycle);
+        self.settled(index)
+    }
+
+    fn settled(&self, index: usize) -> u32 {
         let is_per_id = (counter::OUTSTANDING..counter::OF_RECEIVER).contains(&index);
         self.counters[index] & if is_per_id { 0xFF } else { u32::MAX }
     }

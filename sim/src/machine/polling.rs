@@ -6,7 +6,8 @@
 
 use super::{
     bus::Station,
-    registers::WALL_CLOCK_LATCHED,
+    devices::Devices,
+    registers::{Effect, WALL_CLOCK_LATCHED},
     riscs::{Riscs, TileHart, Turn},
 };
 use crate::{
@@ -19,8 +20,11 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Watched {
     words: Vec<(u32, u32)>,
-    /// Addresses of the registers of the tile that the loop also reads.
-    registers: Vec<u32>,
+    /// Registers of the tile that the loop also reads; a value is `None` if a read may change what
+    /// the register holds.
+    registers: Vec<(u32, Option<u32>)>,
+    /// Duration of one round of the loop.
+    round_cycles: u64,
 }
 
 /// Memory access of an instruction that has no other effect.
@@ -36,14 +40,19 @@ pub(crate) enum Access {
 impl Watched {
     /// Adds the word that an instruction of a loop loads. Returns `None` if the loop reads the
     /// clock, which changes by itself, or if the loop polls more than `words_max` words.
-    fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
+    fn note(
+        &mut self,
+        access: Access,
+        (tile, devices): (&Tile, &Devices),
+        (risc_index, words_max): (usize, usize),
+    ) -> Option<()> {
         match access {
             Access::None | Access::Store(_) => {}
             // The clock registers change by themselves.
             Access::LoadRegister(WALL_CLOCK_LOW..=WALL_CLOCK_LATCHED) => return None,
             Access::LoadRegister(address) => {
-                if !self.registers.contains(&address) {
-                    self.registers.push(address);
+                if !self.registers.iter().any(|&(known, _)| known == address) {
+                    self.registers.push((address, devices.polled(risc_index, address)));
                 }
             }
             Access::LoadL1(address) => {
@@ -61,14 +70,34 @@ impl Watched {
         !self.registers.is_empty()
     }
 
-    /// Returns the addresses of the polled words, also of registers.
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = u32> {
-        self.words.iter().map(|&(address, _)| address).chain(self.registers.iter().copied())
+    /// Returns true if the loop reads a register whose reads have this effect.
+    pub(crate) fn polls(&self, effect: Effect, devices: &Devices) -> bool {
+        self.registers.iter().any(|&(address, _)| devices.effect_at(address) == Some(effect))
     }
 
-    /// Returns true if a polled word has changed.
-    pub(crate) fn has_changed(&self, tile: &Tile) -> bool {
+    /// Returns the start of the round that runs at `cycle`, if one began at `start`.
+    pub(crate) const fn round_at(&self, start: u64, cycle: u64) -> u64 {
+        match cycle.saturating_sub(start).checked_div(self.round_cycles) {
+            Some(rounds) => start + rounds * self.round_cycles,
+            None => start,
+        }
+    }
+
+    /// Returns the addresses of the polled words, also of registers.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u32> {
+        self.words
+            .iter()
+            .map(|&(address, _)| address)
+            .chain(self.registers.iter().map(|&(address, _)| address))
+    }
+
+    /// Returns true if a word that a RISC polls has changed, or may have.
+    pub(crate) fn has_changed(&self, tile: &Tile, devices: &Devices, risc_index: usize) -> bool {
+        let has_changed = |&(address, value): &(u32, Option<u32>)| {
+            value.is_none() || devices.polled(risc_index, address) != value
+        };
         self.words.iter().any(|&(address, value)| tile.load(address.into()) != value)
+            || self.registers.iter().any(has_changed)
     }
 }
 
@@ -117,6 +146,9 @@ pub(crate) struct PollRules {
     pub(crate) instructions_max: usize,
     /// Maximum number of words that a loop polls.
     pub(crate) words_max: usize,
+    /// Maximum duration of a round of a loop. A hart that does not poll is this far ahead of the
+    /// others afterwards, and sees late what they do.
+    pub(crate) cycles_max: u64,
     /// True if the code of a polling loop must be in L1, and the loop may only load, and only from
     /// L1 and private RAM.
     pub(crate) is_l1_only: bool,
@@ -135,13 +167,16 @@ impl Riscs {
         rules: &PollRules,
     ) -> Result<Watched, Turn> {
         let hart = &self.harts[index].hart;
-        let start = (hart.pc(), *hart.registers());
+        let (start, first_cycle) = ((hart.pc(), *hart.registers()), hart.cycle());
         let mut watched = Watched::default();
         // Copy of the private RAM before the loop's first store to it. Stores to other memory count
         // as effects.
         let mut ram = None;
         for _ in 0..rules.instructions_max {
             let TileHart { hart, local_ram, .. } = &self.harts[index];
+            if hart.cycle() - first_cycle > rules.cycles_max {
+                break;
+            }
             let (tile, until) = (station.tile(), hart.cycle() + 1);
             let code: &[u8] = if rules.is_l1_only { &[] } else { &self.devices.instruction_ram };
             let access = next_access(hart, tile, code).filter(|access| {
@@ -150,7 +185,13 @@ impl Riscs {
             if matches!(access, Some(Access::Store(_))) {
                 ram.get_or_insert_with(|| local_ram.clone());
             }
-            if access.and_then(|access| watched.note(access, tile, rules.words_max)).is_none() {
+            if access
+                .and_then(|access| {
+                    let limits = (index, rules.words_max);
+                    watched.note(access, (tile, &self.devices), limits)
+                })
+                .is_none()
+            {
                 return Err(Turn::default());
             }
             let executed = hart.counters().instruction_count;
@@ -163,6 +204,7 @@ impl Riscs {
             let has_executed = hart.counters().instruction_count != executed;
             if has_executed && (hart.pc(), *hart.registers()) == start {
                 let is_unchanged = ram.is_none_or(|ram| ram == *local_ram);
+                watched.round_cycles = hart.cycle() - first_cycle;
                 return if is_unchanged { Ok(watched) } else { Err(Turn::default()) };
             }
         }

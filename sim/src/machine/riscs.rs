@@ -9,7 +9,7 @@ use super::{
     bus::{ClockReads, Station, TileBus},
     devices::Devices,
     polling::Watched,
-    registers::TileKind,
+    registers::{Effect, TileKind},
 };
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -112,10 +112,11 @@ impl Riscs {
         let failure = match result {
             Ok(Pause::Cycle) => None,
             Ok(Pause::Blocked { address }) => {
-                // The access is repeated in the next cycle, or after the delay if a fault delays a
-                // clock read.
-                let held_until = self.clock_reads.held_until(index);
-                hart.wait_until(held_until.unwrap_or(0).max(hart.cycle() + 1), Some(address));
+                // The access is repeated in the next cycle; or after the delay if a fault delays a
+                // clock read, or when the coprocessor may have made room.
+                let held_until = self.clock_reads.held_until(index).unwrap_or(0);
+                let held_until = held_until.max(self.devices.take_busy_until(index));
+                hart.wait_until(held_until.max(hart.cycle() + 1), Some(address));
                 None
             }
             Ok(Pause::Yielded) => {
@@ -218,14 +219,28 @@ impl Riscs {
     /// Wakes the suspended harts whose awaited byte has the expected value, or whose polled words
     /// may have changed; the harts continue at `cycle`.
     pub(crate) fn wake(&mut self, tile: &Tile, cycle: u64) {
-        for hart in &mut self.harts {
+        let Self { harts, devices, .. } = self;
+        for (index, hart) in harts.iter_mut().enumerate() {
             let is_over = match &hart.state {
                 HartState::Waiting { address, value } => byte(tile, *address) == *value,
-                HartState::Polling(watched) => watched.has_registers() || watched.has_changed(tile),
+                HartState::Polling(watched) => watched.has_changed(tile, devices, index),
                 HartState::InReset | HartState::Running | HartState::Failed => false,
             };
             if is_over {
                 hart.resume(cycle);
+            }
+        }
+    }
+
+    /// Wakes the suspended harts that poll registers whose reads have this effect; they continue with
+    /// the round of their loop that runs at `cycle`.
+    pub(crate) fn wake_pollers(&mut self, effect: Effect, cycle: u64) {
+        let Self { harts, devices, .. } = self;
+        for hart in harts {
+            if let HartState::Polling(watched) = &hart.state
+                && watched.polls(effect, devices)
+            {
+                hart.resume(watched.round_at(hart.hart.cycle(), cycle));
             }
         }
     }

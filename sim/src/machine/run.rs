@@ -692,6 +692,6 @@ const LONE_TURN_CYCLES: u64 = 256;
 /// Rules that recognise the polling loops of tt-metal's firmware. They exclude code outside L1,
 /// because such code belongs to a kernel, and a kernel does not wait forever.
 const POLLS_OF_FIRMWARE: PollRules =
-    PollRules { instructions_max: 64, words_max: 8, is_l1_only: true };
+    PollRules { instructions_max: 64, words_max: 8, cycles_max: u64::MAX, is_l1_only: true };
 /// Size in bytes of the loop in `__wait_for_byte`: two instructions.
 const WAIT_LOOP_BYTES: u32 = 8;

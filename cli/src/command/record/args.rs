@@ -104,8 +104,8 @@ pub(crate) struct RecordArgs {
     /// put the architecture before the path, as in `wormhole_b0=libttsim.so`.
     #[arg(long, value_name = "CHIP")]
     pub(crate) simulate: Option<Simulator>,
-    /// Simulate without some limits, to see what they cost: dram=free, noc=free, caches=warm, or
-    /// several of them separated by commas; with kprof's own chip of --simulate. See
+    /// Simulate without some limits, to see what they cost: dram=free, noc=free, compute=free,
+    /// caches=warm, or several of them separated by commas; with kprof's own chip of --simulate. See
     /// docs/silicon.md.
     #[arg(long, value_name = "LIMITS", requires = "simulate")]
     pub(crate) what_if: Option<LiftedLimits>,

@@ -131,6 +131,17 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_of_three_rounds_is_mispredicted_once_or_twice_by_what_came_before() {
+        let short = [true, false];
+        let costs = [0, 1, 2, 3].map(|shorts| {
+            let before = [true, true, false].into_iter().chain(short.repeat(shorts));
+            let loops = [true, true, false].repeat(100);
+            mispredicts(before.clone().chain(loops)) - mispredicts(before)
+        });
+        assert_eq!(costs, [100, 200, 100, 100]);
+    }
+
+    #[test]
     fn a_jump_is_expected_to_repeat_its_target() {
         let mut predictor = Predictor::new(false);
         assert!(predictor.jump(0x100, 0x200, 28));
