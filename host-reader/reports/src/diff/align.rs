@@ -1,8 +1,8 @@
 //! Alignment of two sequences of ops.
 //!
 //! Ops are paired in the order in which they ran, by a longest common subsequence: first ops that
-//! are equal in everything, then, between these, ops of the same kind and shapes. Ops that remain
-//! and have a partner of the same kind and shapes elsewhere were moved. What then remains between
+//! are equal in everything, then, between these, ops that differ in their attributes alone, then ops
+//! of the same kind and shapes. Ops that remain and have a partner elsewhere were moved. What then remains between
 //! two pairs is paired by kind alone.
 //!
 //! Ops of different kinds are paired only if all ops of one kind have been replaced: the kind is in
@@ -17,6 +17,7 @@
 )]
 
 use super::{kind::kind_of, measured::Measured};
+use crate::perf::without_numbers;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -54,6 +55,9 @@ pub(super) struct Alignment {
 /// Numbers that stand for what ops have in common. Ops with equal numbers are equal.
 #[derive(Default)]
 struct Tokens {
+    /// All that is known of an op, its attributes too, but for numbers that may differ between its
+    /// launches.
+    attributes: Vec<u32>,
     exact: Vec<u32>,
     shape: Vec<u32>,
     kind: Vec<u32>,
@@ -63,11 +67,15 @@ struct Tokens {
 pub(super) fn align(a: &[&Measured], b: &[&Measured]) -> Alignment {
     let [a_tokens, b_tokens] = tokens_of(a, b);
     let mut found = Alignment::default();
-    let exact = (&*a_tokens.exact, &*b_tokens.exact);
-    let shape = (&*a_tokens.shape, &*b_tokens.shape);
-    align_part(exact, shape, &mut found);
+    let tiers = [
+        (&*a_tokens.attributes, &*b_tokens.attributes),
+        (&*a_tokens.exact, &*b_tokens.exact),
+        (&*a_tokens.shape, &*b_tokens.shape),
+    ];
+    align_part(&tiers, &mut found);
+    found.pairs.sort_unstable();
     let in_order = found.pairs.clone();
-    for tokens in [exact, shape] {
+    for tokens in tiers {
         pair_moved(tokens, &mut found.pairs);
     }
     align_kinds((&a_tokens.kind, &b_tokens.kind), &in_order, &mut found);
@@ -77,24 +85,38 @@ pub(super) fn align(a: &[&Measured], b: &[&Measured]) -> Alignment {
 
 type Both<'a> = (&'a [u32], &'a [u32]);
 
-/// Pairs equal ops in order, and between them ops of the same kind and shapes.
+/// Pairs ops that are equal by the first of the `tiers` in order, and between them ops that are equal
+/// by the next.
 ///
-/// If fewer than half of the ops are equal, the few that are do not tell which parts belong
-/// together. Then kinds and shapes alone decide.
-fn align_part(exact: Both<'_>, shape: Both<'_>, found: &mut Alignment) {
-    let (a, b) = (0..exact.0.len(), 0..exact.1.len());
-    let equal = common_runs(exact, a.clone(), b.clone(), &mut found.is_bounded);
+/// If fewer than half of the ops are equal by a tier, the few that are do not tell which parts belong
+/// together. Then the next tier decides.
+fn align_part(tiers: &[Both<'_>], found: &mut Alignment) {
+    let Some(((a, b), others)) = tiers.split_first() else { return };
+    let (a_part, b_part) = (0..a.len(), 0..b.len());
+    let equal = common_runs((*a, *b), a_part.clone(), b_part.clone(), &mut found.is_bounded);
     let equal_count: usize = equal.iter().map(|run| run.length).sum();
-    if equal_count * 2 < a.len().min(b.len()) {
-        let runs = common_runs(shape, a, b, &mut found.is_bounded);
-        found.pairs.extend(runs.iter().flat_map(Run::pairs));
-        return;
+    if others.is_empty() || equal_count * 2 >= a.len().min(b.len()) {
+        align_between(&equal, others, (a_part, b_part), found);
+    } else {
+        align_part(others, found);
     }
-    let (mut a_from, mut b_from) = (0, 0);
+}
+
+/// Adds the pairs of `runs`, and between them those by the `tiers`.
+fn align_between(
+    runs: &[Run],
+    tiers: &[Both<'_>],
+    (a, b): (Range<usize>, Range<usize>),
+    found: &mut Alignment,
+) {
+    found.pairs.extend(runs.iter().flat_map(Run::pairs));
+    let Some((tokens, others)) = tiers.split_first() else { return };
+    let (mut a_from, mut b_from) = (a.start, b.start);
     let end = Run { a: a.end, b: b.end, length: 0 };
-    for run in equal.into_iter().chain([end]) {
-        let between = common_runs(shape, a_from..run.a, b_from..run.b, &mut found.is_bounded);
-        found.pairs.extend(between.iter().flat_map(Run::pairs).chain(run.pairs()));
+    for run in runs.iter().copied().chain([end]) {
+        let (a_part, b_part) = (a_from..run.a, b_from..run.b);
+        let between = common_runs(*tokens, a_part.clone(), b_part.clone(), &mut found.is_bounded);
+        align_between(&between, others, (a_part, b_part), found);
         (a_from, b_from) = (run.a + run.length, run.b + run.length);
     }
 }
@@ -214,6 +236,8 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
         .map(|op| &*names[&*op.name])
         .collect();
     let (mut kinds, mut shapes, mut whole) = (Numbers::new(), Numbers::new(), Numbers::new());
+    let mut attributes = Numbers::new();
+    let mut without: HashMap<&str, String> = HashMap::new();
     [a, b].map(|ops| {
         let mut tokens = Tokens::default();
         for op in ops {
@@ -224,7 +248,11 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
             let shape = op.traits.shapes.as_deref().unwrap_or(&op.source);
             tokens.kind.push(kind);
             tokens.shape.push(shapes.of((kind, shape)));
-            tokens.exact.push(whole.of((kind, shape, &op.traits.values)));
+            let exact = whole.of((kind, shape, &op.traits.values));
+            tokens.exact.push(exact);
+            let text =
+                without.entry(&op.attributes).or_insert_with(|| without_numbers(&op.attributes));
+            tokens.attributes.push(attributes.of((exact, text.clone())));
         }
         tokens
     })

@@ -1,7 +1,7 @@
 //! Durations of each op and zone in one recording, in the order in which the ops ran.
 
 use super::{align::align, between::BetweenOps, traits::OpTraits, zones::LaunchZones};
-use crate::perf::repeated_sequence;
+use crate::perf::{repeated_sequence, without_numbers};
 use analysis::{Op, ops_of};
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
 use recording::{PackedRecording, Recording};
@@ -122,9 +122,18 @@ impl DeviceOps {
 
     /// Finds the shortest sequence that repeats, if there is one.
     fn find_iterations(&mut self) {
-        let programs: Vec<_> =
-            self.launches.iter().map(|slot| (&slot.op.name, &slot.op.source)).collect();
-        if let Some((period, count)) = repeated_sequence(&programs) {
+        let programs: Vec<_> = self
+            .launches
+            .iter()
+            .map(|slot| (&slot.op.name, &slot.op.source, &slot.op.attributes))
+            .collect();
+        let stable = || {
+            let stable = programs
+                .iter()
+                .map(|&(name, source, attributes)| (name, source, without_numbers(attributes)));
+            repeated_sequence(&stable.collect::<Vec<_>>())
+        };
+        if let Some((period, count)) = repeated_sequence(&programs).or_else(stable) {
             let positions: Vec<Vec<usize>> = (0..period)
                 .map(|position| (position..).step_by(period).take(count).collect())
                 .collect();

@@ -6,8 +6,12 @@ use super::{
     measured::{DeviceOps, FirstIteration, LaunchCounts, Measured, Measurements, Slot},
     traits::{Aspect, Difference, OpTraits},
 };
-use crate::perf::Spread;
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use crate::perf::{Spread, variants, without_numbers};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 /// By how much more of the time must be comparable before iterations are compared in place of all
 /// launches. All launches say more, if both recordings have as many.
@@ -364,10 +368,15 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Returns the groups. A launch that changed far more than the others of its program is a change
-    /// of its own, because a mean over all would hide it.
+    /// Returns the groups. Launches with other attributes are of another op. A launch that changed far
+    /// more than the others of its program is a change of its own, because a mean over all would hide
+    /// it.
     fn into_changes(self) -> impl Iterator<Item = Vec<Paired<'a>>> {
-        self.pairs.into_iter().flat_map(|(is_pooled, group)| {
+        let groups = self.pairs.into_iter().flat_map(|(is_pooled, group)| {
+            let parts = if is_pooled { by_attributes(group) } else { vec![group] };
+            parts.into_iter().map(move |part| (is_pooled, part))
+        });
+        groups.flat_map(|(is_pooled, group)| {
             let limits = is_pooled.then(|| usual_ratios(&group)).flatten();
             let Some((low, high)) = limits else { return vec![group] };
             let is_usual = |pair: &Paired<'_>| (low..=high).contains(&pair.log_ratio());
@@ -376,6 +385,21 @@ impl<'a> Groups<'a> {
             usual.into_iter().chain(single.into_iter().map(|pair| vec![pair])).collect()
         })
     }
+}
+
+/// Divides the pairs of one program by the attributes of their ops.
+fn by_attributes(pairs: Vec<Paired<'_>>) -> Vec<Vec<Paired<'_>>> {
+    let attributes = pairs
+        .iter()
+        .map(|pair| [pair.a, pair.b].map(|op| -> Cow<'_, str> { Cow::Borrowed(&op.attributes) }));
+    let numbers = variants(&attributes.collect::<Vec<_>>(), |texts| {
+        texts.each_ref().map(|text| without_numbers(text).into())
+    });
+    let mut found: BTreeMap<usize, Vec<Paired<'_>>> = BTreeMap::new();
+    for (pair, number) in pairs.into_iter().zip(numbers) {
+        found.entry(number).or_default().push(pair);
+    }
+    found.into_values().collect()
 }
 
 /// Returns the limits of the logarithms of ratios that do not stand out; `None` if none can.

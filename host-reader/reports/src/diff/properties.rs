@@ -107,6 +107,25 @@ fn measured(launches: &[Launch]) -> Measurements {
     Measurements::from_report(&PerfReport::new(vec![csv], &options).unwrap())
 }
 
+/// Measures permutations of one shape by the order of their dimensions, and their durations. Each has
+/// another seed among its attributes.
+fn permuted(launches: &[(usize, f64)]) -> Measurements {
+    let mut text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,\
+                    DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,\
+                    INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY\n"
+        .to_owned();
+    for (call, (order, duration_ns)) in launches.iter().enumerate() {
+        let attributes = format!("{{'dims': 'V([0; {order}])'; 'seed': '{}'}}", call * 7919 + 13);
+        text += &format!(
+            "Permute,tt_dnn_device,{call},0,{attributes},{duration_ns},1,1,32,64,TILE,BFLOAT16,\
+             DEV_0_DRAM_INTERLEAVED\n"
+        );
+    }
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+    Measurements::from_report(&PerfReport::new(vec![csv], &options).unwrap())
+}
+
 fn diff(a: &[Launch], b: &[Launch]) -> Diff {
     Diff::new(&measured(a), &measured(b), DiffOptions::default())
 }
@@ -167,6 +186,28 @@ proptest! {
         }
         let change: f64 = diff.groups.iter().map(|group| group.change_ns).sum();
         prop_assert!(is_close(change, diff.b.compared_ns - diff.a.compared_ns));
+    }
+
+    #[test]
+    fn an_op_with_other_attributes_is_another_op(
+        orders in prop::collection::vec(1..4_usize, 1..24),
+        factors in prop::collection::vec(0.4..3.0_f64, 4),
+        is_gone in prop::collection::vec(any::<bool>(), 24),
+    ) {
+        let a: Vec<_> = orders.iter().map(|order| (*order, 1000.0 * *order as f64)).collect();
+        let mut b: Vec<_> = a.iter().map(|(order, ns)| (*order, ns * factors[*order])).collect();
+        let mut gone = is_gone.into_iter();
+        b.retain(|_| !gone.next().unwrap());
+        let diff = Diff::new(&permuted(&a), &permuted(&b), DiffOptions::default());
+        let mut compared = 0;
+        for change in &diff.changes {
+            let order = (change.a_ns.mean / 1000.0).round() as usize;
+            prop_assert!(is_close(change.a_ns.mean, 1000.0 * order as f64), "{:?}", change);
+            prop_assert!(is_close(change.b_ns.mean / change.a_ns.mean, factors[order]), "{:?}", change);
+            compared += change.a_ns.count;
+        }
+        // All launches of B, or those of the iterations that were found.
+        prop_assert!(compared <= a.len() && 2 * compared >= b.len(), "{} of {}", compared, b.len());
     }
 
     #[test]

@@ -9,9 +9,16 @@
     reason = "indices and counts are those of the ops themselves"
 )]
 
-use super::{op::OpReport, spread::Spread};
+use super::{
+    op::OpReport,
+    spread::Spread,
+    variant::{variants, without_numbers},
+};
 use crate::report::MODULE;
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 /// Rule by which repetitions of ops were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -21,7 +28,7 @@ pub enum RepetitionRule {
     TraceReplays,
     /// A sequence of ops that repeats.
     RepeatedSequence,
-    /// No sequence repeats. Ops with the same name and source count as repetitions.
+    /// No sequence repeats. Ops with the same name, source and attributes count as repetitions.
     #[default]
     SameProgram,
 }
@@ -77,8 +84,8 @@ pub(crate) struct Repetitions {
     pub(crate) ops: Vec<Vec<usize>>,
 }
 
-/// Device, name, source and module, which together identify an op.
-type Program<'a> = (Option<u64>, &'a str, &'a str, Option<&'a str>);
+/// Device, name, source, module and number of the attributes, which together identify an op.
+type Program<'a> = (Option<u64>, &'a str, &'a str, Option<&'a str>, usize);
 
 impl Iterations {
     /// Finds iterations among the device ops of `rows`.
@@ -137,26 +144,64 @@ impl Repetitions {
 
     fn among(rows: &[OpReport], is_wanted: impl Fn(&OpReport) -> bool) -> Self {
         let ops = rows.iter().enumerate().filter(|(_, row)| row.is_device_op() && is_wanted(row));
-        let (ops, programs): (Vec<usize>, Vec<Program<'_>>) =
-            ops.map(|(at, row)| (at, program(row))).unzip();
-        let by_trace = by_trace(rows, &ops, &programs);
-        let repeated = by_trace.or_else(|| by_sequence(&ops, &programs));
-        repeated.unwrap_or_else(|| pooled(&ops, &programs))
+        let (ops, rows_of_ops): (Vec<usize>, Vec<&OpReport>) = ops.unzip();
+        let [exact, stable] = attribute_numbers(&rows_of_ops);
+        let programs = |numbers: &[usize]| -> Vec<Program<'_>> {
+            rows_of_ops.iter().zip(numbers).map(|(row, number)| program(row, *number)).collect()
+        };
+        let (exact, stable) = (programs(&exact), programs(&stable));
+        let found = [&exact, &stable].map(|programs| by_trace(rows, &ops, programs));
+        let by_trace = found.into_iter().flatten().min_by_key(|found| found.left_out.len());
+        let repeated =
+            by_trace.or_else(|| by_sequence(&ops, &exact)).or_else(|| by_sequence(&ops, &stable));
+        repeated.unwrap_or_else(|| pooled(rows, &ops, &stable))
     }
 }
 
-fn program(row: &OpReport) -> Program<'_> {
-    // Layers of a model are no iterations, though they run the same ops.
-    let module = row.other(MODULE).map(|module| &**module);
-    (row.device, &row.raw_op_code, &row.source, module)
+/// Returns a number for the attributes of each op, with all numbers in them and without those that
+/// may be other ones in each launch.
+fn attribute_numbers(rows: &[&OpReport]) -> [Vec<usize>; 2] {
+    let mut exact: HashMap<&str, (usize, usize)> = HashMap::new();
+    let mut stable: HashMap<String, usize> = HashMap::new();
+    let mut numbers = [Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len())];
+    for row in rows {
+        let next = exact.len();
+        let (own, without) = *exact.entry(&row.recorded.attributes).or_insert_with(|| {
+            let other = stable.len();
+            (next, *stable.entry(without_numbers(&row.recorded.attributes)).or_insert(other))
+        });
+        let [of_all, of_stable] = &mut numbers;
+        of_all.push(own);
+        of_stable.push(without);
+    }
+    numbers
 }
 
-fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
+fn program(row: &OpReport, attributes: usize) -> Program<'_> {
+    // Layers of a model are no iterations, though they run the same ops.
+    let module = row.other(MODULE).map(|module| &**module);
+    (row.device, &row.raw_op_code, &row.source, module, attributes)
+}
+
+fn pooled(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
     let mut groups: HashMap<&Program<'_>, Vec<usize>> = HashMap::new();
     for (&at, program) in ops.iter().zip(programs) {
         groups.entry(program).or_default().push(at);
     }
-    let mut ops: Vec<Vec<usize>> = groups.into_values().collect();
+    let mut ops: Vec<Vec<usize>> = Vec::with_capacity(groups.len());
+    for group in groups.into_values() {
+        let attributes = group.iter().filter_map(|&at| rows.get(at)).map(|row| {
+            let text: &str = &row.recorded.attributes;
+            Cow::Borrowed(text)
+        });
+        let numbers =
+            variants(&attributes.collect::<Vec<_>>(), |text| without_numbers(text).into());
+        let mut by_variant: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, number) in group.into_iter().zip(numbers) {
+            by_variant.entry(number).or_default().push(at);
+        }
+        ops.extend(by_variant.into_values());
+    }
     ops.sort();
     let rule = RepetitionRule::SameProgram;
     Repetitions { rule, iteration_count: 1, left_out: Vec::new(), ops }

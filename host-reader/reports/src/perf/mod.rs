@@ -63,6 +63,7 @@ mod stacked;
 mod table;
 mod text_pool;
 mod titles;
+mod variant;
 mod window;
 
 pub use crate::problem::{Detail, Problem, ProblemLog};
@@ -91,4 +92,5 @@ pub use spread::Spread;
 pub use stacked::{StackBy, StackedOps};
 pub use table::{TableOptions, write_table};
 pub use titles::OpsCsvFormat;
+pub(crate) use variant::{variants, without_numbers};
 pub use window::WindowOptions;
