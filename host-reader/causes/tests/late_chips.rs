@@ -247,7 +247,7 @@ fn a_late_chip_is_named_in_the_last_iteration_from_all_of_them() {
     assert_eq!(finding.place.chip_id, Some(2));
     assert!(
         finding.sentence.contains(
-            "chip 2 in 11 of 11 collectives after the first iteration, where each other chip waits"
+            "chip 2 in 11 of 11 collectives after the first iteration, where the other chips wait"
         ),
         "{}",
         finding.sentence

@@ -116,16 +116,25 @@ fn whose(
     };
     match (late, own) {
         (Some(late), _) => format!(
-            "chip {} in {} of {}{}, where each other chip waits {}{} for it",
+            "chip {} in {} of {}{}, where {} for it",
             late.chip_id,
             late.arrivals.len(),
             all.len(),
             among,
-            duration(late.held_ns),
-            in_total(late.arrivals.len())
+            others_wait(late)
         ),
         (None, [only]) => format!("chip {}", only.last),
         (None, _) => "a different chip each time".to_owned(),
+    }
+}
+
+/// Returns a text about how long the other chips wait for a late one.
+fn others_wait(late: &LateChip<'_>) -> String {
+    let total = in_total(late.arrivals.len());
+    let waits = duration(late.held_ns);
+    match late.arrivals.iter().map(|of| of.waits_ns.len()).max() {
+        Some(..=2) | None => format!("the other chip waits {waits}{total}"),
+        Some(_) => format!("the other chips wait {waits}{total} on average"),
     }
 }
 
@@ -234,7 +243,7 @@ struct LateChip<'a> {
     chip_id: u32,
     /// Collectives in which it arrives last.
     arrivals: Vec<&'a Arrivals<'a>>,
-    /// Mean time that each other chip waits for it in all of them.
+    /// Mean time that the other chips wait for it in all of them.
     held_ns: f64,
 }
 
@@ -408,7 +417,7 @@ mod tests {
         assert_eq!(
             finding.sentence,
             "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the last \
-             chip: chip 1 in 2 of 2, where each other chip waits 60 us in total for it"
+             chip: chip 1 in 2 of 2, where the other chips wait 60 us in total on average for it"
         );
         assert_eq!(
             finding.why[0],
@@ -442,7 +451,7 @@ mod tests {
         assert!(
             finding
                 .sentence
-                .ends_with("chip 1 in 3 of 4, where each other chip waits 775 us in total for it"),
+                .ends_with("chip 1 in 3 of 4, where the other chip waits 775 us in total for it"),
             "{}",
             finding.sentence
         );

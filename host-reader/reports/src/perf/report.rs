@@ -7,7 +7,7 @@ use super::{
     chip::{ChipFacts, UnknownArch, chip_facts},
     devices::{join_files, merge_devices},
     iterations::Iterations,
-    latency::fill_latencies,
+    latency::{fill_latencies, remove_contradicted},
     model::{ModelContext, UNKNOWN_SHAPE},
     no_room::mark_ops_without_room,
     op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt, kind_of},
@@ -197,6 +197,7 @@ impl PerfReport {
         files.into_iter().for_each(|file| problems.append(file.problems));
         note_unmodelled(&rows, &files_read, &mut problems);
         if !is_exact {
+            remove_contradicted(&mut rows, &files_read, &mut problems);
             note_doubted(&rows, &files_read, &mut problems);
         }
         // The first row of a range counts as having no previous row, so it has no gap.
