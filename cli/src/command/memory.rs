@@ -3,6 +3,7 @@
 use crate::{
     command::table_file::read_table,
     failure::{Failure, failure, note},
+    file_kind::{FileKind, MEMORY},
     input::{open_packed, unpacked},
     layout::{row_limit, write_columns},
     numbers::{counted, grouped, optional},
@@ -126,10 +127,13 @@ pub(crate) fn run(args: &MemoryArgs) -> Result<(), Failure> {
 /// Returns the capture of an input.
 ///
 /// # Errors
-/// If a folder has several captures, or none.
+/// If a file is no capture, or a folder has several captures, or none.
 fn capture_of(input: &Path) -> Result<PathBuf, Failure> {
     if !input.is_dir() {
-        return Ok(input.to_owned());
+        return match FileKind::from_path(input) {
+            FileKind::Capture | FileKind::Absent | FileKind::Stream => Ok(input.to_owned()),
+            _ => Err(MEMORY.instead(input, failure!("expected a capture"))),
+        };
     }
     let in_logs = device_captures(&input.join(".logs"));
     let captures = if in_logs.is_empty() { device_captures(input) } else { in_logs };

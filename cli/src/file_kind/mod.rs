@@ -266,6 +266,13 @@ pub(crate) const CAPTURE: Input = Input {
     advice: "name a capture, as `kprof record` or `kprof capture` writes it",
 };
 
+/// A capture with the buffers of ops.
+pub(crate) const MEMORY: Input = Input {
+    expected: "expected a capture with buffers",
+    kinds: &[FileKind::Capture],
+    advice: "record one with `kprof record --device-memory-profiler`",
+};
+
 impl FileKind {
     /// Identifies the file at the path.
     pub(crate) fn from_path(path: &Path) -> Self {

@@ -117,6 +117,9 @@ impl Assembly {
             is_reading.map(|place| place.marker_id == ZoneId::PERF_COUNTER.0).collect();
         let mut lanes: Vec<_> = self.lanes.into_values().collect();
         lanes.iter_mut().for_each(|lane| lane.hold(&self.memory));
+        // Times of joined logs begin again where another log does.
+        let wrapped = lanes.iter().filter(|lane| self.seams.is_empty() && lane.has_wrapped());
+        let wrapped_chips = wrapped.map(|lane| lane.id.chip_id).collect();
         let seams = log_seams(&lanes, &self.chunks, &self.seams);
         let mut losses = LossLedger::default();
         losses.note_uncounted(UncountedSource::TtMetalLog);
@@ -134,6 +137,7 @@ impl Assembly {
             is_reading,
             marker_ids: self.places.kept().iter().map(|place| place.marker_id).collect(),
             zone_of,
+            wrapped_chips,
         };
         let mut late = AnomalyLog::default();
         add_unknown_riscs(&mut late, self.unknown_riscs);

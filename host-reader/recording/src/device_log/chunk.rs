@@ -185,7 +185,7 @@ impl ChunkTables {
             self.read_quoted(line, log);
             return Ok(());
         }
-        fields.split(line);
+        fields.split_columns(line, &log.layout);
         let row = LogLine::parse(fields, &log.layout)?;
         let record = self.add_row(&row);
         repeats.remember(line, (fields, &row), (record.lane, record.place));

@@ -19,17 +19,21 @@ pub enum LogError {
     },
     /// The first line does not describe a chip.
     #[error(
-        "{file}, line {line}: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found other text \
-         of {found_bytes} bytes; name the profile_log_device.csv of a run"
+        "{file}, line {line}: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found {found} of \
+         {found_bytes} bytes; {advice}"
     )]
     FirstLine {
         /// Name of the log, as the caller gave it.
         file: String,
         /// Line number, counted from 1.
         line: u64,
+        /// What the line is.
+        found: &'static str,
         /// Length of the line found instead. Its text is not shown, since it may be a secret from
         /// another file.
         found_bytes: usize,
+        /// What to do.
+        advice: &'static str,
     },
     /// The first line is longer than the maximum.
     #[error(

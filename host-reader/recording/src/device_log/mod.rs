@@ -42,6 +42,7 @@ mod unpack;
 #[cfg(test)]
 #[path = "../../tests/unit/device_log/variants.rs"]
 mod variants;
+mod wraps;
 mod write;
 
 pub use crate::whole_file::remove_unfinished_files;

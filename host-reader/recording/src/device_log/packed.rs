@@ -9,6 +9,7 @@
 //! If the segments exceed a memory limit, they are written to a temporary file; all segments of a
 //! lane are written together.
 
+use super::wraps::{extend, is_wrap};
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
     packed_bytes::{HeldBytes, PackedBytes, PackedError, PackedMemory},
@@ -34,6 +35,9 @@ pub(super) struct Segment {
     bytes: Vec<u8>,
     record_count: usize,
     last: Latest,
+    first_time: u64,
+    /// True if the times have begun again.
+    has_wrapped: bool,
     /// Metadata texts of the records that have one, each with the index of the record in the
     /// segment.
     metadata: Vec<(usize, Box<str>)>,
@@ -59,7 +63,14 @@ const KIND_MASK: u64 = 7;
 
 impl Segment {
     const fn new() -> Self {
-        Self { bytes: Vec::new(), record_count: 0, last: Latest::NONE, metadata: Vec::new() }
+        Self {
+            bytes: Vec::new(),
+            record_count: 0,
+            last: Latest::NONE,
+            first_time: 0,
+            has_wrapped: false,
+            metadata: Vec::new(),
+        }
     }
 
     #[inline]
@@ -79,6 +90,11 @@ impl Segment {
         push(&mut self.bytes, time.wrapping_sub(self.last.time));
         if has_value(kind) {
             push(&mut self.bytes, value);
+        }
+        if self.record_count == 0 {
+            self.first_time = time;
+        } else {
+            self.has_wrapped |= is_wrap(self.last.time, time);
         }
         self.last = Latest { time, line, launch };
         self.record_count = self.record_count.saturating_add(1);
@@ -271,6 +287,8 @@ pub(super) struct PackedLane {
     written: Vec<(PackedBytes, usize)>,
     /// Segments, each with the number of its chunk.
     segments: Vec<(u32, Segment)>,
+    last_time: Option<u64>,
+    has_wrapped: bool,
     /// Registers the memory of the segments as used until it is dropped. `None` until all segments
     /// have been added.
     held: Option<HeldBytes>,
@@ -278,14 +296,29 @@ pub(super) struct PackedLane {
 
 impl PackedLane {
     pub(super) const fn new(id: LaneId) -> Self {
-        Self { id, written: Vec::new(), segments: Vec::new(), held: None }
+        Self {
+            id,
+            written: Vec::new(),
+            segments: Vec::new(),
+            last_time: None,
+            has_wrapped: false,
+            held: None,
+        }
     }
 
     /// Adds a segment; returns its memory size in bytes.
     pub(super) fn push(&mut self, chunk: u32, segment: Segment) -> u64 {
         let byte_count = segment.byte_count();
+        let is_between = self.last_time.is_some_and(|before| is_wrap(before, segment.first_time));
+        self.has_wrapped |= segment.has_wrapped || is_between;
+        self.last_time = Some(segment.last.time);
         self.segments.push((chunk, segment));
         byte_count
+    }
+
+    /// Returns true if the times have begun again within the lane.
+    pub(super) const fn has_wrapped(&self) -> bool {
+        self.has_wrapped
     }
 
     /// Moves the segments in memory to the temporary file.
@@ -413,6 +446,11 @@ impl LaneColumns {
         let step = self.steps.get(after.checked_sub(1)?)?;
         let since = record.saturating_sub(step.record) as u64;
         Some((step.launch, step.line.saturating_add(since)))
+    }
+
+    /// Extends the times, which have begun again.
+    pub(super) fn extend_times(&mut self) {
+        extend(&mut self.lane.times);
     }
 
     /// Sorts the records by time; records with equal times remain in line order.

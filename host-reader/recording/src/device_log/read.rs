@@ -224,10 +224,13 @@ impl LogHeader {
         let first = next_line(text, &mut line_count);
         let first = first.ok_or_else(|| LogError::Empty { file: file.to_owned() })?;
         let chip = std::str::from_utf8(first).ok().and_then(LogChip::parse);
-        let chip = chip.ok_or_else(|| LogError::FirstLine {
-            file: file.to_owned(),
-            line: line_count,
-            found_bytes: first.len(),
+        let chip = chip.ok_or_else(|| {
+            let (found, advice) = match Layout::parse(first) {
+                Ok(_) => ("the titles", "restore that line above them"),
+                Err(_) => ("other text", "name the profile_log_device.csv of a run"),
+            };
+            let (file, found_bytes) = (file.to_owned(), first.len());
+            LogError::FirstLine { file, line: line_count, found, found_bytes, advice }
         })?;
         let titles = next_line(text, &mut line_count).unwrap_or(b"");
         let layout = Layout::parse(titles).map_err(|missing| LogError::Titles {

@@ -3,7 +3,7 @@
 use super::{
     fields::Fields,
     header::{Column, Layout},
-    text::{parse_number, shown, trimmed},
+    text::{packet_kind, parse_number, shown, trimmed},
 };
 use reader::{
     lane::{LaneId, TraceReplay},
@@ -176,18 +176,9 @@ impl<'text> Cells<'_, 'text> {
     }
 
     fn kind(&self) -> Result<PacketKind, LineFault<'text>> {
-        match self.text(Column::Kind) {
-            b"ZONE_START" | b"begin" => Ok(PacketKind::ZoneStart),
-            b"ZONE_END" | b"end" => Ok(PacketKind::ZoneEnd),
-            b"ZONE_TOTAL" | b"sum" => Ok(PacketKind::ZoneTotal),
-            // A line contains one value, even for data with two values.
-            b"TS_DATA" | b"TS_DATA_16B" => Ok(PacketKind::TimestampedData),
-            b"TS_EVENT" => Ok(PacketKind::TimestampedEvent),
-            _ => {
-                Err(self
-                    .fault(Column::Kind, "ZONE_START, ZONE_END, ZONE_TOTAL, TS_DATA or TS_EVENT"))
-            }
-        }
+        packet_kind(self.text(Column::Kind)).ok_or_else(|| {
+            self.fault(Column::Kind, "ZONE_START, ZONE_END, ZONE_TOTAL, TS_DATA or TS_EVENT")
+        })
     }
 
     fn lane(&self) -> Result<LaneId, LineFault<'text>> {

@@ -35,7 +35,7 @@ pub fn walk_device_log(
             let cut = unquoted.split(line).ok_or(LineFault::OpenQuote);
             cut.and_then(|fields| LogLine::parse(&fields, &header.shape.layout))
         } else {
-            fields.split(line);
+            fields.split_columns(line, &header.shape.layout);
             LogLine::parse(&fields, &header.shape.layout)
         };
         match row {

@@ -1,4 +1,6 @@
-//! Parsing of numbers in fields, and formatting of text for messages.
+//! Parsing of numbers and kinds in fields, and formatting of text for messages.
+
+use wire::PacketKind;
 
 /// Maximum number of bytes of invalid text shown in a message.
 const SHOWN_BYTES: usize = 60;
@@ -101,6 +103,19 @@ pub(super) fn shown(text: &[u8]) -> String {
         shown.push_str("...");
     }
     shown
+}
+
+/// Returns the kind of a record by its name.
+pub(super) fn packet_kind(name: &[u8]) -> Option<PacketKind> {
+    Some(match trimmed(name) {
+        b"ZONE_START" | b"begin" => PacketKind::ZoneStart,
+        b"ZONE_END" | b"end" => PacketKind::ZoneEnd,
+        b"ZONE_TOTAL" | b"sum" => PacketKind::ZoneTotal,
+        // A line contains one value, even for data with two values.
+        b"TS_DATA" | b"TS_DATA_16B" => PacketKind::TimestampedData,
+        b"TS_EVENT" => PacketKind::TimestampedEvent,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

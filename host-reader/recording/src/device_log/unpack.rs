@@ -140,6 +140,8 @@ pub(super) struct LogNumbers {
     pub(super) marker_ids: BTreeSet<u16>,
     /// Zone index of each source location, by number of the source location.
     pub(super) zone_of: Vec<ZoneIndex>,
+    /// Chips whose times have begun again within the log.
+    pub(super) wrapped_chips: BTreeSet<u32>,
 }
 
 impl PackedLanes {
@@ -248,7 +250,11 @@ impl LogNumbers {
     ///
     /// Also returns the number of records that were assigned to the enclosing launch.
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
-        let columns = lane.unpack(&self.chunks)?.in_time_order();
+        let mut columns = lane.unpack(&self.chunks)?;
+        if self.wrapped_chips.contains(&lane.id.chip_id) {
+            columns.extend_times();
+        }
+        let columns = columns.in_time_order();
         let SplitRuns { runs, relabelled_count } =
             split_runs(&columns, &self.keys, [&self.is_firmware, &self.is_reading]);
         let mut lane = Lane { runs, ..columns.lane };

@@ -432,6 +432,36 @@ fn relabelled_dispatch_zones_stay_in_their_launch() {
 }
 
 #[test]
+fn times_that_begin_again_within_the_log_go_on() {
+    let period = 1_u64 << 44;
+    let log = |times: [u64; 4]| {
+        let [one, two, three, four] = times.map(|time| time % period);
+        current(&[
+            &format!("0,1,2,BRISC,7,{one},0,1024,,,BRISC-FW,ZONE_START,1,/fw.cc,"),
+            &format!("0,1,2,BRISC,7,{two},0,1024,,,BRISC-FW,ZONE_END,1,/fw.cc,"),
+            &format!("0,1,2,BRISC,7,{three},0,2048,,,BRISC-FW,ZONE_START,1,/fw.cc,"),
+            &format!("0,1,2,BRISC,7,{four},0,2048,,,BRISC-FW,ZONE_END,1,/fw.cc,"),
+            // A RISC that recorded nothing before.
+            &format!("0,1,2,NCRISC,8,{three},0,2048,,,NCRISC-FW,ZONE_START,1,/fw.cc,"),
+            &format!("0,1,2,NCRISC,8,{four},0,2048,,,NCRISC-FW,ZONE_END,1,/fw.cc,"),
+            // A chip whose times do not.
+            &format!("1,1,2,BRISC,7,{three},0,2048,,,BRISC-FW,ZONE_START,1,/fw.cc,"),
+            &format!("1,1,2,BRISC,7,{four},0,2048,,,BRISC-FW,ZONE_END,1,/fw.cc,"),
+        ])
+    };
+    for wrap in 0..3 {
+        // The times begin again before the second, third or fourth record.
+        let times = [10_u64, 20, 30, 40].map(|time| period + time - 10 * wrap - 15);
+        let readout = read(&log(times));
+        let found: Vec<&[u64]> = readout.lanes().map(|lane| &lane.times[..]).collect();
+        let later = [times[2] % period, times[3] % period];
+        let on_chip_1 = if wrap == 2 { [later[0], later[1] + period] } else { later };
+        assert_eq!(found, [&times[..], &times[2..], &on_chip_1[..]], "{wrap}");
+        assert!(readout.lanes().all(|lane| lane.runs.len() <= 2));
+    }
+}
+
+#[test]
 fn a_file_that_is_no_device_log_is_refused_with_advice() {
     let error = |text: &str| read_device_log(text.as_bytes(), "x.csv").unwrap_err().to_string();
     assert!(matches!(read_device_log(&b"\n \r\n"[..], "x.csv"), Err(LogError::Empty { .. })));
@@ -440,6 +470,15 @@ fn a_file_that_is_no_device_log_is_refused_with_advice() {
         error("\nGLOBAL CALL COUNT,DEVICE ID\n1,2\n"),
         "x.csv, line 2: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found \
          other text of 27 bytes; name the profile_log_device.csv of a run"
+    );
+    // A data frame writes a column of numbers before its titles.
+    assert_eq!(
+        error(&format!(",{TITLES}\n0,1\n")),
+        format!(
+            "x.csv, line 1: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found the titles of {} \
+             bytes; restore that line above them",
+            TITLES.len() + 1
+        )
     );
     assert_eq!(
         error("ARCH: x, CHIP_FREQ[MHz]: 1\na,b\n"),
