@@ -23,7 +23,7 @@ fn measured() -> tempfile::TempDir {
 }
 
 /// Arguments of a command, and the text that its one sentence must contain.
-const WAYS: [(&[&str], &str); 15] = [
+const WAYS: [(&[&str], &str); 18] = [
     (
         &["report", "nothing.csv"],
         "expected a device log, a capture or a folder with .logs at nothing.csv, found nothing there",
@@ -43,6 +43,18 @@ const WAYS: [(&[&str], &str); 15] = [
     (
         &["report", "empty"],
         "expected profile_log_device.csv in the folder empty or in its .logs, found none",
+    ),
+    (
+        &["explain", "run.tracy"],
+        "expected a device log, a capture, an ops CSV or a folder with .logs, found a recording of Tracy",
+    ),
+    (
+        &["explain", "nothing.csv"],
+        "an ops CSV or a folder with .logs at nothing.csv, found nothing",
+    ),
+    (
+        &["memory", "generated/profiler/.logs/profile_log_device.csv"],
+        "expected a capture with buffers",
     ),
     (&["export", "ops.csv"], "`kprof perf ops.csv` and `kprof explain ops.csv` read it"),
     (&["serve", "--tracy", "run.tracy"], "found a recording of Tracy, run.tracy"),

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     by_column::{no_such_column, write_by_column},
-    failure::{Failure, OrFail, note},
-    file_kind::is_ops_csv,
+    failure::{Failure, OrFail, failure, note},
+    file_kind::{EXPLAINED, FileKind, is_ops_csv},
     folders::{measurements, newest_recording, simulations},
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
@@ -159,6 +159,10 @@ struct Others<'a> {
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     if args.input == simulations() && args.input != measurements() {
         note!("kprof: reading {}", args.input.display());
+    }
+    let kind = FileKind::from_path(&args.input);
+    if matches!(kind, FileKind::Unread(_) | FileKind::NocTrace | FileKind::Absent) {
+        return Err(EXPLAINED.instead(&args.input, failure!("expected a recording")));
     }
     // One table for all runs of a capture.
     let lines = lines_of(&args.input)?;

@@ -224,7 +224,7 @@ impl Unread {
                  (`kprof schema --views duckdb`)"
             }
             Self::Page | Self::Svg => "open it in a browser",
-            Self::Gzip => "unpack it, `gunzip -k`",
+            Self::Gzip => "unpack it, `gunzip -k`, or `tar xzf` if it is an archive of files",
             Self::Zstandard => "unpack it, `zstd -d`",
             Self::Zip => "unpack it, `unzip`",
             Self::Sqlite => "name the device log or the ops CSV of the same run",
@@ -250,6 +250,13 @@ pub(crate) const RECORDING: Input = Input {
     kinds: &[FileKind::DeviceLog, FileKind::Capture],
     advice: "name the profile_log_device.csv that a run with TT_METAL_DEVICE_PROFILER=1 writes when \
              the device is closed, or a capture of `kprof record`",
+};
+
+/// A recording, or a table of ops.
+pub(crate) const EXPLAINED: Input = Input {
+    expected: "expected a device log, a capture, an ops CSV or a folder with .logs",
+    kinds: &[FileKind::DeviceLog, FileKind::Capture, FileKind::OpsCsv, FileKind::DeviceOpsCsv],
+    advice: RECORDING.advice,
 };
 
 /// A table of ops.
