@@ -41,6 +41,7 @@ mod launch_rows;
 mod lost_runs;
 mod math_use;
 mod middle;
+mod missing_lengths;
 mod mover_use;
 mod no_cause;
 mod noc_use;

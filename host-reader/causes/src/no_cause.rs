@@ -4,9 +4,9 @@
 use crate::{
     explanation::Explanation,
     finding::{Place, percent},
+    missing_lengths::{self, RECORD_LENGTHS},
     noc_use::NocUses,
     op::OpCauses,
-    ops_csv::NUMBERS_AS_WRITTEN,
     recorded::Recorded,
     rules::{LENGTHS, duration, kernel_ns, label_of, launch_place, rounded},
     threshold::WAITING,
@@ -14,7 +14,7 @@ use crate::{
     timeline::DeviceTime,
 };
 use recording::problem::counted;
-use reports::perf::{DurationDoubt, OpReport, PerfReport, RowKind};
+use reports::perf::{OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
 
 /// Statement that an explanation makes if it has no findings.
@@ -30,16 +30,6 @@ pub struct NoCause {
     /// What to record in order to learn more.
     pub record_next: String,
 }
-
-/// How to record the lengths of ops with TT-Metal.
-///
-/// # Compatibility
-/// TT-Metal's documentation "Device Program Profiler" describes the environment variable
-/// `TT_METAL_DEVICE_PROFILER`. `python -m tracy` sets this variable, and `-r` writes the report.
-/// tt-mlir's `ttrt perf --host-only` does not profile the chip.
-const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v model.py`, `kprof record \
-    -r -- python model.py`, or TT_METAL_DEVICE_PROFILER=1 before another program; with tt-mlir `ttrt \
-    perf` without --host-only";
 
 /// Advice if the host's durations include compilation.
 const RUN_TWICE: &str = "run the model at least twice in one process: only the first run compiles";
@@ -57,33 +47,23 @@ impl NoCause {
         if !explanation.devices.iter().all(has_no_length) {
             return Self::from_figures(explanation, None);
         }
-        if rows.iter().all(|row| row.duration_doubt == Some(DurationDoubt::Unreadable)) {
-            let of_rows = match rows.len() {
-                1 => "the only row of an op".to_owned(),
-                all => format!("all {all} rows of ops"),
-            };
-            return Self {
-                sentence: format!(
-                    "No op has a known duration: DEVICE KERNEL DURATION [ns] is no number in {of_rows}"
-                ),
-                location: rows
-                    .first()
-                    .map_or_else(String::new, |row| Place::from_row(row).to_string()),
-                record_next: NUMBERS_AS_WRITTEN.to_owned(),
-                ..Self::default()
-            };
-        }
-        let measured = [firmware_fact(&rows), host_fact(&rows), compile_fact(&rows)];
+        let lengths = explanation.untold.iter().find(|of| of.question == LENGTHS);
+        let advice = lengths.map_or(RECORD_LENGTHS, |of| of.record_with);
+        let chip = missing_lengths::chip_facts(report, &rows);
+        let measured = chip.into_iter().chain(host_fact(&rows)).chain(compile_fact(&rows));
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
         let compiles = rows.iter().any(|row| row.compile_duration_ns.is_some());
         Self {
-            sentence: format!("No op has a known duration: {}", length_column(report, &rows)),
-            measured: measured.into_iter().flatten().collect(),
+            sentence: format!(
+                "No op has a known duration: {}",
+                missing_lengths::column_text(report, &rows)
+            ),
+            measured: measured.collect(),
             location: longest.map_or_else(String::new, |row| Place::from_row(row).to_string()),
-            record_next: if compiles {
-                format!("{RECORD_LENGTHS}; {RUN_TWICE}")
+            record_next: if compiles && advice == RECORD_LENGTHS {
+                format!("{advice}; {RUN_TWICE}")
             } else {
-                RECORD_LENGTHS.to_owned()
+                advice.to_owned()
             },
         }
     }
@@ -180,33 +160,6 @@ fn chip_of(device: &DeviceTime) -> String {
 
 fn whole_ns(device: &DeviceTime) -> Option<f64> {
     device.time.total_ns.map(|ns| ns as f64)
-}
-
-/// Returns a text about the column in which the lengths of ops are missing.
-fn length_column(report: &PerfReport, rows: &[&OpReport]) -> String {
-    let without = rows.iter().filter(|row| row.device_time_us.is_none()).count();
-    let of_rows = match rows.len() {
-        1 => "the only row of an op".to_owned(),
-        all => format!("{without} of {all} rows of ops"),
-    };
-    if report.has_kernel_durations {
-        format!("DEVICE KERNEL DURATION [ns] has no usable value in {of_rows}")
-    } else {
-        "the file has no column DEVICE KERNEL DURATION [ns]".to_owned()
-    }
-}
-
-/// Returns a fact about the firmware cycles in rows without kernel durations.
-fn firmware_fact(rows: &[&OpReport]) -> Option<String> {
-    let known = rows.iter().filter(|row| row.firmware_start_cycle.is_some()).count();
-    Some(if known == 0 {
-        "DEVICE FW START CYCLE is empty, too: the file has no times of a chip".to_owned()
-    } else {
-        format!(
-            "DEVICE FW START CYCLE has {known} of {} values: firmware was recorded, but no kernels",
-            rows.len()
-        )
-    })
 }
 
 fn host_ns(row: &OpReport) -> f64 {

@@ -6,6 +6,7 @@ use crate::{
     finding::{Finding, GainOf, Place, Untold},
     host_time::{add_host_facts, built_again},
     iteration::{Doubt, KnownIteration, Lengths},
+    missing_lengths,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
@@ -92,7 +93,7 @@ impl Explanation {
         };
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
-            untold: untold(&all_rows),
+            untold: untold(report, &all_rows),
             steady,
             // The sentence is left out if no op has a known length.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
@@ -663,10 +664,6 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
     }
 }
 
-/// What to use in place of a file whose durations are no numbers.
-pub(crate) const NUMBERS_AS_WRITTEN: &str = "nothing again: use the file as the profiler wrote it, with a point before decimals and no other sign in \
-     a number";
-
 const fn class_of(category: Option<OpCategory>) -> TimeClass {
     match category {
         Some(OpCategory::Compute) => TimeClass::Compute,
@@ -676,7 +673,7 @@ const fn class_of(category: Option<OpCategory>) -> TimeClass {
     }
 }
 
-fn untold(rows: &[OpReport]) -> Vec<Untold> {
+fn untold(report: &PerfReport, rows: &[OpReport]) -> Vec<Untold> {
     let mut untold = vec![Untold {
         question: "which stage waits for which, and which core determines an op's duration",
         reason: "an ops CSV names neither cores nor what a RISC waits for".to_owned(),
@@ -695,22 +692,12 @@ fn untold(rows: &[OpReport]) -> Vec<Untold> {
             record_with: "an ops CSV with the column DEVICE ID",
         });
     }
-    let mut doubts = ops.clone().filter_map(|row| row.duration_doubt);
-    let invalid = doubts.clone().count() as u64;
+    let invalid = ops.clone().filter(|row| row.duration_doubt.is_some()).count() as u64;
     if invalid > 0 {
-        let are_missing = doubts.clone().all(|doubt| doubt == DurationDoubt::Missing);
-        let are_unreadable = doubts.all(|doubt| doubt == DurationDoubt::Unreadable);
         untold.push(Untold {
             question: rules::LENGTHS,
             reason: without(invalid, "usable duration"),
-            record_with: if are_missing {
-                "fewer zones, or read after fewer programs (ttnn.ReadDeviceProfiler)"
-            } else if are_unreadable {
-                NUMBERS_AS_WRITTEN
-            } else {
-                "the device log or capture that it was made from, which shows the records behind these \
-                 rows"
-            },
+            record_with: missing_lengths::advice(report, &ops.clone().collect::<Vec<_>>()),
         });
     }
     let gaps = ops.filter(|row| row.is_gap_unknown && row.device_time_us.is_some());

@@ -844,6 +844,67 @@ fn durations_that_are_no_numbers_are_not_missing() {
     assert!(blank.sentence.contains("has no usable value in 2 of 2 rows"), "{}", blank.sentence);
 }
 
+/// What is said of rows without kernel durations does not deny a time that they have, whichever columns
+/// the file has and under which title the durations are (tt-metal issue 6729 has those of firmware alone).
+#[test]
+fn the_times_that_a_file_has_are_told_where_kernel_durations_are_missing() {
+    let told = |columns: &[(&str, &str)]| {
+        let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
+        let cells: Vec<&str> = columns.iter().map(|(_, cell)| *cell).collect();
+        let mut csv = format!("OP CODE,OP TYPE,DEVICE ID,{}\n", titles.join(","));
+        (0..3).for_each(|_| csv.push_str(&format!("Custom,tt_dnn_device,0,{}\n", cells.join(","))));
+        let found = explain_ops(&csv);
+        let lengths = found.untold.iter().find(|of| of.question == "how long every op took");
+        let (no_cause, advice) = (found.no_cause.unwrap(), lengths.unwrap().record_with);
+        assert!(no_cause.record_next.starts_with(advice), "{}: {advice}", no_cause.record_next);
+        (no_cause.sentence, no_cause.measured.join("; "), advice)
+    };
+    let times = [
+        ("DEVICE FW DURATION [ns]", "230000"),
+        ("DEVICE FW START CYCLE", "5000"),
+        ("DEVICE FW END CYCLE", "6000"),
+        ("DEVICE BRISC KERNEL DURATION [ns]", "4000"),
+    ];
+    let kernels = ["", "DEVICE KERNEL DURATION [ns]", "DEVICE KERNEL DURATION [us]"];
+    for (kernel, set) in kernels.iter().flat_map(|kernel| (0..16).map(move |set| (kernel, set))) {
+        let own = times.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, of)| *of);
+        let is_other = kernel.ends_with("[us]");
+        let kernel = (*kernel, if is_other { "203" } else { "" });
+        let own: Vec<_> = own.chain(Some(kernel).filter(|of| !of.0.is_empty())).collect();
+        let (sentence, measured, advice) = told(&own);
+        for (title, _) in times {
+            let title =
+                title.replace("DEVICE BRISC KERNEL DURATION [ns]", "kernel durations of RISCs");
+            let is_there = measured.contains(&format!("{title} has 3 of 3 values"));
+            let wanted = own.iter().any(|(of, _)| *of == title)
+                || title.starts_with("kernel") && own.iter().any(|(of, _)| of.contains("BRISC"));
+            assert_eq!(is_there, wanted, "{own:?}: {measured}");
+        }
+        assert_eq!(
+            measured.contains("are empty, too"),
+            set == 0 && !is_other,
+            "{own:?}: {measured}"
+        );
+        assert_eq!(
+            advice.contains("the chip's times, too"),
+            set == 0 && !is_other,
+            "{own:?}: {advice}"
+        );
+        assert!(!advice.contains("fewer zones"), "{own:?}: {advice}");
+        assert_eq!(measured.contains("`DEVICE KERNEL DURATION [us]` has 3 of 3"), is_other);
+        assert_eq!(
+            sentence.contains("found `DEVICE KERNEL DURATION [us]`"),
+            is_other,
+            "{sentence}"
+        );
+    }
+    let (_, measured, _) = told(&times[..1]);
+    assert_eq!(
+        measured,
+        "DEVICE FW DURATION [ns] has 3 of 3 values, 690 us in all, with the kernels in it"
+    );
+}
+
 /// Half of the time of the op, all of its cores have not begun (tt-metal issue 20681).
 #[test]
 fn cores_that_start_late_are_a_reason_in_an_ops_csv() {

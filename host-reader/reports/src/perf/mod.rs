@@ -91,6 +91,6 @@ pub use side_by_side::SideBySide;
 pub use spread::Spread;
 pub use stacked::{StackBy, StackedOps};
 pub use table::{TableOptions, write_table};
-pub use titles::OpsCsvFormat;
+pub use titles::{KernelColumn, OpsCsvFormat};
 pub(crate) use variant::{variants, without_numbers};
 pub use window::WindowOptions;

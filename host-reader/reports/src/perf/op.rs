@@ -224,6 +224,9 @@ pub struct OpReport {
     /// Last cycle of the op's firmware on the chip's clock.
     #[serde(skip)]
     pub firmware_end_cycle: Option<u64>,
+    /// Duration of the op's firmware.
+    #[serde(skip)]
+    pub firmware_duration_ns: Option<f64>,
     /// First and last cycle of the op's kernels on the chip's clock.
     #[serde(skip)]
     pub kernel_cycles: Option<(u64, u64)>,
@@ -389,6 +392,7 @@ pub(super) fn analyse(
         is_captured: is_op && row.is_captured(),
         firmware_start_cycle: row.firmware_start_cycle,
         firmware_end_cycle: row.firmware_end_cycle,
+        firmware_duration_ns: row.firmware_duration_ns.filter(|&ns| ns >= 0.0),
         kernel_cycles: row.kernel_cycles,
         clock_ghz: row.clock_ghz,
         host_start_ns: row.host_start_ns,

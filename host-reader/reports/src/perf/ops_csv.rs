@@ -5,7 +5,7 @@
 use super::{
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
-    titles::{KERNEL_DURATION, LATENCY, OpsCsvFormat, Titles, find_title},
+    titles::{KernelColumn, LATENCY, OpsCsvFormat, Titles, find_title},
 };
 use crate::{
     problem::{Position, ProblemLog, counted},
@@ -68,8 +68,8 @@ pub struct OpsCsv {
     pub file: String,
     /// Format version of the file.
     pub format: OpsCsvFormat,
-    /// True if the file has a column for kernel durations.
-    pub has_kernel_durations: bool,
+    /// Column with the kernel durations of ops.
+    pub kernel_column: KernelColumn,
     /// Headers of all columns, in the order of the file.
     pub titles: Vec<Arc<str>>,
     /// Rows in the order of the file.
@@ -187,7 +187,7 @@ pub fn read_ops_csv_with(
     Ok(OpsCsv {
         file: file.to_owned(),
         format: titles.format,
-        has_kernel_durations: titles.index(KERNEL_DURATION).is_some(),
+        kernel_column: titles.kernel_column(),
         titles: titles.all().to_vec(),
         rows: read.rows,
         skipped_line_count: read.skipped_line_count,

@@ -19,7 +19,7 @@ use super::{
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
-    titles::{KERNEL_DURATION, OpsCsvFormat, find_title},
+    titles::{KERNEL_DURATION, KernelColumn, OpsCsvFormat, find_title},
     window::{WindowOptions, cut_window},
 };
 use crate::{
@@ -118,9 +118,9 @@ pub struct PerfReport {
     /// not show.
     #[serde(skip)]
     pub is_upstream_exact: bool,
-    /// True if any file has a column for kernel durations.
+    /// Column with the kernel durations of ops, that of the file that comes closest to what is expected.
     #[serde(skip)]
-    pub has_kernel_durations: bool,
+    pub kernel_column: KernelColumn,
     /// True if any row lacks a global call count.
     pub is_call_count_missing: bool,
     /// Rows of the report.
@@ -188,7 +188,8 @@ impl PerfReport {
         if !is_by_device && !devices.is_empty() {
             rows = merge_devices(rows, is_exact, &mut notes);
         }
-        let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
+        let columns = files.iter().map(|file| file.kernel_column.clone());
+        let kernel_column = columns.max().unwrap_or_default();
         let mut problems = ProblemLog::default();
         let files_read: Vec<String> = files.iter().map(|file| file.file.clone()).collect();
         let titles = titles_of(&files);
@@ -221,7 +222,7 @@ impl PerfReport {
             skipped_line_count,
             is_by_device,
             is_upstream_exact: is_exact,
-            has_kernel_durations,
+            kernel_column,
             is_call_count_missing,
             totals: Totals::new(&rows),
             stacked,

@@ -1,7 +1,7 @@
 //! Header of an ops CSV: the index of each column, and the format version.
 
 use crate::{
-    problem::{Position, ProblemLog},
+    problem::{Position, ProblemLog, quoted},
     report::is_known_column,
 };
 use std::{collections::HashMap, sync::Arc};
@@ -14,6 +14,19 @@ pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 
 /// Header of the column with the times between ops.
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
+
+/// Column of a file with the kernel durations of ops.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KernelColumn {
+    /// The file has no such column.
+    #[default]
+    Missing,
+    /// The file has a column with this title, which is not read: its words are those of the expected
+    /// title, and its unit or spelling differs.
+    OtherTitle(Arc<str>),
+    /// The file has the column.
+    Known,
+}
 
 /// Columns that a complete report needs, each with the effect if the column is missing.
 const WANTED: [(&str, &str); 9] = [
@@ -148,6 +161,21 @@ impl Titles {
         self.index.get(title).copied()
     }
 
+    /// Returns a header with the words of `title` and another unit or spelling.
+    fn alike(&self, title: &str) -> Option<Arc<str>> {
+        let wanted = words(title);
+        self.all.iter().find(|of| ***of != *title && words(of) == wanted).cloned()
+    }
+
+    /// Returns the column with the kernel durations of ops.
+    pub(super) fn kernel_column(&self) -> KernelColumn {
+        match (self.index(KERNEL_DURATION), self.alike(KERNEL_DURATION)) {
+            (Some(_), _) => KernelColumn::Known,
+            (None, Some(title)) => KernelColumn::OtherTitle(title),
+            (None, None) => KernelColumn::Missing,
+        }
+    }
+
     /// Returns true if the header belongs to a table of ops.
     pub(super) fn are_of_ops(&self) -> bool {
         self.index.contains_key("OP CODE") || self.has_only_device_data()
@@ -183,7 +211,8 @@ impl Titles {
             let has = |title: &str| self.index.contains_key(title);
             if !has(column) && !early.is_some_and(has) {
                 let place = Position { file, line, column };
-                problems.add_deviation(place, "a column of this title", "none", effect);
+                let found = self.alike(column).map_or("none".to_owned(), |found| quoted(&found));
+                problems.add_deviation(place, "a column of this title", &found, effect);
             }
         }
     }
@@ -193,6 +222,18 @@ const INPUT_MEMORY: &str = "INPUT_0_MEMORY";
 
 /// Column of the memory in reports of early 2024.
 const EARLY_INPUT_MEMORY: &str = "INPUT_0_STORAGE_TYPE";
+
+/// Units of time at the end of headers.
+const UNITS: [&str; 5] = ["S", "MS", "US", "\u{b5}S", "NS"];
+
+/// Returns the words of a header in upper case, without its unit.
+fn words(title: &str) -> Vec<String> {
+    let title = title.to_uppercase();
+    let words = title.split(|of: char| !of.is_alphanumeric() && of != '\u{b5}');
+    let mut words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    words.pop_if(|last| UNITS.contains(&last.as_str()));
+    words
+}
 
 /// Prefix of the headers of columns that name the call of an op.
 const CALL: &str = "CALL ";
@@ -239,5 +280,46 @@ fn format_of(index: &HashMap<String, usize>) -> OpsCsvFormat {
         OpsCsvFormat::V2
     } else {
         OpsCsvFormat::V1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each wanted column is named where it has another unit or spelling, and a column with other words
+    /// is not taken for it.
+    #[test]
+    fn columns_under_another_title_are_named() {
+        let spelled: [fn(&str) -> String; 4] = [
+            |title| title.replace("[ns]", "[us]").replace("CORE COUNT", "Core count"),
+            str::to_lowercase,
+            |title| title.replace(" [ns]", "").replace(' ', "_"),
+            |title| title.to_lowercase().replace([' ', '['], "_").replace(']', ""),
+        ];
+        for (wanted, _) in WANTED {
+            for other in
+                spelled.map(|spelled| spelled(wanted)).into_iter().filter(|of| of != wanted)
+            {
+                let titles = Titles::new(
+                    &["OP CODE", "DEVICE KERNEL DURATION DM START [ns]", &other].as_slice().into(),
+                );
+                let mut problems = ProblemLog::default();
+                titles.check("a.csv", 1, &mut problems);
+                let texts: Vec<String> = problems.kept().iter().map(ToString::to_string).collect();
+                let named: Vec<&String> =
+                    texts.iter().filter(|of| !of.contains("found none")).collect();
+                let expected =
+                    format!("column {wanted}: expected a column of this title, found `{other}`");
+                assert!(named.len() == 1 && named[0].contains(&expected), "{other}: {texts:#?}");
+                let kernel = match wanted == KERNEL_DURATION {
+                    true => KernelColumn::OtherTitle(other.into()),
+                    false => KernelColumn::Missing,
+                };
+                assert_eq!(titles.kernel_column(), kernel);
+            }
+        }
+        let both = ["DEVICE KERNEL DURATION [us]", KERNEL_DURATION];
+        assert_eq!(Titles::new(&both.as_slice().into()).kernel_column(), KernelColumn::Known);
     }
 }
