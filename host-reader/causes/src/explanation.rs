@@ -276,7 +276,7 @@ impl Explanation {
         explanation.no_cause = explanation
             .findings
             .is_empty()
-            .then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded)));
+            .then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded), &readout.zones));
         explanation
     }
 

@@ -136,11 +136,10 @@ fn is_too_long(of: &ZoneCycles, kernel_cycles: u64) -> bool {
     is_known && percent(of.cycles as f64, kernel_cycles as f64) > MOST_PERCENT
 }
 
-/// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
-/// them.
+/// Returns the zones of an op with their shares of the kernels, in the order of RISCs.
 ///
-/// A zone that is the only one of its RISC and takes all of the kernel shows nothing.
-pub(crate) fn kernel_zone(view: &OpView<'_>) -> Option<KernelZone> {
+/// A zone that is the only one of its RISC and takes all of the kernel shows nothing, and is left out.
+pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
     let roles = Roles::from_view(view);
     let mut cut: BTreeSet<Risc> = BTreeSet::new();
     let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
@@ -183,13 +182,29 @@ pub(crate) fn kernel_zone(view: &OpView<'_>) -> Option<KernelZone> {
             percent,
             is_lower_bound: cut.contains(&risc),
         };
-        (percent >= KERNEL_ZONE.value && (names(risc) > 1 || percent <= WHOLE)).then_some(zone)
+        (names(risc) > 1 || percent <= WHOLE).then_some(zone)
     });
+    shares.collect()
+}
+
+/// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
+/// them.
+pub(crate) fn kernel_zone(zones: &[KernelZone]) -> Option<KernelZone> {
+    let shares = zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value).copied();
     // A sum is of a part of the kernel that its author chose to measure.
     shares.max_by(|one, other| {
         let sums = (one.count == 0).cmp(&(other.count == 0));
         sums.then(one.percent.total_cmp(&other.percent))
     })
+}
+
+/// Returns the zone of each RISC that has the largest share of its kernels.
+pub(crate) fn longest_zones(mut zones: Vec<KernelZone>) -> Vec<KernelZone> {
+    zones.sort_by(|one, other| {
+        one.risc.cmp(&other.risc).then(other.percent.total_cmp(&one.percent))
+    });
+    zones.dedup_by_key(|of| of.risc);
+    zones
 }
 
 /// Percentage of a kernel from which a zone is around all of it.

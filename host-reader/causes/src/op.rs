@@ -4,7 +4,7 @@ use crate::{
     balance::{Balance, balance_of},
     counter_shares::CounterShare,
     evidence::{Evidence, RunEvidence},
-    kernel_zone::{KernelZone, LongSum, kernel_zone},
+    kernel_zone::{KernelZone, LongSum, kernel_zone, kernel_zones, longest_zones},
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
@@ -258,6 +258,9 @@ pub struct OpCauses {
     /// Time within the kernels by class.
     /// Zone in the kernels that takes most of a RISC's time; `None` if no zone does.
     pub kernel_zone: Option<KernelZone>,
+    /// Zone in the kernels of each RISC that takes most of their time.
+    #[serde(skip)]
+    pub(crate) longest_zones: Vec<KernelZone>,
     /// Sums of zones that are longer than their kernels.
     #[serde(skip)]
     pub(crate) long_sums: Vec<LongSum>,
@@ -292,6 +295,14 @@ pub struct OpCauses {
     /// True if each core recorded a single envelope zone for all its RISCs, as in trace-only mode.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
+}
+
+/// Returns the share of the kernels' time that windows cover; `None` if it is the whole time, as of a short
+/// op in one window.
+fn windows_percent(parts: &[Span], kernel_cycles: u64) -> Option<f64> {
+    let cycles = parts.iter().map(|span| span.duration_cycles);
+    let percent = cycle_percent(cycles.fold(0, u64::saturating_add), kernel_cycles);
+    (percent < 100.0).then_some(percent)
 }
 
 /// Share of an op's time in which a RISC reconfigures or initialises hardware.
@@ -354,17 +365,14 @@ impl OpCauses {
         let kernel_cycles = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
         let known_percent =
             part.as_ref().map(|(span, _)| cycle_percent(span.duration_cycles, kernel_cycles));
-        let windows_percent = windows.as_ref().map(|parts| {
-            let cycles = parts.iter().map(|span| span.duration_cycles);
-            cycle_percent(cycles.fold(0, u64::saturating_add), kernel_cycles)
-        });
-        // A short op can be completely inside one window.
-        let windows_percent = windows_percent.filter(|&percent| percent < 100.0);
+        let windows_percent =
+            windows.as_deref().and_then(|parts| windows_percent(parts, kernel_cycles));
         let path = match &windows {
             None => critical_path(known, &signals, is_math_pacer),
             Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),
         };
         let time = TimeSplit::new(&all_times, window.1.saturating_sub(window.0), view.aiclk_mhz);
+        let zones = kernel_zones(view);
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -384,7 +392,8 @@ impl OpCauses {
             semaphores: semaphore_waits(known, &signals),
             pace,
             critical_path: path.filter(|_| has_all_runs),
-            kernel_zone: kernel_zone(view),
+            kernel_zone: kernel_zone(&zones),
+            longest_zones: longest_zones(zones),
             long_sums: LongSum::all(view),
             riscs_ns: riscs_ns(op),
             start_skew_ns: start_skew_ns(view),

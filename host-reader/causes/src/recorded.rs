@@ -1,6 +1,6 @@
 //! What a recording holds, so that no advice asks for it again.
 
-use crate::{awaited::Awaited, evidence::Evidence};
+use crate::evidence::Evidence;
 use analysis::SyncNames;
 use reader::{
     ledger::UncountedSource, readout::Readout, recorded_options::RecordedOptions, role::ZoneRole,
@@ -14,8 +14,6 @@ pub(crate) struct Recorded {
     pub(crate) has_wait_names: bool,
     /// How waits were recorded.
     pub(crate) waits: WaitOption,
-    /// True if sums of waits have no buffer: they are zones, such as TT-Metal's `CB-COMPUTE-WAIT-FRONT`.
-    pub(crate) has_wait_zones: bool,
     /// True if authors put zones of their own into kernels.
     pub(crate) has_own_zones: bool,
     /// True if the recording has zones of kernels.
@@ -90,10 +88,6 @@ impl Recorded {
             }),
             is_nothing_lost: readout.losses.is_intended()
                 && readout.losses.uncounted().next().is_none(),
-            has_wait_zones: readout
-                .zones
-                .named_indices()
-                .any(|(_, name)| Awaited::from_name(name).is_some()),
             is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
             has_own_zones: evidence.has_own_zones,
             has_counters: evidence.has_counters || is_on(RecordedOptions::COUNTERS),
@@ -149,8 +143,10 @@ impl Recorded {
                           the calls that record waits, or --waits off was given";
             return (reason, advice);
         }
-        if self.has_wait_zones {
-            let reason = "waits were recorded only as zones, which do not name the buffer";
+        // The name of a zone does not tell whether its author put it around a wait.
+        if self.has_own_zones {
+            let reason =
+                "waits were recorded at most as zones in the kernels, which do not name the buffer";
             return (reason, WAITS);
         }
         ("no waits were recorded", WAITS)
