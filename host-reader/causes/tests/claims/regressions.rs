@@ -905,6 +905,32 @@ fn the_times_that_a_file_has_are_told_where_kernel_durations_are_missing() {
     );
 }
 
+/// Two runs of 5 ops each, joined by a script: no row is missing between them.
+#[test]
+fn runs_that_were_joined_in_one_file_are_told_apart() {
+    let of = |second: u64| {
+        let mut csv = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,HOST START TS,\
+            DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns],\
+            DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
+            .to_owned();
+        for (run, from) in [80_000_000_000_u64, second].into_iter().enumerate() {
+            for (call, name) in ["A", "B", "C", "D", "E"].iter().enumerate() {
+                let start = from + 60_000 * call as u64;
+                let (end, calls) = (start + 52_000, (call + 1) * 1024);
+                let host = 1_000_000 + call * 1_000 + run;
+                csv.push_str(&format!(
+                    "{name},tt_dnn_device,{calls},0,wormhole_b0,{host},{start},{end},52000,50000,8000\n"
+                ));
+            }
+        }
+        explain_ops(&csv).not_used.join("; ")
+    };
+    let told = of(20_000_000_000);
+    assert!(told.contains("found a second run from row 7 on: call 1024 of row 7"), "{told}");
+    assert!(!told.contains("missing"), "{told}");
+    assert!(!of(90_000_000_000).contains("second run"));
+}
+
 /// Half of the time of the op, all of its cores have not begun (tt-metal issue 20681).
 #[test]
 fn cores_that_start_late_are_a_reason_in_an_ops_csv() {

@@ -42,6 +42,7 @@ mod devices;
 mod fidelity;
 mod grid;
 mod iterations;
+mod joined_runs;
 mod latency;
 mod model;
 mod no_room;

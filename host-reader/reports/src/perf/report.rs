@@ -7,6 +7,7 @@ use super::{
     chip::{ChipFacts, UnknownArch, chip_facts},
     devices::{join_files, merge_devices},
     iterations::Iterations,
+    joined_runs::note_joined_runs,
     latency::{fill_latencies, remove_contradicted},
     model::{ModelContext, UNKNOWN_SHAPE},
     no_room::mark_ops_without_room,
@@ -121,6 +122,9 @@ pub struct PerfReport {
     /// Column with the kernel durations of ops, that of the file that comes closest to what is expected.
     #[serde(skip)]
     pub kernel_column: KernelColumn,
+    /// True if any file holds the rows of several runs, as a problem says.
+    #[serde(skip)]
+    pub has_joined_runs: bool,
     /// True if any row lacks a global call count.
     pub is_call_count_missing: bool,
     /// Rows of the report.
@@ -167,6 +171,7 @@ impl PerfReport {
         let mut rows = join_files(&mut files, &mut notes);
         let is_call_count_missing =
             rows.iter().any(|row| super::cell::is_blank(&row.global_call_count));
+        let has_joined_runs = !is_exact && note_joined_runs(&rows, &mut files);
         if !options.keeps_file_order {
             rows.sort_by(compare_starts);
         }
@@ -223,6 +228,7 @@ impl PerfReport {
             is_by_device,
             is_upstream_exact: is_exact,
             kernel_column,
+            has_joined_runs,
             is_call_count_missing,
             totals: Totals::new(&rows),
             stacked,
