@@ -2,11 +2,12 @@
 
 use crate::{
     coverage::{Coverage, FirstRun},
-    signpost_name::are_parts,
+    phase::half_of,
+    signpost_name::{are_parts, series},
 };
 use recording::problem::counted;
 use reports::perf::{OpReport, prefix_matches};
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 /// Rule by which the last iteration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -242,10 +243,63 @@ impl KnownIteration {
 /// repetitions of a single op.
 fn equal_iterations(steps: &[Step<'_>], last: LastIteration) -> Vec<Range<usize>> {
     let starts = iteration_starts(steps, last);
-    let ends = starts.iter().skip(1).copied().chain([steps.len()]);
-    let ranges = starts.iter().zip(ends).map(|(start, end)| *start..end);
-    let own = names(steps.get(last.first..).unwrap_or(&[]));
-    ranges.filter(|range| steps.get(range.clone()).is_some_and(|of| names(of) == own)).collect()
+    let ranges = match last.rule {
+        SteadyRule::Signpost => marked_iterations(steps),
+        _ => ranges_from(&starts, steps.len()),
+    };
+    let names_in = |range: &Range<usize>| names(steps.get(range.clone()).unwrap_or(&[]));
+    let Some(own) = ranges.last().map(names_in) else { return Vec::new() };
+    ranges.into_iter().filter(|range| names_in(range) == own).collect()
+}
+
+/// Returns the ranges that begin at these indices; the last one ends at `end`.
+fn ranges_from(starts: &[usize], end: usize) -> Vec<Range<usize>> {
+    let ends = starts.iter().skip(1).copied().chain([end]);
+    starts.iter().zip(ends).map(|(start, end)| *start..end).collect()
+}
+
+/// Returns the iterations that signposts mark, in time order.
+///
+/// Iterations begin at the signposts of the first series in which names count repetitions, such as
+/// `iter_0_start` and `iter_1_start`, else at those with the name of the first signpost. An iteration
+/// ends at the signpost that ends it by name, such as `iter_0_end`, if there is one before the next begins.
+fn marked_iterations(steps: &[Step<'_>]) -> Vec<Range<usize>> {
+    let signposts = steps.iter().enumerate().filter_map(|(index, step)| match step {
+        Step::Signpost(name) => Some((index, *name)),
+        Step::Op(_) | Step::Other => None,
+    });
+    let signposts: Vec<(usize, &str, Option<String>)> =
+        signposts.map(|(index, name)| (index, name, series(name))).collect();
+    let mut first_names: HashMap<&str, (&str, bool)> = HashMap::new();
+    for (_, name, of) in &signposts {
+        let Some(of) = of.as_deref() else { continue };
+        let (first, is_counted) = first_names.entry(of).or_insert((name, false));
+        *is_counted |= first != name;
+    }
+    let is_counted = |of: &str| first_names.get(of).is_some_and(|(_, is_counted)| *is_counted);
+    let counted = signposts.iter().find_map(|(.., of)| of.as_deref().filter(|of| is_counted(of)));
+    let first = signposts.first().map(|(_, name, _)| *name);
+    let is_mark = |name: &str, of: Option<&str>| match counted {
+        Some(_) => of == counted,
+        None => Some(name) == first,
+    };
+    let starts: Vec<usize> = signposts
+        .iter()
+        .filter(|(_, name, of)| is_mark(name, of.as_deref()))
+        .map(|(index, ..)| *index)
+        .collect();
+    let name_at = |index: usize| match steps.get(index) {
+        Some(Step::Signpost(name)) => half_of(name),
+        _ => None,
+    };
+    let closed = |range: Range<usize>| match name_at(range.start) {
+        Some((stem, true)) => {
+            let end = range.clone().find(|index| name_at(*index) == Some((stem.clone(), false)));
+            range.start..end.unwrap_or(range.end)
+        }
+        _ => range,
+    };
+    ranges_from(&starts, steps.len()).into_iter().map(closed).collect()
 }
 
 /// Returns the last iteration that each rule finds, in the order of preference.
@@ -296,9 +350,7 @@ fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
             replays.filter(|(_, replay)| seen.insert(*replay)).map(|(index, _)| index).collect()
         }
         SteadyRule::Signpost => {
-            let mark = steps.get(last.first);
-            let marks = steps.iter().enumerate().filter(|(_, step)| Some(*step) == mark);
-            marks.map(|(index, _)| index).collect()
+            marked_iterations(steps).into_iter().map(|range| range.start).collect()
         }
         SteadyRule::RepeatedOps => passes(steps, last.first),
         SteadyRule::RepeatedOp => Vec::new(),
@@ -333,15 +385,13 @@ fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     replays.clone().position(|replay| replay == Some(last)).filter(|_| has_others)
 }
 
-/// Returns the index of the last signpost with the same name as the first signpost. Returns `None`
-/// unless the ops after it equal the ops after the previous signpost with this name.
+/// Returns the index of the signpost that begins the last of the iterations that signposts mark. Returns
+/// `None` unless its ops equal the ops of the iteration before.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
-    let mark = steps.iter().find(|step| matches!(step, Step::Signpost(_)))?;
-    let last = steps.iter().rposition(|step| step == mark)?;
-    let (before, iteration) = steps.split_at_checked(last)?;
-    let (_, previous) = before.split_at_checked(before.iter().rposition(|step| step == mark)?)?;
-    let ops = names(iteration);
-    (!ops.is_empty() && ops == names(previous)).then_some(last)
+    let iterations = marked_iterations(steps);
+    let [.., previous, last] = iterations.as_slice() else { return None };
+    let ops = names(steps.get(last.clone())?);
+    (!ops.is_empty() && ops == names(steps.get(previous.clone())?)).then_some(last.start)
 }
 
 /// What makes an op a repetition of another one.

@@ -145,7 +145,7 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
 
 /// Returns the name of the phase that a signpost opens or closes, and a flag: true if the signpost
 /// opens the phase, false if it closes the phase.
-fn half_of(name: &str) -> Option<(String, bool)> {
+pub(crate) fn half_of(name: &str) -> Option<(String, bool)> {
     let lower = name.to_ascii_lowercase();
     let stem = |end: &str| {
         let length = lower.strip_suffix(end)?.len();

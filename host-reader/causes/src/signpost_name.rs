@@ -17,8 +17,31 @@ pub(crate) fn are_parts(one: &str, other: &str) -> bool {
     let numbers = one.iter().zip(&other).filter(|(one, other)| one.1 != other.1);
     numbers.map(|(one, _)| last_word(one.0)).any(|word| {
         let word = word.to_lowercase();
-        !word.is_empty() && !REPETITIONS.iter().any(|start| word.starts_with(start))
+        !word.is_empty() && !counts_repetitions(&word)
     })
+}
+
+/// Beginnings of words that name parts of models, though they begin as words for repetitions do.
+const PARTS: [&str; 4] = ["decoder", "executor", "generator", "sampler"];
+
+/// Returns true if the number behind a word in lower case counts repetitions of a program.
+fn counts_repetitions(word: &str) -> bool {
+    let is_any = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
+    is_any(&REPETITIONS) && !is_any(&PARTS)
+}
+
+/// Returns a name without the numbers that count repetitions, such as `iter_#_start` of `iter_0_start`;
+/// `None` if there is no such number.
+pub(crate) fn series(name: &str) -> Option<String> {
+    let mut series = String::new();
+    let mut is_counted = false;
+    for (text, number) in pieces(name) {
+        let is_count = !number.is_empty() && counts_repetitions(&last_word(text).to_lowercase());
+        is_counted |= is_count;
+        series.push_str(text);
+        series.push_str(if is_count { "#" } else { number });
+    }
+    is_counted.then_some(series)
 }
 
 /// Splits a name into texts, each with the number that follows it.
@@ -52,6 +75,7 @@ mod tests {
             ("ZS layer00/attn", "ZS layer02/attn"),
             ("Block 1", "Block 2"),
             ("iter 1 layer 1", "iter 1 layer 2"),
+            ("decoder_0", "decoder_1"),
         ] {
             assert!(are_parts(one, other), "{one}, {other}");
         }
@@ -65,6 +89,21 @@ mod tests {
             ("layer 1", "head 1"),
         ] {
             assert!(!are_parts(one, other), "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn signposts_of_a_series_differ_in_the_number_that_counts_repetitions() {
+        for (name, expected) in [
+            ("iter_0_start", Some("iter_#_start")),
+            ("Iteration 12", Some("Iteration #")),
+            ("iter 3 layer 7", Some("iter # layer 7")),
+            ("layer_7", None),
+            ("decoder_7", None),
+            ("start", None),
+            ("7", None),
+        ] {
+            assert_eq!(series(name).as_deref(), expected, "{name}");
         }
     }
 }

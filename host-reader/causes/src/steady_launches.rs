@@ -4,6 +4,7 @@ use crate::{
     iteration::{KnownIteration, Lengths, OpStep, Setting, Step},
     launch_rows::LaunchRows,
     op::OpCauses,
+    phase::half_of,
     rules::gaps_before,
     steady::{Apart, HostWait, IterationTimes, SteadyPart, Window, steady_iteration},
     timeline::DeviceTime,
@@ -242,7 +243,9 @@ fn steps_of<'a>(
     for (index, ((op, launch), form)) in own.iter().zip(forms).enumerate() {
         let start_ns = clock.map_or(0, |clock| clock.time_ns(op.window.0));
         while let Some((_, mark)) = marks.next_if(|(time_ns, _)| *time_ns <= start_ns) {
-            steps.push(Step::Signpost(mark));
+            // The host may end a part by a signpost before chips have run it.
+            let is_end = matches!(half_of(mark), Some((_, false)));
+            steps.push(if is_end { Step::Other } else { Step::Signpost(mark) });
             indices.push(None);
         }
         let replay = launch.op.trace_id.zip(launch.op.trace_replay);

@@ -173,3 +173,54 @@ fn a_slow_run_on_other_cores_is_no_first_run() {
         "the first of 3 runs of one op of 2.0 ms, 10.0 times the median of the others has most";
     assert!(told.contains(expected), "{told}");
 }
+
+/// Signposts that number iterations decide where these begin and end, whatever repeats within them:
+/// layers of one iteration are no iterations (tt-metal issue 50932).
+#[test]
+fn signposts_that_number_iterations_decide_the_iterations() {
+    let pairs = [("iter_#_start", "iter_#_end"), ("Iteration #", ""), ("run-# begin", "run-# end")];
+    for seed in 0..120_u64 {
+        let mut numbers = Numbers::new(seed);
+        let mut pick =
+            |from: usize, below: u64| from + usize::try_from(numbers.below(below)).unwrap();
+        let (iterations, layers, ops) = (pick(2, 3), pick(2, 5), pick(2, 3));
+        let (start, end) = pairs[pick(0, 3)];
+        let (has_warm_up, has_rest) = (pick(0, 2) == 1, pick(0, 2) == 1 && !end.is_empty());
+        let mut text =
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
+                .to_owned();
+        let op = |text: &mut String, at: usize| {
+            writeln!(text, "Op{at},tt_dnn_device,0,40000,1500").unwrap()
+        };
+        let mut rows = 1_u64;
+        if has_warm_up {
+            text.push_str("warmup,signpost,,,\n");
+            op(&mut text, 9);
+            rows += 2;
+        }
+        let mut last = (0, 0);
+        for iteration in 0..iterations {
+            let name = |name: &str| name.replace('#', &iteration.to_string());
+            writeln!(text, "{},signpost,,,", name(start)).unwrap();
+            (0..layers * ops).for_each(|at| op(&mut text, at % ops));
+            let count = u64::try_from(layers * ops).unwrap();
+            last = (rows + 2, rows + 1 + count);
+            rows += 1 + count;
+            if !end.is_empty() {
+                writeln!(text, "{},signpost,,,", name(end)).unwrap();
+                rows += 1;
+            }
+        }
+        if has_rest {
+            op(&mut text, 8);
+        }
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        let found = Explanation::from_perf_report(&report);
+        let steady = found.steady.unwrap();
+        assert_eq!(steady.rule, SteadyRule::Signpost, "{text}");
+        assert_eq!((steady.first_row, steady.last_row), (Some(last.0), Some(last.1)), "{text}");
+        let window = found.window.unwrap();
+        assert!(window.contains(&format!("The {iterations} iterations take")), "{window}");
+    }
+}

@@ -270,8 +270,11 @@ fn repetitions_that_signposts_name_as_parts_are_no_iterations() {
     assert!(window.contains(expected), "{window}");
     // Marks that end a part come before the next op, too.
     assert_eq!(layers(["ZS layer00", "ZE layer00;ZS layer01"]).steady, None);
-    for signposts in [["iteration 0", "iteration 1"], ["warmup", "start"], ["", ""]] {
-        let steady = layers(signposts).steady;
-        assert_eq!(steady.unwrap().rule, SteadyRule::RepeatedOps, "{signposts:?}");
+    for (signposts, rule) in [
+        (["iteration 0", "iteration 1"], SteadyRule::Signpost),
+        (["warmup", "start"], SteadyRule::RepeatedOps),
+        (["", ""], SteadyRule::RepeatedOps),
+    ] {
+        assert_eq!(layers(signposts).steady.unwrap().rule, rule, "{signposts:?}");
     }
 }
