@@ -15,7 +15,7 @@ const HALF: u64 = PERIOD / 2;
 /// Returns true if the times have begun again between two records.
 #[inline]
 pub(super) const fn is_wrap(before: u64, after: u64) -> bool {
-    before < PERIOD && after < before && before - after > HALF
+    before < PERIOD && before.saturating_sub(after) > HALF
 }
 
 /// Extends the times of one RISC, in the order of its records, on a chip whose times have begun
