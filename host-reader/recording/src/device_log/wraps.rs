@@ -56,7 +56,7 @@ mod tests {
             let has_wrapped = stamps.windows(2).any(|pair| is_wrap(pair[0], pair[1]));
             extend(&mut stamps);
             let base = times[0] - stamps[0];
-            prop_assert!(!has_wrapped || base % PERIOD == 0);
+            prop_assert!(!has_wrapped || base.is_multiple_of(PERIOD));
             if has_wrapped {
                 let relative: Vec<u64> = times.iter().map(|time| time - base).collect();
                 prop_assert_eq!(stamps, relative);
