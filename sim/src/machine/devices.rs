@@ -360,7 +360,7 @@ impl Devices {
         }
     }
 
-    /// Returns what reads and writes of the register at an address do.
+    /// Returns the effect of an access to the register at an address; `None` if there is no register.
     pub(crate) fn effect_at(&self, address: u32) -> Option<Effect> {
         self.registers.find(address).map(|found| found.register.effect)
     }

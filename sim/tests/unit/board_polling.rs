@@ -1,4 +1,4 @@
-//! When a RISC that polls sees what changes.
+//! How soon a RISC that polls sees a change.
 
 use super::{Board, HostMemory, WINDOW_CYCLES};
 use crate::{

@@ -23,14 +23,20 @@ pub(super) const fn is_wrap(before: u64, after: u64) -> bool {
 pub(super) fn extend(times: &mut [u64]) {
     let is_own =
         times.windows(2).any(|pair| matches!(*pair, [before, after] if is_wrap(before, after)));
-    // Without a record from before, low times are those after it.
-    let mut before = if is_own { times.first().copied().unwrap_or(0) } else { HALF };
+    if !is_own {
+        // Without a record from before, low times are those after it.
+        for time in times.iter_mut().filter(|time| **time < HALF) {
+            *time = time.saturating_add(PERIOD);
+        }
+        return;
+    }
+    let mut before = times.first().copied().unwrap_or(0);
     let mut period = 0_u64;
     for time in times {
         let stamp = *time;
-        if is_own && is_wrap(before, stamp) || !is_own && stamp < HALF {
-            period = if is_own { period.saturating_add(PERIOD) } else { PERIOD };
-        } else if is_wrap(stamp, before) || !is_own {
+        if is_wrap(before, stamp) {
+            period = period.saturating_add(PERIOD);
+        } else if is_wrap(stamp, before) {
             // A record from before that was recorded later, such as a sum.
             period = period.saturating_sub(PERIOD);
         }

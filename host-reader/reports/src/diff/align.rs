@@ -236,8 +236,8 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
         .map(|op| &*names[&*op.name])
         .collect();
     let (mut kinds, mut shapes, mut whole) = (Numbers::new(), Numbers::new(), Numbers::new());
-    let mut attributes = Numbers::new();
-    let mut without: HashMap<&str, String> = HashMap::new();
+    let (mut attributes, mut texts) = (Numbers::new(), Numbers::new());
+    let mut without: HashMap<&str, u32> = HashMap::new();
     [a, b].map(|ops| {
         let mut tokens = Tokens::default();
         for op in ops {
@@ -250,9 +250,10 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
             tokens.shape.push(shapes.of((kind, shape)));
             let exact = whole.of((kind, shape, &op.traits.values));
             tokens.exact.push(exact);
-            let text =
-                without.entry(&op.attributes).or_insert_with(|| without_numbers(&op.attributes));
-            tokens.attributes.push(attributes.of((exact, text.clone())));
+            let text = *without
+                .entry(&op.attributes)
+                .or_insert_with(|| texts.of(without_numbers(&op.attributes)));
+            tokens.attributes.push(attributes.of((exact, text)));
         }
         tokens
     })

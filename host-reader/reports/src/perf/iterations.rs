@@ -15,10 +15,7 @@ use super::{
     variant::{variants, without_numbers},
 };
 use crate::report::MODULE;
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-};
+use std::collections::{BTreeMap, HashMap};
 
 /// Rule by which repetitions of ops were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -149,12 +146,13 @@ impl Repetitions {
         let programs = |numbers: &[usize]| -> Vec<Program<'_>> {
             rows_of_ops.iter().zip(numbers).map(|(row, number)| program(row, *number)).collect()
         };
-        let (exact, stable) = (programs(&exact), programs(&stable));
-        let found = [&exact, &stable].map(|programs| by_trace(rows, &ops, programs));
+        let (exact_programs, programs) = (programs(&exact), programs(&stable));
+        let found = [&exact_programs, &programs].map(|programs| by_trace(rows, &ops, programs));
         let by_trace = found.into_iter().flatten().min_by_key(|found| found.left_out.len());
-        let repeated =
-            by_trace.or_else(|| by_sequence(&ops, &exact)).or_else(|| by_sequence(&ops, &stable));
-        repeated.unwrap_or_else(|| pooled(rows, &ops, &stable))
+        let repeated = by_trace
+            .or_else(|| by_sequence(&ops, &exact_programs))
+            .or_else(|| by_sequence(&ops, &programs));
+        repeated.unwrap_or_else(|| pooled(&ops, &programs, &exact))
     }
 }
 
@@ -183,21 +181,20 @@ fn program(row: &OpReport, attributes: usize) -> Program<'_> {
     (row.device, &row.raw_op_code, &row.source, module, attributes)
 }
 
-fn pooled(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
-    let mut groups: HashMap<&Program<'_>, Vec<usize>> = HashMap::new();
-    for (&at, program) in ops.iter().zip(programs) {
-        groups.entry(program).or_default().push(at);
+/// Pools the launches of each program whose attributes are the same; `exact` has the numbers of all
+/// attributes.
+fn pooled(ops: &[usize], programs: &[Program<'_>], exact: &[usize]) -> Repetitions {
+    let mut groups: HashMap<&Program<'_>, Vec<(usize, usize)>> = HashMap::new();
+    for ((&at, program), &attributes) in ops.iter().zip(programs).zip(exact) {
+        groups.entry(program).or_default().push((at, attributes));
     }
     let mut ops: Vec<Vec<usize>> = Vec::with_capacity(groups.len());
     for group in groups.into_values() {
-        let attributes = group.iter().filter_map(|&at| rows.get(at)).map(|row| {
-            let text: &str = &row.recorded.attributes;
-            Cow::Borrowed(text)
-        });
-        let numbers =
-            variants(&attributes.collect::<Vec<_>>(), |text| without_numbers(text).into());
+        let (launches, attributes): (Vec<usize>, Vec<usize>) = group.into_iter().unzip();
+        // All are the same but for numbers.
+        let numbers = variants(&attributes, |_| 0);
         let mut by_variant: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (at, number) in group.into_iter().zip(numbers) {
+        for (at, number) in launches.into_iter().zip(numbers) {
             by_variant.entry(number).or_default().push(at);
         }
         ops.extend(by_variant.into_values());

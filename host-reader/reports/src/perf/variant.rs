@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 /// launches and not of the op.
 const NUMBERED_LAUNCHES: usize = 4;
 
-/// Number of digits from which on a number within a value is an address, a seed or a time.
+/// A number of at least so many digits within a value counts as an address, a seed or a time.
 const LONG_DIGITS: usize = 4;
 
 /// Returns the attributes without numbers that may differ between launches of one op.
@@ -45,35 +45,21 @@ pub(crate) fn variants<T: std::hash::Hash + Eq>(
     if attributes.iter().all(|text| Some(text) == attributes.first()) {
         return vec![0; attributes.len()];
     }
-    let mut alike: HashMap<T, Vec<usize>> = HashMap::new();
-    for (at, text) in attributes.iter().enumerate() {
-        alike.entry(without_numbers(text)).or_default().push(at);
+    let stable: Vec<T> = attributes.iter().map(without_numbers).collect();
+    let mut alike: HashMap<&T, (usize, HashSet<&T>)> = HashMap::new();
+    for (text, stable) in attributes.iter().zip(&stable) {
+        let (count, texts) = alike.entry(stable).or_default();
+        *count = count.saturating_add(1);
+        texts.insert(text);
     }
-    let mut found = vec![0; attributes.len()];
-    let mut members: Vec<_> = alike.into_values().collect();
-    members.sort_unstable();
-    let mut next = 0_usize;
-    for launches in members {
-        let texts: HashSet<&T> = launches.iter().filter_map(|&at| attributes.get(at)).collect();
-        let is_numbered = launches.len() >= NUMBERED_LAUNCHES && texts.len() == launches.len();
-        let mut numbers: HashMap<&T, usize> = HashMap::new();
-        for at in launches {
-            let (Some(text), Some(slot)) = (attributes.get(at), found.get_mut(at)) else {
-                continue;
-            };
-            let known = if is_numbered { Some(&next) } else { numbers.get(text) };
-            *slot = match known {
-                Some(number) => *number,
-                None => {
-                    let number = next.saturating_add(numbers.len());
-                    numbers.insert(text, number);
-                    number
-                }
-            };
-        }
-        next = next.saturating_add(numbers.len().max(1));
-    }
-    found
+    alike.retain(|_, (count, texts)| *count >= NUMBERED_LAUNCHES && texts.len() == *count);
+    let mut numbers: HashMap<(&T, Option<&T>), usize> = HashMap::new();
+    let launches = attributes.iter().zip(&stable).map(|(text, stable)| {
+        let next = numbers.len();
+        let own = (!alike.contains_key(stable)).then_some(text);
+        *numbers.entry((stable, own)).or_insert(next)
+    });
+    launches.collect()
 }
 
 #[cfg(test)]
