@@ -140,25 +140,25 @@ fn run(program: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns true in the gate, where tests have their full sizes. `KPROF_GATE_SIZES` requests these
-/// sizes elsewhere.
-fn is_gate() -> bool {
-    env::var("CI").as_deref() == Ok("true") || env::var_os("KPROF_GATE_SIZES").is_some()
+/// Returns true where tests have their full sizes, as in `.ci/full`: `KPROF_FULL_SIZES` requests
+/// them.
+fn is_full() -> bool {
+    env::var_os("KPROF_FULL_SIZES").is_some()
 }
 
 /// Returns the grid of worker cores that the kernels run on: four cores in a plain run.
 fn grid() -> &'static str {
-    if is_gate() { "4x4" } else { "2x2" }
+    if is_full() { "4x4" } else { "2x2" }
 }
 
 /// Runs the C++ host, and has it read every `period_us`; 0 stands for reads between the phases.
 ///
-/// In the gate, the host writes all outputs. A plain run leaves the outputs other than `device-perf`
+/// At full size, the host writes all outputs. A plain run leaves the outputs other than `device-perf`
 /// to the tests that check them.
 fn run_with_period(program: &Path, grid: &str, of_host: &Path, period_us: &str) -> String {
     let folder = of_host.to_str().unwrap();
     let args = ["matmul", "wormhole_b0", "2", "7", grid, folder, period_us];
-    let only_output: &[&str] = if is_gate() { &[] } else { &["device-perf"] };
+    let only_output: &[&str] = if is_full() { &[] } else { &["device-perf"] };
     run(program, &[&args, only_output].concat())
 }
 

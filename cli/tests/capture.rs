@@ -9,7 +9,7 @@ use host_reader::{
 };
 use serde_json::Value;
 use std::{path::Path, process::Output};
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 use wire::Risc;
 
 fn stdout(output: &Output) -> String {
@@ -56,7 +56,7 @@ fn last_section_offset(folder: &Path, kind: u16) -> usize {
 fn a_capture_reports_as_the_run_that_made_it() {
     let folder = tempfile::tempdir().unwrap();
     // The scripts of `random` differ from core to core; 14x10 are all cores of a Blackhole.
-    let random_grid = gate_or("14x10", "4x4");
+    let random_grid = full_or("14x10", "4x4");
     for (workload, more) in [
         ("matmul", &["--ops", "3", "--devices", "2", "--grid", "4x4"][..]),
         ("full-buffer", &["--ops", "2", "--grid", "4x4"]),

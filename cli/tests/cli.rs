@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::Output,
 };
-use tests::gate::{gate_or, is_gate};
+use tests::sizes::{full_or, is_full};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -60,7 +60,7 @@ fn the_log_of_a_run_reports_as_the_run_did() {
 #[test]
 fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
-    let (grid, riscs) = gate_or(("8x2", 80), ("2x2", 20));
+    let (grid, riscs) = full_or(("8x2", 80), ("2x2", 20));
     let run = |ops: &str, extra: &[&str]| {
         let workload =
             ["--grid", grid, "--workload", "cycle-count", "--ops", ops, "--op-support-count", "43"];
@@ -282,7 +282,7 @@ fn zone<'a>(document: &'a serde_json::Value, risc: &str, name: &str) -> &'a serd
 
 #[test]
 fn the_cost_of_probes_is_subtracted_and_stated() {
-    let grid: &[&str] = if is_gate() { &[] } else { &["--grid", "4x4"] };
+    let grid: &[&str] = if is_full() { &[] } else { &["--grid", "4x4"] };
     for arch in ["wormhole_b0", "blackhole"] {
         assert_cost_is_subtracted(&[&["--arch", arch], grid].concat());
     }

@@ -4,7 +4,7 @@
 use crate::program::{kprof, program};
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 const WAIT: &str = "PROFILER-DRAM-STALL";
 
@@ -35,7 +35,7 @@ fn zones_of_log(folder: &Path, name: &str) -> (u64, u64) {
 #[test]
 fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table() {
     let folder = tempfile::tempdir().unwrap();
-    let (grid, cores) = gate_or(("8x2", 16), ("2x2", 4));
+    let (grid, cores) = full_or(("8x2", 16), ("2x2", 4));
     let long_kernel = |more: &str| {
         let args =
             format!("run --workload long-kernel --grid {grid} --read-every 2ms --json {more}");
@@ -99,7 +99,7 @@ fn a_variable_asks_for_it_and_options_come_first() {
     for (option, has_waits) in [("", true), ("--enable-sum-profiling", false)] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = program();
-        let grid = gate_or("8x2", "2x2");
+        let grid = full_or("8x2", "2x2");
         let args = format!("run --workload long-kernel --grid {grid} --json {option}");
         command.args(args.split_whitespace()).current_dir(folder.path());
         command.env("TT_METAL_DEVICE_PROFILER", "1").env("TT_METAL_NOC_DEBUG_DUMP", "1");

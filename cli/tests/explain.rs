@@ -4,7 +4,7 @@
 use crate::program::kprof;
 use serde_json::Value;
 use std::path::Path;
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 fn capture(folder: &Path, args: &[&str]) -> Value {
     let _ = std::fs::remove_file(folder.join("run.kprof"));
@@ -20,7 +20,7 @@ fn json_of(folder: &Path, args: &[&str]) -> Value {
 
 /// Captures a pipeline on a few cores: cores that share no reader run independently of each other.
 fn pipeline(folder: &Path, shape: &str) -> Value {
-    let grid = gate_or("4x2", "2x1");
+    let grid = full_or("4x2", "2x1");
     let fixed = ["--grid", grid, "--workload", "pipeline", "--ops", "1", "--pipeline"];
     capture(folder, &[&fixed[..], &[shape]].concat())
 }
@@ -139,7 +139,7 @@ fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
 fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let grid = gate_or("8x8", "4x2");
+    let grid = full_or("8x8", "4x2");
     let fixed = ["capture", "--grid", grid, "--waits", "events", "-o", "run.kprof"];
     let more = ["--workload", "pipeline", "--ops", "20", "--op-support-count", "200"];
     let shape = ["--pipeline", "tiles=20,reader=1620"];
@@ -188,7 +188,7 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
         let args =
             ["--workload", "pipeline", "--ops", "1", "--pipeline", shape, "--waits", "events"];
         let _ = std::fs::remove_file(folder.join("run.kprof"));
-        let fixed = ["capture", "--grid", gate_or("8x8", "4x2"), "-o", "run.kprof"];
+        let fixed = ["capture", "--grid", full_or("8x8", "4x2"), "-o", "run.kprof"];
         assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
         let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
         let path = &explained["ops"][0]["critical_path"];
@@ -311,7 +311,7 @@ fn a_core_with_more_tiles_is_told() {
 fn healthy_workloads_have_no_cause() {
     let folder = tempfile::tempdir().unwrap();
     for workload in ["matmul", "full-buffer", "random", "timestamped-events", "quick-push"] {
-        let grid = gate_or("4x4", "2x2");
+        let grid = full_or("4x4", "2x2");
         capture(folder.path(), &["--grid", grid, "--workload", workload]);
         let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
         assert_only_classes(&explained, workload);

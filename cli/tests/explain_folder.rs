@@ -8,7 +8,7 @@ use captures::{
 };
 use serde_json::Value;
 use std::path::Path;
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 fn explained(folder: &Path, args: &[&str]) -> Value {
     let output = kprof(folder, &[&["explain", ".", "--json"], args].concat());
@@ -179,7 +179,7 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
     for (waits, cause) in [("totals", "latency"), ("off", "op_group")] {
         let _ = std::fs::remove_file(folder.join("device-1.kprof"));
         let fixed =
-            ["capture", "--grid", gate_or("8x8", "4x2"), "--workload", "pipeline", "--ops", "1"];
+            ["capture", "--grid", full_or("8x8", "4x2"), "--workload", "pipeline", "--ops", "1"];
         let shape = ["--pipeline", "tiles=200,reader=1620,writer=700", "--waits", waits];
         let output = kprof(folder, &[&fixed[..], &shape, &["-o", "device-1.kprof"]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -19,7 +19,7 @@ use host_reader::{
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::RunHostId;
 
 /// Content of an input.
@@ -263,7 +263,7 @@ fn random_pipelines_are_explained_alike_in_each_output() {
     if let Some(seed) = std::env::var_os("KPROF_EXPLAINED_SEED") {
         return check_pipeline(seed.to_str().unwrap().parse().unwrap());
     }
-    if !is_gate() {
+    if !is_full() {
         // Among these three are single waits, sums and no waits.
         return (1..=3).for_each(check_pipeline);
     }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Output, Stdio},
 };
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 /// Words for a file that no command reads; a sentence must contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +267,7 @@ fn each_kind_is_read_or_named_with_commands_that_read_it() {
         };
         for (at, (command, args)) in COMMANDS.into_iter().enumerate() {
             // A plain run tries each variant with some commands.
-            if name.contains('-') && !(at + number).is_multiple_of(gate_or(1, 4)) {
+            if name.contains('-') && !(at + number).is_multiple_of(full_or(1, 4)) {
                 continue;
             }
             let args = with_file(args, &name);

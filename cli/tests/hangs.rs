@@ -6,7 +6,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
 };
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 /// A kernel that hangs at the line of the mark that its name has in capitals. `AT` is a register or
 /// address for which it waits, and `OTHER` one that it signals.
@@ -338,7 +338,7 @@ fn of_every_hang_the_risc_and_the_line_are_named() {
     for arch in ["wormhole_b0", "blackhole"] {
         let bench = Bench::new(arch, arch);
         // In a plain run, each kind of hang is on other processors.
-        for one in 0..gate_or(5, 2) {
+        for one in 0..full_or(5, 2) {
             for (kind, hang) in hangs(one, (one + 2) % 5).iter().enumerate() {
                 let case = format!("{arch}, hang {kind} on {}", label(one));
                 let Some(rows) = bench.standing(hang) else { return };

@@ -10,7 +10,7 @@ use std::{
     process::{Child, Output, Stdio},
     time::Duration,
 };
-use tests::gate::{gate_or, is_gate};
+use tests::sizes::{full_or, is_full};
 
 const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
@@ -124,11 +124,11 @@ fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
 
-/// Returns three limits of memory in the gate, and one of them in a plain run, which tries each limit
+/// Returns three limits of memory at full size, and one of them in a plain run, which tries each limit
 /// with each command on some logs.
 fn limits(place: usize) -> Vec<&'static str> {
     let limits = ["0", "700", "20K"];
-    if is_gate() { limits.to_vec() } else { vec![limits[place % limits.len()]] }
+    if is_full() { limits.to_vec() } else { vec![limits[place % limits.len()]] }
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn op_count_or(default: u64) -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_report_takes_less_than_half_a_kilobyte_for_each_op() {
-    let logs = [4_000, gate_or(28_000, 16_000)].map(Log::of_core);
+    let logs = [4_000, full_or(28_000, 16_000)].map(Log::of_core);
     let peaks_kib @ [short_kib, long_kib] = logs.map(|log| peak_kib(log, &REPORT, "1M"));
     println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
     assert!(short_kib > 4_000, "{short_kib} KiB are less than a program takes");
@@ -326,7 +326,7 @@ fn the_rows_of_a_report_take_memory_only_without_a_limit() {
 #[test]
 #[cfg(target_os = "linux")]
 fn exports_and_comparisons_of_eight_times_the_rows_take_hardly_more_memory() {
-    let long = Log::of_chip(op_count_or(gate_or(640, 320)));
+    let long = Log::of_chip(op_count_or(full_or(640, 320)));
     let short = Log::of_chip(long.op_count / 8);
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("short.csv");

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::Output,
 };
-use tests::gate::{gate_or, is_gate};
+use tests::sizes::{full_or, is_full};
 
 fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
@@ -471,11 +471,11 @@ fn assert_capture_of_all_counters(folder: &Path, args: &[&str]) {
 fn hardware_counters_of_a_run_are_columns_of_its_ops() {
     // A Wormhole needs two runs, so one log has two kinds of records.
     for (arch, all_cores, counter_count) in [("wormhole_b0", 64, 126), ("blackhole", 140, 169)] {
-        let cores = gate_or(all_cores, 16);
+        let cores = full_or(all_cores, 16);
         let folder = tempfile::tempdir().unwrap();
         let mut args = vec!["run", "--workload", "instructions", "--ops", "3", "-o", "out"];
         args.extend(["--arch", arch, "--profiler-capture-perf-counters", "all"]);
-        if !is_gate() {
+        if !is_full() {
             args.extend(["--grid", "4x4"]);
         }
         stdout(&kprof(folder.path(), &args));

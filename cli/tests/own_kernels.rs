@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -738,10 +738,10 @@ fn run_probe(
     assert_figures(&rows, example);
 }
 
-/// Returns the processors for which each probe is compiled. In the gate these are all processors. In
+/// Returns the processors for which each probe is compiled. At full size these are all processors. In
 /// a plain run, each probe has one processor, and each processor of both chips has some probes.
 fn processors_of_probes(arch: &str) -> Vec<&'static [(&'static str, &'static str)]> {
-    if is_gate() {
+    if is_full() {
         return vec![&PROCESSORS; PROBES.len()];
     }
     let first = if arch == "blackhole" { 2 } else { 0 };

@@ -4,7 +4,7 @@
 use crate::program::kprof;
 use serde_json::Value;
 use std::{fs, path::Path, process::Output};
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 
 /// Number of cores that run kernels. Relays run on other cores.
 const CORES: u64 = 8;
@@ -60,7 +60,7 @@ fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
 
 #[test]
 fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
-    let (grid, cores) = gate_or((GRID, CORES), ("2x1", 2));
+    let (grid, cores) = full_or((GRID, CORES), ("2x1", 2));
     for (options, has_waits) in [
         ("--stream", true),
         ("--stream=block=16777216 --read-every 100us", true),
@@ -80,7 +80,7 @@ fn a_capture_has_what_relays_wrote_to_the_hosts_memory() {
     let folder = tempfile::tempdir().unwrap();
     // Without a grid, kernels run on each of the 64 cores but the relays.
     let relays = "--stream=block=16777216 --relays 8 --relay-sink host";
-    let (grid, cores) = gate_or(("", 64 - 8), ("--grid 1x2", 2));
+    let (grid, cores) = full_or(("", 64 - 8), ("--grid 1x2", 2));
     let args = format!("capture --workload long-kernel {grid} {relays} -o run.kprof");
     let output = kprof(folder.path(), &args.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -4,7 +4,7 @@ use crate::program::{self, program};
 use host_reader::environment::VARIABLES;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
-use tests::gate::{gate_or, is_gate};
+use tests::sizes::{full_or, is_full};
 
 /// Results of a run: exit code, tables, lines of standard error, and files by path.
 #[derive(PartialEq, Debug)]
@@ -401,8 +401,8 @@ fn kernels_that_read_and_write_tiles_leave_their_transfers() {
     ];
     for (workload, tiles_in, tiles_out, [reader, writer]) in cases {
         for (arch, all_cores) in [("wormhole_b0", 64), ("blackhole", 120)] {
-            let cores = gate_or(all_cores, 16);
-            let grid = if is_gate() { "" } else { "--grid 4x4" };
+            let cores = full_or(all_cores, 16);
+            let grid = if is_full() { "" } else { "--grid 4x4" };
             let what = format!("--workload {workload} --arch {arch} --cores {all_cores} {grid}");
             let folder = tempfile::tempdir().unwrap();
             let args = format!("run {what} --collect-noc-traces -o . --fail-on-loss --json");

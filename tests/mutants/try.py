@@ -596,8 +596,8 @@ def fails(tests: list[str], **variables: str) -> tuple[bool, str]:
         "KPROF_LANES_COUNT": "60000",
         "KPROF_PROGRAMS_COUNT": "2500",
         "KPROF_WAITS_COUNT": "8",
-        # Other tests have the sizes of the gate, which they would else have with `CI` only.
-        "KPROF_GATE_SIZES": "1",
+        # Other tests have their full sizes.
+        "KPROF_FULL_SIZES": "1",
     }
     environment = os.environ | counts | variables
     result = subprocess.run(tests, capture_output=True, text=True, env=environment)

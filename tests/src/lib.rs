@@ -7,14 +7,14 @@
 //! | What does a launch write to a chip's memory? | [`launch`] |
 //! | What was pushed, record by record? | `pushed`, with the feature `simulator` |
 //! | Which seed is new? | [`seed`] |
-//! | Are the sizes of a test those of the gate? | [`gate`] |
+//! | Does a test have its full size? | [`sizes`] |
 
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
-pub mod gate;
 pub mod launch;
 pub mod noise;
 #[cfg(feature = "simulator")]
 pub mod pushed;
 pub mod seed;
+pub mod sizes;

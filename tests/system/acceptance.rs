@@ -15,7 +15,7 @@ use sim::{
     workload::WorkloadOptions,
 };
 use std::collections::BTreeMap;
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::{CoreKind, PacketKind, Risc};
 
 const CORES: u64 = 64;
@@ -62,11 +62,11 @@ fn run_on_eight(config: &MeshConfig, workload: &str) -> Outcome {
     run_on(session, &CoreSelection::At(eight))
 }
 
-/// Runs a workload on all worker cores in the gate, else on the first eight, and returns the number
+/// Runs a workload on all worker cores at full size, else on the first eight, and returns the number
 /// of these cores.
 fn run_on_some(workload: &str) -> (Outcome, u64) {
     let session = Session::new(&wormhole(), workload, &WorkloadOptions::default(), Vec::new());
-    if is_gate() {
+    if is_full() {
         return (session.run(), CORES);
     }
     let eight = first_workers(&session.mesh, 8);

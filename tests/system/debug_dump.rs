@@ -28,8 +28,8 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tests::gate::gate_or;
 use tests::pushed::{PushedLaunch, PushedRecord, PushedRuns, unexplained_noc_event};
+use tests::sizes::full_or;
 use wire::{CoreKind, PacketKind, RunHostId};
 
 /// Words of a lane for each program that DRAM has room for.
@@ -251,7 +251,7 @@ fn random_kernels_are_read_to_the_last_record() {
     let fresh = tests::seed::fresh();
     eprintln!("fresh seeds from {fresh}");
     let (mut waits, mut reads, mut full_runs) = (0, 0, 0);
-    let (fixed_count, fresh_count) = gate_or((6, 8), (4, 2));
+    let (fixed_count, fresh_count) = full_or((6, 8), (4, 2));
     for seed in (0..fixed_count).chain(fresh..fresh + fresh_count) {
         let mut random = Stream::new(seed, &[0xD0_0001]);
         let case = Case {

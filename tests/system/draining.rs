@@ -24,7 +24,7 @@ use sim::{
     random::Stream,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::{Risc, RunHostId, stream::Policy};
 
 /// Number of lanes of 64 cores.
@@ -399,7 +399,7 @@ fn draining_hardly_changes_how_long_zones_and_kernels_take() {
     eprintln!("{count} fresh seeds from {fresh} on");
     let mut found: [(Pairs, Pairs); DRAINS.len() + 1] = Default::default();
     // The figures of later launches are only printed, so a plain run leaves them out.
-    let later = is_gate().then_some(LATER);
+    let later = is_full().then_some(LATER);
     let all = || DRAINS.into_iter().chain(later);
     // Fixed seeds: as many as fresh seeds, but at most three.
     for seed in (0..count.min(3)).chain(fresh..fresh + count) {

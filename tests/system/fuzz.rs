@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use tests::{
     fuzz,
-    gate::gate_or,
     noise::{self, Dice},
+    sizes::full_or,
 };
 use wire::run::IdPacking;
 
@@ -23,9 +23,9 @@ fn sample(path: &str) -> Vec<u8> {
     std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(path)).unwrap()
 }
 
-/// Returns the number of rounds of a loop: a third of the gate's in a plain run.
-fn round_count(of_gate: u64) -> u64 {
-    gate_or(of_gate, of_gate.div_ceil(3))
+/// Returns the number of rounds of a loop: a third of `full` in a plain run.
+fn round_count(full: u64) -> u64 {
+    full_or(full, full.div_ceil(3))
 }
 
 /// Runs `body` on noise of every small length, on every sample truncated at each position (at most
@@ -33,7 +33,7 @@ fn round_count(of_gate: u64) -> u64 {
 /// the truncations of longer samples.
 fn run(body: fn(&[u8]), samples: &[Vec<u8>], telling: &[u8], rounds: u64) {
     let (mut dice, rounds) = (Dice::new(1), round_count(rounds));
-    let truncations = gate_or(200, 67);
+    let truncations = full_or(200, 67);
     for length in 0..200 {
         body(&dice.bytes(length));
     }

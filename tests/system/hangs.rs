@@ -32,7 +32,7 @@ use sim::{
     workload::WorkloadOptions,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tests::{gate::gate_or, seed::fresh};
+use tests::{seed::fresh, sizes::full_or};
 use wire::{PacketKind, Risc};
 
 /// A launch of a workload, and the RISC that is stopped in it.
@@ -276,12 +276,12 @@ fn check_all(seed: u64, count: u64) {
 
 #[test]
 fn of_a_risc_that_stops_every_record_is_kept_and_its_open_zones_are_named() {
-    check_all(42, gate_or(60, 12));
+    check_all(42, full_or(60, 12));
 }
 
 #[test]
 fn fresh_stops_lose_nothing_either() {
     let seed = fresh();
     println!("seed {seed}");
-    check_all(seed, gate_or(60, 6));
+    check_all(seed, full_or(60, 6));
 }

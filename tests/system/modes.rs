@@ -33,7 +33,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 use wire::{CoreKind, Risc};
 
 const CORES: usize = 64;
@@ -130,8 +130,8 @@ fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
 /// earlier and later launches carry no replay number.
 fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     let program = step_program();
-    // All lanes of the gate's 64 cores and of a plain run's cores are checked alike.
-    let core_count = gate_or(CORES, 8);
+    // All lanes of the 64 cores at full size, and of a plain run's cores, are checked alike.
+    let core_count = full_or(CORES, 8);
     let cores = first_workers(&SimulatedMesh::new(&wormhole()).unwrap(), core_count);
     let launch = |id| Launch::new(&program, id).on(cores.clone());
     let (of_first, of_second) = (101..101 + first, 201..201 + second);
@@ -215,7 +215,7 @@ fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
     let mut reader = Reader::new(ReadOptions::default());
     let (mut readout, mut launches) = (Readout::default(), Vec::new());
-    let replay_count = gate_or(600, 150);
+    let replay_count = full_or(600, 150);
     let parts = replay_count / 10;
     for part in 0..parts {
         let replays: Vec<Launch> = (0..10).flat_map(|_| trace.replay()).collect();

@@ -14,7 +14,7 @@ use sim::{
     workload::WorkloadOptions,
 };
 use std::collections::BTreeMap;
-use tests::gate::gate_or;
+use tests::sizes::full_or;
 use wire::ZoneId;
 
 /// The properties that an event and its request share: operation, network, bytes in units of 32,
@@ -109,7 +109,7 @@ fn compare(seed: u64) -> (usize, usize) {
 fn events_that_are_read_say_what_the_noc_did() {
     let fresh = Stream::new(u64::from(std::process::id()), &[0x6E6F_6331]).below(1 << 40);
     println!("fresh seeds from {fresh}");
-    let fresh_count = gate_or(6, 2);
+    let fresh_count = full_or(6, 2);
     let (mut compared, mut posted) = (0, 0);
     for seed in FIXED_SEEDS.into_iter().chain(fresh..fresh + fresh_count) {
         let counts = compare(seed);

@@ -34,7 +34,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
 };
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::stream::Policy;
 
 fn random_case(seed: u64) -> Case {
@@ -63,9 +63,9 @@ fn random_case(seed: u64) -> Case {
     Case { relays, ..case }
 }
 
-/// Returns the number of cores on which launches run: in the gate, all that the workload chooses.
+/// Returns the number of cores on which launches run: at full size, all that the workload chooses.
 fn core_count() -> Option<usize> {
-    (!is_gate()).then_some(32)
+    (!is_full()).then_some(32)
 }
 
 /// Memories to which relays write.

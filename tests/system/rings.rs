@@ -28,7 +28,7 @@ use sim::{
     truth::KernelTimes,
 };
 use std::collections::BTreeMap;
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::{PacketKind, Risc, RunHostId, stream::Policy};
 
 /// Returns a random case on all cores of a chip.
@@ -194,8 +194,8 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
             policy: Policy::DropNewest,
             pause_ns: None,
             failures_ppm: 0,
-            // Each RISC is compared with itself, on all cores in the gate.
-            cores: (!is_gate()).then_some(8),
+            // Each RISC is compared with itself, on all cores at full size.
+            cores: (!is_full()).then_some(8),
             relays: Relays::NONE,
         };
         let cycles = |policy| {

@@ -17,7 +17,7 @@ use sim::{
     program::{self, Launch},
     workload::WorkloadOptions,
 };
-use tests::gate::is_gate;
+use tests::sizes::is_full;
 use wire::CoreKind;
 
 /// Returns a session with lanes that hold `support_count` launches of minimum size.
@@ -39,7 +39,7 @@ fn run(mut session: Session, launches_ahead: u32) -> (Outcome, usize) {
     let mut whole = Readout::default();
     let mut read_count = 1;
     // Each lane has its own room, so a plain run only fills those of some cores.
-    let few = (!is_gate()).then(|| first_workers(&session.mesh, 8));
+    let few = (!is_full()).then(|| first_workers(&session.mesh, 8));
     for launch in launches(&session) {
         let launch = match &few {
             Some(few) => launch.on(few.clone()),

@@ -28,12 +28,11 @@ impl Version {
         head.enumerate().map(|(column, name)| Self::in_column(column + 1, name)).collect()
     }
 
-    /// Returns every version in the gate, or if `KPROF_GATE_SIZES` is set. A plain run takes the oldest and the newest version of each
-    /// program, for traces that take long in every version.
+    /// Returns the oldest and the newest version of each program, or every version if
+    /// `KPROF_FULL_SIZES` requests it, for traces that take long in every version.
     pub(crate) fn all_or_outermost() -> Vec<Self> {
         let mut versions = Self::all();
-        let is_ci = std::env::var("CI").as_deref() == Ok("true");
-        if !is_ci && std::env::var_os("KPROF_GATE_SIZES").is_none() {
+        if std::env::var_os("KPROF_FULL_SIZES").is_none() {
             let numbers = |is_fork| {
                 let of_program = versions.iter().filter(move |of| of.is_fork == is_fork);
                 of_program.map(|of| of.number)

@@ -6,7 +6,7 @@ use crate::{
     arch::{Arch, floorplan::CorePlace},
     config::{ChipConfig, MeshConfig},
     fault::FaultEffect,
-    prepared::{Bench, CONTROL, id_word, is_gate},
+    prepared::{Bench, CONTROL, id_word, is_full},
     program::{CoreSelection, Emission},
     truth::{LaunchTruth, RiscKey},
 };
@@ -18,7 +18,7 @@ fn wormhole() -> Bench {
 
 /// Queues a plan on every chip. In a plain run, launches on all worker cores run on 16 of them.
 fn enqueue(bench: &mut Bench, plan: &Plan) {
-    if is_gate() {
+    if is_full() {
         return plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
     }
     let some_of_each = bench
@@ -178,7 +178,7 @@ fn loops_take_their_cycles_on_every_risc() {
 #[test]
 fn two_hours_wrap_one_clock_and_tear_one_read() {
     let mut bench = wormhole();
-    if is_gate() {
+    if is_full() {
         bench.run("two-hour");
     } else {
         bench.run_on("two-hour", &[0, 1, 2, 3]);

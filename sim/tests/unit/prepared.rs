@@ -21,11 +21,10 @@ use wire::{
 /// Layout of the words that a core shares with its host.
 pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// Returns true in the gate, where tests have their full sizes. `KPROF_GATE_SIZES` requests these
-/// sizes elsewhere.
-pub(crate) fn is_gate() -> bool {
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    is_ci || std::env::var_os("KPROF_GATE_SIZES").is_some()
+/// Returns true where tests have their full sizes, as in `.ci/full`: `KPROF_FULL_SIZES` requests
+/// them.
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("KPROF_FULL_SIZES").is_some()
 }
 
 /// A mesh of one chip, prepared as by a host.
