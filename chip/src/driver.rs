@@ -151,14 +151,14 @@ impl LuwenChip {
         }
         if arch.is_blackhole() {
             let telemetry = self.0.get_telemetry().map_err(|error| refused(chip_id, &error))?;
-            let banks = telemetry.enabled_gddr.count_ones();
+            let banks = telemetry.enabled_gddr & BLACKHOLE_DRAM;
             let columns = telemetry.tensix_enabled_col & BLACKHOLE_COLUMNS;
             let blackhole = ChipFacts::whole(number, Arch::Blackhole);
             return Ok(ChipFacts {
-                // Older firmware reports no columns. In that case no column counts as harvested, as
-                // in tt-umd.
+                // Older firmware reports no columns and no DRAM. In that case none counts as
+                // harvested, as in tt-umd.
                 harvest_mask: if columns == 0 { 0 } else { !columns & BLACKHOLE_COLUMNS },
-                dram_bank_count: if banks == 0 { blackhole.dram_bank_count } else { banks },
+                dram_harvest_mask: if banks == 0 { 0 } else { !banks & BLACKHOLE_DRAM },
                 aiclk_mhz: telemetry.ai_clk(),
                 is_translated: telemetry.noc_translation_enabled,
                 ..blackhole
@@ -216,3 +216,5 @@ const DRIVER_VERSION_MIN: u32 = 2;
 const WORMHOLE_ROWS: u32 = 10;
 /// Bits of the telemetry that stand for columns of Tensix tiles; each column has one bit.
 const BLACKHOLE_COLUMNS: u32 = 0x3FFF;
+/// Groups of DRAM tiles of a Blackhole, one bit each.
+const BLACKHOLE_DRAM: u32 = 0xFF;

@@ -17,8 +17,9 @@ pub struct ChipFacts {
     /// Harvested rows or columns, with one bit each. Bit N stands for entry N of the architecture's
     /// [`harvest_order`](reader::architecture::ArchFacts::harvest_order).
     pub harvest_mask: u32,
-    /// Number of DRAM banks that are not harvested.
-    pub dram_bank_count: u32,
+    /// Harvested groups of DRAM tiles, with one bit each. Bit N stands for entry N of the
+    /// architecture's [`dram_groups`](reader::architecture::ArchFacts::dram_groups).
+    pub dram_harvest_mask: u32,
     /// Clock frequency of the tiles in MHz; 0 if unknown.
     pub aiclk_mhz: u32,
     /// True if the chip's firmware has enabled coordinate translation.
@@ -39,7 +40,7 @@ impl ChipFacts {
             chip_id,
             arch,
             harvest_mask: 0,
-            dram_bank_count: arch.facts().bank_count,
+            dram_harvest_mask: 0,
             aiclk_mhz: arch.facts().aiclk_mhz,
             is_translated: true,
             active_ethernet: None,
@@ -69,19 +70,6 @@ pub enum FactsError {
         /// The reason why the floor plan is impossible.
         source: FloorplanError,
     },
-    /// Some DRAM banks are harvested. The locations of the remaining banks are unknown.
-    #[error(
-        "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
-         so far"
-    )]
-    Banks {
-        /// The chip.
-        chip_id: u32,
-        /// Number of banks that are not harvested.
-        found: u32,
-        /// Number of banks of a chip without harvesting.
-        expected: u32,
-    },
     /// The chip does not translate coordinates. The coordinates of its tiles are unknown without
     /// translation.
     #[error(
@@ -108,23 +96,19 @@ impl ChipPlan {
     /// Computes the tiles and their coordinates from the chip's reported properties.
     ///
     /// # Errors
-    /// If the properties contradict the architecture, or if the location of tiles or banks is
-    /// unknown.
+    /// If the properties contradict the architecture, or if the location of tiles is unknown.
     pub fn new(facts: &ChipFacts) -> Result<Self, FactsError> {
         let ChipFacts { chip_id, arch, .. } = *facts;
         if arch == Arch::Blackhole && !facts.is_translated {
             return Err(FactsError::Untranslated { chip_id, arch });
         }
-        let (found, expected) = (facts.dram_bank_count, arch.facts().bank_count);
-        if found != expected {
-            return Err(FactsError::Banks { chip_id, found, expected });
-        }
         let harvested = Floorplan::harvested_lines(arch, facts.harvest_mask)
             .map_err(|bits| FactsError::HarvestMask { chip_id, arch, bits })?;
         let active = facts.active_ethernet.unwrap_or(0);
         let floorplan = Floorplan::new(arch, &harvested, active)
+            .and_then(|plan| plan.with_harvested_dram(facts.dram_harvest_mask))
             .map_err(|source| FactsError::Floorplan { chip_id, source })?;
-        Ok(Self { floorplan, translation: Translation::new(arch, &harvested) })
+        Ok(Self { translation: floorplan.translation(), floorplan })
     }
 
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
@@ -154,7 +138,7 @@ impl ChipPlan {
     #[must_use]
     pub fn bank(&self, bank: u32) -> Option<(NocTile, u64)> {
         let facts = self.floorplan.arch().facts();
-        let (x, y) = self.translation.dram(NOC_1, facts.bank_tile(bank)?)?;
+        let (x, y) = self.translation.dram(NOC_1, self.floorplan.bank_tile(bank)?)?;
         Some((noc_tile(x, y)?, facts.bank_offset(bank)))
     }
 }
@@ -173,7 +157,7 @@ mod tests {
         chip_id: 2,
         arch: Arch::WormholeB0,
         harvest_mask: 0b11,
-        dram_bank_count: 12,
+        dram_harvest_mask: 0,
         aiclk_mhz: 1000,
         is_translated: true,
         active_ethernet: None,
@@ -198,8 +182,7 @@ mod tests {
 
     #[test]
     fn a_blackhole_is_reached_by_translated_coordinates() {
-        let facts =
-            ChipFacts { arch: Arch::Blackhole, harvest_mask: 0b1, dram_bank_count: 8, ..WORMHOLE };
+        let facts = ChipFacts { arch: Arch::Blackhole, harvest_mask: 0b1, ..WORMHOLE };
         let plan = ChipPlan::new(&facts).unwrap();
         // Column 1 is harvested, so column 2 is the first translated column.
         let tile = TileCoord { x: 2, y: 5 };
@@ -214,8 +197,12 @@ mod tests {
         let untranslated = ChipFacts { is_translated: false, ..facts };
         let error = ChipPlan::new(&untranslated).unwrap_err();
         assert!(error.to_string().contains("are not translated"), "{error}");
-        let error = ChipPlan::new(&ChipFacts { dram_bank_count: 7, ..facts }).unwrap_err();
-        assert!(error.to_string().contains("7 DRAM banks are left"), "{error}");
+        // Group 7 is harvested, so group 3 has the last coordinates of the first column.
+        let plan = ChipPlan::new(&ChipFacts { dram_harvest_mask: 1 << 7, ..facts }).unwrap();
+        assert_eq!(plan.bank(3), Some((NocTile { x: 17, y: 21 }, 0)));
+        assert_eq!([plan.bank(7), plan.bank(u32::MAX)], [None; 2]);
+        let error = ChipPlan::new(&ChipFacts { dram_harvest_mask: 3, ..facts }).unwrap_err();
+        assert!(error.to_string().contains("found 0x3"), "{error}");
     }
 
     #[test]

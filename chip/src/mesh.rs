@@ -388,8 +388,7 @@ fn find_region<A: ChipAccess>(
     }
     let most = votes.into_iter().max_by_key(|&(_, count)| count);
     let ((region_address, region_bytes), _) = most.ok_or(OpenError::NotProfiled { chip_id })?;
-    let bank_count = facts.arch.facts().bank_count;
-    Ok(DramDescription { bank_count, region_address, region_bytes })
+    Ok(DramDescription { bank_count: plan.floorplan.bank_count(), region_address, region_bytes })
 }
 
 /// Returns the address and the size in bytes of the DRAM region for markers, as the host has

@@ -10,7 +10,7 @@
 //!
 //! | message | bytes |
 //! |---|---|
-//! | greeting | `KPCHIP1` and a zero; seven words: chip, architecture (0 Wormhole, 1 Blackhole), harvest mask, DRAM banks, clock in MHz, 1 if coordinates are translated, Ethernet channels with a link (all ones: unknown) |
+//! | greeting | `KPCHIP2` and a zero; seven words: chip, architecture (0 Wormhole, 1 Blackhole), harvest mask, mask of harvested DRAM, clock in MHz, 1 if coordinates are translated, Ethernet channels with a link (all ones: unknown) |
 //! | request | 0 to read or 1 to write, NoC, column, row; word: number of bytes, at most 65,536; 64 bits: address; the bytes to write |
 //! | other request | 2: where RISCs stand, 3: write tables; the rest as above, and 0 |
 //! | answer | word: 0, then the bytes read; or the length of an error message, then the message |
@@ -44,6 +44,11 @@ pub const COUNT_VARIABLE: &str = "KPROF_CHIP_COUNT";
 /// Variable with the mask of harvested rows or columns of the chips that `libkprof_chip.so`
 /// simulates, in hexadecimal digits.
 pub const HARVEST_VARIABLE: &str = "KPROF_CHIP_HARVESTED";
+
+/// Variable with the mask of harvested groups of DRAM tiles of the chips that `libkprof_chip.so`
+/// simulates, in hexadecimal digits.
+pub const DRAM_HARVEST_VARIABLE: &str = "KPROF_CHIP_HARVESTED_DRAM";
+
 /// Environment variable with the path of another simulator library.
 ///
 /// If the variable is set, kprof's own simulator library forwards all calls to the other library,
@@ -357,7 +362,7 @@ fn greeting_of_facts(facts: &ChipFacts) -> [u8; GREETING_BYTES] {
             Arch::Blackhole => 1,
         },
         facts.harvest_mask,
-        facts.dram_bank_count,
+        facts.dram_harvest_mask,
         facts.aiclk_mhz,
         facts.is_translated.into(),
         active.unwrap_or(u32::MAX),
@@ -371,7 +376,7 @@ fn greeting_of_facts(facts: &ChipFacts) -> [u8; GREETING_BYTES] {
 fn facts_of_greeting(greeting: &[u8; GREETING_BYTES]) -> Option<ChipFacts> {
     let words = greeting.strip_prefix(&MAGIC)?.as_chunks().0.iter();
     let words: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
-    let &[chip_id, arch, harvest_mask, dram_bank_count, aiclk_mhz, is_translated, active] =
+    let &[chip_id, arch, harvest_mask, dram_harvest_mask, aiclk_mhz, is_translated, active] =
         words.first_chunk()?;
     Some(ChipFacts {
         chip_id,
@@ -381,14 +386,14 @@ fn facts_of_greeting(greeting: &[u8; GREETING_BYTES]) -> Option<ChipFacts> {
             _ => return None,
         },
         harvest_mask,
-        dram_bank_count,
+        dram_harvest_mask,
         aiclk_mhz,
         is_translated: is_translated == 1,
         active_ethernet: usize::try_from(active).ok().filter(|_| active != u32::MAX),
     })
 }
 
-const MAGIC: [u8; 8] = *b"KPCHIP1\0";
+const MAGIC: [u8; 8] = *b"KPCHIP2\0";
 const GREETING_BYTES: usize = 36;
 const REQUEST_BYTES: usize = 16;
 /// Maximum number of bytes that one request reads or writes.
@@ -447,7 +452,7 @@ mod tests {
         chip_id: 5,
         arch: Arch::Blackhole,
         harvest_mask: 0x42,
-        dram_bank_count: 8,
+        dram_harvest_mask: 0x10,
         aiclk_mhz: 1350,
         is_translated: true,
         active_ethernet: Some(4),

@@ -217,7 +217,7 @@ fn a_wormholes_controller_is_asked_for_fuses_and_clock() {
     backend.controller.lock().unwrap().answers.extend([(0x57, fuses), (0x34, 0x0004_03E8)]);
     let facts = chip.facts(3).unwrap();
     assert_eq!((facts.chip_id, facts.arch), (3, Arch::WormholeB0));
-    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_bank_count), (0b11, 1000, 12));
+    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_harvest_mask), (0b11, 1000, 0));
     assert!(backend.chip.noted().is_empty(), "no tile was touched");
 }
 
@@ -228,11 +228,11 @@ fn a_blackholes_telemetry_tells_its_columns_banks_and_clock() {
     // Tags of telemetry_tags.rs: AICLK, enabled columns, enabled GDDR, translation.
     backend.has_telemetry(&[(14, 1350), (34, 0x3FFE), (36, 0xFF), (40, 1)]);
     let facts = chip.facts(0).unwrap();
-    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_bank_count), (1, 1350, 8));
+    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_harvest_mask), (1, 1350, 0));
     assert!(facts.is_translated);
     backend.has_telemetry(&[(14, 800), (34, 0x3FFF), (36, 0x7F), (40, 0)]);
     let facts = chip.facts(0).unwrap();
-    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_bank_count), (0, 800, 7));
+    assert_eq!((facts.harvest_mask, facts.aiclk_mhz, facts.dram_harvest_mask), (0, 800, 0x80));
     assert!(!facts.is_translated);
 }
 

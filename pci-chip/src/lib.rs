@@ -10,6 +10,7 @@
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
 //! | `KPROF_CHIP_COUNT` | number of chips, 1 without it; the host needs a `cluster_descriptor.yaml` beside the library for more |
 //! | `KPROF_CHIP_HARVESTED` | mask of the chips' harvested rows (Wormhole) or columns (Blackhole) in hexadecimal digits, in the order in which a chip reports them; 0 without it. The host needs a `cluster_descriptor.yaml` beside the library that names the same |
+//! | `KPROF_CHIP_HARVESTED_DRAM` | mask of the chips' harvested DRAM (Blackhole), one bit for each group of DRAM tiles; otherwise as `KPROF_CHIP_HARVESTED` |
 //! | `KPROF_CHIP_WHAT_IF` | limits of the timing model that are lifted, such as `dram=free,caches=warm` |
 //! | `KPROF_CHIP_STATES` | if set, the program counter of each RISC and what the RISC waits for are printed when the simulation ends |
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
@@ -43,7 +44,9 @@ mod memory;
 mod simulation;
 mod standing;
 
-use chip::shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE};
+use chip::shared::{
+    COUNT_VARIABLE, DRAM_HARVEST_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE,
+};
 use forwarded::ForwardedChip;
 use guests::Guests;
 use lines::LinesRequest;
@@ -172,16 +175,26 @@ fn chip_count() -> Result<u64, String> {
     count.ok_or_else(|| format!("expected 1 to {CHIPS_MAX} in {COUNT_VARIABLE}, found `{text}`"))
 }
 
-/// Returns the floor plan of a chip with the harvested lines in `KPROF_CHIP_HARVESTED`.
+/// Returns the mask in a variable; 0 without it.
+fn mask(variable: &str) -> Result<u32, String> {
+    let Some(text) = std::env::var_os(variable) else { return Ok(0) };
+    let digits = text.to_str().and_then(hex_number);
+    digits.ok_or_else(|| {
+        format!("expected hexadecimal digits in {variable}, found `{}`", text.display())
+    })
+}
+
+/// Returns the floor plan of a chip with the harvested lines in `KPROF_CHIP_HARVESTED`, and the
+/// harvested DRAM in `KPROF_CHIP_HARVESTED_DRAM`.
 fn floor_plan(arch: Arch) -> Result<Floorplan, String> {
-    let text = std::env::var(HARVEST_VARIABLE).unwrap_or_else(|_| "0".to_owned());
-    let mask = hex_number(&text).ok_or_else(|| {
-        format!("expected hexadecimal digits in {HARVEST_VARIABLE}, found `{text}`")
-    })?;
-    let lines = Floorplan::harvested_lines(arch, mask).map_err(|bits| {
+    let (lines, dram) = (mask(HARVEST_VARIABLE)?, mask(DRAM_HARVEST_VARIABLE)?);
+    let lines = Floorplan::harvested_lines(arch, lines).map_err(|bits| {
         format!("bits {bits:#x} in {HARVEST_VARIABLE} mean no row or column of a {arch}")
     })?;
-    Floorplan::new(arch, &lines, 0).map_err(|error| format!("{HARVEST_VARIABLE}: {error}"))
+    let plan = Floorplan::new(arch, &lines, 0);
+    let plan = plan.map_err(|error| format!("{HARVEST_VARIABLE}: {error}"))?;
+    let plan = plan.with_harvested_dram(dram);
+    plan.map_err(|error| format!("{DRAM_HARVEST_VARIABLE}: {error}"))
 }
 
 /// Returns the limits of the timing model that `KPROF_CHIP_WHAT_IF` lifts.

@@ -75,7 +75,8 @@ impl Simulation {
             Self::Own(chips) => {
                 let plan = chips.first().board_mut().plan();
                 let harvest_mask = plan.harvest_mask();
-                ChipFacts { harvest_mask, ..ChipFacts::whole(0, plan.arch()) }
+                let dram_harvest_mask = plan.dram_harvest_mask();
+                ChipFacts { harvest_mask, dram_harvest_mask, ..ChipFacts::whole(0, plan.arch()) }
             }
             Self::Forwarded(chip) => ChipFacts::whole(0, chip.windows().arch()),
         }

@@ -1,7 +1,7 @@
 //! A mesh of chips with one host.
 
 use crate::{
-    arch::{floorplan::Floorplan, translation::Translation},
+    arch::floorplan::Floorplan,
     chip::{Chip, ChipFacts},
     clock::{ChipClock, PS_PER_NS, Picoseconds},
     config::{ChipConfig, ConfigError, MeshConfig},
@@ -277,7 +277,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         seed: config.seed,
-        translation: Translation::new(chip.arch, plan.harvested()),
+        translation: plan.translation(),
         host_tile: None,
         host_writers: 0,
         plan: Arc::new(plan),

@@ -20,6 +20,7 @@ GRIDS = {
     "wormhole_b0:64": (8, 8, [11, 1]),
     "blackhole:130": (12, 10, [1]),
     "blackhole:120": (11, 10, [1, 16]),
+    "blackhole:120:7": (11, 10, [1, 16]),
 }
 
 
@@ -38,7 +39,8 @@ def test_ops_spread_over_the_cores_that_a_card_has(record, chip):
     recorded = record("grid.py", options=("-r", "--simulate", chip))
     assert recorded.exit_code == 0, recorded.said
     said = [line for line in recorded.said.splitlines() if line.startswith("= ")]
-    assert said == [f"= grid {columns} {rows}", "= wrong 0"], recorded.said
+    banks = 12 if chip.startswith("wormhole") else 7 if chip.endswith(":7") else 8
+    assert said == [f"= grid {columns} {rows}", f"= banks {banks}", "= wrong 0"], recorded.said
     cores = {row["OP CODE"]: row["CORE COUNT"] for row in recorded.rows}
     assert cores["CloneOperation"] == cores["BinaryNgDeviceOperation"] == str(columns * rows), cores
     assert all(is_complete(row) for row in recorded.rows)
@@ -74,6 +76,7 @@ def test_records_of_a_cards_cores_are_streamed(record):
             "expected a number of worker cores after wormhole_b0: (64, 72, 80), found `8x7`; it includes those "
             "from which ttnn dispatches",
         ),
+        ("blackhole:130:7", "expected a number of DRAM channels after blackhole:130: (8), found `7`"),
     ],
 )
 def test_a_grid_that_no_card_has_is_refused_in_a_sentence(tmp_path, chip, refusal):

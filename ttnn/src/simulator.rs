@@ -34,6 +34,8 @@ const fn descriptor(arch: Arch) -> &'static str {
 /// assert_eq!("blackhole".parse(), Ok(Simulator::Own { plan, chip_count: 1 }));
 /// let plan = Floorplan::of_product(Arch::WormholeB0, 64)?;
 /// assert_eq!("wormhole_b0:64*2".parse(), Ok(Simulator::Own { plan, chip_count: 2 }));
+/// let Ok(Simulator::Own { plan, .. }) = "blackhole:120:7".parse() else { panic!() };
+/// assert_eq!(plan.bank_count(), 7);
 /// assert_eq!(
 ///     "wormhole_b0=/sim/libttsim.so".parse(),
 ///     Ok(Simulator::Library {
@@ -47,7 +49,7 @@ const fn descriptor(arch: Arch) -> &'static str {
 pub enum Simulator {
     /// The simulator that comes with kprof.
     Own {
-        /// Architecture and worker cores of each chip.
+        /// Architecture, worker cores and DRAM of each chip.
         plan: Floorplan,
         /// Number of chips, 1 or 2. Two are PCI devices that are linked by Ethernet, so that ttnn
         /// can open them as a mesh; the links carry nothing.
@@ -89,6 +91,21 @@ pub enum UnsupportedChip {
         /// The number of worker cores, as it was given.
         count: String,
     },
+    /// The number of DRAM channels is not that of a product.
+    #[error(
+        "expected a number of DRAM channels after {arch}:{cores}: ({}), found `{count}`",
+        .possible.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    DramCount {
+        /// Name of the architecture.
+        arch: &'static str,
+        /// The number of worker cores.
+        cores: u32,
+        /// Numbers of DRAM channels that a chip with so many cores may have.
+        possible: &'static [u32],
+        /// The number of DRAM channels, as it was given.
+        count: String,
+    },
     /// No product has the number of worker cores.
     #[error(transparent)]
     Floorplan(#[from] FloorplanError),
@@ -124,13 +141,42 @@ impl FromStr for Simulator {
 /// Returns the floor plan of a chip with a number of worker cores, or with all of its architecture.
 fn floor_plan(arch: Arch, cores: Option<&str>) -> Result<Floorplan, UnsupportedChip> {
     let Some(cores) = cores else { return Ok(Floorplan::new(arch, &[], 0)?) };
+    let (cores, dram) =
+        cores.split_once(':').map_or((cores, None), |(cores, dram)| (cores, Some(dram)));
     let count = cores.parse().map_err(|_| UnsupportedChip::WorkerCoreCount {
         arch: arch.facts().name,
         possible: arch.facts().worker_core_counts,
         count: cores.to_owned(),
     })?;
-    Ok(Floorplan::of_product(arch, count)?)
+    let plan = Floorplan::of_product(arch, count)?;
+    let Some(dram) = dram else { return Ok(plan) };
+    let possible = dram_counts(arch, count);
+    match dram.parse().ok().filter(|dram| possible.contains(dram)) {
+        Some(P100_DRAM) => Ok(plan.with_harvested_dram(P100_HARVESTED_DRAM)?),
+        Some(_) => Ok(plan),
+        None => Err(UnsupportedChip::DramCount {
+            arch: arch.facts().name,
+            cores: count,
+            possible,
+            count: dram.to_owned(),
+        }),
+    }
 }
+
+/// Returns the numbers of DRAM channels that a product with so many worker cores may have.
+const fn dram_counts(arch: Arch, cores: u32) -> &'static [u32] {
+    match (arch, cores) {
+        (Arch::WormholeB0, _) => &[6],
+        (Arch::Blackhole, 120) => &[P100_DRAM, 8],
+        (Arch::Blackhole, _) => &[8],
+    }
+}
+
+/// DRAM channels of a p100.
+const P100_DRAM: u32 = 7;
+/// The DRAM channel that is harvested. It differs between cards; this is the one of the p100 that
+/// tt-umd describes in `tests/cluster_descriptor_examples/blackhole_P100.yaml`.
+const P100_HARVESTED_DRAM: u32 = 1 << 3;
 
 /// Reason why a simulated chip cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +240,9 @@ pub struct InstalledSimulator {
     /// Harvested rows or columns of each chip, if it is kprof's library: the value for
     /// `KPROF_CHIP_HARVESTED`.
     pub harvest_mask: u32,
+    /// Harvested DRAM of each chip, if it is kprof's library: the value for
+    /// `KPROF_CHIP_HARVESTED_DRAM`.
+    pub dram_harvest_mask: u32,
 }
 
 impl InstalledSimulator {
@@ -213,7 +262,9 @@ impl InstalledSimulator {
             return Ok(self);
         }
         let library = link_pair(cache, &own, &self.library.with_file_name(DESCRIPTOR), None)?;
-        Ok(Self { library, forwarded: Some(self.library), chip_count: 1, harvest_mask: 0 })
+        let (harvest_mask, dram_harvest_mask) = (0, 0);
+        let forwarded = Some(self.library);
+        Ok(Self { library, forwarded, chip_count: 1, harvest_mask, dram_harvest_mask })
     }
 }
 
@@ -232,12 +283,19 @@ impl Simulator {
         base: Option<&Path>,
         places: &[PathBuf],
     ) -> Result<InstalledSimulator, SimulatorError> {
-        let (chip_count, harvest_mask) = match self {
-            Self::Own { plan, chip_count } => (*chip_count, plan.harvest_mask()),
-            Self::Library { .. } => (1, 0),
+        let (chip_count, harvest_mask, dram_harvest_mask) = match self {
+            Self::Own { plan, chip_count } => {
+                (*chip_count, plan.harvest_mask(), plan.dram_harvest_mask())
+            }
+            Self::Library { .. } => (1, 0, 0),
         };
-        let installed =
-            |library| InstalledSimulator { library, forwarded: None, chip_count, harvest_mask };
+        let installed = |library| InstalledSimulator {
+            library,
+            forwarded: None,
+            chip_count,
+            harvest_mask,
+            dram_harvest_mask,
+        };
         let (library, arch) = match self {
             Self::Own { plan, .. } => {
                 (first_file(places.iter().map(|place| place.join(OWN)))?, plan.arch())
@@ -275,18 +333,22 @@ impl Simulator {
 /// system; a board's type is in bits 36 and up of its id. All chips are PCI devices of their own
 /// boards, and two are linked. Each link joins two Ethernet channels. Bits of a mask of harvested
 /// rows or columns are in the order of the coordinates. On an n300, whose chips have two harvested
-/// rows, ttnn dispatches from Ethernet cores, and computes on all worker cores.
+/// rows, ttnn dispatches from Ethernet cores, and computes on all worker cores. With seven DRAM
+/// channels, a Blackhole is a p100, but has a p150's Ethernet cores, which a p100 has not.
 fn cluster(plan: &Floorplan, chip_count: u32) -> String {
     let arch = plan.arch();
-    let (board, board_type, links, harvested) = match arch {
-        Arch::WormholeB0 if plan.harvested().len() == 2 => ("n300", 0x14_u64, [(8, 0), (9, 1)], ""),
-        Arch::WormholeB0 => ("n150", 0x18, [(8, 0), (9, 1)], ""),
+    let (board, board_type, links) = match arch {
+        Arch::WormholeB0 if plan.harvested().len() == 2 => ("n300", 0x14_u64, [(8, 0), (9, 1)]),
+        Arch::WormholeB0 => ("n150", 0x18, [(8, 0), (9, 1)]),
+        Arch::Blackhole if plan.dram_harvest_mask() != 0 => ("p100", 0x43, [(4, 4), (5, 5)]),
+        Arch::Blackhole => ("p150", 0x41, [(4, 4), (5, 5)]),
+    };
+    let harvested = match arch {
+        Arch::WormholeB0 => String::new(),
         // A p150 has one PCIe tile less than the grid, and two Ethernet tiles.
-        Arch::Blackhole => (
-            "p150",
-            0x41,
-            [(4, 4), (5, 5)],
-            ", dram_harvesting_mask: 0, eth_harvesting_mask: 0x120, pcie_harvesting_mask: 0x2",
+        Arch::Blackhole => format!(
+            ", dram_harvesting_mask: {}, eth_harvesting_mask: 0x120, pcie_harvesting_mask: 0x2",
+            plan.dram_harvest_mask()
         ),
     };
     let mask = harvest_mask_by_coordinate(plan);
@@ -441,6 +503,8 @@ mod tests {
             ("wormhole_b0:64*2", 2, 0b11, "harvest_mask: 513}", "board_type: n300"),
             ("blackhole:130", 1, 0b1, "harvest_mask: 1, ", "board_type: p150"),
             ("blackhole:120", 1, 0b11, "harvest_mask: 8193, ", "board_type: p150"),
+            ("blackhole:120:8*2", 2, 0b11, "dram_harvesting_mask: 0, ", "board_type: p150"),
+            ("blackhole:120:7", 1, 0b11, "dram_harvesting_mask: 8, ", "board_type: p100"),
         ] {
             let chip: Simulator = text.parse().unwrap();
             let installed = chip.install(&cache, Some(&base), &places).unwrap();
@@ -449,6 +513,8 @@ mod tests {
                 (chip_count, mask),
                 "{text}"
             );
+            let dram = if text == "blackhole:120:7" { 0b1000 } else { 0 };
+            assert_eq!(installed.dram_harvest_mask, dram, "{text}");
             let cluster = fs::read_to_string(installed.library.with_file_name(CLUSTER)).unwrap();
             for part in [described, board] {
                 let found = cluster.matches(part).count();
@@ -479,6 +545,18 @@ mod tests {
                 "blackhole:*2",
                 "expected a number of worker cores after blackhole: (120, 130, 140), found ``; it \
                  includes those from which ttnn dispatches",
+            ),
+            (
+                "blackhole:120:6",
+                "expected a number of DRAM channels after blackhole:120: (7, 8), found `6`",
+            ),
+            (
+                "blackhole:130:7*2",
+                "expected a number of DRAM channels after blackhole:130: (8), found `7`",
+            ),
+            (
+                "wormhole_b0:64:",
+                "expected a number of DRAM channels after wormhole_b0:64: (6), found ``",
             ),
             (
                 "wormhole_b0:64*9",

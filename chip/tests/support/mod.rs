@@ -215,7 +215,7 @@ pub(crate) fn facts(mesh: &SimulatedMesh) -> ChipFacts {
         chip_id: 0,
         arch: chip.facts().arch,
         harvest_mask: chip.plan().harvest_mask(),
-        dram_bank_count: chip.facts().arch.facts().bank_count,
+        dram_harvest_mask: chip.plan().dram_harvest_mask(),
         aiclk_mhz: chip.facts().arch.facts().aiclk_mhz,
         is_translated: true,
         active_ethernet: Some(ethernet.count()),

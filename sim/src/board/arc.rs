@@ -7,7 +7,7 @@
 
 use super::put_register;
 use crate::{
-    arch::{Arch, TileCoord},
+    arch::{Arch, TileCoord, floorplan::Floorplan},
     sparse_memory::SparseMemory,
 };
 use std::collections::HashMap;
@@ -18,6 +18,8 @@ pub(super) struct ArcTile {
     arch: Arch,
     /// Harvested rows or columns, in the order of the architecture's `harvest_order`.
     harvest_mask: u32,
+    /// Harvested groups of DRAM tiles.
+    dram_harvest_mask: u32,
     /// The tile's memory, from address 0.
     memory: SparseMemory<u8>,
     /// Registers of the reset unit, by offset.
@@ -25,9 +27,11 @@ pub(super) struct ArcTile {
 }
 
 impl ArcTile {
-    pub(super) fn new(arch: Arch, harvest_mask: u32) -> Self {
+    pub(super) fn new(plan: &Floorplan) -> Self {
         let (memory, registers) = (SparseMemory::default(), HashMap::new());
-        let mut tile = Self { arch, harvest_mask, memory, registers };
+        let (arch, harvest_mask) = (plan.arch(), plan.harvest_mask());
+        let dram_harvest_mask = plan.dram_harvest_mask();
+        let mut tile = Self { arch, harvest_mask, dram_harvest_mask, memory, registers };
         tile.write_telemetry();
         let table = MEMORY + TELEMETRY_TABLE;
         let values = MEMORY + TELEMETRY_VALUES;
@@ -67,6 +71,7 @@ impl ArcTile {
             .dram_groups
             .iter()
             .enumerate()
+            .filter(|(group, _)| self.dram_harvest_mask >> group & 1 == 0)
             .fold(0, |bits, (group, _)| bits | 1 << (2 * group));
         let mut entries = vec![
             (1_u32, board),
@@ -87,7 +92,8 @@ impl ArcTile {
         if self.arch == Arch::Blackhole {
             let columns = (1 << facts.harvest_order.len()) - 1;
             let enabled = columns & !self.harvest_mask;
-            entries.extend([(38, 1), (34, enabled), (35, 0x0FFF), (61, 0), (62, 1)]);
+            let dram = ((1 << facts.dram_groups.len()) - 1) & !self.dram_harvest_mask;
+            entries.extend([(38, 1), (34, enabled), (35, 0x0FFF), (36, dram), (61, 0), (62, 1)]);
         }
         self.store(TELEMETRY_TABLE, 1);
         self.store(TELEMETRY_TABLE + 4, u32::try_from(entries.len()).unwrap_or(0));

@@ -37,7 +37,7 @@ mod standing;
 mod truth;
 
 use crate::{
-    arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
+    arch::{Arch, TileCoord, floorplan::Floorplan},
     chip::facts::{ChipFacts, Endpoint, host_tile},
     launch_memory::LaunchMemory,
     limits::LiftedLimits,
@@ -143,7 +143,7 @@ impl Board {
             lane_words: 0,
             region_bytes: 0,
             seed,
-            translation: Translation::new(arch, plan.harvested()),
+            translation: plan.translation(),
             host_tile: Some(host_tile(arch)),
             host_writers: 0,
             plan: Arc::new(plan),
@@ -151,7 +151,7 @@ impl Board {
         let cores = chip.plan.cores().iter().map(|&place| BoardCore::new(&chip, place)).collect();
         let dram = arch.facts().dram_groups.iter().map(|_| SparseMemory::default()).collect();
         Self {
-            arc: ArcTile::new(arch, chip.plan.harvest_mask()),
+            arc: ArcTile::new(&chip.plan),
             cores,
             dram,
             host,

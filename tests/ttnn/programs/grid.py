@@ -6,6 +6,7 @@ import ttnn
 device = tensors.open_device()
 grid = device.compute_with_storage_grid_size()
 print("= grid", grid.x, grid.y)
+print("= banks", device.dram_grid_size().x)
 cores = grid.x * grid.y
 # A row for each core, and a tile for each core.
 x, a = tensors.rows(device, (1, 1, cores, 64))

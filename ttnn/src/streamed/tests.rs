@@ -145,7 +145,7 @@ fn streaming(chip: &LateChip) -> (Session, ChipServer, TempDir) {
         chip_id: 0,
         arch: Arch::WormholeB0,
         harvest_mask: 0,
-        dram_bank_count: 12,
+        dram_harvest_mask: 0,
         aiclk_mhz: 1000,
         is_translated: true,
         active_ethernet: None,

@@ -99,7 +99,8 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) view: TracyViewArgs,
     /// Simulated chip to use instead of a real one: `wormhole_b0`, `blackhole`, one with the worker
-    /// cores of a card as `wormhole_b0:64` (64, 72 or 80; `blackhole:120` to 140), two chips as
+    /// cores of a card as `wormhole_b0:64` (64, 72 or 80; `blackhole:120` to 140), one with the DRAM
+    /// channels of a p100, too, as `blackhole:120:7`, two chips as
     /// `wormhole_b0*2`, or the path of a library with libttsim's entry points. If the library's folder has no soc_descriptor.yaml,
     /// put the architecture before the path, as in `wormhole_b0=libttsim.so`.
     #[arg(long, value_name = "CHIP")]

@@ -13,7 +13,9 @@ use crate::{
     failure::{Failure, failure, note},
 };
 use chip::{
-    shared::{COUNT_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE},
+    shared::{
+        COUNT_VARIABLE, DRAM_HARVEST_VARIABLE, HARVEST_VARIABLE, LIBRARY_VARIABLE, SOCKET_VARIABLE,
+    },
     sockets::remove_stale,
 };
 use host_reader::{
@@ -126,16 +128,19 @@ pub(super) fn simulate(
     args: &RecordArgs,
     command: &mut Command,
 ) {
-    let Some(InstalledSimulator { library, forwarded, chip_count, harvest_mask }) = simulated
-    else {
-        return;
-    };
+    let Some(simulated) = simulated else { return };
+    let InstalledSimulator { library, forwarded, chip_count, harvest_mask, dram_harvest_mask } =
+        simulated;
     command.env("TT_METAL_SIMULATOR", library);
     if *chip_count > 1 {
         command.env(COUNT_VARIABLE, chip_count.to_string());
     }
-    if *harvest_mask != 0 {
-        command.env(HARVEST_VARIABLE, format!("{harvest_mask:#x}"));
+    for (variable, mask) in
+        [(HARVEST_VARIABLE, harvest_mask), (DRAM_HARVEST_VARIABLE, dram_harvest_mask)]
+    {
+        if *mask != 0 {
+            command.env(variable, format!("{mask:#x}"));
+        }
     }
     if let Some(lifted) = args.what_if {
         command.env(WHAT_IF_VARIABLE, lifted.to_string());

@@ -1,6 +1,6 @@
 //! Floorplan of one particular chip: its cores, with their coordinates and indices.
 
-use super::{Arch, HarvestAxis, TileCoord};
+use super::{Arch, HarvestAxis, TileCoord, translation::Translation};
 use crate::mesh::{CoreDescription, LogicalCoord};
 use wire::CoreKind;
 
@@ -35,6 +35,8 @@ impl CorePlace {
 pub struct Floorplan {
     arch: Arch,
     harvested: Vec<u16>,
+    /// Harvested group of DRAM tiles.
+    harvested_dram: Option<usize>,
     cores: Vec<CorePlace>,
 }
 
@@ -61,6 +63,17 @@ pub enum FloorplanError {
         line: u16,
         /// Rows or columns that can be harvested.
         possible: &'static [u16],
+    },
+    /// No product has this DRAM disabled.
+    #[error(
+        "expected a mask of the DRAM that is harvested on {arch}: {}, found {mask:#x}",
+        match .arch { Arch::Blackhole => "0, or one of the eight lowest bits", _ => "0" }
+    )]
+    HarvestedDram {
+        /// The architecture.
+        arch: Arch,
+        /// The given mask.
+        mask: u32,
     },
     /// More Ethernet links were requested than the chip has Ethernet tiles.
     #[error("{arch} has {possible} ethernet tiles, {asked} active ones were asked for")]
@@ -100,7 +113,8 @@ impl Floorplan {
         if active_eth_count > possible {
             return Err(FloorplanError::EthernetCount { arch, asked: active_eth_count, possible });
         }
-        let mut plan = Self { arch, harvested: harvested.to_vec(), cores: Vec::new() };
+        let mut plan =
+            Self { arch, harvested: harvested.to_vec(), harvested_dram: None, cores: Vec::new() };
         let (columns, rows) = plan.worker_grid();
         check_worker_core_count(arch, u32::from(columns) * u32::from(rows))?;
         plan.cores = plan.numbered_cores(active_eth_count);
@@ -126,6 +140,60 @@ impl Floorplan {
         let line_count = Self::harvested_line_count(arch, worker_core_count)?;
         let lines = arch.facts().harvest_order.iter().copied().take(line_count);
         Self::new(arch, &lines.collect::<Vec<_>>(), 0)
+    }
+
+    /// Returns the same chip with the groups of DRAM tiles in `mask` disabled; bit `i` is group `i` of
+    /// the architecture's [`dram_groups`](super::ArchFacts::dram_groups).
+    ///
+    /// # Errors
+    /// If the mask has a bit for no group, or if no product has these groups disabled: on a
+    /// Blackhole, at most one may be, and on a Wormhole none.
+    ///
+    /// # Compatibility
+    /// tt-umd, `blackhole_coordinate_manager.cpp` and the description of a p100 in its tests.
+    ///
+    /// ```
+    /// use reader::architecture::{Arch, floorplan::Floorplan};
+    /// let p100 = Floorplan::of_product(Arch::Blackhole, 120)?.with_harvested_dram(0b1000)?;
+    /// assert_eq!((p100.bank_count(), p100.dram_harvest_mask()), (7, 0b1000));
+    /// # Ok::<(), reader::architecture::floorplan::FloorplanError>(())
+    /// ```
+    pub fn with_harvested_dram(self, mask: u32) -> Result<Self, FloorplanError> {
+        let arch = self.arch;
+        let groups = 0..arch.facts().dram_groups.len();
+        let harvested_dram = groups.clone().find(|group| mask == 1 << group);
+        if mask != 0 && (harvested_dram.is_none() || arch != Arch::Blackhole) {
+            return Err(FloorplanError::HarvestedDram { arch, mask });
+        }
+        Ok(Self { harvested_dram, ..self })
+    }
+
+    /// Returns the harvested groups of DRAM tiles as a mask, as in
+    /// [`with_harvested_dram`](Self::with_harvested_dram).
+    #[must_use]
+    pub fn dram_harvest_mask(&self) -> u32 {
+        self.harvested_dram.map_or(0, |group| 1 << group)
+    }
+
+    /// Returns the number of DRAM banks that are not harvested.
+    #[must_use]
+    pub fn bank_count(&self) -> u32 {
+        // Only a Blackhole has harvested groups; a group there is one bank.
+        self.arch.facts().bank_count - u32::from(self.harvested_dram.is_some())
+    }
+
+    /// Returns the tile through which a DRAM bank is accessed; `None` beyond the last bank. Banks are
+    /// numbered without those that are harvested.
+    #[must_use]
+    pub fn bank_tile(&self, bank: u32) -> Option<TileCoord> {
+        let is_behind = self.harvested_dram.is_some_and(|group| bank as usize >= group);
+        self.arch.facts().bank_tile(bank.checked_add(is_behind.into())?)
+    }
+
+    /// Returns the translation of coordinates on this chip.
+    #[must_use]
+    pub fn translation(&self) -> Translation {
+        Translation::of(self.arch, &self.harvested, self.harvested_dram)
     }
 
     /// Returns the number of harvested rows or columns in a product with `worker_core_count` cores.
@@ -288,6 +356,50 @@ mod tests {
         let third = plan.cores().iter().find(|core| core.coord == TileCoord { x: 1, y: 3 });
         assert_eq!(third.map(|core| core.logical), Some(TileCoord { x: 0, y: 1 }));
         assert_eq!(plan.harvest_mask(), 0b1000);
+    }
+
+    /// tt-umd, `blackhole_coordinate_manager.cpp`: with group 3 harvested, as on the p100 of its
+    /// tests, the other half's four groups have column 17, the mirror image of the harvested one
+    /// last.
+    #[test]
+    fn banks_of_a_p100_are_numbered_without_the_harvested_one() {
+        let whole = Floorplan::of_product(Arch::Blackhole, 120).unwrap();
+        let p100 = whole.clone().with_harvested_dram(1 << 3).unwrap();
+        let translation = p100.translation();
+        let places: Vec<_> = (0..8)
+            .map(|bank| Some((p100.bank_tile(bank)?, translation.dram(0, p100.bank_tile(bank)?)?)))
+            .collect();
+        let at = |x, y, to_x, to_y| Some((TileCoord { x, y }, (to_x, to_y)));
+        let expected = [
+            at(0, 0, 18, 12),
+            at(0, 2, 18, 15),
+            at(0, 9, 18, 18),
+            at(9, 0, 17, 12),
+            at(9, 2, 17, 15),
+            at(9, 9, 17, 18),
+            at(9, 5, 17, 21),
+            None,
+        ];
+        assert_eq!(places, expected);
+        assert_eq!(translation.tile(1, 18, 21), None, "the harvested group");
+        // One in the middle of the other half: its mirror image is the last of the first half.
+        let other = whole.clone().with_harvested_dram(1 << 5).unwrap();
+        let translation = other.translation();
+        let rows = [(17, 12), (17, 21), (17, 15), (17, 18), (18, 12), (18, 15), (18, 18)];
+        let places = (0..7).map(|bank| translation.dram(1, other.bank_tile(bank).unwrap()));
+        assert_eq!(places.collect::<Vec<_>>(), rows.map(Some));
+    }
+
+    #[test]
+    fn dram_that_no_product_lacks_cannot_be_harvested() {
+        for (arch, mask) in
+            [(Arch::WormholeB0, 1), (Arch::Blackhole, 0b11), (Arch::Blackhole, 1 << 8)]
+        {
+            let plan = Floorplan::new(arch, &[], 0).unwrap();
+            assert_eq!(plan.clone().with_harvested_dram(0).as_ref(), Ok(&plan));
+            let error = plan.with_harvested_dram(mask).unwrap_err();
+            assert_eq!(error, FloorplanError::HarvestedDram { arch, mask });
+        }
     }
 
     #[test]

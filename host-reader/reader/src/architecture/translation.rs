@@ -33,6 +33,10 @@ pub struct Translation {
     /// Rows of Tensix tiles, ordered by translated coordinate.
     rows: Vec<u16>,
     harvested: Vec<u16>,
+    /// Groups of DRAM tiles, ordered by translated coordinate; Blackhole only. A harvested group is
+    /// the last one.
+    dram: Vec<usize>,
+    has_harvested_dram: bool,
 }
 
 impl Translation {
@@ -40,9 +44,27 @@ impl Translation {
     /// `harvested` are disabled.
     #[must_use]
     pub fn new(arch: Arch, harvested: &[u16]) -> Self {
+        Self::of(arch, harvested, None)
+    }
+
+    /// Creates the translation of a chip on which a group of DRAM tiles is disabled, too.
+    ///
+    /// # Compatibility
+    /// The half of a Blackhole's DRAM that has all its groups gets the first column of coordinates;
+    /// in this half, the group opposite the harvested one is the last.
+    pub(super) fn of(arch: Arch, harvested: &[u16], harvested_dram: Option<usize>) -> Self {
         let [columns, rows] = [HarvestAxis::Columns, HarvestAxis::Rows]
             .map(|axis| arch.facts().tensix_lines(axis, harvested).concat());
-        Self { arch, columns, rows, harvested: harvested.to_vec() }
+        let mut dram: Vec<usize> = (0..arch.facts().dram_groups.len()).collect();
+        if let Some(gone) = harvested_dram {
+            let half = gone / BLACKHOLE_GROUPS;
+            let opposite = (gone + BLACKHOLE_GROUPS) % dram.len();
+            dram.sort_by_key(|&group| {
+                (group / BLACKHOLE_GROUPS == half, group == opposite, group == gone, group)
+            });
+        }
+        let has_harvested_dram = harvested_dram.is_some();
+        Self { arch, columns, rows, harvested: harvested.to_vec(), dram, has_harvested_dram }
     }
 
     /// Returns the tile at a pair of coordinates on a NoC; `None` if no usable tile has them.
@@ -104,7 +126,8 @@ impl Translation {
         match self.arch {
             Arch::WormholeB0 => Some(self.mirrored(noc, tile.x, tile.y)),
             Arch::Blackhole => {
-                let (column, row) = (group / BLACKHOLE_GROUPS, group % BLACKHOLE_GROUPS * 3 + port);
+                let place = self.dram.iter().position(|&at| at == group)?;
+                let (column, row) = (place / BLACKHOLE_GROUPS, place % BLACKHOLE_GROUPS * 3 + port);
                 let [column, row] = [column, row].map(|part| u16::try_from(part).unwrap_or(0));
                 Some((BLACKHOLE_DRAM.0 + column, BLACKHOLE_DRAM.1 + row))
             }
@@ -153,7 +176,8 @@ impl Translation {
         if let (Some(column @ 0..2), Some(row @ 0..12)) =
             (x.checked_sub(dram_x), y.checked_sub(dram_y))
         {
-            let group = usize::from(column) * BLACKHOLE_GROUPS + usize::from(row / 3);
+            let place = usize::from(column) * BLACKHOLE_GROUPS + usize::from(row / 3);
+            let group = *self.dram.get(place)?;
             return facts.dram_groups.get(group)?.get(usize::from(row % 3)).copied();
         }
         if (x, y) == BLACKHOLE_PCIE {
@@ -181,7 +205,12 @@ impl Translation {
             HarvestAxis::Rows => tile.y,
             HarvestAxis::Columns => tile.x,
         };
-        is_tensix && self.harvested.contains(&line)
+        (is_tensix && self.harvested.contains(&line)) || self.is_harvested_dram(tile)
+    }
+
+    fn is_harvested_dram(&self, tile: TileCoord) -> bool {
+        let gone = self.dram.last().filter(|_| self.has_harvested_dram);
+        gone.is_some_and(|&group| self.arch.facts().dram_groups[group].contains(&tile))
     }
 }
 
