@@ -186,7 +186,10 @@ fn made(folder: &Path) -> Vec<(String, Vec<u8>, Answer)> {
         ("table.csv", perf),
         ("table_stacked.csv", perf),
         ("table_stacked.svg", "a picture (SVG)"),
-        ("art/.logs/tracy_ops_times.csv", "the host's times of ops"),
+        (
+            "art/.logs/tracy_ops_times.csv",
+            "the host's zones in time, as Tracy's csvexport writes them",
+        ),
         ("art/.logs/tracy_ops_data.csv", "the host's messages about ops"),
         ("art/.logs/zone_src_locations.log", "a list of the zones' names"),
         ("art/.logs/sync_device_info.csv", "samples of clocks"),

@@ -405,8 +405,10 @@ fn show(
         write_column_diff(by, args.rows, out)?;
     }
     write_groups(args, diff, out)?;
+    // Few are no more to read than their count.
+    let shows_all = args.all || diff.changes.len() <= FEW_CHANGES;
     let shown: Vec<&Change> =
-        diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
+        diff.changes.iter().filter(|change| shows_all || change.is_noteworthy()).collect();
     let [significant, single, insignificant] =
         [Certainty::Significant, Certainty::SingleRepetition, Certainty::NotSignificant].map(
             |certainty| {
@@ -435,6 +437,9 @@ fn show(
     write_side("B", args.rows, &diff.b, out)?;
     verdict.write(out)
 }
+
+/// Number of ops and zones up to which all are shown.
+const FEW_CHANGES: usize = 3;
 
 /// Writes the time of each side and its change, and how much of it was compared.
 fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {

@@ -141,7 +141,7 @@ impl Unread {
             Self::PerfReport => "the CSV that tt-perf-report and `kprof perf --csv` write",
             Self::PerfSummary => "the summary that tt-perf-report and `kprof perf --csv` write",
             Self::CoreTimes => "a table of the times between the ops of each core",
-            Self::HostTimes => "the host's times of ops",
+            Self::HostTimes => "the host's zones in time, as Tracy's csvexport writes them",
             Self::HostMessages => "the host's messages about ops",
             Self::TracyZones => "statistics of the host's zones by Tracy's csvexport",
             Self::RealtimeRecords => "records of programs by TT-Metal's real-time profiler",
@@ -192,9 +192,12 @@ impl Unread {
             Self::CoreTimes => {
                 "name the ops_perf_results*.csv or the profile_log_device.csv beside it"
             }
-            Self::HostTimes | Self::HostMessages => {
-                "name the folder, which `kprof ops` reads as a whole"
+            Self::HostTimes => {
+                "it has times of the host alone; beside a device log, as tracy_ops_times.csv, `kprof ops` \
+                 reads it with the rest of the folder: name the folder, or the ops_perf_results*.csv of \
+                 the same run"
             }
+            Self::HostMessages => "name the folder, which `kprof ops` reads as a whole",
             Self::TracyZones => {
                 "it has times of the host alone; name the profile_log_device.csv or the \
                  ops_perf_results*.csv of the same run"

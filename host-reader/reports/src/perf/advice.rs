@@ -29,10 +29,13 @@ pub struct Advice {
     /// Sum of the gaps before the ops in `trace_gap_ids`, in us.
     pub trace_gap_us: f64,
     /// Ids of those other ops in `high_gap_ids` whose calls built their programs, which a later call
-    /// finds.
+    /// finds, or may have: the file does not say, and it is the first such call.
     pub build_gap_ids: Vec<u64>,
     /// Sum of the gaps before the ops in `build_gap_ids`, in us.
     pub build_gap_us: f64,
+    /// True if the file says of all ops in `build_gap_ids` that their calls built their programs.
+    #[serde(skip)]
+    pub are_builds_known: bool,
     /// Time that capturing traces could save in the gaps before the rest of the ops in `high_gap_ids`,
     /// in us.
     pub gap_saving_us: f64,
@@ -55,7 +58,9 @@ impl Advice {
         let (of_traces, others): (Vec<&OpReport>, Vec<&OpReport>) =
             high.iter().partition(|row| row.is_of_trace && !is_upstream_exact);
         let (builds, others): (Vec<&OpReport>, Vec<&OpReport>) =
-            others.into_iter().partition(|row| is_built_before(row) && !is_upstream_exact);
+            others.into_iter().partition(|row| {
+                (is_built_before(row) || may_be_built_before(row)) && !is_upstream_exact
+            });
         let gaps = |rows: &[&OpReport]| sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
         let savings = others.iter().filter_map(|row| row.op_to_op_gap_us);
         let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
@@ -67,6 +72,7 @@ impl Advice {
             trace_gap_us: gaps(&of_traces),
             build_gap_ids: builds.iter().map(|row| row.id).collect(),
             build_gap_us: gaps(&builds),
+            are_builds_known: builds.iter().all(|row| is_built_before(row)),
             gap_saving_us,
             gap_saving_percent: (total > 0.0).then(|| gap_saving_us / total * 100.0),
         }
@@ -83,11 +89,23 @@ fn is_built_before(row: &OpReport) -> bool {
         || compiled.is_some_and(|(ns, gap_us)| ns / 1000.0 >= gap_us * MOSTLY_COMPILED)
 }
 
+/// Gap before the first call of an op, in us, above which the host may have built its program: a compiler
+/// takes much longer, and the dispatch of a known program less.
+pub(super) const FIRST_CALL_US: f64 = 1000.0;
+
+/// Returns true if the gap before an op may be the build of its program, of which the file says nothing.
+fn may_be_built_before(row: &OpReport) -> bool {
+    row.is_first_call
+        && row.is_cache_hit.is_none()
+        && row.op_to_op_gap_us.is_some_and(|gap_us| gap_us > FIRST_CALL_US)
+}
+
 /// Returns optimisation advice for a matmul; empty if there is none.
 ///
 /// # Compatibility
 /// With `is_upstream_exact`, on the same items under the same conditions as tt-perf-report 1.4.1, with
-/// other wording. Otherwise also what `kprof explain` says of the op.
+/// other wording. Otherwise also what `kprof explain` says of the op, and nothing that another row of the
+/// same matmul has without being faster.
 pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
     if row.is_active_unknown {
         let hint = "Pass --active-experts, so that the work of this sparse matmul is known";
@@ -103,7 +121,8 @@ pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<Stri
     if !is_upstream_exact {
         let cores = few_cores(row).filter(|_| !row.is_dram_sharded);
         // Ops that FLOPs limit have this advice already, and what DRAM alone limits gains nothing from cores.
-        let may_gain = !matches!(row.bound, Some(Bound::Flop | Bound::Dram));
+        let may_gain =
+            !matches!(row.bound, Some(Bound::Flop | Bound::Dram)) && !row.tried.more_cores;
         if let Some((cores, available)) = cores.filter(|_| may_gain) {
             items.insert(0, format!("Use more cores: it runs on {cores} of {available}"));
         }
@@ -152,9 +171,13 @@ fn config_advice(row: &OpReport) -> Vec<String> {
     if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
         block_advice(row)
     } else {
-        let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
-        vec![item.to_owned()]
+        program_config_advice(row).into_iter().collect()
     }
+}
+
+fn program_config_advice(row: &OpReport) -> Option<String> {
+    let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
+    (!row.tried.program_config).then(|| item.to_owned())
 }
 
 fn dram_advice(row: &OpReport) -> Vec<String> {
@@ -178,6 +201,7 @@ fn flop_advice(row: &OpReport) -> Vec<String> {
     let cores = row.core_count.zip(row.available_core_count);
     if let Some((cores, available)) = cores.filter(|(cores, available)| cores < available)
         && !row.is_dram_sharded
+        && !row.tried.more_cores
     {
         items.push(format!("Use more cores: it runs on {cores} of {available}"));
     }
@@ -188,6 +212,9 @@ fn flop_advice(row: &OpReport) -> Vec<String> {
 /// Returns advice on the memory of the first input.
 fn input_advice(row: &OpReport) -> Option<String> {
     let memory = row.input_0_memory.as_ref().filter(|memory| !memory.contains("L1"))?;
+    if row.tried.input_0_in_l1 {
+        return None;
+    }
     Some(format!("Place input 0 in L1; it is in {memory}"))
 }
 
@@ -202,8 +229,7 @@ fn slow_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
         items.extend(block_advice(row));
         items.extend(row.fidelity.and_then(|fidelity| fidelity.note).map(str::to_owned));
     } else {
-        let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
-        items.push(item.to_owned());
+        items.extend(program_config_advice(row));
     }
     items
 }

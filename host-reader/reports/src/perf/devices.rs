@@ -3,7 +3,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
-use super::{op::duration_doubt, ops_csv::OpsCsv, row::OpRow};
+use super::{category::OpCategory, op::duration_doubt, ops_csv::OpsCsv, row::OpRow};
 use recording::problem::counted;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,7 +13,7 @@ use std::{
 /// Maximum number of devices whose rows are merged. No real mesh has more devices.
 const MAX_DEVICES: usize = 4096;
 
-/// Collective ops, in which devices wait for one another.
+/// Collective ops, in which devices wait for one another, as far as tt-perf-report knows them.
 const COLLECTIVES: [&str; 3] = ["AllGather", "ReduceScatter", "AllReduce"];
 
 /// Joins the rows of several files, one for each host. Devices and rows get numbers that are unique
@@ -138,7 +138,11 @@ fn merged_row(rows: &[OpRow], block: &[usize], is_upstream_exact: bool) -> OpRow
     let known: Vec<usize> = block.iter().filter(is_known).copied().collect();
     let known = if known.is_empty() { block } else { &known };
     let mut lowest = rows[known[0]].clone();
-    if COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)) {
+    let is_collective = match is_upstream_exact {
+        true => COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)),
+        false => OpCategory::from_op_code(&lowest.op_code) == OpCategory::Ccl,
+    };
+    if is_collective {
         let durations: Vec<f64> =
             known.iter().filter_map(|&at| kernel_duration_ns(&rows[at])).collect();
         if !durations.is_empty() {

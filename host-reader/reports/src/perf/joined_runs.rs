@@ -20,7 +20,7 @@ pub(super) fn note_joined_runs(rows: &[OpRow], files: &mut [OpsCsv]) -> bool {
                 "a second run from row {} on: call {} of row {} was in a row before, with later cycles",
                 begin.id, again.global_call_count, again.id
             ),
-            "sums are over all runs, and ops stand in the order of the host's times",
+            "sums are over all runs, and ops stand in the order of the file",
         );
     }
     is_any

@@ -64,6 +64,7 @@ mod stacked;
 mod table;
 mod text_pool;
 mod titles;
+mod tried_changes;
 mod variant;
 mod window;
 
@@ -93,5 +94,6 @@ pub use spread::Spread;
 pub use stacked::{StackBy, StackedOps};
 pub use table::{TableOptions, write_table};
 pub use titles::{KernelColumn, OpsCsvFormat};
+pub use tried_changes::TriedChanges;
 pub(crate) use variant::{variants, without_numbers};
 pub use window::WindowOptions;

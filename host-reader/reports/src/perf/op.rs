@@ -11,6 +11,7 @@ use super::{
     row::{CoreTimes, OpRow, OtherCell, Tensor},
     signposts::SIGNPOST,
     text_pool::TextPool,
+    tried_changes::TriedChanges,
 };
 use crate::report::CALL_LOCATION;
 use serde::Serializer;
@@ -200,8 +201,11 @@ pub struct OpReport {
     pub bound_analysis: BoundAnalysis,
     /// Verdict on the math fidelity; `None` if the report has no model for this kind of op.
     pub fidelity: Option<FidelityAdvice>,
-    /// Optimisation advice for a matmul; `None` for other ops.
+    /// Optimisation advice for a matmul; `None` for other ops, and for one of unknown duration.
     pub advice: Option<Vec<String>>,
+    /// Changes that other rows of the same matmul show to make it no faster.
+    #[serde(skip)]
+    pub tried: TriedChanges,
     /// Why the duration is not used; `None` if nothing speaks against it. Serialised as whether it is
     /// used.
     #[serde(rename = "is_duration_invalid", serialize_with = "serialize_is_some")]
@@ -245,6 +249,9 @@ pub struct OpReport {
     /// True if the call found its program in the cache of programs; `None` if the file does not say.
     #[serde(skip)]
     pub is_cache_hit: Option<bool>,
+    /// True if no earlier op of the files has this name, these tensors and these attributes.
+    #[serde(skip)]
+    pub is_first_call: bool,
     /// Part of the host's time in which the op made its program, without compiling kernels.
     #[serde(skip)]
     pub build_duration_ns: Option<f64>,
@@ -382,10 +389,11 @@ pub(super) fn analyse(
         math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
         blocks: blocks_of(&row),
-        category: category_of(&row, kind),
+        category: category_of(&row, kind, context.is_upstream_exact),
         bound_analysis: modelled.analysis,
         fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(&row)),
         advice: None,
+        tried: TriedChanges::default(),
         duration_doubt: doubt.filter(|_| is_op),
         trace_session: row.trace_session,
         is_of_trace: row.trace_session.or(row.trace_id).is_some(),
@@ -398,6 +406,7 @@ pub(super) fn analyse(
         host_start_ns: row.host_start_ns,
         build_duration_ns: row.build_duration_ns,
         is_cache_hit: row.is_cache_hit,
+        is_first_call: row.is_first_call,
         host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
         compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
         is_active_unknown: modelled.is_active_unknown,
@@ -462,10 +471,11 @@ fn available_cores(row: &OpRow, of_chip: Option<u64>, context: ModelContext<'_>)
     count.filter(|count| context.is_upstream_exact || is_possible(count))
 }
 
-fn category_of(row: &OpRow, kind: RowKind) -> Option<OpCategory> {
+fn category_of(row: &OpRow, kind: RowKind, is_upstream_exact: bool) -> Option<OpCategory> {
     match kind {
         RowKind::Signpost => None,
         RowKind::Host => Some(OpCategory::Host),
+        RowKind::Device if is_upstream_exact => Some(OpCategory::of_tt_perf_report(&row.op_code)),
         RowKind::Device => Some(OpCategory::from_op_code(&row.op_code)),
     }
 }

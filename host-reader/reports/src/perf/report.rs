@@ -1,7 +1,7 @@
 //! Report on ops CSVs: the rows of files, with sums, a summary and advice.
 
 use super::{
-    advice::{Advice, matmul_advice},
+    advice::{Advice, FIRST_CALL_US, matmul_advice},
     arch::{ArchTable, MathFidelity},
     category::OpCategory,
     chip::{ChipFacts, UnknownArch, chip_facts},
@@ -21,7 +21,8 @@ use super::{
     stacked::{StackBy, StackedOps, stack},
     text_pool::TextPool,
     titles::{KERNEL_DURATION, KernelColumn, OpsCsvFormat, find_title},
-    window::{WindowOptions, cut_window},
+    tried_changes::mark_tried_changes,
+    window::{WindowOptions, cut_window, hide_signposts},
 };
 use crate::{
     problem::{Position, Problem, ProblemLog, quoted},
@@ -31,7 +32,7 @@ use rayon::prelude::*;
 use reader::packed_bytes::PackedError;
 use recording::{PackedRecording, Recording, TraceFilter, UnreplayedTrace};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     ops::RangeInclusive,
     sync::Arc,
 };
@@ -135,6 +136,9 @@ pub struct PerfReport {
     pub stacked: Vec<StackedOps>,
     /// Optimisation advice.
     pub advice: Advice,
+    /// Number of signposts in the window that are not among the rows.
+    #[serde(skip)]
+    pub hidden_signpost_count: u64,
     /// Statistics of each op over repeated iterations.
     pub iterations: Iterations,
     /// What the cycles of each device say about ops at the same time, with all ops of the window;
@@ -172,7 +176,8 @@ impl PerfReport {
         let is_call_count_missing =
             rows.iter().any(|row| super::cell::is_blank(&row.global_call_count));
         let has_joined_runs = !is_exact && note_joined_runs(&rows, &mut files);
-        if !options.keeps_file_order {
+        // Two runs have no common order but that of the file.
+        if !options.keeps_file_order && !has_joined_runs {
             rows.sort_by(compare_starts);
         }
         name_signposts(&mut rows);
@@ -184,8 +189,7 @@ impl PerfReport {
         let unreplayed_traces = unreplayed_traces(&rows);
         notes.extend(unreplayed_traces.iter().map(ToString::to_string));
         let all_calls = AllCalls::new(&rows);
-        let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
-        retain_wanted(&mut rows, &options.filter, &mut notes);
+        let (mut rows, hidden_signpost_count) = selected_rows(rows, options, &mut notes);
         let side_by_side = side_by_side(&rows);
         let builds = all_calls.within(&rows);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
@@ -231,6 +235,7 @@ impl PerfReport {
             has_joined_runs,
             is_call_count_missing,
             totals: Totals::new(&rows),
+            hidden_signpost_count,
             stacked,
             advice: Advice::new(&rows, is_exact),
             iterations: Iterations::new(&rows),
@@ -332,6 +337,21 @@ fn unreplayed_traces(rows: &[OpRow]) -> Vec<UnreplayedTrace> {
     traces.collect()
 }
 
+/// Marks the first op with each name, tensors and attributes.
+fn mark_first_calls(rows: &mut [OpRow]) {
+    // Most files have no gap that could be that of a first call.
+    let is_long = |row: &OpRow| row.op_to_op_latency_ns.is_some_and(|ns| ns > FIRST_CALL_US * 1e3);
+    if !rows.iter().any(is_long) {
+        return;
+    }
+    let mut known = HashSet::new();
+    for row in rows.iter_mut().filter(|row| row.is_device_op()) {
+        // Each device runs the program of a call of the host.
+        let key = (row.device, Arc::clone(&row.op_code), row.source(), Arc::clone(&row.attributes));
+        row.is_first_call = known.insert(key);
+    }
+}
+
 /// Compares the times at which the host started two ops. Rows without a start sort last.
 fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     match (one.host_start_ns, other.host_start_ns) {
@@ -367,13 +387,35 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     let before: Vec<_> = before.collect();
     let rows = rows.into_par_iter().zip(before).with_min_len(ROWS_AT_ONCE);
     let analysed = rows.map_init(TextPool::default, |texts, (row, before)| {
-        let mut report = analyse(row, before, chip.worker_core_count, context, texts);
-        if report.is_matmul() && report.kind == RowKind::Device {
-            report.advice = Some(matmul_advice(&report, options.is_upstream_exact));
-        }
-        report
+        analyse(row, before, chip.worker_core_count, context, texts)
     });
-    analysed.collect()
+    let mut rows: Vec<OpReport> = analysed.collect();
+    if !options.is_upstream_exact {
+        mark_tried_changes(&mut rows);
+    }
+    rows.par_iter_mut().with_min_len(ROWS_AT_ONCE).for_each(|row| {
+        // Nobody knows how long an op without a duration takes, or no chip ran it.
+        let is_timed = row.device_time_us.is_some() || options.is_upstream_exact;
+        if row.is_matmul() && row.kind == RowKind::Device && is_timed {
+            row.advice = Some(matmul_advice(row, options.is_upstream_exact));
+        }
+    });
+    rows
+}
+
+/// Returns the rows of the window that are selected, and the number of signposts among them that are not
+/// shown.
+fn selected_rows(
+    mut rows: Vec<OpRow>,
+    options: &PerfOptions,
+    notes: &mut Vec<String>,
+) -> (Vec<OpRow>, u64) {
+    // An op before the window may have had its first call there.
+    mark_first_calls(&mut rows);
+    let mut rows = cut_window(rows, &options.window, options.is_upstream_exact, notes);
+    let hidden_signpost_count = hide_signposts(&mut rows, &options.window);
+    retain_wanted(&mut rows, &options.filter, notes);
+    (rows, hidden_signpost_count)
 }
 
 /// Removes the rows of devices and ops that are not selected. Signposts are kept.

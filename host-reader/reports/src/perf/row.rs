@@ -135,6 +135,8 @@ pub struct OpRow {
     pub dispatch_duration_ns: Option<f64>,
     /// True if the call found its program in the cache of programs; `None` if the file does not say.
     pub is_cache_hit: Option<bool>,
+    /// True if no earlier op of the files has this name, these tensors and these attributes.
+    pub is_first_call: bool,
     /// True if the program has cleared the cache since the op before.
     pub is_cache_cleared: bool,
     /// Duration of the op's kernels.
@@ -151,12 +153,16 @@ pub struct OpRow {
     pub more_inputs: Vec<Tensor>,
     /// The second and further outputs.
     pub more_outputs: Vec<Tensor>,
+    /// Minimum time of the op, from TT-Metal's performance model.
+    pub model_ideal_ns: Option<f64>,
     /// Minimum time for the op's arithmetic, from TT-Metal's performance model.
     pub model_compute_ns: Option<f64>,
     /// Minimum time for the op's transfers, from TT-Metal's performance model.
     pub model_bandwidth_ns: Option<f64>,
     /// Use of the busiest NoC link in percent, as tt-npe computes it.
     pub noc_percent: Option<f64>,
+    /// Use of the peak DRAM bandwidth in percent, as tt-npe computes it.
+    pub dram_percent: Option<f64>,
     /// Durations of the kernels of BRISC, NCRISC and TRISCs 0 to 2.
     pub risc_kernels_ns: [Option<f64>; 5],
     /// Times of the kernels on the op's cores.
@@ -380,9 +386,11 @@ row_columns! {
     start_skew_ns: "DEVICE KERNEL FIRST TO LAST START [ns]",
     compute_data_wait_ns: "DEVICE COMPUTE CB WAIT FRONT [ns]",
     compute_room_wait_ns: "DEVICE COMPUTE CB RESERVE BACK [ns]",
+    model_ideal_ns: "PM IDEAL [ns]",
     model_compute_ns: "PM COMPUTE [ns]",
     model_bandwidth_ns: "PM BANDWIDTH [ns]",
     noc_percent: "NOC UTIL (%)",
+    dram_percent: "DRAM BW UTIL (%)",
 }
 
 /// Reader of one row's cells. It logs invalid values as problems.
@@ -468,6 +476,7 @@ impl<'a> RowReader<'a> {
         row.output = self.tensor(&columns.output);
         row.more_inputs = self.more_tensors(&columns.more_inputs);
         row.more_outputs = self.more_tensors(&columns.more_outputs);
+        row.model_ideal_ns = cell::number(self.cell(&columns.model_ideal_ns));
         row.model_compute_ns = cell::number(self.cell(&columns.model_compute_ns));
         row.model_bandwidth_ns = cell::number(self.cell(&columns.model_bandwidth_ns));
         row.risc_kernels_ns = [
@@ -485,8 +494,11 @@ impl<'a> RowReader<'a> {
             [&columns.compute_data_wait_ns, &columns.compute_room_wait_ns]
                 .map(|column| cell::not_negative(self.cell(column)));
         // Reports without tt-npe have 0, and a use beyond the peak is wrong.
-        let noc_percent = cell::number(self.cell(&columns.noc_percent));
-        row.noc_percent = noc_percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT);
+        [row.noc_percent, row.dram_percent] =
+            [&columns.noc_percent, &columns.dram_percent].map(|column| {
+                let percent = cell::number(self.cell(column));
+                percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT)
+            });
         row.trace_id = cell::whole(self.cell(&columns.trace_id));
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));

@@ -237,11 +237,23 @@ fn gap_advice(advice: &Advice) -> String {
     let rest = advice.high_gap_ids.len().saturating_sub(of_traces).saturating_sub(builds);
     let replays = "replay without waiting for the end of the replay before (ttnn.execute_trace with \
                    blocking=False)";
-    let warm_up =
-        "call the ops once before the part that counts (kprof programs shows what was built)";
+    let warm_up = match advice.are_builds_known {
+        true => {
+            "call the ops once before the part that counts (kprof programs shows what was built)"
+        }
+        false => "call the ops once before the part that counts",
+    };
     match (rest, of_traces, builds) {
         (0, _, 0) => return format!("The ops after them come from a trace already: {replays}."),
-        (0, 0, _) => return format!("The calls after them built their programs: {warm_up}."),
+        (0, 0, _) if advice.are_builds_known => {
+            return format!("The calls after them built their programs: {warm_up}.");
+        }
+        (0, 0, _) => {
+            return format!(
+                "The calls after them are the first ones of their ops, and may have built their \
+                 programs: {warm_up}."
+            );
+        }
         _ => {}
     }
     let share = advice.gap_saving_percent.unwrap_or(0.0);
@@ -258,9 +270,12 @@ fn gap_advice(advice: &Advice) -> String {
     }
     if builds > 0 {
         let time = grouped(advice.build_gap_us, 0);
-        text += &format!(
-            ", without the {builds} before calls that built programs, whose time is {time} μs: {warm_up}"
-        );
+        let built = match advice.are_builds_known {
+            true => "calls that built programs",
+            false => "first calls, which built programs or may have",
+        };
+        text +=
+            &format!(", without the {builds} before {built}, whose time is {time} μs: {warm_up}");
     }
     text + "; else see whether the device waits for the host."
 }
@@ -436,8 +451,12 @@ fn total_counts(report: &PerfReport) -> String {
         _ if report.is_upstream_exact => String::new(),
         _ => format!("{}, ", of_which_timed(totals.device_op_count, untimed)),
     };
+    let hidden = match report.hidden_signpost_count {
+        count if count > 0 && !report.is_upstream_exact => format!(", and {count} not shown"),
+        _ => String::new(),
+    };
     format!(
-        "{} device ops, {timed}{} host ops, {} signposts",
+        "{} device ops, {timed}{} host ops, {} signposts{hidden}",
         totals.device_op_count, totals.host_op_count, totals.signpost_count
     )
 }

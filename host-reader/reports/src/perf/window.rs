@@ -87,11 +87,14 @@ pub(super) fn cut_window(
         let all = if is_chosen { "" } else { "; --ignore-signposts shows all" };
         note.push_str(&(part + all));
     }
-    rows.into_iter()
-        .skip(bounds.0)
-        .take(length)
-        .filter(|row| options.keeps_signposts || !row.is_signpost())
-        .collect()
+    rows.into_iter().skip(bounds.0).take(length).collect()
+}
+
+/// Removes the signposts from the rows, unless they are to be kept, and returns their number.
+pub(super) fn hide_signposts(rows: &mut Vec<OpRow>, options: &WindowOptions) -> u64 {
+    let count = rows.len();
+    rows.retain(|row| options.keeps_signposts || options.ignores_signposts || !row.is_signpost());
+    count.saturating_sub(rows.len()) as u64
 }
 
 /// Returns a text about the device ops of a window, and their part of the kernels' time; `None` if the
@@ -166,6 +169,11 @@ fn default_bounds(
     let start = first.map_or(0, |at| at.saturating_add(1));
     let is_empty = rows.iter().skip(start).all(OpRow::is_signpost);
     if is_empty && !is_upstream_exact {
+        if let Some((start, end)) = last_pair(rows, last) {
+            let note = describe(rows, Some(start), Some(end));
+            notes.push(format!("{note}, the last such pair"));
+            return (start.saturating_add(1), end);
+        }
         notes.push(format!(
             "Window: all rows; no op follows the last signpost `{last}`. \
              Choose others with --start-signpost and --end-signpost"
@@ -175,6 +183,30 @@ fn default_bounds(
     notes.push(format!("Window: rows after the signpost `{last}`, whose name the last one has"));
     (start, rows.len())
 }
+
+/// Returns the indices of the last signpost, which ends a part of the program, and of the one that begins
+/// the part: `iter_1_end` and `iter_1_start`. `None` if their names do not say so, or if no op lies between
+/// them.
+fn last_pair(rows: &[OpRow], last: &str) -> Option<(usize, usize)> {
+    let signposts = || rows.iter().enumerate().filter(|(_, row)| row.is_signpost());
+    let (end, _) = signposts().rev().find(|(_, row)| &*row.op_code == last)?;
+    let begins = |row: &OpRow| {
+        PAIRS.iter().any(|(begin, end)| {
+            let part = |name: &str, word: &str| {
+                let name = name.to_lowercase();
+                name.rsplit_once(word).map(|(before, after)| format!("{before} {after}"))
+            };
+            part(&row.op_code, begin).is_some_and(|own| part(last, end) == Some(own))
+        })
+    };
+    let (start, _) = signposts().rev().find(|(at, row)| *at < end && begins(row))?;
+    let mut between = rows.iter().take(end).skip(start);
+    between.any(|row| !row.is_signpost()).then_some((start, end))
+}
+
+/// Words by which pairs of signposts name the beginning and the end of a part.
+const PAIRS: [(&str, &str); 4] =
+    [("start", "end"), ("begin", "end"), ("start", "stop"), ("start", "finish")];
 
 fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String {
     let [start, end] =
@@ -210,7 +242,8 @@ mod tests {
             ..WindowOptions::default()
         };
         let mut notes = Vec::new();
-        let rows = cut_window(rows(text), &options, is_upstream_exact, &mut notes);
+        let mut rows = cut_window(rows(text), &options, is_upstream_exact, &mut notes);
+        hide_signposts(&mut rows, &options);
         (rows.iter().map(|row| &*row.op_code).collect(), notes)
     }
 
@@ -259,6 +292,35 @@ mod tests {
     fn a_closing_signpost_does_not_hide_the_model_as_it_does_upstream() {
         assert_eq!(cut("SaTbE", "", "", false).0, "ab");
         assert_eq!(cut("SaTbE", "", "", true).0, "");
+    }
+
+    #[test]
+    fn the_last_pair_of_signposts_is_the_window_if_no_op_follows_it() {
+        let row = |name: &str| OpRow {
+            op_code: name.into(),
+            op_type: if name.len() > 1 { "signpost" } else { "tt_dnn_device" }.into(),
+            device: Some(0),
+            ..OpRow::default()
+        };
+        let window = |names: &str| {
+            let (options, mut notes) = (WindowOptions::default(), Vec::new());
+            let rows = names.split(' ').map(row).collect();
+            let mut rows = cut_window(rows, &options, false, &mut notes);
+            hide_signposts(&mut rows, &options);
+            (rows.iter().map(|row| &*row.op_code).collect::<String>(), notes.remove(0))
+        };
+        let (ops, note) = window("w iter_0_start a iter_0_end iter_1_start b c iter_1_end");
+        assert_eq!(ops, "bc");
+        assert_eq!(
+            note,
+            "Window: rows from signpost `iter_1_start` to `iter_1_end`, the last such pair: 2 of 4 \
+             device ops; --ignore-signposts shows all"
+        );
+        assert_eq!(window("w Begin_run a End_run Begin_run b End_run").0, "b");
+        assert_eq!(window("w start a stop").0, "a");
+        assert_eq!(window("w iter_0_start a iter_1_end").0, "wa", "no pair");
+        assert_eq!(window("w start end").0, "w", "an empty pair");
+        assert_eq!(window("start a start b").0, "ab", "no end");
     }
 
     #[test]

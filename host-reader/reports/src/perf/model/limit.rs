@@ -41,7 +41,8 @@ pub struct ShapeLimit {
     pub dram_at_most_us: Option<f64>,
     /// Whether the limit counts all of the op's work.
     pub kind: LimitKind,
-    /// True if a time comes from the file's column `PM COMPUTE [ns]` or `PM BANDWIDTH [ns]`.
+    /// True if a time comes from a column of the file: `PM IDEAL [ns]`, `PM COMPUTE [ns]`,
+    /// `PM BANDWIDTH [ns]` or `DRAM BW UTIL (%)`.
     pub is_from_file: bool,
 }
 
@@ -79,18 +80,20 @@ impl ShapeLimit {
         let dram_us = bytes.filter(is_bound).map(|bytes| us(bytes.at_least));
         let dram_at_most_us = bytes.and_then(|bytes| bytes.at_most).map(us);
         let of_file = FileModel::from_row(row, modelled);
+        let used_us = row.dram_percent.zip(context.duration_ns);
+        let used_us = used_us.map(|(percent, ns)| percent / 100.0 * ns / 1e3);
+        let dram_of_file_us = of_file.bandwidth_us.or(used_us).filter(|_| bytes.is_none());
         let has_flops = flops_us.or(of_file.compute_us).is_some();
         let is_exact = modelled.has_all_flops(has_flops, row)
             && bytes.is_none_or(|bytes| bytes.at_most.is_none())
             && (has_flops || are_all_in_dram(row));
-        let own_dram_us = dram_us.or(of_file.bandwidth_us.filter(|_| bytes.is_none()));
         let limit = Self {
             flops_us: flops_us.or(of_file.compute_us),
-            dram_us: own_dram_us,
+            dram_us: dram_us.or(dram_of_file_us),
             dram_at_most_us,
             kind: if is_exact { LimitKind::Exact } else { LimitKind::LowerBound },
             is_from_file: flops_us.is_none() && of_file.compute_us.is_some()
-                || bytes.is_none() && of_file.bandwidth_us.is_some(),
+                || dram_of_file_us.is_some(),
         };
         (limit.us().is_some() || dram_at_most_us.is_some()).then_some(limit)
     }
@@ -130,8 +133,12 @@ impl FileModel {
         }
         let known = |ns: Option<f64>| ns.filter(|ns| *ns > 1.0).map(|ns| ns / 1e3);
         let has_dram = row.tensors().any(Tensor::is_in_dram);
+        // The ideal time is the longer of the two, but some writers give more than both.
+        let ideal =
+            row.model_ideal_ns.filter(|ns| row.model_bandwidth_ns.is_none_or(|of| *ns > of));
+        let compute = [row.model_compute_ns, ideal].into_iter().flatten().max_by(f64::total_cmp);
         Self {
-            compute_us: known(row.model_compute_ns),
+            compute_us: known(compute),
             bandwidth_us: known(row.model_bandwidth_ns).filter(|_| has_dram),
         }
     }
@@ -143,10 +150,10 @@ impl Modelled {
     /// A collective also waits for links between chips, which are not modelled.
     fn has_all_flops(&self, has_flops: bool, row: &OpRow) -> bool {
         let op_code = &row.op_code;
-        if ["Gather", "Scatter", "AllReduce"].iter().any(|name| op_code.contains(name)) {
+        let category = OpCategory::from_op_code(op_code);
+        if category == OpCategory::Ccl {
             return false;
         }
-        let category = OpCategory::from_op_code(op_code);
         let only_moves =
             matches!(category, OpCategory::TensorManipulation | OpCategory::DataMovement);
         let is_simple =
