@@ -24,7 +24,7 @@ use clap::Args;
 use host_reader::{
     causes::{
         Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, Scope, TimeClass, TimeSplit,
-        Window,
+        WaitEvidence, Window,
     },
     diff::LimitCost,
     export::TraceFilter,
@@ -302,7 +302,7 @@ fn write_explanation(
     if let Some(sentences) = &explanation.noc_events {
         writeln!(out, "{}.\n", printable(sentences, LONGEST_SENTENCE))?;
     }
-    if let Some(sentence) = &explanation.counters {
+    for sentence in [&explanation.counters, &explanation.kernels].into_iter().flatten() {
         writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
     }
     for sentence in &explanation.unreplayed_traces {
@@ -468,7 +468,16 @@ fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -
         row.extend(cells(&device.time));
         shown.add_row(row);
     }
-    write_table(&mut shown, explanation.devices.len(), rows, out)
+    write_table(&mut shown, explanation.devices.len(), rows, out)?;
+    let is_whole = explanation.devices.iter().any(|of| of.time.waits == WaitEvidence::None);
+    if is_whole && !explanation.ops.is_empty() {
+        writeln!(
+            out,
+            "- of wait: no waits were recorded, and those within kernels, also in zones, count as compute \
+             or movement"
+        )?;
+    }
+    Ok(())
 }
 
 fn titles_with(first: &[&'static str]) -> Vec<&'static str> {

@@ -7,6 +7,7 @@ use crate::{
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
     host_time::{add_host_facts, built_again},
+    kernel_sentence::kernel_sentence,
     launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
     noc_use::{NocEvidence, NocUses},
@@ -95,6 +96,9 @@ pub struct Explanation {
     pub noc_events: Option<String>,
     /// Sentence about the hardware counters of the longest op that has some; `None` without counters.
     pub counters: Option<String>,
+    /// Sentence about the RISCs and the zones in kernels of the longest launch that has some; `None` without
+    /// such zones.
+    pub kernels: Option<String>,
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
     pub groups: Vec<OpCodeGroup>,
@@ -261,6 +265,7 @@ impl Explanation {
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
+            kernels: kernel_sentence(&own_ops, &readout.zones),
             groups: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
@@ -273,10 +278,9 @@ impl Explanation {
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows);
         explanation.rank();
-        explanation.no_cause = explanation
-            .findings
-            .is_empty()
-            .then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded), &readout.zones));
+        let is_empty = explanation.findings.is_empty();
+        explanation.no_cause =
+            is_empty.then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded)));
         explanation
     }
 
@@ -300,6 +304,7 @@ impl Explanation {
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
         self.groups = op_code_groups(rows, uses);
         let mut findings = rules::op_groups(&self.groups);
+        let modelled = rules::modelled(&facts, &findings);
         findings.extend(rules::conversions(&self.groups, rows));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
@@ -313,7 +318,7 @@ impl Explanation {
             }
         }
         findings.into_iter().for_each(|finding| self.add_of_shapes(finding));
-        self.findings.extend(rules::modelled(&facts));
+        self.findings.extend(modelled);
         self.findings.extend(host_ops(described, rows));
         let again = built_again(rows, &described.builds, |row| described.place(row));
         self.findings.extend(again.map(|finding| match described.is_of_file {

@@ -104,6 +104,9 @@ pub struct KernelZone {
     pub percent: f64,
     /// True if `cycles` and `percent` may be larger, because zones are missing or have no end.
     pub is_lower_bound: bool,
+    /// True if the RISC may have shorter zones of other names that were not kept.
+    #[serde(skip)]
+    pub(crate) has_more: bool,
 }
 
 /// Sum of zones of a RISC that is longer than the kernel that it is in, so that one of both is wrong.
@@ -137,11 +140,10 @@ fn is_too_long(of: &ZoneCycles, kernel_cycles: u64) -> bool {
 }
 
 /// Returns the zones of an op with their shares of the kernels, in the order of RISCs.
-///
-/// A zone that is the only one of its RISC and takes all of the kernel shows nothing, and is left out.
 pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
     let roles = Roles::from_view(view);
     let mut cut: BTreeSet<Risc> = BTreeSet::new();
+    let mut full: BTreeSet<Risc> = BTreeSet::new();
     let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
     let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64, u64)> = BTreeMap::new();
     for run in &view.runs {
@@ -154,6 +156,9 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         if run.evidence.are_zones_cut() {
             cut.insert(run.lane.risc);
         }
+        if run.evidence.zones().len() >= KEPT {
+            full.insert(run.lane.risc);
+        }
         let known = run.evidence.zones().iter();
         for of in known.filter(|of| !is_too_long(of, cycles)) {
             let (cores, count, sum) = zones.entry((run.lane.risc, of.zone)).or_default();
@@ -162,7 +167,6 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             *sum = sum.saturating_add(of.cycles.min(cycles));
         }
     }
-    let names = |risc: Risc| zones.keys().filter(|(of, _)| *of == risc).count();
     let shares = zones.iter().filter_map(|(&(risc, zone), &(core_count, count, cycles))| {
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
         let percent = cycle_percent(cycles, kernel);
@@ -171,7 +175,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             _ if roles.writer == Some(risc) => Some("writer"),
             _ => None,
         };
-        let zone = KernelZone {
+        Some(KernelZone {
             zone,
             risc,
             role,
@@ -181,30 +185,26 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             cycles,
             percent,
             is_lower_bound: cut.contains(&risc),
-        };
-        (names(risc) > 1 || percent <= WHOLE).then_some(zone)
+            has_more: full.contains(&risc),
+        })
     });
     shares.collect()
 }
 
 /// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
 /// them.
+///
+/// A zone that is the only one of its RISC and takes all of the kernel explains nothing.
 pub(crate) fn kernel_zone(zones: &[KernelZone]) -> Option<KernelZone> {
-    let shares = zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value).copied();
+    let names = |risc: Risc| zones.iter().filter(|of| of.risc == risc).count();
+    let explains = |of: &&KernelZone| names(of.risc) > 1 || of.percent <= WHOLE;
+    let shares =
+        zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value).filter(explains).copied();
     // A sum is of a part of the kernel that its author chose to measure.
     shares.max_by(|one, other| {
         let sums = (one.count == 0).cmp(&(other.count == 0));
         sums.then(one.percent.total_cmp(&other.percent))
     })
-}
-
-/// Returns the zone of each RISC that has the largest share of its kernels.
-pub(crate) fn longest_zones(mut zones: Vec<KernelZone>) -> Vec<KernelZone> {
-    zones.sort_by(|one, other| {
-        one.risc.cmp(&other.risc).then(other.percent.total_cmp(&one.percent))
-    });
-    zones.dedup_by_key(|of| of.risc);
-    zones
 }
 
 /// Percentage of a kernel from which a zone is around all of it.

@@ -35,6 +35,7 @@ mod explanation;
 mod finding;
 mod host_time;
 mod iteration;
+mod kernel_sentence;
 mod kernel_zone;
 mod last_block;
 mod launch_rows;

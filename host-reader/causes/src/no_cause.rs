@@ -9,11 +9,10 @@ use crate::{
     op::OpCauses,
     recorded::Recorded,
     rules::{LENGTHS, duration, kernel_ns, label_of, launch_place, rounded},
-    threshold::{KERNEL_ZONE, WAITING},
+    threshold::WAITING,
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
-use reader::names::ZoneTable;
 use recording::problem::counted;
 use reports::perf::{OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
@@ -70,11 +69,7 @@ impl NoCause {
     }
 
     /// Returns the statement that a recording's launches show no cause.
-    pub(crate) fn from_launches(
-        explanation: &Explanation,
-        recorded: (&NocUses, Recorded),
-        zones: &ZoneTable,
-    ) -> Self {
+    pub(crate) fn from_launches(explanation: &Explanation, recorded: (&NocUses, Recorded)) -> Self {
         if explanation.devices.is_empty() && !explanation.not_used.is_empty() {
             return Self {
                 sentence: "No record could be used, so there is nothing to explain".to_owned(),
@@ -89,7 +84,7 @@ impl NoCause {
             return Self::without_ops("No op was recorded, so there is nothing to explain");
         }
         if !explanation.devices.iter().all(has_no_length) {
-            return Self::from_figures(explanation, Some((recorded, zones)));
+            return Self::from_figures(explanation, Some(recorded));
         }
         let without = explanation.ops.iter().filter(|op| op.kernel.is_none()).count();
         let launches = match explanation.ops.len() {
@@ -125,12 +120,8 @@ impl NoCause {
 
     /// Returns the statement for a recording with known lengths in which no rule fired. `recorded` is
     /// what launches show, and `None` for an ops CSV.
-    fn from_figures(
-        explanation: &Explanation,
-        recorded: Option<((&NocUses, Recorded), &ZoneTable)>,
-    ) -> Self {
+    fn from_figures(explanation: &Explanation, recorded: Option<(&NocUses, Recorded)>) -> Self {
         let none = NocUses::new();
-        let (recorded, zones) = recorded.unzip();
         let (uses, recorded) = recorded.unzip();
         let uses = uses.unwrap_or(&none);
         let sentence = format!(
@@ -139,7 +130,6 @@ impl NoCause {
         );
         let mut measured: Vec<String> = explanation.devices.iter().filter_map(classes).collect();
         measured.extend(longest_launch(explanation));
-        measured.extend(zones.and_then(|zones| zones_fact(explanation, zones)));
         measured.extend(noc_fact(uses));
         measured.extend(group_fact(explanation));
         let location = match explanation.groups.first() {
@@ -233,7 +223,7 @@ fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
     if explanation.sync.has_waits() {
         rules.push("waits");
     }
-    if explanation.ops.iter().any(|op| !op.longest_zones.is_empty()) {
+    if explanation.ops.iter().any(|op| !op.zones.is_empty()) {
         rules.push("zones");
     }
     match rules.split_last() {
@@ -291,29 +281,6 @@ fn longest_launch(explanation: &Explanation) -> Option<String> {
             percent(kernel_ns(op), whole)
         )
     })
-}
-
-/// Returns a fact about the longest zones of each RISC in the longest launch that has zones.
-fn zones_fact(explanation: &Explanation, names: &ZoneTable) -> Option<String> {
-    let ops = covered(explanation).filter(|op| !op.longest_zones.is_empty());
-    let op = ops.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
-    let zones = op.longest_zones.iter().map(|of| {
-        let least = if of.is_lower_bound { "at least " } else { "" };
-        format!(
-            "zone {} is {least}{:.1} % of {}'s kernels on {} of {} cores",
-            names.label(of.zone),
-            of.percent,
-            of.risc,
-            of.core_count,
-            of.kernel_core_count
-        )
-    });
-    Some(format!(
-        "the longest zones of {}: {} (a zone is reported from {} %)",
-        label_of(op),
-        zones.collect::<Vec<_>>().join(", "),
-        KERNEL_ZONE.value
-    ))
 }
 
 /// Returns a fact about the use of the busiest link.

@@ -4,7 +4,7 @@ use crate::{
     balance::{Balance, balance_of},
     counter_shares::CounterShare,
     evidence::{Evidence, RunEvidence},
-    kernel_zone::{KernelZone, LongSum, kernel_zone, kernel_zones, longest_zones},
+    kernel_zone::{KernelZone, LongSum, kernel_zone, kernel_zones},
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
@@ -258,9 +258,9 @@ pub struct OpCauses {
     /// Time within the kernels by class.
     /// Zone in the kernels that takes most of a RISC's time; `None` if no zone does.
     pub kernel_zone: Option<KernelZone>,
-    /// Zone in the kernels of each RISC that takes most of their time.
+    /// Zones in the kernels of each RISC that take most of their time.
     #[serde(skip)]
-    pub(crate) longest_zones: Vec<KernelZone>,
+    pub(crate) zones: Vec<KernelZone>,
     /// Sums of zones that are longer than their kernels.
     #[serde(skip)]
     pub(crate) long_sums: Vec<LongSum>,
@@ -393,7 +393,7 @@ impl OpCauses {
             pace,
             critical_path: path.filter(|_| has_all_runs),
             kernel_zone: kernel_zone(&zones),
-            longest_zones: longest_zones(zones),
+            zones,
             long_sums: LongSum::all(view),
             riscs_ns: riscs_ns(op),
             start_skew_ns: start_skew_ns(view),

@@ -101,6 +101,9 @@ pub struct OpCodeGroup {
     /// far from its limit.
     #[serde(skip)]
     pub(crate) parts: Vec<Self>,
+    /// True if `percent` is a share of a part of the kernels' time: some op has no known time.
+    #[serde(skip)]
+    pub(crate) is_of_known_time: bool,
     /// Number of ops with this op code, if these are a part of them.
     #[serde(skip)]
     pub(crate) part_of: Option<usize>,
@@ -140,6 +143,12 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
     });
     let mut groups: Vec<_> = groups.collect();
     groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
+    let is_of_known_time =
+        rows.iter().any(|row| row.kind == RowKind::Device && row.device_time_us.is_none());
+    for group in &mut groups {
+        group.is_of_known_time = is_of_known_time;
+        group.parts.iter_mut().for_each(|part| part.is_of_known_time = is_of_known_time);
+    }
     groups
 }
 
@@ -201,6 +210,7 @@ impl OpCodeGroup {
             chips_ns: chips_ns(&rows),
             reasons: reasons(&rows),
             parts: Vec::new(),
+            is_of_known_time: false,
             part_of: None,
         };
         group.bound = group.bound();

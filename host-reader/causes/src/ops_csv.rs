@@ -136,7 +136,7 @@ impl Explanation {
         };
         let mut kernels = rules::op_groups(&self.groups);
         kernels.extend(rules::conversions(&self.groups, rows));
-        kernels.extend(rules::modelled(&model_facts(rows, Place::from_row)));
+        kernels.extend(rules::modelled(&model_facts(rows, Place::from_row), &kernels));
         let device_rows = rows.iter().filter(|row| row.kind == RowKind::Device);
         let durations_ns: Vec<(Option<u32>, f64)> = device_rows
             .filter_map(|row| Some((row.chip_id(), row.device_time_us? * 1000.0)))
@@ -402,12 +402,27 @@ pub(crate) fn model_facts(
             duration_ns: row.device_time_us? * 1000.0,
             dram_percent: row.dram_percent.filter(|_| row.bound_analysis == BoundAnalysis::Full),
             flops_percent: row.flops_percent,
-            is_of_lowest_fidelity: row.recorded.fidelity.as_deref() == Some("LoFi"),
-            has_all_cores: row.is_dram_sharded
-                || row.core_count.zip(row.available_core_count).is_some_and(|(own, of)| own >= of),
+            fidelity_phases: row.recorded.fidelity.as_deref().and_then(fidelity_phases),
+            cores_part: match row.is_dram_sharded {
+                true => Some(1.0),
+                false => row
+                    .core_count
+                    .zip(row.available_core_count)
+                    .filter(|(own, of)| 0 < *own && *own <= *of)
+                    .map(|(own, of)| own as f64 / of as f64),
+            },
         })
     })
     .collect()
+}
+
+/// Returns how many times as long an op computes as it would with the lowest math fidelity.
+///
+/// # Compatibility
+/// The names number the phases of the matrix engine, as in the ISA documentation (`SrcASrcB.md`).
+fn fidelity_phases(name: &str) -> Option<f64> {
+    let phases = [("LoFi", 1.0), ("HiFi2", 2.0), ("HiFi3", 3.0), ("HiFi4", 4.0)];
+    phases.into_iter().find(|(of, _)| *of == name).map(|(_, count)| count)
 }
 
 /// Returns the time of each device: from the first start to the last end if these are known, else
@@ -675,9 +690,30 @@ const fn class_of(category: Option<OpCategory>) -> TimeClass {
 }
 
 fn untold(report: &PerfReport, rows: &[OpReport]) -> Vec<Untold> {
+    let device_rows = || rows.iter().filter(|row| row.kind == RowKind::Device);
+    let has_waits = device_rows().any(|row| {
+        row.recorded.compute_data_wait_ns.or(row.recorded.compute_room_wait_ns).is_some()
+    });
+    let has_core_times = device_rows().any(|row| row.recorded.core_times.is_some());
     let mut untold = vec![Untold {
         question: "which stage waits for which, and which core determines an op's duration",
-        reason: "an ops CSV names neither cores nor what a RISC waits for".to_owned(),
+        reason: match (has_core_times, has_waits) {
+            (false, false) => "an ops CSV names neither cores nor what a RISC waits for",
+            (true, false) => {
+                "this one has times of the shortest and the longest core, but names neither cores nor \
+                 what a RISC waits for"
+            }
+            (false, true) => {
+                "this one has the waits of the compute kernel for data and for room, summed over the \
+                 cores, but names neither cores nor buffers"
+            }
+            (true, true) => {
+                "this one has times of the shortest and the longest core, and the waits of the compute \
+                 kernel for data and for room, summed over the cores, but names neither cores nor \
+                 buffers"
+            }
+        }
+        .to_owned(),
         record_with: "the device log or capture that it was made from",
     }];
     let ops = rows.iter().filter(|row| row.kind == RowKind::Device);

@@ -4,9 +4,9 @@ use crate::{
     finding::percent,
     op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns},
     rules::{LATE_STARTS, duration},
-    threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
+    threshold::{BETTER_ROW, DRAM_REASON, PADDING, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
 };
-use reports::perf::{Bound, LimitKind, OpReport, ProgramBlocks};
+use reports::perf::{Bound, LimitKind, OpCategory, OpReport, ProgramBlocks};
 
 /// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -44,6 +44,7 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
         with_high_fidelity(rows),
         with_input_in_dram(rows),
         with_block_config(rows),
+        with_padding(rows),
         without_program_config(rows),
         with_single_tiles(rows),
         better_row(rows),
@@ -64,7 +65,9 @@ fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String
 
 fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
     // More cores do not help an op that DRAM limits.
-    let few = |row: &OpReport| few_cores_of(row).filter(|_| row.bound != Some(Bound::Dram));
+    let few = |row: &OpReport| {
+        few_cores_of(row).filter(|_| row.bound != Some(Bound::Dram) && !row.tried.more_cores)
+    };
     let count = holds(rows, |row| few(row).is_some())?;
     let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;
     let fact = match rows.len() {
@@ -176,11 +179,52 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let whole_ns = rows.iter().map(|(_, ns)| ns).sum();
     // Below this use, DRAM reads hardly affect the time.
     dram_percent(rows, whole_ns).filter(|percent| *percent >= DRAM_REASON.value)?;
-    let count =
-        holds(rows, |row| memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED")))?;
+    let count = holds(rows, |row| {
+        let is_in_dram = memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED"));
+        is_in_dram && !row.tried.input_0_in_l1
+    })?;
     let fact = format!("input 0 interleaved in DRAM{count}");
     let advice = "keep input 0 in L1, sharded over the cores that use it (memory_config of the op that \
                   produces it)";
+    Some(Reason::new(fact, advice))
+}
+
+/// Returns the elements of the row's tensors in tiles, all and without padding; `None` if the file does not
+/// tell the padding of one apart.
+fn tile_elements(row: &OpReport) -> Option<(f64, f64)> {
+    let tensors = row.recorded.tensors.iter();
+    let tiles = tensors.filter(|of| of.layout.as_deref().is_some_and(|of| of.contains("TILE")));
+    let product = |sides: [Option<u64>; 4]| {
+        sides.into_iter().try_fold(1.0, |product, side| Some(product * side? as f64))
+    };
+    tiles.map(|of| Some((product(of.sides)?, product(of.logical_sides)?))).try_fold(
+        (0.0, 0.0),
+        |(all, own), of| {
+            let (padded, logical) = of?;
+            Some((all + padded, own + logical))
+        },
+    )
+}
+
+/// Finds ops that only move data, most of which is the padding of tiles.
+fn with_padding(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let share = |row: &OpReport| {
+        let only_moves =
+            matches!(row.category, Some(OpCategory::TensorManipulation | OpCategory::DataMovement));
+        let (all, own) = tile_elements(row).filter(|_| only_moves)?;
+        Some(percent(all - own, all)).filter(|share| *share >= PADDING.value)
+    };
+    let count = holds(rows, |row| share(row).is_some())?;
+    let (longest, of) = rows.iter().find_map(|(row, _)| Some((row, share(row)?)))?;
+    let fact = match rows.len() {
+        1 => format!("{of:.0} % of the elements of its tiles are padding: {}", longest.source),
+        _ => format!(
+            "mostly padding{count}: in the longest {of:.0} % of the elements of its tiles ({})",
+            longest.source
+        ),
+    };
+    let advice = "keep the tensor in rows (ttnn.ROW_MAJOR_LAYOUT) while a short side is among its last \
+                  two, which tiles fill up to 32, or move it in another order of its sides";
     Some(Reason::new(fact, advice))
 }
 
@@ -207,7 +251,8 @@ fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
     // A table of the device alone has neither tensors nor attributes.
     let is_known = |row: &OpReport| !row.source.is_empty();
     let count = holds(rows, |row| {
-        is_known(row) && takes_blocks(row) && row.blocks == ProgramBlocks::default()
+        let has_none = row.blocks == ProgramBlocks::default() && !row.tried.program_config;
+        is_known(row) && takes_blocks(row) && has_none
     })?;
     let advice = "pass a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
     Some(Reason::new(format!("no program_config{count}"), advice))

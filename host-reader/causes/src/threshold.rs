@@ -74,6 +74,7 @@ thresholds! {
     LONGER_RISC: "longer-risc", 1.1, "x", "proposal: where no limit is known, a RISC that ends this much later is worth a sentence";
     LONGEST_RISC: "longest-risc", 2.0, "x", "proposal: RISCs that pass data on to each other end at about the same time";
     LONGEST_UNLESS: "longest-unless", 1.01, "x", "proposal: a RISC that lasts as long as the op but for this is the longest, whatever is known of others";
+    PADDING: "padding", 50.0, "%", "proposal: most of what an op moves is not the program's";
     START_SKEW: "start-skew", 20.0, "%", "proposal: as `waiting-share`; tt-metal issue 20681 has 47 % in a traced kernel";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";

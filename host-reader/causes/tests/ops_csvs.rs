@@ -264,3 +264,52 @@ fn a_csv_without_lengths_names_the_column_and_what_the_host_did() {
     let nothing = without_lengths("OP CODE,OP TYPE\nstart,signpost\n");
     assert!(nothing.sentence.starts_with("This file has no op of a chip"), "{nothing:?}");
 }
+
+/// A share of ops of which some have no duration is one of the known time.
+#[test]
+fn shares_beside_missing_durations_are_of_the_known_time() {
+    let told = |last: &str| {
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nTopK,tt_dnn_device,0,9000\n\
+             Softmax,tt_dnn_device,0,1000\nSoftmax,tt_dnn_device,0,{last}\n"
+        );
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        Explanation::from_perf_report(&report).findings[0].sentence.clone()
+    };
+    assert!(told("").starts_with("TopK takes 90.0 % of the known kernels' time (1 op, "));
+    assert!(told("0").starts_with("TopK takes 90.0 % of the kernels' time (1 op, "));
+}
+
+/// Of 1x48x160x256 and 160x48x1x256 in tiles, the latter is padded to 160x48x32x256: 64.9 M elements, of which
+/// 3.9 M are the program's. Where the short side is not among the last two, nothing is padded.
+#[test]
+fn moved_padding_is_told_with_its_share() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,DEVICE KERNEL DURATION [ns]";
+    let sides = |name: &str| {
+        ["W", "Z", "Y", "X"].map(|side| format!(",{name}_{side}_PAD[LOGICAL]")).concat()
+            + &format!(",{name}_LAYOUT,{name}_DATATYPE,{name}_MEMORY")
+    };
+    let why = |op: &str, output: &str, layout: &str| {
+        let kind = format!("{layout},BFLOAT16,DEV_0_DRAM_INTERLEAVED");
+        let text = format!(
+            "{titles}{}{}\n{op},tt_dnn_device,0,wormhole_b0,64,900000,1[1],48[48],160[160],256[256],{kind},\
+             {output},{kind}\n",
+            sides("INPUT_0"),
+            sides("OUTPUT_0"),
+        );
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        let found = Explanation::from_perf_report(&report);
+        let told = found.findings.into_iter().flat_map(|of| of.why);
+        told.filter(|fact| fact.contains("padding")).collect::<Vec<_>>()
+    };
+    let padded = "160[160],48[48],32[1],256[256]";
+    let told = why("PermuteDeviceOperation", padded, "TILE");
+    let [fact] = told.as_slice() else { panic!("{told:?}") };
+    assert!(fact.contains("94 % of the elements of its tiles are padding"), "{fact}");
+    assert!(why("PermuteDeviceOperation", padded, "ROW_MAJOR").is_empty());
+    assert!(why("PermuteDeviceOperation", "48[48],1[1],160[160],256[256]", "TILE").is_empty());
+    assert!(why("PermuteDeviceOperation", "160,48,32,256", "TILE").is_empty(), "unknown");
+    assert!(why("SoftmaxDeviceOperation", padded, "TILE").is_empty(), "it computes");
+}

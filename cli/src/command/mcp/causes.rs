@@ -66,6 +66,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         ("described_by", &explanation.described_by),
         ("noc_events", &explanation.noc_events),
         ("counters", &explanation.counters),
+        ("kernels", &explanation.kernels),
         ("unreplayed_traces", &unreplayed),
         ("not_used", &not_used),
     ];

@@ -24,6 +24,11 @@ impl OpCodeGroup {
         Place { op: Some(self.op.clone()), row: self.rows.first().copied(), ..Place::default() }
     }
 
+    /// Returns what the group's percentage is a share of.
+    const fn whole(&self) -> &'static str {
+        if self.is_of_known_time { "the known kernels' time" } else { "the kernels' time" }
+    }
+
     fn ops(&self) -> String {
         let ops = match self.part_of {
             Some(all) => format!("{} of its {all} ops", self.op_count),
@@ -139,9 +144,10 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         (None, None) => (without_limit(group), None),
     };
     let sentence = format!(
-        "{} takes {:.1} % of the kernels' time ({}) {bound}",
+        "{} takes {:.1} % of {} ({}) {bound}",
         group.op,
         group.percent,
+        group.whole(),
         group.ops()
     );
     let figure = (GROUP_TIME, group.percent);
@@ -243,7 +249,8 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         .collect();
     let ops = counted(count as u64, "op", "ops");
     let sentence = format!(
-        "Rearranging tensors takes {time_percent:.1} % of the kernels' time ({ops}, {}): {}",
+        "Rearranging tensors takes {time_percent:.1} % of {} ({ops}, {}): {}",
+        first.whole(),
         duration(ns),
         names.join(", ")
     );
@@ -305,10 +312,11 @@ fn call_of(op: &str) -> Option<String> {
 /// time the finding about layout changes also counts.
 pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
+    let whole = groups.first().map_or("the kernels' time", OpCodeGroup::whole);
     let layout = layout(groups);
     let trips = trips(rows);
     let mut undone =
-        round_trips(&trips, (kernels_ns, groups.iter().map(|group| group.op_count).sum()));
+        round_trips(&trips, whole, (kernels_ns, groups.iter().map(|group| group.op_count).sum()));
     if let Some(undone) = undone.as_mut().filter(|_| layout.is_some()) {
         match shared_with_layout(&trips, |row| {
             groups.iter().any(|group| group.is_layout && group.op == *row.raw_op_code)
@@ -336,7 +344,11 @@ pub(super) fn row_ns(row: &OpReport) -> f64 {
 }
 
 /// Reports conversions that the next op undoes.
-fn round_trips(trips: &[Trip<'_>], (kernels_ns, op_count): (f64, usize)) -> Option<Finding> {
+fn round_trips(
+    trips: &[Trip<'_>],
+    whole: &str,
+    (kernels_ns, op_count): (f64, usize),
+) -> Option<Finding> {
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
     let share = busiest_share(trips.iter().map(|trip| (trip.ops[0].chip_id(), trip.ns)));
     let time_percent = percent(ns, kernels_ns);
@@ -352,7 +364,7 @@ fn round_trips(trips: &[Trip<'_>], (kernels_ns, op_count): (f64, usize)) -> Opti
     };
     let pairs = counted(trips.len() as u64, "pair", "pairs");
     let sentence = format!(
-        "Conversions that the next op undoes take {time_percent:.1} % of the kernels' time ({pairs}, \
+        "Conversions that the next op undoes take {time_percent:.1} % of {whole} ({pairs}, \
          {}), such as {} and {}{host}",
         duration(ns),
         longest.ops[0].raw_op_code,

@@ -21,10 +21,28 @@ pub(crate) struct ModelFacts {
     pub(crate) duration_ns: f64,
     pub(crate) dram_percent: Option<f64>,
     pub(crate) flops_percent: Option<f64>,
-    /// True if the op has the lowest math fidelity.
-    pub(crate) is_of_lowest_fidelity: bool,
-    /// True if the op cannot run on more cores.
-    pub(crate) has_all_cores: bool,
+    /// Number of times as long as the op computes with its math fidelity as with the lowest one; `None`
+    /// if the fidelity is unknown.
+    pub(crate) fidelity_phases: Option<f64>,
+    /// Part of the cores on which the op could run that it uses; `None` if unknown.
+    pub(crate) cores_part: Option<f64>,
+}
+
+impl ModelFacts {
+    fn is_of_lowest_fidelity(&self) -> bool {
+        self.fidelity_phases == Some(1.0)
+    }
+
+    fn has_all_cores(&self) -> bool {
+        self.cores_part == Some(1.0)
+    }
+
+    /// Returns the minimum time of the op on all cores and with the lowest math fidelity, which the
+    /// advice names; `None` if it is unknown.
+    fn least_ns(&self) -> Option<f64> {
+        let at_peak_ns = self.duration_ns * self.flops_percent?.min(100.0) / 100.0;
+        Some(at_peak_ns * self.cores_part? / self.fidelity_phases?)
+    }
 }
 
 /// Returns what to try about ops that reach the peak FLOPs of their cores.
@@ -32,8 +50,8 @@ fn flops_advice(ops: &[ModelFacts]) -> &'static str {
     let is_at_peak =
         |op: &&ModelFacts| op.flops_percent.is_some_and(|percent| percent >= FLOPS.value);
     let at_peak = || ops.iter().filter(is_at_peak);
-    let can_add_cores = at_peak().any(|op| !op.has_all_cores);
-    let can_lower = at_peak().any(|op| !op.is_of_lowest_fidelity);
+    let can_add_cores = at_peak().any(|op| !op.has_all_cores());
+    let can_lower = at_peak().any(|op| !op.is_of_lowest_fidelity());
     match (can_add_cores, can_lower) {
         (true, true) => "use more cores or a lower math fidelity",
         (true, false) => "use more cores; their math fidelity is the lowest",
@@ -46,15 +64,24 @@ fn flops_advice(ops: &[ModelFacts]) -> &'static str {
 
 /// Reports ops that come close to the peak DRAM bandwidth or the peak FLOP/s, if these ops take a
 /// large part of the device time.
-pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
+///
+/// `told` are the findings about groups of ops. They say of which limit a group is close to, and give
+/// its gain, so that the same ops are no second finding.
+pub(crate) fn modelled(ops: &[ModelFacts], told: &[Finding]) -> Vec<Finding> {
+    let is_told = |op: &ModelFacts| {
+        let all = |of: &Finding| of.rests_on.count == of.rests_on.of;
+        told.iter().any(|of| of.cause == Cause::OpGroup && of.place.op == op.place.op && all(of))
+    };
+    let told: Vec<bool> = ops.iter().map(is_told).collect();
     let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
     let dram = (
         "of the DRAM's bandwidth",
         "keep tensors in L1, use smaller element types, or shard over the banks",
     );
     let flops = ("of the peak FLOPs of their cores", flops_advice(ops));
-    let dram = at_limit(ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
-    let flops = at_limit(ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
+    let ops: Vec<(&ModelFacts, bool)> = ops.iter().zip(told).collect();
+    let dram = at_limit(&ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
+    let flops = at_limit(&ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
     dram.into_iter().chain(flops).collect()
 }
 
@@ -220,7 +247,7 @@ pub(crate) fn follows_from_noc(finding: &Finding, noc_findings: &[Finding]) -> b
 ///
 /// `of` returns the percentage of the peak rate that an op reaches.
 fn at_limit(
-    ops: &[ModelFacts],
+    ops: &[(&ModelFacts, bool)],
     device_ns: f64,
     (cause, limit): (Cause, Threshold),
     of: fn(&ModelFacts) -> Option<f64>,
@@ -228,7 +255,8 @@ fn at_limit(
 ) -> Option<Finding> {
     let bound: Vec<_> = ops
         .iter()
-        .filter_map(|op| Some((op, of(op).filter(|percent| *percent >= limit.value)?)))
+        .filter(|(_, is_told)| !is_told)
+        .filter_map(|(op, _)| Some((*op, of(op).filter(|percent| *percent >= limit.value)?)))
         .collect();
     let ns: f64 = bound.iter().map(|(op, _)| op.duration_ns).sum();
     let share = busiest_share(bound.iter().map(|(op, _)| (op.chip_id, op.duration_ns)));
@@ -241,8 +269,14 @@ fn at_limit(
         return None;
     }
     let percent = weighed / ns;
-    // Ops at a limit can gain at most the part of the peak that they do not use.
-    let gain_ns = ns * (1.0 - percent.min(100.0) / 100.0);
+    let gain_ns = match cause {
+        // More cores and a lower fidelity move the peak of the cores in use.
+        Cause::Compute => {
+            bound.iter().map(|(op, _)| Some(op.duration_ns - op.least_ns()?)).sum::<Option<f64>>()
+        }
+        // Ops at a limit can gain at most the part of the peak that they do not use.
+        _ => Some(ns * (1.0 - percent.min(100.0) / 100.0)),
+    };
     let ops_count = ops.len();
     let (ops, uses, takes) = match bound.len() {
         1 => ("op", "uses", "takes"),
@@ -272,15 +306,12 @@ mod tests {
 
     #[test]
     fn what_an_op_has_already_is_no_advice() {
-        let advice = |is_of_lowest_fidelity, has_all_cores| {
+        let advice = |is_of_lowest_fidelity: bool, has_all_cores: bool| {
             let flops_percent = Some(90.0);
+            let fidelity_phases = Some(if is_of_lowest_fidelity { 1.0 } else { 2.0 });
+            let cores_part = has_all_cores.then_some(1.0);
             flops_advice(&[
-                ModelFacts {
-                    flops_percent,
-                    is_of_lowest_fidelity,
-                    has_all_cores,
-                    ..Default::default()
-                },
+                ModelFacts { flops_percent, fidelity_phases, cores_part, ..Default::default() },
                 // Not at its peak.
                 ModelFacts { flops_percent: Some(1.0), ..Default::default() },
             ])
@@ -304,19 +335,38 @@ mod tests {
 
     #[test]
     fn ops_at_the_peak_of_dram_are_told_if_they_take_time() {
-        let found = modelled(&[op(600.0, Some(90.0), Some(10.0)), op(400.0, None, None)]);
+        let found = modelled(&[op(600.0, Some(90.0), Some(10.0)), op(400.0, None, None)], &[]);
         let [finding] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((finding.cause, finding.place.row), (Cause::Dram, Some(7)));
         assert!((finding.gain_at_most_ns.unwrap() - 60.0).abs() < 1e-9);
         let little = [op(200.0, Some(90.0), None), op(800.0, Some(79.0), None)];
-        assert_eq!(modelled(&little), []);
+        assert_eq!(modelled(&little, &[]), []);
     }
 
     #[test]
     fn ops_at_the_peak_of_compute_are_told() {
-        let found = modelled(&[op(600.0, Some(10.0), Some(70.0))]);
+        let found = modelled(&[op(600.0, Some(10.0), Some(70.0))], &[]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cause, Cause::Compute);
+        // Cores and fidelity are unknown, so nobody knows what more of them would gain.
+        assert_eq!(found[0].gain_at_most_ns, None);
+    }
+
+    #[test]
+    fn more_cores_and_a_lower_fidelity_gain_more_than_the_rest_of_the_peak() {
+        let at_peak = ModelFacts {
+            fidelity_phases: Some(2.0),
+            cores_part: Some(0.25),
+            ..op(800.0, Some(10.0), Some(75.0))
+        };
+        // 600 ns at the peak of a quarter of the cores and of HiFi2 are 75 ns at that of all and LoFi.
+        let [finding] = modelled(std::slice::from_ref(&at_peak), &[]).try_into().unwrap();
+        assert!((finding.gain_at_most_ns.unwrap() - 725.0).abs() < 1e-9, "{finding:?}");
+        // A finding about all ops of the name has this advice and its gain already.
+        let of_group =
+            |basis| Finding { cause: Cause::OpGroup, rests_on: basis, ..finding.clone() };
+        assert_eq!(modelled(std::slice::from_ref(&at_peak), &[of_group(Basis::ops(1, 1))]), []);
+        assert_eq!(modelled(&[at_peak], &[of_group(Basis::ops(1, 2))]).len(), 1);
     }
 
     #[test]
@@ -381,7 +431,7 @@ mod tests {
         let finding = |cause, op: &str| Finding {
             cause,
             place: Place { op: Some(op.to_owned()), ..Place::default() },
-            ..modelled(&[op_at_peak()]).remove(0)
+            ..modelled(&[op_at_peak()], &[]).remove(0)
         };
         let ops = [op_at_peak()];
         for cause in [Cause::Reader, Cause::Latency, Cause::Writer] {

@@ -93,21 +93,42 @@ fn zones_are_told_by_their_shares_and_not_by_their_names() {
             log.push_str(&format!("0,1,1,{line}\n"));
         }
         let found = explain_log(&log);
-        let no_cause = found.no_cause.as_ref().unwrap();
-        let expected = format!(
-            "zone {name} is {}.{} % of {risc}'s kernels on 1 of 1 cores",
-            long / 10,
-            long % 10
-        );
-        let measured = no_cause.measured.join("; ");
-        assert!(measured.contains(&expected), "{log}: {expected}: {measured}");
-        assert!(!measured.contains(other), "{measured}");
+        let share = |tenths: usize| format!("{}.{} %", tenths / 10, tenths % 10);
+        let longest = format!("{name} {} on 1 of 1 cores)", share(long));
+        let expected = match short {
+            0 => format!("{risc} 100 us (zone {longest}"),
+            _ => format!("{risc} 100 us (zones {}, longest {longest}", share(long + short)),
+        };
+        let told = found.kernels.as_ref().unwrap();
+        assert!(told.contains(&expected), "{log}: {expected}: {told}");
+        let measured = found.no_cause.as_ref().unwrap().measured.join("; ");
         assert!(measured.contains("with any waits within kernels"), "{measured}");
         let reasons: Vec<&str> = found.untold.iter().map(|of| of.reason.as_str()).collect();
         let zones =
             "waits were recorded at most as zones in the kernels, which do not name the buffer";
         assert!(reasons.contains(&zones), "{name}: {reasons:?}");
     }
+}
+
+/// The kernels of each RISC and their zones are told beside findings, too, and a zone around the whole
+/// kernel, which explains nothing, is no finding.
+#[test]
+fn kernels_and_their_zones_are_told_beside_findings() {
+    let found = explain_log(&log_with(&[
+        "BRISC,60,10100,0,1024,COPY,ZONE_START",
+        "BRISC,60,16100,0,1024,COPY,ZONE_END",
+        "TRISC_0,61,10070,0,1024,ALL,ZONE_START",
+        "TRISC_0,61,19050,0,1024,ALL,ZONE_END",
+    ]));
+    let zones: Vec<_> = found.findings.iter().filter(|of| of.cause == Cause::KernelZone).collect();
+    let [zone] = zones.as_slice() else { panic!("{zones:?}") };
+    assert!(zone.sentence.starts_with("COPY is 67 %"), "{zone:?}");
+    let told = found.kernels.unwrap();
+    // 6,000 and 8,980 of 9,000 cycles.
+    for part in ["BRISC 9.0 us (zone COPY 66.7 % on", "TRISC_0 9.0 us (zone ALL 99.8 % on"] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert_eq!(explain_log(&log_with(&[])).kernels, None, "no zones in kernels");
 }
 
 /// A share of zones of which some are lost or have no end is a lower bound.

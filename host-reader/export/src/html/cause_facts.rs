@@ -32,6 +32,8 @@ pub(super) struct CauseFacts<'a> {
     noc_events: Option<&'a str>,
     /// Sentence about hardware counters.
     counters: Option<&'a str>,
+    /// Sentence about the kernels of the longest launch.
+    kernels: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Statement shown instead of findings if there are none.
     no_cause: Option<&'a NoCause>,
@@ -110,6 +112,7 @@ impl<'a> CauseFacts<'a> {
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
             counters: explanation.counters.as_deref(),
+            kernels: explanation.kernels.as_deref(),
             unreplayed_traces: &explanation.unreplayed_traces,
             not_used: &explanation.not_used,
             findings: findings(explanation, place),

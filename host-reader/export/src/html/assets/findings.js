@@ -5,7 +5,7 @@ function buildFindings() {
   const { causes } = facts;
   if (!causes) return;
   const section = byId('summary');
-  for (const sentence of [causes.simulated, causes.window, ...causes.time_sums, causes.described_by, causes.noc_events, causes.counters, ...causes.unreplayed_traces]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
+  for (const sentence of [causes.simulated, causes.window, ...causes.time_sums, causes.described_by, causes.noc_events, causes.counters, causes.kernels, ...causes.unreplayed_traces]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
   if (causes.no_cause) section.append(noCause(causes.no_cause));

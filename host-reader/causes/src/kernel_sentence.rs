@@ -1,0 +1,58 @@
+//! What the longest launch shows of its kernels: how long each RISC runs, and what its zones take.
+
+use crate::{
+    kernel_zone::KernelZone,
+    op::OpCauses,
+    rules::{duration, kernel_ns, label_of},
+    threshold::KERNEL_ZONE,
+};
+use reader::names::ZoneTable;
+use wire::Risc;
+
+/// Returns a sentence about the kernels of the longest launch with zones in its kernels, from the longest
+/// RISC to the shortest; `None` if no launch has any.
+pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+    let with = ops.iter().filter(|op| !op.zones.is_empty());
+    let op = with.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
+    let mut riscs = op.riscs_ns.clone();
+    riscs.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let riscs: Vec<String> = riscs
+        .iter()
+        .map(|(risc, ns)| format!("{risc} {}{}", duration(*ns), of_zones(*risc, &op.zones, names)))
+        .collect();
+    Some(format!(
+        "Kernels of launch {} of {}: {}; a zone is a finding from {} % of its RISC.",
+        op.launch,
+        label_of(op),
+        riscs.join(", "),
+        KERNEL_ZONE.value
+    ))
+}
+
+/// Returns a text about the zones of a RISC; empty if it has none.
+fn of_zones(risc: Risc, zones: &[KernelZone], names: &ZoneTable) -> String {
+    let own: Vec<&KernelZone> = zones.iter().filter(|of| of.risc == risc).collect();
+    let Some(longest) = own.iter().max_by(|one, other| one.percent.total_cmp(&other.percent))
+    else {
+        return String::new();
+    };
+    let least = |is_least: bool| if is_least { "at least " } else { "" };
+    let name = format!(
+        "{} {}{:.1} % on {} of {} cores",
+        names.label(longest.zone),
+        least(longest.is_lower_bound),
+        longest.percent,
+        longest.core_count,
+        longest.kernel_core_count
+    );
+    // A sum of zones may be the time of other zones, too.
+    let zones = own.iter().filter(|of| of.count > 0);
+    let all: f64 = zones.clone().map(|of| of.percent).sum();
+    match zones.clone().count() {
+        0 | 1 => format!(" (zone {name})"),
+        _ => {
+            let is_least = zones.clone().any(|of| of.is_lower_bound || of.has_more);
+            format!(" (zones {}{:.1} %, longest {name})", least(is_least), all.min(100.0))
+        }
+    }
+}
