@@ -283,13 +283,11 @@ const SIDES: [&str; 4] = ["W", "Z", "Y", "X"];
 
 impl TensorColumns {
     /// # Compatibility
-    /// Reports of early 2024 (TT-Metal #6689) have the columns `DTYPE`, `SHAPE` and `STORAGE_TYPE`.
+    /// Reports of early 2024 (TT-Metal #6689) have the columns `SHAPE` and `STORAGE_TYPE`.
     fn new(titles: &Titles, tensor: &str) -> Self {
-        let [datatype, early] =
-            ["DATATYPE", "DTYPE"].map(|name| titles.column(&format!("{tensor}_{name}")));
         Self {
             sides: SIDES.map(|side| titles.column(&titles.shape_title(tensor, side))),
-            datatype: if datatype.at.is_none() && early.at.is_some() { early } else { datatype },
+            datatype: titles.column(&format!("{tensor}_DATATYPE")),
             memory: titles.column(&format!("{tensor}_MEMORY")),
             layout: titles.column(&format!("{tensor}_LAYOUT")),
             shape: titles.column(&format!("{tensor}_SHAPE")),

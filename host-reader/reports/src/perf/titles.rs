@@ -4,7 +4,10 @@ use crate::{
     problem::{Position, ProblemLog, quoted},
     report::is_known_column,
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet, hash_map::Entry},
+    sync::Arc,
+};
 
 /// Suffix of the headers of shape columns in ops CSVs since September 2025.
 const PADDED: &str = "_PAD[LOGICAL]";
@@ -123,15 +126,19 @@ pub(super) struct Titles {
 }
 
 impl Titles {
-    /// Reads a header. If several columns have the same name, the first one is used.
+    /// Reads a header. If several columns have the same name, the first one is used. A former title is
+    /// replaced by the present one, unless the file has that, too.
     pub(super) fn new(record: &csv::StringRecord) -> Self {
+        let own: HashSet<&str> = record.iter().map(str::trim).collect();
         let mut index = HashMap::new();
         let mut all = Vec::new();
         for (at, title) in record.iter().enumerate() {
             let title = title.trim();
-            if !index.contains_key(title) {
-                index.insert(title.to_owned(), at);
-                all.push(title.into());
+            let present = present_title(title).filter(|title| !own.contains(title.as_str()));
+            let title = present.unwrap_or_else(|| title.to_owned());
+            if let Entry::Vacant(entry) = index.entry(title) {
+                all.push(entry.key().as_str().into());
+                entry.insert(at);
             }
         }
         let format = format_of(&index);
@@ -223,6 +230,37 @@ const INPUT_MEMORY: &str = "INPUT_0_MEMORY";
 /// Column of the memory in reports of early 2024.
 const EARLY_INPUT_MEMORY: &str = "INPUT_0_STORAGE_TYPE";
 
+/// Former titles of columns, each with the present one.
+///
+/// # Compatibility
+/// `process_ops_logs.py` of TT-Metal: the titles of performance models until early 2024, and those of
+/// traces from November 2024 on (TT-Metal #14430).
+const FORMER_TITLES: [(&str, &str); 5] = [
+    ("TRACE ID", "METAL TRACE ID"),
+    ("TRACE RUNTIME ID", "METAL TRACE REPLAY SESSION ID"),
+    ("PM IDEAL NS", "PM IDEAL [ns]"),
+    ("PM COMPUTE NS", "PM COMPUTE [ns]"),
+    ("PM BANDWIDTH NS", "PM BANDWIDTH [ns]"),
+];
+
+/// Former ends of the titles of a tensor's columns, each with the present one.
+///
+/// # Compatibility
+/// `process_ops_logs.py` of 2023, and reports of early 2024 (TT-Metal #6689).
+const FORMER_ENDS: [(&str, &str); 2] = [("DATA TYPE", "DATATYPE"), ("DTYPE", "DATATYPE")];
+
+/// Returns the present title of a column that TT-Metal has renamed; `None` for other titles.
+fn present_title(title: &str) -> Option<String> {
+    if let Some((_, present)) = FORMER_TITLES.iter().find(|(former, _)| *former == title) {
+        return Some((*present).to_owned());
+    }
+    let rest = title.strip_prefix("INPUT_").or_else(|| title.strip_prefix("OUTPUT_"))?;
+    let (number, end) = rest.split_once('_')?;
+    number.parse::<u32>().ok()?;
+    let (_, present) = FORMER_ENDS.iter().find(|(former, _)| *former == end)?;
+    Some(format!("{}{present}", title.strip_suffix(end)?))
+}
+
 /// Units of time at the end of headers.
 const UNITS: [&str; 5] = ["S", "MS", "US", "\u{b5}S", "NS"];
 
@@ -250,7 +288,8 @@ pub(super) fn find_title(titles: &[Arc<str>], asked: &str) -> Option<Arc<str>> {
             .iter()
             .find(|title| plain(title).strip_prefix(CALL).is_some_and(|rest| rest == wanted))
     };
-    exact.or_else(same).or_else(of_call).cloned()
+    let former = || present_title(asked.trim()).and_then(|present| find_title(titles, &present));
+    exact.or_else(same).or_else(of_call).cloned().or_else(former)
 }
 
 /// Columns that together occur only in the streaming profiler's table.
@@ -321,5 +360,27 @@ mod tests {
         }
         let both = ["DEVICE KERNEL DURATION [us]", KERNEL_DURATION];
         assert_eq!(Titles::new(&both.as_slice().into()).kernel_column(), KernelColumn::Known);
+    }
+
+    /// A column is the same one under each title that it has had, for each rule that reads it.
+    #[test]
+    fn former_titles_are_the_present_ones() {
+        let pairs = [
+            ("TRACE ID", "METAL TRACE ID"),
+            ("TRACE RUNTIME ID", "METAL TRACE REPLAY SESSION ID"),
+            ("PM COMPUTE NS", "PM COMPUTE [ns]"),
+            ("INPUT_0_DTYPE", "INPUT_0_DATATYPE"),
+            ("OUTPUT_1_DATA TYPE", "OUTPUT_1_DATATYPE"),
+        ];
+        for (former, present) in pairs {
+            let old = Titles::new(&["OP CODE", former].as_slice().into());
+            assert_eq!((old.index(present), old.kept(None).len()), (Some(1), 0), "{former}");
+            assert_eq!(find_title(old.all(), former).as_deref(), Some(present));
+            // A file with both has two columns.
+            let both = Titles::new(&[former, "OP CODE", present].as_slice().into());
+            assert_eq!((both.index(former), both.index(present)), (Some(0), Some(2)));
+        }
+        let own = Titles::new(&["OP CODE", "MY TRACE ID", "INPUT_x_DTYPE"].as_slice().into());
+        assert_eq!(own.kept(None).len(), 2, "columns of a user");
     }
 }
