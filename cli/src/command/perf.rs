@@ -155,8 +155,8 @@ struct LookArgs {
     #[arg(long, alias = "no-stacked-report")]
     no_summary: bool,
     /// Show the ops grouped by a column instead of one by one: a column of the CSV, such as LOC or
-    /// "OP CODE", signpost (the last one before the op, or the innermost range of `ZS name` and
-    /// `ZE name`), or module, function or location, which `kprof record` keeps of a Python program.
+    /// "OP CODE", signpost (the last one before the op, or the innermost range, from `ZS name` to
+    /// `ZE name`, or from `PREFIX_START name` to `PREFIX_END name`), or module, function or location, which `kprof record` keeps of a Python program.
     /// Modules are shown as a tree.
     #[arg(long, value_name = "COLUMN")]
     by: Option<String>,

@@ -2,11 +2,10 @@
 
 use crate::{
     coverage::{Coverage, FirstRun},
-    phase::half_of,
     signpost_name::{are_parts, series},
 };
 use recording::problem::counted;
-use reports::perf::{OpReport, prefix_matches};
+use reports::perf::{OpReport, prefix_matches, signpost_half};
 use std::{collections::HashMap, ops::Range};
 
 /// Rule by which the last iteration was found.
@@ -289,7 +288,7 @@ fn marked_iterations(steps: &[Step<'_>]) -> Vec<Range<usize>> {
         .map(|(index, ..)| *index)
         .collect();
     let name_at = |index: usize| match steps.get(index) {
-        Some(Step::Signpost(name)) => half_of(name),
+        Some(Step::Signpost(name)) => signpost_half(name),
         _ => None,
     };
     let closed = |range: Range<usize>| match name_at(range.start) {

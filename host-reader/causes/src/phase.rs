@@ -8,6 +8,7 @@ use crate::{
 use analysis::Launch;
 use host_events::{HostEventKind, HostRecording};
 use recording::{DeviceClock, Recording, clocks_of};
+use reports::perf::signpost_half;
 use std::collections::BTreeMap;
 
 /// Origin of a phase.
@@ -53,11 +54,6 @@ pub struct PhaseTime {
 /// show them.
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
-
-/// Suffixes of the names of signposts that open a phase. [`CLOSING`] has the suffixes of signposts
-/// that close a phase.
-const OPENING: [&str; 2] = ["start", "begin"];
-const CLOSING: [&str; 4] = ["end", "stop", "finish", "done"];
 
 /// One interval on the host's clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +122,7 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
                     let end_ns = end_ns.saturating_sub(origin_ns);
                     add(host.name(event).to_owned(), start_ns, end_ns, PhaseOrigin::HostZone);
                 }
-                HostEventKind::Signpost => match half_of(host.name(event)) {
+                HostEventKind::Signpost => match signpost_half(host.name(event)) {
                     Some((name, true)) => open.push((name, start_ns)),
                     Some((name, false)) => {
                         if let Some(at) = open.iter().rposition(|(of, _)| *of == name) {
@@ -141,19 +137,6 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
         }
     }
     stretches
-}
-
-/// Returns the name of the phase that a signpost opens or closes, and a flag: true if the signpost
-/// opens the phase, false if it closes the phase.
-pub(crate) fn half_of(name: &str) -> Option<(String, bool)> {
-    let lower = name.to_ascii_lowercase();
-    let stem = |end: &str| {
-        let length = lower.strip_suffix(end)?.len();
-        let stem = name.get(..length)?.trim_end_matches(['-', '_', ' ', ':', '.', '/']);
-        Some(if stem.is_empty() { "phase".to_owned() } else { stem.to_owned() })
-    };
-    let opens = OPENING.into_iter().find_map(|end| Some((stem(end)?, true)));
-    opens.or_else(|| CLOSING.into_iter().find_map(|end| Some((stem(end)?, false))))
 }
 
 /// Launches of one chip, sorted by start. The starts are in nanoseconds of the host's clock.
@@ -237,7 +220,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use super::half_of;
+    use reports::perf::signpost_half;
 
     #[test]
     fn signposts_are_paired_by_the_rest_of_their_names() {
@@ -250,7 +233,7 @@ mod tests {
             ("iteration 3", None),
         ] {
             let expected = expected.map(|(name, opens): (&str, bool)| (name.to_owned(), opens));
-            assert_eq!(half_of(name), expected, "{name}");
+            assert_eq!(signpost_half(name), expected, "{name}");
         }
     }
 }

@@ -170,9 +170,27 @@ fn with_high_fidelity(rows: &[TimedRow<'_>]) -> Option<Reason> {
 }
 
 fn memory(row: &OpReport) -> Option<&str> {
-    let memory = row.input_0_memory.as_deref()?;
+    row.input_0_memory.as_deref().map(without_device)
+}
+
+/// Returns the name of a memory without the number of its device.
+fn without_device(memory: &str) -> &str {
     let place = memory.strip_prefix("DEV_").and_then(|rest| rest.split_once('_'));
-    Some(place.map_or(memory, |(_, place)| place))
+    place.map_or(memory, |(_, place)| place)
+}
+
+/// Names the kind of a row's program configuration; `None` if the row does not say whether it has one.
+fn program_config(row: &OpReport) -> Option<String> {
+    match row.recorded.program_config.as_deref() {
+        Some(config) => {
+            let kind = config.split(['(', '{']).next().unwrap_or(config).trim();
+            Some(format!("program_config {kind}"))
+        }
+        None if row.recorded.attributes.contains("program_config") => {
+            Some("no program_config".to_owned())
+        }
+        None => None,
+    }
 }
 
 fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
@@ -308,7 +326,14 @@ fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
 
 /// Lists the facts that differ between two rows, each as a pair of texts.
 fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
-    let names = ["memory of input 0", "cores", "output subblocks", "types"];
+    let names = [
+        "memory of input 0",
+        "memory of input 1",
+        "program_config",
+        "cores",
+        "output subblocks",
+        "types",
+    ];
     let facts = row_facts(one).into_iter().zip(row_facts(other)).zip(names);
     let differing = facts.filter_map(|((one, other), name)| {
         let one = one.filter(|one| other.as_ref() != Some(one))?;
@@ -317,14 +342,19 @@ fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
     differing.collect()
 }
 
-/// Describes the memory of input 0, the cores, the output subblocks and the element types of a row.
-fn row_facts(row: &OpReport) -> [Option<String>; 4] {
+/// Describes the memory of the inputs, the program configuration, the cores as the file has them, the output
+/// subblocks, and the element types and math fidelity of a row.
+fn row_facts(row: &OpReport) -> [Option<String>; 6] {
     let blocks = row.blocks;
     let sides = blocks.output_subblock_height_tiles.zip(blocks.output_subblock_width_tiles);
     let types = row.math_fidelity.to_string();
+    let second = row.recorded.tensors.get(1).and_then(|tensor| tensor.memory.as_deref());
+    let second = second.map(without_device);
     [
         memory(row).map(|of| format!("input 0 in {of}")),
-        row.core_count.map(|count| format!("{count} cores")),
+        second.map(|of| format!("input 1 in {of}")),
+        program_config(row),
+        row.recorded.core_count.map(|count| format!("{count} cores")),
         sides.map(|(height, width)| format!("output subblocks of {height} x {width} tiles")),
         (!types.is_empty()).then(|| format!("types {types}")),
     ]

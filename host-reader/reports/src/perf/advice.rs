@@ -256,14 +256,11 @@ fn block_advice(row: &OpReport) -> Vec<String> {
         }
     }
     if items.is_empty() {
-        let [inner, height, width] = [
-            blocks.inner_block_tiles,
-            blocks.output_subblock_height_tiles,
-            blocks.output_subblock_width_tiles,
-        ]
-        .map(|tiles| tiles.map_or_else(|| "?".to_owned(), |tiles| tiles.to_string()));
-        items
-            .push(format!("{LOOK_GOOD}: in0_block_w {inner}, output subblocks {height} x {width}"));
+        let inner = blocks.inner_block_tiles.map(|width| format!("in0_block_w {width}"));
+        let subblock =
+            subblock.map(|(height, width)| format!("output subblocks {height} x {width}"));
+        let known: Vec<String> = inner.into_iter().chain(subblock).collect();
+        items.push(format!("{LOOK_GOOD}: {}", known.join(", ")));
     }
     items
 }

@@ -41,7 +41,7 @@ pub(crate) fn attribute_parts(text: &str) -> Option<Parts<'_>> {
 }
 
 /// Returns the arguments that differ between two texts of attributes.
-pub(super) fn argument_changes(before: &str, after: &str) -> Vec<ArgumentChange> {
+pub(crate) fn argument_changes(before: &str, after: &str) -> Vec<ArgumentChange> {
     let mut changes = Vec::new();
     if before != after {
         let [one, other] = [before, after].map(attribute_parts);

@@ -3,6 +3,7 @@
 //! An invalid line does not affect other lines. Other modules interpret the rows.
 
 use super::{
+    core_cycles::correct_core_times,
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
     titles::{KernelColumn, LATENCY, OpsCsvFormat, Titles, find_title},
@@ -184,6 +185,7 @@ pub fn read_ops_csv_with(
         }
     }
     problems.append(read.problems);
+    correct_core_times(&mut read.rows, file, &mut problems);
     Ok(OpsCsv {
         file: file.to_owned(),
         format: titles.format,

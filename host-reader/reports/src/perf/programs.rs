@@ -25,6 +25,9 @@ pub enum RebuildReason {
     Arguments(Vec<ArgumentChange>),
     /// An earlier call had the same recorded arguments, and the program has cleared its cache since.
     CacheCleared,
+    /// An earlier call had the same recorded arguments, and no call from there on has found a program: the
+    /// cache is switched off or was cleared, or what differs was not recorded.
+    NoCallFound,
     /// An earlier call had the same recorded arguments. What differs was not recorded.
     NotRecorded,
 }
@@ -53,6 +56,10 @@ impl fmt::Display for RebuildReason {
                 Ok(())
             }
             Self::CacheCleared => out.write_str("the program has cleared the cache"),
+            Self::NoCallFound => out.write_str(
+                "no recorded argument differs, and no call in between found its program: the program cache \
+                 is off or was cleared, or what differs was not recorded",
+            ),
             Self::NotRecorded => {
                 out.write_str("no recorded argument differs; what differs was not recorded")
             }
@@ -223,8 +230,17 @@ struct Seen<'row> {
     run_host_id: Option<u32>,
     /// First chip of the call. Meshes have caches of their own.
     device: Option<u64>,
-    /// Number of times that this cache had been cleared before the call.
+    /// What had become of this cache before the call.
+    cache: CacheCounts,
+}
+
+/// What has become of the cache of a chip up to a call.
+#[derive(Clone, Copy, Default)]
+struct CacheCounts {
+    /// Number of times that it was cleared.
     clear_count: u64,
+    /// Number of calls that found their program in it.
+    hit_count: u64,
 }
 
 /// What a call that built a program is known to be.
@@ -243,14 +259,14 @@ struct SeenCalls<'row>(VecDeque<Seen<'row>>);
 
 impl<'row> SeenCalls<'row> {
     /// Adds a call; returns what it built, if it did.
-    fn add(&mut self, call: &Call<'row>, clear_count: u64, has_place: bool) -> Option<Built> {
+    fn add(&mut self, call: &Call<'row>, cache: CacheCounts, has_place: bool) -> Option<Built> {
         let row = call.row;
         let now = Seen {
             arguments: Arguments::new(row),
             row_id: row.id,
             run_host_id: run_host_id(row),
             device: row.device,
-            clear_count,
+            cache,
         };
         let built = (call.is_hit == Some(false)).then(|| match self.rebuild(&now) {
             None => Built::First,
@@ -273,7 +289,8 @@ impl<'row> SeenCalls<'row> {
         let (changes, known) = compared.min_by_key(|(changes, _)| changes.len())?;
         let reason = match changes.is_empty() {
             false => RebuildReason::Arguments(changes),
-            true if known.clear_count < now.clear_count => RebuildReason::CacheCleared,
+            true if known.cache.clear_count < now.cache.clear_count => RebuildReason::CacheCleared,
+            true if known.cache.hit_count == now.cache.hit_count => RebuildReason::NoCallFound,
             true => RebuildReason::NotRecorded,
         };
         Some(Rebuild {
@@ -350,11 +367,13 @@ impl AllCalls {
         let mut index: HashMap<_, usize> = HashMap::new();
         let mut found = Self { sites: Vec::new(), calls: Vec::new() };
         let mut seen: Vec<SeenCalls<'_>> = Vec::new();
-        let mut clear_counts: HashMap<Option<u64>, u64> = HashMap::new();
+        let mut caches: HashMap<Option<u64>, CacheCounts> = HashMap::new();
         for call in calls_of(rows) {
             let row = call.row;
-            let clear_count = clear_counts.entry(row.device).or_default();
-            *clear_count = clear_count.saturating_add(row.is_cache_cleared.into());
+            let cache = caches.entry(row.device).or_default();
+            cache.clear_count = cache.clear_count.saturating_add(row.is_cache_cleared.into());
+            let is_hit = call.is_hit == Some(true);
+            cache.hit_count = cache.hit_count.saturating_add(is_hit.into());
             let [module, location] = [MODULE, CALL_LOCATION].map(|title| row.other(title).cloned());
             let has_place = module.is_some() || location.is_some();
             let key = (Arc::clone(&row.op_code), module.clone(), location.clone());
@@ -366,7 +385,7 @@ impl AllCalls {
                 seen.push(SeenCalls::default());
             }
             let seen_calls = seen.get_mut(at);
-            let built = seen_calls.and_then(|seen| seen.add(&call, *clear_count, has_place));
+            let built = seen_calls.and_then(|seen| seen.add(&call, *cache, has_place));
             let sums = BuildSums::of_call(&call, built.as_ref());
             let rebuild = match built {
                 Some(Built::Again(rebuild)) => Some(rebuild),
@@ -473,6 +492,7 @@ mod tests {
                 let reason = match &rebuild.reason {
                     RebuildReason::Arguments(of) => of.iter().map(ToString::to_string).collect(),
                     RebuildReason::CacheCleared => vec!["cleared".to_owned()],
+                    RebuildReason::NoCallFound => vec!["none found".to_owned()],
                     RebuildReason::NotRecorded => vec!["?".to_owned()],
                 };
                 (rebuild.row_id, rebuild.compared_row_id, reason)
@@ -580,7 +600,8 @@ mod tests {
             "3073|1|2|32|DRAM||False|,,,||m,a.py:1",
             "4096|0|1|32|DRAM||False|,,,||m,a.py:1",
         ]);
-        let [changed, unknown] = ["alpha: 1 -> 2", "?"].map(|reason| vec![reason.to_owned()]);
+        let [changed, unknown] =
+            ["alpha: 1 -> 2", "none found"].map(|reason| vec![reason.to_owned()]);
         assert_eq!(reasons(&builds), [(4, 3, changed), (5, 2, unknown)]);
         let rebuild = &builds.sites[0].rebuilds[0];
         assert_eq!((rebuild.run_host_id, rebuild.compared_run_host_id), (Some(3073), Some(2049)));
@@ -594,8 +615,15 @@ mod tests {
             "3072|0|1|32|DEV_0_DRAM||True|,,,|True|m,b.py:9",
             "4096|0|1|32|DEV_0_DRAM||False|,,,||m,a.py:1",
             "5120|0|1|32|DEV_0_DRAM||False|,,,||m,a.py:1",
+            "6144|0|1|32|DEV_0_DRAM||True|,,,||m,b.py:9",
+            "7168|0|1|32|DEV_0_DRAM||False|,,,||m,a.py:1",
         ]);
-        let [unknown, cleared] = ["?", "cleared"].map(|reason| vec![reason.to_owned()]);
-        assert_eq!(reasons(&builds), [(3, 2, unknown.clone()), (5, 3, cleared), (6, 5, unknown)]);
+        // A call in between found its program, so the cache was in use.
+        let [off, cleared, unknown] =
+            ["none found", "cleared", "?"].map(|reason| vec![reason.to_owned()]);
+        assert_eq!(
+            reasons(&builds),
+            [(3, 2, off.clone()), (5, 3, cleared), (6, 5, off), (8, 6, unknown)]
+        );
     }
 }

@@ -435,12 +435,14 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
 }
 
 /// Adds a problem for each matrix product with an unknown fidelity, because such an op has no
-/// percentage of the peak FLOPs.
+/// percentage of the peak FLOPs. A product without shapes has none anyway.
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     for row in rows.iter().filter(|row| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))
     }) {
-        if MathFidelity::from_name(&row.math_fidelity).is_none() {
+        let is_bare = row.math_fidelity.is_empty()
+            && row.inputs.iter().all(|tensor| tensor.datatype.is_none());
+        if MathFidelity::from_name(&row.math_fidelity).is_none() && !is_bare {
             let file = files.get(row.file).map_or("", String::as_str);
             let place = Position { file, line: row.line, column: "MATH FIDELITY" };
             let found = quoted(&row.math_fidelity);
