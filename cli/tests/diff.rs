@@ -299,7 +299,7 @@ fn junit_has_a_test_for_each_change_and_for_what_was_compared_or_not() {
     let written = std::fs::read_to_string(xml).unwrap();
     let report = json(a, b, &["--fail-above", "5"]);
     let changes = report["changes"].as_array().unwrap();
-    assert_eq!(written.matches("<testcase ").count(), changes.len() + 2, "{written}");
+    assert_eq!(written.matches("<testcase ").count(), changes.len() + 3, "{written}");
     assert_eq!(written.matches("<failure ").count(), 1, "{written}");
     let failed = written.split("<testcase ").find(|test| test.contains("<failure ")).unwrap();
     assert!(failed.contains("name=\"zone UNPACK_SHORT k.cpp:10\""), "{failed}");
@@ -618,4 +618,135 @@ fn gaps_and_traces_that_no_total_has_are_told() {
     let same = told(&a, &a);
     assert!(same.contains("B 60.000 us, median of 3 gaps; +0.0 %\n"), "{same}");
     assert!(!same.contains("replayed trace"), "{same}");
+}
+
+/// Writes an ops CSV of one device; each op has a name, the length of its kernel and the gap before it in ns.
+fn ops_file(folder: &Path, name: &str, ops: &[(&str, u64, u64)]) -> PathBuf {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n";
+    let rows = ops.iter().map(|(op, ns, gap)| format!("{op},tt_dnn_device,0,{ns},{gap}\n"));
+    let path = folder.join(name);
+    std::fs::write(&path, titles.to_owned() + &rows.collect::<String>()).unwrap();
+    path
+}
+
+/// By hand: an iteration takes 2 us of kernels, 1 us between them, and a gap before it.
+#[test]
+fn an_iteration_that_waits_longer_fails_the_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, count: usize, gap_ns: u64| {
+        let iteration = [("Matmul", 1_000, gap_ns), ("Softmax", 1_000, 1_000)];
+        ops_file(folder.path(), name, &iteration.repeat(count))
+    };
+    let (a, b) = (file("a.csv", 5, 10_000), file("b.csv", 5, 400_000));
+    let told = |a: &Path, b: &Path, args: &[&str]| {
+        let output = diff(a, b, args);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    // 13 us and 403 us.
+    let (code, text) = told(&a, &b, &["--fail-above", "5"]);
+    let line = "An iteration with its gaps is slower by more than 5 % on 1 device, most on device 0: A 13.000 \
+                us, 11.000 us of it gaps, mean of 4 iterations; B 403.000 us, 401.000 us of it gaps, mean \
+                of 4 iterations; +3000.0 %";
+    assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    assert_eq!(code, Some(1));
+    let (code, text) = told(&b, &a, &["--fail-below", "5"]);
+    assert!(text.contains("An iteration with its gaps is faster by more than 5 %"), "{text}");
+    assert_eq!((code, told(&b, &a, &["--fail-above", "5"]).0), (Some(1), Some(0)));
+    assert_eq!(told(&a, &b, &["--fail-above", "3001"]).0, Some(0));
+    assert_eq!(told(&a, &a, &["--fail-above", "0", "--fail-below", "0"]).0, Some(0));
+    let (code, text) = told(&a, &b, &["--fail-above", "5", "--ignore-gaps"]);
+    let line = "The time between ops is in no limit: --ignore-gaps is set (median gap: A 1.000 us; B 1.000 us)";
+    assert!(text.lines().any(|found| found == line), "{text}");
+    assert_eq!(code, Some(0));
+    // One iteration shows no gap of the loop.
+    let (code, text) = told(&file("one.csv", 1, 10_000), &b, &["--fail-above", "5"]);
+    assert!(text.contains("The time between ops is in no limit: both sides do not show"), "{text}");
+    assert_eq!(code, Some(0));
+    let document = json(
+        &a,
+        &b,
+        &["--fail-above", "5", "--junit", folder.path().join("j.xml").to_str().unwrap()],
+    );
+    assert_eq!(
+        (&document["failed_elapsed_count"], &document["failed_count"]),
+        (&1.into(), &0.into())
+    );
+    let junit = std::fs::read_to_string(folder.path().join("j.xml")).unwrap();
+    assert!(
+        junit.contains("failures=\"1\"") && junit.contains("slower: device 0: A 13.000 us"),
+        "{junit}"
+    );
+}
+
+/// By hand: the last iteration of B lacks its last op, and its matmul takes 540 us in place of 180.
+#[test]
+fn ops_of_a_cut_iteration_are_compared_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let iteration = [
+        ("Tilize", 17_000, 1_000),
+        ("Matmul", 180_000, 1_000),
+        ("Softmax", 30_000, 1_000),
+        ("Untilize", 9_000, 1_000),
+    ];
+    let a = ops_file(folder.path(), "a.csv", &iteration.repeat(3));
+    let mut cut = iteration.repeat(3);
+    cut.pop();
+    let lost = ops_file(folder.path(), "lost.csv", &cut);
+    let text = String::from_utf8(diff(&a, &lost, &["--fail-above", "5"]).stdout).unwrap();
+    assert!(text.contains("Only in A: 1 of 12\n  op Untilize on device 0"), "{text}");
+    // 699 of 708 us.
+    assert!(text.contains("Compared: 98.7 % of A's time, 100.0 % of B's"), "{text}");
+    cut[9].1 = 540_000;
+    let slow = ops_file(folder.path(), "slow.csv", &cut);
+    let output = diff(&a, &slow, &["--fail-above", "5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("1 op or zone is slower by more than 5 %"), "{text}");
+    // Of twice as many iterations, those are compared: 227 of 1,643 us are in none.
+    let mut more = iteration.repeat(7);
+    more.pop();
+    let more = ops_file(folder.path(), "more.csv", &more);
+    let text = String::from_utf8(diff(&a, &more, &["--fail-above", "5"]).stdout).unwrap();
+    for line in [
+        "Compared: 100.0 % of A's time, 86.2 % of B's",
+        "Compared with nothing: 3 ops of B in iterations that are cut or differ, 227.000 us",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    // If most of the time is in such iterations, the gate has nothing to rest on.
+    let mut most = iteration.repeat(3);
+    most.pop();
+    most[9].1 = 5_400_000;
+    let few = ops_file(folder.path(), "few.csv", &iteration.repeat(9));
+    let most = ops_file(folder.path(), "most.csv", &most);
+    let output = diff(&few, &most, &["--fail-above", "5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+}
+
+/// The pairs differ in an attribute, in an address, and in one that only B has.
+#[test]
+fn attributes_that_differ_within_a_pair_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, attributes: &str| {
+        let path = folder.path().join(name);
+        let titles = "OP CODE,OP TYPE,DEVICE ID,ATTRIBUTES,DEVICE KERNEL DURATION [ns]\n";
+        let row = format!("ReduceScatter,tt_dnn_device,0,{attributes},1000\n");
+        std::fs::write(&path, titles.to_owned() + &row).unwrap();
+        path
+    };
+    let a =
+        file("a.csv", "{'topology': 'Topology::Linear'; 'address': '123456'; 'num_links': '1'}");
+    let b = file(
+        "b.csv",
+        "{'topology': 'Topology::Ring'; 'address': '654321'; 'num_links': '1'; 'fp32_dest_acc_en': 'true'}",
+    );
+    let text = String::from_utf8(diff(&a, &b, &[]).stdout).unwrap();
+    for line in [
+        "  attribute: topology Topology::Linear in A, topology Topology::Ring in B, 1 pair",
+        "  attribute: fp32_dest_acc_en not given in A, fp32_dest_acc_en true in B, 1 pair",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("address") && !text.contains("num_links"), "{text}");
 }

@@ -25,8 +25,9 @@ use crate::{
 use clap::{ArgGroup, Args};
 use host_reader::{
     diff::{
-        Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, FirstIteration, Gate,
-        Group, LimitCost, MeasuredKind, Measurements, Shortfall, Side, UnmatchedReason,
+        Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Difference, Elapsed,
+        FirstIteration, Gate, Group, LimitCost, MeasuredKind, Measurements, Shortfall, Side,
+        UnmatchedReason,
     },
     export::TraceFilter,
     perf::{
@@ -64,8 +65,8 @@ use std::{
 /// If A and B were recorded with --lines, the lines of source whose cycles have changed are shown,
 /// unless --filter or further recordings are given.
 ///
-/// Exit code: 0; 1 if --fail-above or --fail-below is exceeded by an op, a zone, or the ops that only
-/// one of them has, or if less than half of the time of A or of B was compared, or more than half of
+/// Exit code: 0; 1 if --fail-above or --fail-below is exceeded by an op, a zone, an iteration with the
+/// gaps between its ops, or the ops that only one of them has, or if less than half of the time of A or of B was compared, or more than half of
 /// its ops have no duration (unless only zones have one); 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
@@ -102,18 +103,23 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
-    /// known to be insignificant, if ops that only B has add more than PCT percent to the time of A,
+    /// known to be insignificant, if an iteration with the gaps between its ops is, if ops that only B has add more than PCT percent to the time of A,
     /// or if too little was compared: less than half of the time, or more than half of the ops
     /// without a duration.
-    #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
+    #[arg(long, value_name = "PCT", value_parser = parse_threshold, allow_negative_numbers = true)]
     fail_above: Option<f64>,
-    /// Exit with code 1 if an op or zone is faster by more than PCT percent, or if ops that only A has
+    /// Exit with code 1 if an op or zone is faster by more than PCT percent, if an iteration with the gaps
+    /// between its ops is, or if ops that only A has
     /// take more than PCT percent of its time: the baseline is out of date, or B has not run it all.
-    #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
+    #[arg(long, value_name = "PCT", value_parser = parse_threshold, allow_negative_numbers = true)]
     fail_below: Option<f64>,
     /// A change fails only if it is also larger than N cycles of the device.
     #[arg(long, value_name = "N", value_parser = parse_cycles, requires = "limits")]
     and_cycles: Option<f64>,
+    /// Do not fail if an iteration takes longer only because of the time between its ops, in which the
+    /// device waits for the host.
+    #[arg(long, requires = "limits")]
+    ignore_gaps: bool,
     /// Also write the verdict on each op and zone as JUnit XML.
     #[arg(long, value_name = "FILE", requires = "limits")]
     junit: Option<PathBuf>,
@@ -160,7 +166,10 @@ struct Document<'a> {
     fail_above_percent: Option<f64>,
     fail_below_percent: Option<f64>,
     and_cycles: Option<f64>,
+    ignore_gaps: bool,
     failed_count: usize,
+    /// Number of devices on which an iteration with its gaps exceeds the limits.
+    failed_elapsed_count: usize,
     /// What ops that only one side has change, in words, if it exceeds the limits.
     unpaired_finding: Option<&'a str>,
     too_little_compared: Option<Shortfall>,
@@ -169,6 +178,8 @@ struct Document<'a> {
     /// Change of the ops that were compared.
     compared_change_ns: Option<f64>,
     op_pair_count: usize,
+    /// Time of an iteration with its gaps, for each device on which both sides show it.
+    elapsed: &'a [Elapsed],
     groups: &'a [Group],
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
@@ -213,6 +224,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         above_percent: args.fail_above,
         below_percent: args.fail_below,
         cycles: args.and_cycles,
+        ignores_gaps: args.ignore_gaps,
     };
     let verdict = Verdict::new(&diff, gate);
     let limits = LimitCost::new((simulated[0].as_ref(), simulated[1].as_ref()), &diff);
@@ -229,12 +241,15 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         fail_above_percent: args.fail_above,
         fail_below_percent: args.fail_below,
         and_cycles: args.and_cycles,
+        ignore_gaps: args.ignore_gaps,
         failed_count: verdict.findings.len(),
+        failed_elapsed_count: verdict.elapsed.len(),
         unpaired_finding: verdict.unpaired.as_deref(),
         too_little_compared: diff.shortfall(),
         total_change_ns: diff.change_ns(),
         compared_change_ns: diff.compared_change_ns(),
         op_pair_count: diff.op_pair_count,
+        elapsed: &diff.elapsed,
         groups: &diff.groups,
         by: by.as_ref(),
         limits: limits.as_ref(),
@@ -460,7 +475,7 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     });
     writeln!(out, "Total: A {a}; B {b}; {}", change_sentence(diff))?;
     let share = |side: &Side| {
-        let share = side.compared_ns / side.total_ns * 100.0;
+        let share = side.compared_share * 100.0;
         if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
     };
     let [of_a, of_b] = [share(&diff.a), share(&diff.b)];
@@ -473,6 +488,17 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
             timed_of(&diff.a),
             timed_of(&diff.b)
         )?;
+    }
+    for (name, side) in [("A", &diff.a), ("B", &diff.b)] {
+        if side.left_out_count > 0 {
+            let count = side.left_out_count as u64;
+            writeln!(
+                out,
+                "Compared with nothing: {} of {name} in iterations that are cut or differ, {}",
+                counted(count, "op", "ops"),
+                microseconds(side.left_out_ns)
+            )?;
+        }
     }
     write_gaps(diff, out)?;
     if let Some((a, b)) = diff.clocks_mhz() {
@@ -732,9 +758,13 @@ fn cells(change: &Change, source: String, has_distinctions: bool) -> Vec<String>
 }
 
 /// Returns the properties in which the ops of a change differ.
-pub(super) fn differing(change: &Change) -> String {
-    let mut aspects: Vec<&str> =
-        change.differences.iter().map(|difference| difference.aspect.label()).collect();
+pub(super) fn differing<'a>(change: &'a Change) -> String {
+    let name = |of: &'a Difference| match of.aspect {
+        // The value begins with the name of the attribute.
+        Aspect::Attribute => of.a.split(' ').next().unwrap_or_default(),
+        aspect => aspect.label(),
+    };
+    let mut aspects: Vec<&str> = change.differences.iter().map(name).collect();
     aspects.dedup();
     if change.is_moved {
         aspects.push("order");

@@ -1,7 +1,8 @@
 //! Time between ops of two recordings, which the totals of a comparison leave out.
 
+use super::verdict::elapsed_sentence;
 use crate::numbers::{counted, grouped};
-use host_reader::diff::{Diff, Gaps};
+use host_reader::diff::{Diff, Elapsed, Gaps};
 use std::io::{self, Write};
 
 /// Writes the gaps between ops of both sides, and which ops a trace launched; nothing if no gap is known
@@ -28,8 +29,20 @@ pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
              {of_b}{change}"
         )?;
     }
+    let size = |of: &Elapsed| of.ratio.ln().abs();
+    if let Some(most) = diff.elapsed.iter().max_by(|one, other| size(one).total_cmp(&size(other))) {
+        let others = match diff.elapsed.len() {
+            1 => String::new(),
+            count => format!(", the largest change of {count} devices"),
+        };
+        writeln!(
+            out,
+            "An iteration with its gaps, without the first one{others}: {}",
+            elapsed_sentence(most)
+        )?;
+    }
     let share = |gaps: &Gaps| (gaps.replayed_op_count > 0, gaps.replayed_op_count < gaps.op_count);
-    if share(a) != share(b) {
+    if share(a) != share(b) && (a.replayed_op_count > 0 || b.replayed_op_count > 0) {
         let of = |gaps: &Gaps| {
             format!(
                 "{} of {}",

@@ -1,6 +1,6 @@
 //! The verdict of a gate as JUnit XML, which CI systems show as tests.
 
-use super::verdict::Verdict;
+use super::verdict::{Verdict, elapsed_sentence};
 use crate::{
     failure::{Failure, OrFail},
     terminal::printable,
@@ -22,6 +22,9 @@ const COVERAGE: &str = "half of the ops have a duration, and half of the time wa
 /// Name of the test that fails if ops that only one side has change the time by more than the limits.
 const UNPAIRED: &str = "ops that only one side has change the time by no more than the limits";
 
+/// Name of the test that fails if an iteration with the gaps between its ops exceeds the limits.
+const ELAPSED: &str = "iterations with the gaps between their ops are within the limits";
+
 /// Longest name of a test.
 const LONGEST: usize = 240;
 
@@ -33,7 +36,13 @@ pub(super) fn write(path: &Path, diff: &Diff, verdict: &Verdict<'_>) -> Result<(
 
 fn write_suite(diff: &Diff, verdict: &Verdict<'_>, out: &mut impl Write) -> io::Result<()> {
     let shortfall = verdict.shortfall.map(|found| found.to_string());
-    let of_all = [(COVERAGE, &shortfall), (UNPAIRED, &verdict.unpaired)];
+    let elapsed = verdict
+        .elapsed
+        .iter()
+        .map(|(found, of)| format!("{}: {}", found.label(), elapsed_sentence(of)));
+    let elapsed: Vec<String> = elapsed.collect();
+    let elapsed = (!elapsed.is_empty()).then(|| elapsed.join("; "));
+    let of_all = [(COVERAGE, &shortfall), (UNPAIRED, &verdict.unpaired), (ELAPSED, &elapsed)];
     let failed = of_all.iter().filter(|(_, failure)| failure.is_some()).count();
     let tests = diff.changes.len().saturating_add(of_all.len()).to_string();
     let failures = verdict.findings.len().saturating_add(failed).to_string();

@@ -2,7 +2,10 @@
 
 use super::gaps::microseconds;
 use crate::numbers::counted;
-use host_reader::diff::{Change, Diff, Finding, Gate, Shortfall};
+use host_reader::{
+    diff::{Change, Diff, Elapsed, Finding, Gaps, Gate, Shortfall},
+    perf::Spread,
+};
 use std::io::Write;
 
 /// What a gate found.
@@ -10,6 +13,10 @@ pub(super) struct Verdict<'a> {
     pub(super) gate: Gate,
     /// Changes that exceed the limits.
     pub(super) findings: Vec<(Finding, &'a Change)>,
+    /// Devices on which an iteration with its gaps exceeds the limits.
+    pub(super) elapsed: Vec<(Finding, &'a Elapsed)>,
+    /// What the gate says of the time between ops, in words.
+    gaps: Option<String>,
     /// Whether ops that only one side has change the time by more than the limits, in words.
     pub(super) unpaired: Option<String>,
     /// What was compared too little for a verdict; `None` without a gate.
@@ -30,6 +37,12 @@ impl<'a> Verdict<'a> {
                 .clone()
                 .filter_map(|change| Some((gate.finding(change)?, change)))
                 .collect(),
+            elapsed: diff
+                .elapsed
+                .iter()
+                .filter_map(|of| Some((gate.finding_of_elapsed(of)?, of)))
+                .collect(),
+            gaps: gate.is_set().then(|| gaps_sentence(diff, gate)).flatten(),
             unpaired: gate.finding_of_unpaired(diff).map(|_| unpaired_sentence(diff)),
             shortfall: gate.is_set().then(|| diff.shortfall()).flatten(),
             clockless_count: match gate.cycles {
@@ -40,7 +53,10 @@ impl<'a> Verdict<'a> {
     }
 
     pub(super) fn is_failed(&self) -> bool {
-        !self.findings.is_empty() || self.unpaired.is_some() || self.shortfall.is_some()
+        !self.findings.is_empty()
+            || !self.elapsed.is_empty()
+            || self.unpaired.is_some()
+            || self.shortfall.is_some()
     }
 
     /// Writes the verdict on each limit.
@@ -58,6 +74,21 @@ impl<'a> Verdict<'a> {
             let found = self.findings.iter().filter(|(found, _)| *found == finding).count();
             let found = counted(found as u64, "op or zone is", "ops and zones are");
             writeln!(out, "\n{found} {} by more than {percent} %{cycles}", finding.label())?;
+            let elapsed = self.elapsed.iter().filter(|(found, _)| *found == finding);
+            let size = |of: &Elapsed| of.ratio.ln().abs();
+            let most = elapsed.clone().map(|(_, of)| *of);
+            if let Some(most) = most.max_by(|one, other| size(one).total_cmp(&size(other))) {
+                writeln!(
+                    out,
+                    "An iteration with its gaps is {} by more than {percent} %{cycles} on {}, most on {}",
+                    finding.label(),
+                    counted(elapsed.count() as u64, "device", "devices"),
+                    elapsed_sentence(most)
+                )?;
+            }
+        }
+        if let Some(gaps) = &self.gaps {
+            writeln!(out, "{gaps}")?;
         }
         if let Some(unpaired) = &self.unpaired {
             writeln!(out, "{unpaired}")?;
@@ -74,6 +105,43 @@ impl<'a> Verdict<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the time of an iteration with its gaps on both sides.
+pub(super) fn elapsed_sentence(of: &Elapsed) -> String {
+    let side = |name: &str, whole: &Spread, gaps_ns: f64| {
+        format!(
+            "{name} {}, {} of it gaps, mean of {}",
+            microseconds(whole.mean),
+            microseconds(gaps_ns),
+            counted(whole.count as u64, "iteration", "iterations")
+        )
+    };
+    format!(
+        "{}: {}; {}; {:+.1} %",
+        of.place,
+        side("A", &of.a_ns, of.a_gaps_ns),
+        side("B", &of.b_ns, of.b_gaps_ns),
+        of.percent()
+    )
+}
+
+/// Says that the time between ops is not in the gate, if that is so; `None` if it is, or if no gap is
+/// known.
+fn gaps_sentence(diff: &Diff, gate: Gate) -> Option<String> {
+    if diff.a.gaps.known_count == 0 && diff.b.gaps.known_count == 0 {
+        return None;
+    }
+    let why = if gate.ignores_gaps {
+        "--ignore-gaps is set"
+    } else if diff.elapsed.is_empty() {
+        "both sides do not show two iterations of as many ops with known gaps"
+    } else {
+        return None;
+    };
+    let side = |gaps: &Gaps| gaps.median_ns.map_or_else(|| "unknown".to_owned(), microseconds);
+    let [a, b] = [&diff.a.gaps, &diff.b.gaps].map(side);
+    Some(format!("The time between ops is in no limit: {why} (median gap: A {a}; B {b})"))
 }
 
 /// Says by how much ops that only one side has change the time of A.

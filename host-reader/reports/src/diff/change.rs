@@ -3,6 +3,7 @@
 use super::{
     between::Gaps,
     distinction::distinguish,
+    elapsed::Elapsed,
     groups::{Group, groups_of},
     measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements},
     pairing::{Paired, Pairing},
@@ -143,6 +144,13 @@ pub struct Side {
     pub compared_ns: f64,
     /// Time of the ops without a counterpart, in ns.
     pub alone_ns: f64,
+    /// Time of the ops in iterations that are cut or differ, in ns, if iterations are compared. They are
+    /// in none of these times, and are compared with nothing.
+    pub left_out_ns: f64,
+    /// Number of these ops.
+    pub left_out_count: usize,
+    /// Share of the time of all ops of the recording that was compared, from 0 to 1.
+    pub compared_share: f64,
     /// Time between the ops of the whole recording, which is in none of these times.
     pub gaps: Gaps,
     /// Time of all zones in ns. Zones within zones count as well.
@@ -172,6 +180,8 @@ pub struct Diff {
     pub has_zones: bool,
     /// Number of pairs of ops that were compared.
     pub op_pair_count: usize,
+    /// Time of an iteration with its gaps, for each device on which both recordings show it.
+    pub elapsed: Vec<Elapsed>,
     /// Recording A.
     pub a: Side,
     /// Recording B.
@@ -225,6 +235,10 @@ impl Diff {
             is_alignment_bounded: pairing.is_bounded(),
             has_zones: a.records_zones && b.records_zones,
             op_pair_count: pairing.ops().count(),
+            elapsed: pairing
+                .devices()
+                .filter_map(|(a, b)| Elapsed::new(a, b, options.confidence))
+                .collect(),
             a: side(a, &pairing, 0),
             b: side(b, &pairing, 1),
         }
@@ -307,7 +321,7 @@ fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Si
         }
     };
     note("ops without a known duration", times.unknown_count as u64);
-    note("ops in iterations that are cut or differ", times.left_out_count as u64);
+    note("ops in iterations that are cut or differ", times.left_out.count as u64);
     Side {
         item_count: times.op_count.saturating_add(measurements.zones.len()),
         op_count: times.op_count,
@@ -318,6 +332,9 @@ fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Si
         total_ns: times.total_ns,
         compared_ns: times.compared_ns,
         alone_ns: times.alone_ns,
+        left_out_ns: times.left_out.duration_ns,
+        left_out_count: times.left_out.count,
+        compared_share: times.compared_share(),
         gaps: measurements.between.gaps(),
         zones_ns: times.zones_ns,
         compared_zones_ns: times.compared_zones_ns,

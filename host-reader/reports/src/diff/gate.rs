@@ -2,6 +2,7 @@
 
 use super::{
     change::{Certainty, Change, Diff},
+    elapsed::Elapsed,
     measured::{LaunchCounts, MeasuredKind},
 };
 use std::fmt;
@@ -25,6 +26,9 @@ pub struct Gate {
     /// A finding must also differ by more than this number of cycles. If the clock of an op is
     /// unknown, the percentage alone decides.
     pub cycles: Option<f64>,
+    /// True if the time between ops does not count: an iteration that takes longer is then no finding,
+    /// unless an op of it does.
+    pub ignores_gaps: bool,
 }
 
 reader::labelled! {
@@ -75,6 +79,18 @@ impl Gate {
             diff.changes.iter().filter_map(|of| Some(of.b_cycles? / of.b_geometric_mean_ns));
         let cycles = cycles_per_ns.next().map(|cycles_per_ns| change_ns.abs() * cycles_per_ns);
         self.finding_of(diff.unpaired_percent(), cycles)
+    }
+
+    /// Returns the direction in which the time of an iteration with its gaps exceeds the limits; `None` if
+    /// it does not, or if the gate [leaves gaps out](Self::ignores_gaps).
+    #[must_use]
+    pub fn finding_of_elapsed(&self, elapsed: &Elapsed) -> Option<Finding> {
+        if self.ignores_gaps || elapsed.certainty == Certainty::NotSignificant {
+            return None;
+        }
+        let change_ns = (elapsed.b_ns.mean - elapsed.a_ns.mean).abs();
+        let cycles = elapsed.clock_mhz.map(|mhz| change_ns * mhz / 1000.0);
+        self.finding_of(elapsed.percent(), cycles)
     }
 
     fn finding_of(&self, percent: f64, cycles: Option<f64>) -> Option<Finding> {
@@ -170,14 +186,16 @@ impl Diff {
     pub fn shortfall(&self) -> Option<Shortfall> {
         let shares = |kind: MeasuredKind| {
             let [a, b] = [&self.a, &self.b].map(|side| match kind {
-                MeasuredKind::Op => (side.compared_ns, side.total_ns),
-                MeasuredKind::Zone => (side.compared_zones_ns, side.zones_ns),
+                MeasuredKind::Op => (side.compared_share, side.total_ns),
+                MeasuredKind::Zone if side.zones_ns > 0.0 => {
+                    (side.compared_zones_ns / side.zones_ns, side.zones_ns)
+                }
+                MeasuredKind::Zone => (0.0, 0.0),
             });
-            let share = |(compared, all): (f64, f64)| if all > 0.0 { compared / all } else { 0.0 };
             let found = Shortfall {
                 kind,
-                a_share: share(a),
-                b_share: share(b),
+                a_share: a.0,
+                b_share: b.0,
                 a_launches: self.a.launches,
                 b_launches: self.b.launches,
             };

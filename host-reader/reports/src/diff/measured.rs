@@ -49,11 +49,13 @@ pub(super) struct Slot {
     pub(super) presence: f64,
     /// Number of the step within an iteration, if iterations are known.
     pub(super) position: Option<usize>,
+    /// Gap before the launch in ns; `None` if it is unknown, or for the first launch of the device.
+    pub(super) gap_ns: Option<f64>,
 }
 
 impl Slot {
     pub(super) const fn of(op: Measured) -> Self {
-        Self { op, presence: 1.0, position: None }
+        Self { op, presence: 1.0, position: None, gap_ns: None }
     }
 
     /// Returns the time of the step in ns; `None` if it is unknown.
@@ -75,14 +77,45 @@ pub(super) struct DeviceOps {
     pub(super) iteration: Option<Vec<Slot>>,
     /// Number of complete iterations; 1 if the launches do not repeat.
     pub(super) iteration_count: usize,
-    /// Number of launches outside of the iterations.
-    pub(super) left_out_count: usize,
+    /// Times of the iterations after the first whose durations and gaps are all known.
+    pub(super) iteration_times: Vec<IterationTime>,
+    /// Number of steps in an iteration, if the launches are means of iterations.
+    pub(super) merged_length: Option<usize>,
+    /// Launches outside of the iterations.
+    pub(super) left_out: LeftOut,
     /// Time of the first iteration, and mean time of the others, in ns; `None` if the launches do not
     /// repeat or a duration is unknown.
     pub(super) first_iteration: Option<FirstIteration>,
     /// Numbers of launches of the recordings whose means the launches are; `None` for the launches of
     /// one recording.
     pub(super) merged_counts: Option<LaunchCounts>,
+}
+
+/// Time of one iteration, in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct IterationTime {
+    /// Time of its ops and of the gaps before them.
+    pub(super) whole_ns: f64,
+    /// Time of the gaps.
+    pub(super) gaps_ns: f64,
+}
+
+/// Launches outside of iterations: those of an iteration that is cut or differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct LeftOut {
+    pub(super) count: usize,
+    /// Time of these launches, in ns.
+    pub(super) duration_ns: f64,
+    /// Time of all launches of the device, in ns.
+    pub(super) of_ns: f64,
+}
+
+impl LeftOut {
+    pub(super) fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.duration_ns += other.duration_ns;
+        self.of_ns += other.of_ns;
+    }
 }
 
 /// The first of several iterations, which may be one that warms up and compiles.
@@ -143,14 +176,12 @@ impl DeviceOps {
 
     /// Sets the iterations. `positions` has the indices of the launches at each position.
     pub(super) fn set_iterations(&mut self, positions: &[Vec<usize>], count: usize) {
-        let mut kept = 0_usize;
         let mut iteration = Vec::with_capacity(positions.len());
         for (position, members) in positions.iter().enumerate() {
             let mut durations_ns = Vec::with_capacity(members.len());
             let mut step = None;
             for &at in members {
                 let Some(slot) = self.launches.get_mut(at) else { continue };
-                kept = kept.saturating_add(1);
                 slot.position = Some(position);
                 durations_ns.extend_from_slice(&slot.op.durations_ns);
                 step.get_or_insert_with(|| slot.op.clone());
@@ -159,9 +190,32 @@ impl DeviceOps {
             iteration.extend(step.map(|op| Slot { position: Some(position), ..Slot::of(op) }));
         }
         self.first_iteration = self.first_of(positions, count);
+        self.iteration_times =
+            (1..count).filter_map(|iteration| self.time_of(positions, iteration)).collect();
         self.iteration_count = count;
-        self.left_out_count = self.launches.len().saturating_sub(kept);
+        self.left_out = LeftOut::default();
+        for slot in &self.launches {
+            let is_left_out = slot.position.is_none();
+            let ns = slot.time_ns().unwrap_or(0.0);
+            self.left_out.add(LeftOut {
+                count: is_left_out.into(),
+                duration_ns: if is_left_out { ns } else { 0.0 },
+                of_ns: ns,
+            });
+        }
         self.iteration = Some(iteration);
+    }
+
+    /// Returns the time of an iteration with the gaps before its ops; `None` if any of it is unknown.
+    fn time_of(&self, positions: &[Vec<usize>], iteration: usize) -> Option<IterationTime> {
+        let mut time = IterationTime { whole_ns: 0.0, gaps_ns: 0.0 };
+        for members in positions {
+            let slot = self.launches.get(*members.get(iteration)?)?;
+            let gap_ns = slot.gap_ns?;
+            time.whole_ns += slot.time_ns()? + gap_ns;
+            time.gaps_ns += gap_ns;
+        }
+        (time.whole_ns > 0.0).then_some(time)
     }
 
     /// Returns the times of the first iteration and of the others; `None` if a duration is unknown.
@@ -351,8 +405,15 @@ impl Measurements {
         for device in &mut self.devices {
             device.merged_counts = Some(device.launch_counts());
             let iteration = device.iteration.take().filter(|_| is_iteration);
+            device.merged_length = iteration.as_ref().map(Vec::len);
+            device.iteration_times = mean_time(&device.iteration_times)
+                .filter(|_| device.merged_length.is_some())
+                .into_iter()
+                .collect();
             device.launches = iteration.unwrap_or_else(|| std::mem::take(&mut device.launches));
-            device.left_out_count = 0;
+            if !is_iteration {
+                device.left_out = LeftOut::default();
+            }
             device.iteration_count = 1;
             for (position, slot) in device.launches.iter_mut().enumerate() {
                 slot.position = Some(position);
@@ -370,6 +431,16 @@ impl Measurements {
                 continue;
             };
             own.merged_counts = Some(own.launch_counts().plus(device.launch_counts()));
+            own.left_out.add(device.left_out);
+            // Each recording must have the same iteration, and show its time.
+            let is_comparable = own.merged_length == device.merged_length
+                && !own.iteration_times.is_empty()
+                && !device.iteration_times.is_empty();
+            if is_comparable {
+                own.iteration_times.extend(device.iteration_times);
+            } else {
+                own.iteration_times.clear();
+            }
             let [own_ops, other_ops] = [&own.launches, &device.launches]
                 .map(|slots| slots.iter().map(|slot| &slot.op).collect::<Vec<_>>());
             let pairs = align(&own_ops, &other_ops).pairs;
@@ -442,6 +513,14 @@ impl Measurements {
     pub const fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.skipped
     }
+}
+
+/// Returns the geometric mean of times, with the mean share of gaps; `None` if there are none.
+fn mean_time(times: &[IterationTime]) -> Option<IterationTime> {
+    let count = times.len() as f64;
+    let logs: f64 = times.iter().map(|time| time.whole_ns.ln()).sum();
+    let gaps_ns = times.iter().map(|time| time.gaps_ns).sum::<f64>() / count;
+    (!times.is_empty()).then(|| IterationTime { whole_ns: (logs / count).exp(), gaps_ns })
 }
 
 fn take_mean(item: &mut Measured) {

@@ -6,6 +6,7 @@
 //! | what was measured in a recording? | [`Measurements`], [`Measured`] |
 //! | which kind is an op, whatever its version calls it? | [`kind_of`], [`OpTraits`] |
 //! | what changed, in time and otherwise? | [`Diff`], [`Change`], [`Group`], [`Difference`] |
+//! | how long does an iteration take with the gaps between its ops? | [`Elapsed`] |
 //! | how long do the ops of a module take in both? | [`ColumnDiff`] |
 //! | what could not be compared? | [`Side`], [`Unmatched`] |
 //! | what do limits of a chip cost, by two simulations? | [`LimitCost`] |
@@ -34,6 +35,7 @@ mod between;
 mod by_column;
 mod change;
 mod distinction;
+mod elapsed;
 mod gate;
 mod groups;
 mod kind;
@@ -52,6 +54,7 @@ mod zones;
 pub use between::Gaps;
 pub use by_column::{ColumnChange, ColumnDiff};
 pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
+pub use elapsed::Elapsed;
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;
 pub use kind::kind_of;

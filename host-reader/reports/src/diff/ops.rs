@@ -44,8 +44,15 @@ impl Measurements {
             let place: Arc<str> = place(number).into();
             let rows = || indices.iter().filter_map(|&at| report.rows.get(at));
             measurements.between.add_rows(rows());
-            let launches =
+            let mut launches: Vec<Slot> =
                 rows().map(|row| measurements.launch_of(row, &place, &mut traits)).collect();
+            // The gaps of ops that ran side by side are no time between ops.
+            let is_side_by_side =
+                report.side_by_side.iter().any(|of| Some(of.device) == number && of.op_count > 0);
+            for (slot, row) in launches.iter_mut().zip(rows()).skip(1) {
+                let gap_us = row.op_to_op_gap_us.filter(|us| *us >= 0.0 && !is_side_by_side);
+                slot.gap_ns = gap_us.map(|us| us * 1000.0);
+            }
             let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
             if found.rule != RepetitionRule::SameProgram {
                 let order = indices.iter().enumerate();
@@ -116,7 +123,9 @@ impl Measurements {
                 clock_mhz: Some(clock_mhz),
                 durations_ns: duration_ns.into_iter().collect(),
             });
-            devices.entry(op.chip_id).or_default().push(Slot::of(launch));
+            let gap_ns = op.op_to_op_latency_ns.filter(|_| !op.is_first_of_chip);
+            let gap_ns = gap_ns.map(|ns| ns as f64);
+            devices.entry(op.chip_id).or_default().push(Slot { gap_ns, ..Slot::of(launch) });
         }
         self.devices.extend(devices.into_iter().map(|(chip_id, launches)| {
             DeviceOps::new(place(Some(chip_id.into())).into(), launches)

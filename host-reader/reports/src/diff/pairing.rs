@@ -3,10 +3,10 @@
 use super::{
     align::{Alignment, align},
     matching::pairs_of,
-    measured::{DeviceOps, FirstIteration, LaunchCounts, Measured, Measurements, Slot},
+    measured::{DeviceOps, FirstIteration, LaunchCounts, LeftOut, Measured, Measurements, Slot},
     traits::{Aspect, Difference, OpTraits},
 };
-use crate::perf::{Spread, variants, without_numbers};
+use crate::perf::{ArgumentChange, Spread, argument_changes, variants, without_numbers};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
@@ -40,6 +40,12 @@ impl Paired<'_> {
     /// Returns what differs between the two, besides the durations.
     pub(super) fn differences(&self) -> Vec<Difference> {
         let mut found = self.a.traits.differences(&self.b.traits);
+        let known = [&self.a.attributes, &self.b.attributes];
+        if known.iter().all(|text| !text.is_empty()) {
+            for change in argument_changes(known[0], known[1]) {
+                found.extend(attribute_difference(&change));
+            }
+        }
         let mut compare = |aspect, a: &Arc<str>, b: &Arc<str>| {
             if a != b {
                 found.push(Difference { aspect, tensor: "", a: a.clone(), b: b.clone() });
@@ -62,6 +68,18 @@ impl Paired<'_> {
     }
 }
 
+/// Returns an attribute that differs between two ops; `None` for addresses and other long numbers, which
+/// any launch may have, and for the program configuration, which is a property of its own.
+fn attribute_difference(change: &ArgumentChange) -> Option<Difference> {
+    let stable = [&change.before, &change.after].map(|value| value.as_deref().map(without_numbers));
+    if stable[0] == stable[1] || change.name.split('.').next() == Some("program_config") {
+        return None;
+    }
+    let [a, b] = [&change.before, &change.after]
+        .map(|value| format!("{} {}", change.name, value.as_deref().unwrap_or("not given")).into());
+    Some(Difference { aspect: Aspect::Attribute, tensor: "", a, b })
+}
+
 /// Why an op or zone has no counterpart with a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Solitude {
@@ -74,7 +92,8 @@ pub(super) enum Solitude {
 pub(super) struct Times {
     pub(super) op_count: usize,
     pub(super) unknown_count: usize,
-    pub(super) left_out_count: usize,
+    /// Launches outside of the iterations, if iterations are compared.
+    pub(super) left_out: LeftOut,
     pub(super) iteration_count: usize,
     pub(super) total_ns: f64,
     pub(super) compared_ns: f64,
@@ -83,6 +102,16 @@ pub(super) struct Times {
     pub(super) compared_zones_ns: f64,
     pub(super) launches: LaunchCounts,
     pub(super) first_iteration: Option<FirstIteration>,
+}
+
+impl Times {
+    /// Returns the share of the time of all launches that is compared, from 0 to 1. Launches outside of
+    /// the iterations are compared with nothing.
+    pub(super) fn compared_share(&self) -> f64 {
+        let LeftOut { duration_ns, of_ns, .. } = self.left_out;
+        let of_iterations = if of_ns > 0.0 { 1.0 - duration_ns / of_ns } else { 1.0 };
+        if self.total_ns > 0.0 { self.compared_ns / self.total_ns * of_iterations } else { 0.0 }
+    }
 }
 
 /// A device of A and a device of B, with the pairs of their ops. A device without a counterpart has
@@ -152,13 +181,7 @@ impl<'a> Pairing<'a> {
 
     /// Returns the share of the time of ops that is compared, of the side with the smaller one.
     fn share(&self) -> f64 {
-        [0, 1]
-            .map(|number| {
-                let times = self.times(number);
-                if times.total_ns > 0.0 { times.compared_ns / times.total_ns } else { 0.0 }
-            })
-            .into_iter()
-            .fold(1.0, f64::min)
+        [0, 1].map(|number| self.times(number).compared_share()).into_iter().fold(1.0, f64::min)
     }
 
     pub(super) fn is_bounded(&self) -> bool {
@@ -167,10 +190,15 @@ impl<'a> Pairing<'a> {
 
     /// Returns the pairs of devices whose names differ.
     pub(super) fn other_devices(&self) -> Vec<(Arc<str>, Arc<str>)> {
-        let both = self.devices.iter().filter_map(|pair| Some((pair.sides[0]?, pair.sides[1]?)));
-        both.filter(|(a, b)| a.place != b.place)
+        self.devices()
+            .filter(|(a, b)| a.place != b.place)
             .map(|(a, b)| (a.place.clone(), b.place.clone()))
             .collect()
+    }
+
+    /// Returns the devices that are compared with each other.
+    pub(super) fn devices(&self) -> impl Iterator<Item = (&'a DeviceOps, &'a DeviceOps)> {
+        self.devices.iter().filter_map(|pair| Some((pair.sides[0]?, pair.sides[1]?)))
     }
 
     /// Returns the steps of a device's ops; `number` is 0 for A and 1 for B.
@@ -296,7 +324,12 @@ impl<'a> Pairing<'a> {
             }
             if is_iteration {
                 times.iteration_count = times.iteration_count.max(device.iteration_count);
-                times.left_out_count = times.left_out_count.saturating_add(device.left_out_count);
+            }
+            if device.merged_counts.is_some() || is_iteration && device.iteration.is_some() {
+                times.left_out.add(device.left_out);
+            } else if is_iteration {
+                let of_ns = sum(steps.iter().filter_map(Slot::time_ns));
+                times.left_out.add(LeftOut { of_ns, ..LeftOut::default() });
             }
         }
         let time = |pair: Paired<'_>| if number == 0 { pair.a_ns } else { pair.b_ns };

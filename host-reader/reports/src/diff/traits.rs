@@ -26,6 +26,8 @@ reader::labelled! {
         Fidelity = "fidelity",
         /// Program configuration.
         ProgramConfig = "program config",
+        /// Any other attribute. Both values begin with its name.
+        Attribute = "attribute",
     }
 }
 

@@ -1,0 +1,80 @@
+//! Time of an iteration together with the gaps before its ops, in two recordings.
+
+use super::{
+    change::Certainty,
+    measured::{DeviceOps, IterationTime},
+    statistics::welch,
+};
+use crate::perf::Spread;
+use std::sync::Arc;
+
+/// Time of an iteration on one device, with the gaps before its ops, in both recordings.
+///
+/// The first iteration is left out: the gap before it is not that of a loop, and it may compile.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Elapsed {
+    /// Device in A.
+    pub place: Arc<str>,
+    /// Times in A, in ns.
+    pub a_ns: Spread,
+    /// Times in B, in ns.
+    pub b_ns: Spread,
+    /// Mean time of the gaps in an iteration of A, in ns: part of `a_ns`.
+    pub a_gaps_ns: f64,
+    /// Mean time of the gaps in an iteration of B, in ns: part of `b_ns`.
+    pub b_gaps_ns: f64,
+    /// Geometric mean of B divided by the geometric mean of A. Above 1, B takes longer.
+    pub ratio: f64,
+    /// Clock of the device in MHz; `None` if unknown.
+    pub clock_mhz: Option<f64>,
+    /// Certainty of the change.
+    pub certainty: Certainty,
+}
+
+impl Elapsed {
+    /// Compares the iterations of a device; `None` unless both sides have iterations of as many ops
+    /// with known durations and gaps.
+    pub(super) fn new(a: &DeviceOps, b: &DeviceOps, confidence: f64) -> Option<Self> {
+        let length = |ops: &DeviceOps| ops.iteration.as_ref().map(Vec::len).or(ops.merged_length);
+        if length(a)? != length(b)? {
+            return None;
+        }
+        let [logs_a, logs_b] = [a, b].map(|ops| {
+            let times = ops.iteration_times.iter().map(|of| of.whole_ns.ln());
+            times.collect::<Vec<f64>>()
+        });
+        if logs_a.is_empty() || logs_b.is_empty() {
+            return None;
+        }
+        let found = welch(&logs_a, &logs_b, confidence);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let difference = found.map_or_else(|| mean(&logs_b) - mean(&logs_a), |of| of.difference);
+        let spread = |times: &[IterationTime]| {
+            Spread::from_values(times.iter().map(|of| of.whole_ns).collect())
+        };
+        let gaps = |times: &[IterationTime]| {
+            mean(&times.iter().map(|of| of.gaps_ns).collect::<Vec<f64>>())
+        };
+        let mut slots = a.launches.iter();
+        Some(Self {
+            place: a.place.clone(),
+            a_ns: spread(&a.iteration_times),
+            b_ns: spread(&b.iteration_times),
+            a_gaps_ns: gaps(&a.iteration_times),
+            b_gaps_ns: gaps(&b.iteration_times),
+            ratio: difference.exp(),
+            clock_mhz: slots.find_map(|slot| slot.op.clock_mhz),
+            certainty: match found {
+                None => Certainty::SingleRepetition,
+                Some(found) if found.p_value < 1.0 - confidence => Certainty::Significant,
+                Some(_) => Certainty::NotSignificant,
+            },
+        })
+    }
+
+    /// Returns by how many percent B takes longer than A; negative if it takes less time.
+    #[must_use]
+    pub fn percent(&self) -> f64 {
+        (self.ratio - 1.0) * 100.0
+    }
+}
