@@ -30,8 +30,12 @@ pub(crate) fn unfinished_lines(unfinished: &Unfinished) -> Vec<String> {
     if unfinished.is_empty() {
         return Vec::new();
     }
-    let runs = counted(unfinished.run_count, "run", "runs");
-    let first = format!("Unfinished: {runs} had not ended; kept is what they had recorded");
+    let runs = counted(unfinished.running_count(), "run", "runs");
+    let ended = match unfinished.ended_count {
+        0 => String::new(),
+        ended => format!(" ({} of their launches had)", grouped(ended)),
+    };
+    let first = format!("Unfinished: {runs} had not ended{ended}; kept is what they had recorded");
     let zones = unfinished.open_zones.iter().map(|zones| {
         let OpenZones { name, risc_count, first_start_cycle } = zones;
         let riscs = counted(*risc_count, "RISC", "RISCs");

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     args::{LinesOf, TracyViewArgs, WorkloadArgs},
-    failure::{Failure, OrFail},
+    failure::{Failure, OrFail, note},
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     progress::Progress,
     recording::{CaptureTarget, Recording},
@@ -139,7 +139,12 @@ pub(super) fn execute(
     recording.recorder.add_options(session.options.clone()).or_fail()?;
     let closed = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.recorder.close_clocks(mesh));
     closed.or_fail()?;
-    if is_calibrated {
+    // Cores whose kernels have not ended run no calibration.
+    let has_failed = !mesh.kernel_failures().is_empty();
+    if is_calibrated && has_failed {
+        note!("kprof: the cost of probes was not measured, because kernels failed");
+    }
+    if is_calibrated && !has_failed {
         recording.recorder.add_probe_costs(calibrate(mesh, config)?).or_fail()?;
     }
     recording.recorder.add_host(host.recorder()).or_fail()?;

@@ -4,6 +4,7 @@ use reader::{
     anomaly::AnomalyLog,
     lane::{Lane, LaneId},
     readout::Readout,
+    role::ZoneRole,
     timeline::pair_lane,
 };
 use std::collections::BTreeMap;
@@ -40,6 +41,21 @@ fn innermost(readout: &Readout, lane: &Lane) -> Option<OpenZone> {
     Some(OpenZone { name, start_cycle: zone.start_cycle })
 }
 
+/// Returns the number of a lane's runs in unfinished launches whose firmware had ended.
+fn ended_count(readout: &Readout, lane: &Lane) -> u64 {
+    if !lane.runs.iter().any(|run| run.is_unfinished) {
+        return 0;
+    }
+    let paired = pair_lane(lane, &readout.zones, &mut AnomalyLog::default());
+    let is_end = |run: u32| {
+        let mut zones = paired.zones.iter().filter(|zone| zone.run == run && zone.depth == 0);
+        let is_firmware = |index| ZoneRole::from_name(readout.zones.name(index)).is_firmware();
+        zones.any(|zone| !zone.flags.is_open() && is_firmware(zone.zone))
+    };
+    let runs = lane.runs.iter().zip(0_u32..).filter(|(run, _)| run.is_unfinished);
+    runs.filter(|(_, run)| is_end(*run)).count() as u64
+}
+
 /// Counts of launches that had not ended when they were read, for example because a kernel hung.
 ///
 /// ```
@@ -51,6 +67,8 @@ fn innermost(readout: &Readout, lane: &Lane) -> Option<OpenZone> {
 pub struct Unfinished {
     /// Number of runs: a launch counts once for each RISC.
     pub run_count: u64,
+    /// Number of these runs whose firmware had ended, while another RISC of the launch had not.
+    pub ended_count: u64,
     /// The innermost open zones of these runs, those on most RISCs first.
     pub open_zones: Vec<OpenZones>,
 }
@@ -72,6 +90,7 @@ impl Unfinished {
     pub fn from_readout(readout: &Readout) -> Self {
         let runs = readout.lanes().flat_map(|lane| &lane.runs);
         let run_count = runs.filter(|run| run.is_unfinished).count() as u64;
+        let ended_count = readout.lanes().map(|lane| ended_count(readout, lane)).sum();
         let mut zones = BTreeMap::<String, (u64, u64)>::new();
         for lane in readout.lanes().filter(|lane| is_unfinished(lane)) {
             if let Some(OpenZone { name, start_cycle }) = innermost(readout, lane) {
@@ -85,7 +104,13 @@ impl Unfinished {
         });
         let mut open_zones: Vec<_> = open_zones.collect();
         open_zones.sort_by_key(|zones| std::cmp::Reverse(zones.risc_count));
-        Self { run_count, open_zones }
+        Self { run_count, ended_count, open_zones }
+    }
+
+    /// Returns the number of runs that had not ended.
+    #[must_use]
+    pub const fn running_count(&self) -> u64 {
+        self.run_count.saturating_sub(self.ended_count)
     }
 
     /// Returns true if every launch had ended.

@@ -230,7 +230,7 @@ impl Lost {
                 .chain(unfinished_lines(unfinished))
                 .collect::<Vec<_>>()
                 .join("; "),
-            unfinished_runs: Some(unfinished.run_count),
+            unfinished_runs: Some(unfinished.running_count()),
         }
     }
 }

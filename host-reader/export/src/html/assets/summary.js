@@ -83,10 +83,12 @@ function verdict(hasLink = true) {
   const reasons = facts.uncounted.map(([reason]) => reason).join('; ');
   if (facts.uncounted.some(([, isFailure]) => isFailure)) words.push(h('strong', {}, 'More may be missing'), `: ${reasons}. `);
   else if (reasons && words.length) words.push(`More may be missing: ${reasons}. `);
-  const { run_count: running, open_zones: open } = facts.unfinished;
-  if (running) {
+  const { run_count: all, ended_count: ended, open_zones: open } = facts.unfinished;
+  const running = all - ended;
+  if (all) {
+    const others = ended ? ` (${grouped(ended)} of their launches had)` : '';
     const zones = open.map((zone) => `${visible(zone.name || 'without a name')} on ${counted(zone.risc_count, 'RISC')}, the first since cycle ${grouped(zone.first_start_cycle)}`);
-    words.push(h('strong', {}, `${counted(running, 'run')} had not ended`), `; kept is what they had recorded${zones.length ? `. In zone ${zones.join('; ')}` : ''}. `);
+    words.push(h('strong', {}, `${counted(running, 'run')} had not ended`), `${others}; kept is what they had recorded${zones.length ? `. In zone ${zones.join('; ')}` : ''}. `);
   }
   const holes = upTo(opCount).filter(hasLostLaunches).length;
   if (holes) words.push(h('strong', {}, 'Launches may be missing'), ` before ${counted(holes, 'op')}: the gaps there are not known. `);
