@@ -2,6 +2,7 @@
 //! findings.
 
 use crate::{
+    clock_syncs::ClockSyncs,
     counter_sentence::counter_sentence,
     counter_shares::counter_shares,
     evidence::Evidence,
@@ -9,6 +10,7 @@ use crate::{
     host_time::{add_host_facts, built_again},
     kernel_sentence::kernel_sentence,
     launch_rows::{LaunchRows, are_described},
+    missing_launches::missing_launches,
     no_cause::NoCause,
     noc_use::{NocEvidence, NocUses},
     op::{CoreRun, OpCauses, OpView},
@@ -213,21 +215,20 @@ impl Explanation {
         (scope, report): (Scope<'_>, Option<PerfReport>),
     ) -> Self {
         let (window, readout) = (scope.window, &recording.readout);
-        let mut launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
-        let routers = Routers::take_from(&mut launches);
+        let (launches, aside) = Aside::take_from(&mut evidence, readout);
         let described = LaunchRows::from_recording(recording, &launches, (report, scope.by));
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = SteadyLaunches::new(recording, (&pairs, &described), window);
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
-        let all = device_times(recording, &pairs, |id, ops| routers.window(&evidence, id, ops));
-        let not_used = doubts(readout, (&ops, &all), &routers);
+        let all = whole_times(recording, &pairs, (&evidence, &aside));
+        let not_used = doubts(readout, (&ops, &all), &aside);
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
         let own: Vec<Explained<'_>> = own.map(|(_, pair)| *pair).collect();
         let devices = match found {
-            Some(_) => device_times(recording, &own, |_, ops| whole_window(ops)),
+            Some(steady) => part_times(recording, (&pairs, &own), steady),
             None => all.clone(),
         };
         let part = found.and_then(|steady| steady.part(&pairs, [&all, &devices]));
@@ -239,6 +240,7 @@ impl Explanation {
         let recorded = Recorded::new(readout, &evidence, noc.has_events);
         let facts = OpFacts {
             devices: &devices,
+            gaps_ns: &found.map(SteadyLaunches::gaps_ns).unwrap_or_default(),
             ops: &own_ops,
             all: &all_ops,
             sync: &evidence.counts,
@@ -458,10 +460,11 @@ fn unused(readout: &Readout) -> Vec<String> {
 fn doubts(
     readout: &Readout,
     (ops, devices): (&[OpCauses], &[DeviceTime]),
-    routers: &Routers,
+    aside: &Aside,
 ) -> Vec<String> {
     let mut sentences = unused(readout);
-    sentences.extend(routers.sentences());
+    sentences.extend(aside.routers.sentences().chain(aside.syncs.sentences()));
+    sentences.extend(missing_launches(ops));
     sentences.extend(long_sums(ops, &readout.zones));
     let disagreeing = devices.iter().filter(|device| device.do_clocks_disagree);
     sentences.extend(disagreeing.filter_map(|device| device.chip_id).map(clocks_sentence));
@@ -527,23 +530,71 @@ fn sentence_without_part(
     (ops.len() > 1).then(|| sentence.to_owned())
 }
 
-/// Returns the time of each chip, computed from its launches in the covered part. `window_of`
-/// returns the first and last cycle of a chip's covered time.
-///
-/// Cycles of cores whose clocks disagree are no time, so the length of such a chip's time is unknown.
-fn device_times(
+/// Launches that are no ops of the program.
+struct Aside {
+    routers: Routers,
+    syncs: ClockSyncs,
+}
+
+impl Aside {
+    /// Returns the launches of the program, and those that are none of it.
+    fn take_from(evidence: &mut Evidence, readout: &Readout) -> (Vec<Launch>, Self) {
+        let mut launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
+        let syncs = ClockSyncs::take_from(&mut launches, evidence, &readout.zones);
+        let routers = Routers::take_from(&mut launches);
+        (launches, Self { routers, syncs })
+    }
+}
+
+/// Returns the time of each chip from its first to its last record.
+fn whole_times(
     recording: &Recording,
     launches: &[Explained<'_>],
-    window_of: impl Fn(u32, &[Explained<'_>]) -> Option<(u64, u64)>,
+    (evidence, aside): (&Evidence, &Aside),
+) -> Vec<DeviceTime> {
+    device_times(recording, launches, |chip_id, own| {
+        let window = match aside.syncs.has(chip_id) {
+            true => whole_window(own),
+            false => aside.routers.window(evidence, chip_id, own),
+        };
+        Some((window?, None))
+    })
+}
+
+/// Returns the time of each chip in the steady part, whose launches are `own`.
+fn part_times(
+    recording: &Recording,
+    (all, own): (&[Explained<'_>], &[Explained<'_>]),
+    steady: &SteadyLaunches,
+) -> Vec<DeviceTime> {
+    device_times(recording, own, |chip_id, launches| {
+        let (start, end) = whole_window(launches)?;
+        let begin = steady.begin(all, chip_id);
+        let (start, before) = begin.map_or((start, None), |(at, of)| (at, Some(of)));
+        Some(((start, end), before))
+    })
+}
+
+/// First and last cycle of a chip's covered time, and the launch before it if the gap after that is part of
+/// the time.
+type ChipWindow<'a> = ((u64, u64), Option<Explained<'a>>);
+
+/// Returns the time of each chip, computed from its launches in the covered part.
+///
+/// Cycles of cores whose clocks disagree are no time, so the length of such a chip's time is unknown.
+fn device_times<'a>(
+    recording: &Recording,
+    launches: &[Explained<'a>],
+    window_of: impl Fn(u32, &[Explained<'a>]) -> Option<ChipWindow<'a>>,
 ) -> Vec<DeviceTime> {
     let devices = recording.readout.devices.iter().filter_map(|device| {
         let chip = &device.chip;
         let own: Vec<_> =
             launches.iter().filter(|(op, _)| op.chip_id == chip.chip_id).copied().collect();
-        let window = window_of(chip.chip_id, &own)?;
+        let (window, before) = window_of(chip.chip_id, &own)?;
         let do_clocks_disagree = own.iter().any(|(_, launch)| launch.op.is_spread_implausible);
         let aiclk_mhz = if do_clocks_disagree { 0 } else { chip.aiclk_mhz };
-        let time = device_time(&own, chip.chip_id, window, aiclk_mhz);
+        let time = device_time((before, &own), chip.chip_id, window, aiclk_mhz);
         Some(DeviceTime { do_clocks_disagree, ..time })
     });
     devices.collect()

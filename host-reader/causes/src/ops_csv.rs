@@ -4,8 +4,9 @@ use crate::{
     duration::duration,
     explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
+    gap_before::GapBefore,
     host_time::{add_host_facts, built_again},
-    iteration::{Doubt, KnownIteration, Lengths},
+    iteration::{Doubt, KnownIteration, Lengths, SteadyRule},
     missing_lengths,
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
@@ -72,14 +73,23 @@ impl Explanation {
         };
         let found = steady_iteration(&steps, &Lengths { of: length, are_ns: true }, window);
         let (found, doubt) = (found.as_ref().ok().cloned(), found.err().flatten());
-        let own = found.as_ref().and_then(|of| all_rows.get(of.steps.clone()));
-        let own = own.map(without_first_gaps);
-        let rows = own.as_deref().unwrap_or(&all_rows);
-        let devices = devices(rows);
+        let gaps = found.as_ref().map(|found| gaps_before(&all_rows, found)).unwrap_or_default();
+        let of_loop = |chip_id: Option<u32>| gaps.get(&chip_id)?.of_loop_ns();
+        let part = |of: &KnownIteration| IterationRows::new(&all_rows, of.steps.clone(), of_loop);
+        let own = found.as_ref().and_then(part);
+        let (rows, devices) = match &own {
+            Some(own) => (&*own.rows, own.devices()),
+            None => (&*all_rows, devices(&all_rows, &Leads::new())),
+        };
         let steady = found.and_then(|found| {
-            let waits = [&self::devices(&all_rows), &devices].map(|of| HostWait::from_devices(of));
-            let times = iteration_times(&all_rows, &found.equal);
-            SteadyPart::from_rows(&all_rows, &found, waits, times)
+            let all = self::devices(&all_rows, &Leads::new());
+            let waits = [&all, &devices].map(|of| HostWait::from_devices(of));
+            let times = iteration_times(&all_rows, &found.equal, of_loop);
+            let gap_of = |chip_id: Option<u32>| match chip_id {
+                Some(_) => gaps.get(&chip_id).copied(),
+                None => gaps.values().next().copied(),
+            };
+            SteadyPart::from_rows(&all_rows, &found, waits, (times, gap_of))
         });
         let doubted = |doubt: &Doubt| {
             let gains = "Gains of kernels are shares of the kernels' time.";
@@ -123,7 +133,7 @@ impl Explanation {
     /// chips are late again and again.
     fn add_row_findings(
         &mut self,
-        (rows, all_rows): (&[OpReport], &[OpReport]),
+        all @ (rows, all_rows): (&[OpReport], &[OpReport]),
         iterations: IterationScope,
         builds: &ProgramBuilds,
     ) {
@@ -152,7 +162,7 @@ impl Explanation {
             finding.measure_against(whole);
         }
         let waits = WAITING_CLASSES
-            .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
+            .map(|class| rules::waiting(&waiting(all, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
         add_host_facts(&mut self.findings, rows);
         self.findings.extend(built_again(rows, builds, Place::from_row));
@@ -278,32 +288,131 @@ fn rows_that_ran(report: &PerfReport) -> Cow<'_, [OpReport]> {
     }
 }
 
-/// Returns the rows of an iteration without the gap before each chip's first op, because this gap
-/// precedes the iteration.
-fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
-    let mut rows = rows.to_vec();
-    let mut begun = BTreeSet::new();
-    for row in rows.iter_mut().filter(|row| row.kind == RowKind::Device) {
-        if begun.insert(row.chip_id()) {
-            (row.op_to_op_gap_us, row.is_gap_unknown) = (None, false);
+/// Gap before the first op of an iteration on a chip that is part of the iteration.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    gap_ns: f64,
+    /// Replay of a trace that launched the op before the gap.
+    replay: Option<u64>,
+}
+
+/// Gaps that are part of the covered time, by chip.
+type Leads = BTreeMap<Option<u32>, Lead>;
+
+/// Rows of an iteration.
+struct IterationRows {
+    rows: Vec<OpReport>,
+    leads: Leads,
+}
+
+impl IterationRows {
+    /// Returns the rows of `range`. `of_loop` returns the gap before a chip's first op as far as it is
+    /// part of the iteration; the rest of this gap precedes the iteration.
+    fn new(
+        all: &[OpReport],
+        range: Range<usize>,
+        of_loop: impl Fn(Option<u32>) -> Option<f64>,
+    ) -> Option<Self> {
+        let mut rows = all.get(range.clone())?.to_vec();
+        let earlier = all.get(..range.start)?;
+        let mut begun = BTreeSet::new();
+        let mut leads = Leads::new();
+        for row in rows.iter_mut().filter(|row| row.kind == RowKind::Device) {
+            let chip_id = row.chip_id();
+            if !begun.insert(chip_id) {
+                continue;
+            }
+            let gap_ns = of_loop(chip_id).filter(|ns| *ns > 0.0);
+            (row.op_to_op_gap_us, row.is_gap_unknown) = (gap_ns.map(|ns| ns / 1e3), false);
+            let before = op_before(earlier, chip_id);
+            let replay = before.and_then(|row| row.trace_session);
+            leads.extend(gap_ns.map(|gap_ns| (chip_id, Lead { gap_ns, replay })));
         }
+        Some(Self { rows, leads })
     }
-    rows
+
+    fn devices(&self) -> Vec<DeviceTime> {
+        devices(&self.rows, &self.leads)
+    }
+}
+
+/// Returns the last op of a chip.
+fn op_before(rows: &[OpReport], chip_id: Option<u32>) -> Option<&OpReport> {
+    rows.iter().rev().find(|row| row.kind == RowKind::Device && row.chip_id() == chip_id)
+}
+
+/// Returns the gap before the iteration on each chip whose gap is known.
+fn gaps_before(rows: &[OpReport], found: &KnownIteration) -> BTreeMap<Option<u32>, GapBefore> {
+    let is_device = |row: &&OpReport| row.kind == RowKind::Device;
+    // Each run of a single op is one iteration; the first one is not in the part.
+    let runs = || {
+        let own = found.steps.clone().filter(|at| rows.get(*at).as_ref().is_some_and(is_device));
+        let first =
+            rows.get(..found.steps.start).and_then(|of| of.iter().rposition(|row| is_device(&row)));
+        first.into_iter().chain(own).map(|at| at..at.saturating_add(1)).collect()
+    };
+    let (iterations, at): (Vec<Range<usize>>, Option<usize>) = match found.rule {
+        SteadyRule::RepeatedOp => (runs(), Some(1)),
+        _ => (found.equal.clone(), found.equal.iter().position(|of| *of == found.steps)),
+    };
+    let own = rows.get(found.steps.clone()).unwrap_or(&[]);
+    let chips: BTreeSet<Option<u32>> =
+        own.iter().filter(is_device).map(OpReport::chip_id).collect();
+    let gap_in = |range: &Range<usize>, chip_id: Option<u32>| {
+        let mut own = range.clone().filter_map(|at| Some((at, rows.get(at)?)));
+        let (at, row) = own.find(|(_, row)| is_device(row) && row.chip_id() == chip_id)?;
+        let by_column = row.op_to_op_gap_us.map(|us| us * 1e3);
+        let by_cycles =
+            op_before(rows.get(..at)?, chip_id).and_then(|before| gap_by_cycles(before, row));
+        let known = by_column.into_iter().chain(by_cycles);
+        known.reduce(f64::min).filter(|ns| *ns > 0.0)
+    };
+    let gaps = chips.into_iter().filter_map(|chip_id| {
+        let gaps: Vec<_> = iterations.iter().map(|range| gap_in(range, chip_id)).collect();
+        let alone = || GapBefore::new(&[gap_in(&found.steps, chip_id)], 0);
+        Some((chip_id, at.and_then(|at| GapBefore::new(&gaps, at)).or_else(alone)?))
+    });
+    gaps.collect()
+}
+
+/// Returns the time between two ops of a chip by the cycles of their firmware; `None` if it is unknown, and
+/// not positive for ops that overlap.
+fn gap_by_cycles(before: &OpReport, after: &OpReport) -> Option<f64> {
+    let (_, end) = firmware_cycles(before)?;
+    let (start, _) = firmware_cycles(after)?;
+    let clock_ghz = after.clock_ghz.or(before.clock_ghz)?;
+    Some((start as f64 - end as f64) / clock_ghz)
 }
 
 /// Returns the times of the last [`NAMED_ITERATIONS`] iterations in which each op has a known
-/// length. The gap before each iteration is excluded.
-fn iteration_times(rows: &[OpReport], iterations: &[Range<usize>]) -> IterationTimes {
-    let complete = iterations.iter().filter_map(|range| rows.get(range.clone()));
-    let complete: Vec<&[OpReport]> = complete
-        .filter(|rows| {
-            let mut ops = rows.iter().filter(|row| row.kind == RowKind::Device);
-            ops.all(|row| row.device_time_us.is_some())
-        })
-        .collect();
-    let named = complete.iter().skip(complete.len().saturating_sub(NAMED_ITERATIONS));
-    let times =
-        named.map(|rows| HostWait::from_devices(&devices(&without_first_gaps(rows))).total_ns);
+/// length. The gap before an iteration is included as in the part that is explained: `of_loop` returns
+/// it for each chip that has one there.
+fn iteration_times(
+    rows: &[OpReport],
+    iterations: &[Range<usize>],
+    of_loop: impl Fn(Option<u32>) -> Option<f64>,
+) -> IterationTimes {
+    let is_complete = |range: &&Range<usize>| {
+        let ops = rows.get((*range).clone()).unwrap_or(&[]).iter();
+        ops.filter(|row| row.kind == RowKind::Device).all(|row| row.device_time_us.is_some())
+    };
+    let ranges: Vec<&Range<usize>> = iterations.iter().filter(is_complete).collect();
+    let complete: Vec<&[OpReport]> =
+        ranges.iter().filter_map(|range| rows.get((*range).clone())).collect();
+    let named = ranges.iter().skip(ranges.len().saturating_sub(NAMED_ITERATIONS));
+    let times = named.filter_map(|range| {
+        let has_gap = iterations.first() != Some(*range);
+        let first = |chip_id: Option<u32>| {
+            let mut own = rows.get((*range).clone())?.iter();
+            own.find(|row| row.kind == RowKind::Device && row.chip_id() == chip_id)
+        };
+        let gap_ns = |chip_id: Option<u32>| {
+            of_loop(chip_id).filter(|_| has_gap)?;
+            first(chip_id)?.op_to_op_gap_us.map(|us| us * 1e3)
+        };
+        let own = IterationRows::new(rows, (*range).clone(), gap_ns)?;
+        Some(HostWait::from_devices(&own.devices()).total_ns)
+    });
     IterationTimes {
         count: iterations.len(),
         complete_count: complete.len(),
@@ -344,7 +453,7 @@ pub(crate) fn busiest_ns(groups: &[OpCodeGroup]) -> f64 {
 /// Returns the time in `class` on the chip on which this class has the largest share of the time,
 /// and the gaps or collectives of this chip.
 fn waiting(
-    rows: &[OpReport],
+    (rows, all_rows): (&[OpReport], &[OpReport]),
     devices: &[DeviceTime],
     (class, iterations): (TimeClass, IterationScope),
 ) -> Option<Waiting> {
@@ -369,13 +478,26 @@ fn waiting(
     });
     Some(Waiting {
         parts: parts.collect(),
-        between: between_rows(own.clone()),
+        between: between_rows(
+            before_part(rows, all_rows, most.chip_id).into_iter().chain(own.clone()),
+        ),
         compilation: Compilation::in_gaps(after_gaps),
         traced: TracedGaps::new(
             own.clone().filter_map(|row| Some((row.is_of_trace, row.op_to_op_gap_us? * 1000.0))),
         ),
         ..waiting
     })
+}
+
+/// Returns the last op of a chip before the part of all rows.
+fn before_part<'a>(
+    part: &[OpReport],
+    all: &'a [OpReport],
+    chip_id: Option<u32>,
+) -> Option<&'a OpReport> {
+    let first = part.first()?;
+    let at = all.iter().position(|row| (row.id, row.kind) == (first.id, first.kind))?;
+    op_before(all.get(..at)?, chip_id)
 }
 
 /// Returns texts about the rows before and after the longest gap of a chip.
@@ -426,12 +548,13 @@ fn fidelity_phases(name: &str) -> Option<f64> {
 }
 
 /// Returns the time of each device: from the first start to the last end if these are known, else
-/// the sum of kernels and gaps.
-fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
+/// the sum of kernels and gaps. `leads` are gaps before the first ops that count as well.
+fn devices(rows: &[OpReport], leads: &Leads) -> Vec<DeviceTime> {
     let devices = rows_by_device(rows).into_iter().map(|(chip_id, rows)| {
         let kernels = rows.iter().filter_map(|row| row.device_time_us).sum::<f64>() * 1000.0;
         let kernel_sum_ns = Some(whole_ns(kernels));
-        let of_cycles = row_slots(&rows).map(|slots| time_of_slots(chip_id, slots));
+        let lead = leads.get(&chip_id).copied();
+        let of_cycles = row_slots(&rows).map(|slots| time_of_slots(chip_id, (slots, lead)));
         let device = of_cycles.unwrap_or_else(|| sum_of_rows(chip_id, &rows));
         let untimed = rows.iter().filter(|row| row.device_time_us.is_none());
         let (op_count, untimed_op_count) = (rows.len() as u64, untimed.count() as u64);
@@ -630,10 +753,17 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
     }
 }
 
-fn time_of_slots(
-    chip_id: Option<u32>,
-    RowSlots { slots, side_by_side, collectives_alone_ns, has_firmware }: RowSlots,
-) -> DeviceTime {
+fn time_of_slots(chip_id: Option<u32>, (of, lead): (RowSlots, Option<Lead>)) -> DeviceTime {
+    let RowSlots { mut slots, side_by_side, collectives_alone_ns, has_firmware } = of;
+    if let Some(lead) = lead {
+        let gap = whole_ns(lead.gap_ns);
+        for slot in &mut slots {
+            for time in [&mut slot.start, &mut slot.end, &mut slot.kernel.0, &mut slot.kernel.1] {
+                *time = time.saturating_add(gap);
+            }
+        }
+        slots.push(Slot::before(lead.replay.map(|session| (0, session))));
+    }
     let end = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
     let times = slot_times(slots, (0, end), NANOSECONDS_MHZ);
     DeviceTime {

@@ -2,9 +2,10 @@
 
 use crate::{
     finding::percent,
+    gap_before::GapBefore,
     iteration::{Doubt, KnownIteration, Lengths, OpStep, Setting, SteadyRule, Step},
     rules::duration,
-    threshold::{LAUNCH_GAP, LONG_GAP, STEADY},
+    threshold::{LONG_GAP, STEADY},
     time_class::TimeClass,
     timeline::DeviceTime,
 };
@@ -63,6 +64,9 @@ pub struct SteadyPart {
     pub op_count: u64,
     /// Time of kernels and gaps, in nanoseconds, on the chip on which this time is longest.
     pub total_ns: f64,
+    /// Part of `total_ns` that is the gap before the first op: each iteration of the loop has one; `None`
+    /// if the gap is unknown, or if no other iteration shows that it belongs to the loop.
+    pub gap_before_ns: Option<f64>,
     /// Share of the recording's kernel time that all iterations like this one have, on the same chip as
     /// `first_launch`.
     pub kernel_percent: f64,
@@ -184,11 +188,11 @@ pub(crate) struct Apart {
     pub(crate) coverage: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
-    /// Gaps before the first op of the steady part.
+    /// Gaps of the chip of `all` before the steady part.
     pub(crate) gaps_before_ns: Vec<f64>,
     /// Gap before the first op of the steady part; `None` if it is unknown.
-    pub(crate) gap_before_ns: Option<f64>,
-    /// Sum of all gaps of the recording.
+    pub(crate) gap_before: Option<GapBefore>,
+    /// Sum of all gaps of this chip.
     pub(crate) gaps_ns: f64,
     pub(crate) iterations: IterationTimes,
 }
@@ -298,10 +302,7 @@ impl Apart {
                 format!(", as far as they are known: {count} of {all} ops have no length")
             }
         };
-        let before = self.gap_before_ns.filter(|gap| *gap > LAUNCH_GAP.value * 1e3);
-        let before = before.map_or_else(String::new, |gap| {
-            format!(", without the gap of {} before it", duration(gap))
-        });
+        let before = self.gap_before.map_or_else(String::new, |gap| gap.told());
         format!(
             "{all_percent:.1} % of {} {} waited for the host{untimed}{long_gaps}. In the steady part ({rule}: {part}, \
              {own}{before}) {it} waits {own_percent:.1} %; all below is about that part.{rest}",
@@ -333,18 +334,24 @@ impl SteadyPart {
         rows: &[OpReport],
         iteration: &KnownIteration,
         [all, own]: [HostWait; 2],
-        iterations: IterationTimes,
+        (iterations, gap_of): (IterationTimes, impl Fn(Option<u32>) -> Option<GapBefore>),
     ) -> Option<(Self, String)> {
         let (rule, first) = (iteration.rule, iteration.steps.start);
         let part = rows.get(iteration.steps.clone())?;
         let ops = part.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
         let (first_op, &OpReport { id: first_row, .. }) = ops.clone().next()?;
         let (_, &OpReport { id: last_row, .. }) = ops.clone().next_back()?;
-        // The gap before the iteration's first op is not part of the iteration.
-        let begin = first.saturating_add(first_op);
+        let is_of_chip = |row: &&OpReport| all.chip_id.is_none_or(|_| row.chip_id() == all.chip_id);
         let gaps = |rows: &[OpReport]| -> Vec<f64> {
-            rows.iter().filter_map(|row| row.op_to_op_gap_us.map(|us| us * 1e3)).collect()
+            let own = rows.iter().filter(is_of_chip);
+            own.filter_map(|row| row.op_to_op_gap_us.map(|us| us * 1e3)).collect()
         };
+        let part_of = |gap: Option<GapBefore>| gap.and_then(|gap| gap.of_loop_ns());
+        // The gap of the chip whose waiting is told.
+        let begin = part.iter().position(|row| row.kind == RowKind::Device && is_of_chip(&row));
+        let begin = first.saturating_add(begin.unwrap_or(first_op));
+        let is_left_out = part_of(gap_of(all.chip_id)).is_none();
+        let gap_before = gap_of(own.chip_id);
         let apart = Apart {
             rule: iteration.label(),
             unknown_ops: iteration.unknown_ops(),
@@ -352,8 +359,8 @@ impl SteadyPart {
             part: rows_text(rows, iteration),
             all,
             own,
-            gaps_before_ns: gaps(rows.get(..=begin)?),
-            gap_before_ns: rows.get(begin)?.op_to_op_gap_us.map(|us| us * 1e3),
+            gaps_before_ns: gaps(rows.get(..begin.saturating_add(usize::from(is_left_out)))?),
+            gap_before,
             gaps_ns: gaps(rows).iter().fold(0.0, |sum, ns| sum + ns.max(0.0)),
             iterations,
         };
@@ -365,6 +372,7 @@ impl SteadyPart {
             last_launch: None,
             op_count: ops.count() as u64,
             total_ns: own.total_ns,
+            gap_before_ns: part_of(gap_before),
             kernel_percent: iteration.coverage.percent,
         };
         Some((part, apart.sentence()))

@@ -1,10 +1,10 @@
 //! The steady part of a recording's launches: the last iteration of each chip.
 
 use crate::{
-    iteration::{KnownIteration, Lengths, OpStep, Setting, Step},
+    gap_before::GapBefore,
+    iteration::{KnownIteration, Lengths, OpStep, Setting, SteadyRule, Step},
     launch_rows::LaunchRows,
     op::OpCauses,
-    phase::half_of,
     rules::gaps_before,
     steady::{Apart, HostWait, IterationTimes, SteadyPart, Window, steady_iteration},
     timeline::DeviceTime,
@@ -12,6 +12,7 @@ use crate::{
 use analysis::Launch;
 use host_events::HostEventKind;
 use recording::{Recording, clocks_of};
+use reports::perf::signpost_half;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -52,8 +53,28 @@ impl ChipIteration {
             doubt.map(|doubt| doubt.sentence(part, "launches"))
         })?;
         let (first, last) = bounds(&iteration).ok_or(None)?;
+        let gaps: Vec<Option<f64>> =
+            gaps_before(own.iter().map(|(op, _)| *op)).map(|of| of.1).collect();
+        let gap_of = |launch: usize| gaps.get(launch).copied().flatten();
+        let (starts, at): (Vec<usize>, usize) = match iteration.rule {
+            SteadyRule::RepeatedOp => ((first.saturating_sub(1)..=last).collect(), 1),
+            _ => {
+                let firsts = iteration.equal.iter();
+                let firsts = firsts.map(|range| range.clone().find_map(launch_of));
+                let starts: Vec<usize> = firsts.flatten().collect();
+                let at = starts.iter().position(|start| *start == first).unwrap_or(0);
+                (starts, at)
+            }
+        };
+        let gaps: Vec<Option<f64>> = starts.into_iter().map(gap_of).collect();
+        let gap_before = GapBefore::new(&gaps, at).or_else(|| GapBefore::new(&[gap_of(first)], 0));
         let own = all.start.saturating_add(first)..all.start.saturating_add(last).saturating_add(1);
-        Ok(Self { all, own, iteration })
+        Ok(Self { all, own, iteration, gap_before })
+    }
+
+    /// Returns the part of the gap before the iteration that belongs to the loop.
+    fn gap_ns(&self) -> Option<f64> {
+        self.gap_before.and_then(|gap| gap.of_loop_ns())
     }
 }
 
@@ -78,6 +99,8 @@ struct ChipIteration {
     all: Range<usize>,
     own: Range<usize>,
     iteration: KnownIteration,
+    /// Gap before the iteration; `None` if it is unknown.
+    gap_before: Option<GapBefore>,
 }
 
 impl SteadyLaunches {
@@ -113,6 +136,30 @@ impl SteadyLaunches {
         self.chips.get(&chip_id).is_some_and(|chip| chip.own.contains(&index))
     }
 
+    /// Returns, for each chip, the gap before its iteration as far as it belongs to the loop.
+    pub(crate) fn gaps_ns(&self) -> BTreeMap<u32, f64> {
+        self.chips.iter().filter_map(|(chip_id, chip)| Some((*chip_id, chip.gap_ns()?))).collect()
+    }
+
+    /// Returns the cycle at which the part of the gap begins that belongs to the loop of a chip, and the
+    /// launch before it; `None` if no gap before the iteration does.
+    pub(crate) fn begin<'a>(
+        &self,
+        launches: &[Explained<'a>],
+        chip_id: u32,
+    ) -> Option<(u64, Explained<'a>)> {
+        let chip = self.chips.get(&chip_id)?;
+        let part_ns = chip.gap_ns()?;
+        let earlier = launches.get(chip.all.start..chip.own.start)?;
+        let before = earlier.iter().max_by_key(|(op, _)| op.window.1)?;
+        let (first, _) = launches.get(chip.own.start)?;
+        let gap_cycles = first.window.0.checked_sub(before.0.window.1)?;
+        let whole_ns = first.time.ns_of(gap_cycles).filter(|ns| *ns > 0.0)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let left_out = (gap_cycles as f64 * (1.0 - part_ns / whole_ns).max(0.0)).round() as u64;
+        Some((before.0.window.1.saturating_add(left_out), *before))
+    }
+
     /// Returns the steady part, and the sentence that compares the steady part with the whole
     /// recording.
     ///
@@ -125,13 +172,15 @@ impl SteadyLaunches {
     ) -> Option<(SteadyPart, String)> {
         let [all_wait, own_wait] = [all, own].map(HostWait::from_devices);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
-        let ChipIteration { all: whole, own: steady, iteration } =
-            self.chips.get(&longest.chip_id?)?;
+        let chip = self.chips.get(&longest.chip_id?)?;
+        let ChipIteration { all: whole, own: steady, iteration, gap_before } = chip;
+        // The share of waiting is that of the chip with the longest time of all launches.
+        let waiting = all_wait.chip_id.and_then(|chip_id| self.chips.get(&chip_id)).unwrap_or(chip);
         let gaps = |range: Range<usize>| -> Vec<f64> {
             let own = launches.get(range).unwrap_or(&[]);
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
         };
-        let until = launches.get(whole.start..=steady.start)?;
+        let before = waiting.own.start.saturating_add(usize::from(waiting.gap_ns().is_none()));
         let index = |index: usize| index.saturating_sub(whole.start);
         // Launch numbers are counted from 1.
         let first = (index(steady.start) as u64).saturating_add(1);
@@ -147,9 +196,9 @@ impl SteadyLaunches {
             ),
             all: all_wait,
             own: own_wait,
-            gaps_before_ns: gaps(whole.start..steady.start.saturating_add(1)),
-            gap_before_ns: gaps_before(until.iter().map(|(op, _)| *op)).last()?.1,
-            gaps_ns: gaps(whole.clone()).iter().sum(),
+            gaps_before_ns: gaps(waiting.all.start..before),
+            gap_before: *gap_before,
+            gaps_ns: gaps(waiting.all.clone()).iter().sum(),
             iterations: IterationTimes::default(),
         };
         let counts = self.chips.values().map(|chip| chip.own.len() as u64);
@@ -161,6 +210,7 @@ impl SteadyLaunches {
             last_launch: Some(last),
             op_count: counts.sum(),
             total_ns: own_wait.total_ns,
+            gap_before_ns: chip.gap_ns(),
             kernel_percent: iteration.coverage.percent,
         };
         Some((part, apart.sentence()))
@@ -244,7 +294,7 @@ fn steps_of<'a>(
         let start_ns = clock.map_or(0, |clock| clock.time_ns(op.window.0));
         while let Some((_, mark)) = marks.next_if(|(time_ns, _)| *time_ns <= start_ns) {
             // The host may end a part by a signpost before chips have run it.
-            let is_end = matches!(half_of(mark), Some((_, false)));
+            let is_end = matches!(signpost_half(mark), Some((_, false)));
             steps.push(if is_end { Step::Other } else { Step::Signpost(mark) });
             indices.push(None);
         }

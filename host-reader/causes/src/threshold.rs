@@ -41,6 +41,7 @@ thresholds! {
     LATE_RARE: "late-rare", 20.0, "x", "proposal: of the difference between chips that a quarter of all arrivals stays below";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: gaps this long usually come from compilation, not from a running program";
     STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
+    LOOP_GAP: "loop-gap", 2.0, "x", "proposal: of a gap before the last iteration that is longer than the median before the others, only the median is part of the loop";
     OTHER_OPS: "other-ops", 10.0, "%", "proposal: ops before the runs of one op that take more of the kernels' time are not left out";
     STEADY_COVER: "steady-cover", 50.0, "%", "proposal: the steady part stands for most of the kernels' time";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";

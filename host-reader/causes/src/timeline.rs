@@ -134,6 +134,9 @@ pub(crate) fn firmware_around<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clon
     [before, after].map(|of| of.iter().map(|(start, end)| end.saturating_sub(*start)).sum())
 }
 
+/// A launch with its causes.
+type LaunchOf<'a> = (&'a OpCauses, &'a Launch);
+
 /// One launch on a chip's timeline.
 pub(crate) struct Slot {
     pub(crate) start: u64,
@@ -153,14 +156,32 @@ pub(crate) struct Slot {
     pub(crate) replay: Option<(u64, u64)>,
 }
 
-/// Returns the time of one chip within a window, from its launches in any order.
+impl Slot {
+    /// Returns the end of the launch before a window that begins at 0.
+    pub(crate) fn before(replay: Option<(u64, u64)>) -> Self {
+        Self {
+            start: 0,
+            end: 0,
+            kernel: (0, 0),
+            inside: ClassTimes::default(),
+            around: ClassTimes::default(),
+            is_gap_doubted: false,
+            has_bounds: true,
+            replay,
+        }
+    }
+}
+
+/// Returns the time of one chip within a window, from its launches in any order. `before` is the launch
+/// before the window, if the gap after it is part of the window.
 pub(crate) fn device_time(
-    ops: &[(&OpCauses, &Launch)],
+    (before, ops): (Option<LaunchOf<'_>>, &[LaunchOf<'_>]),
     chip_id: u32,
     window: (u64, u64),
     aiclk_mhz: u32,
 ) -> DeviceTime {
-    let times = window_times(ops, window, aiclk_mhz);
+    let with_before: Vec<_> = before.into_iter().chain(ops.iter().copied()).collect();
+    let times = window_times(&with_before, window, aiclk_mhz);
     let kernels: Vec<_> = ops
         .iter()
         .filter_map(|(op, _)| op.kernel)
@@ -221,12 +242,15 @@ pub(crate) fn window_times(
     slot_times(ops.iter().map(|&(op, launch)| slot(op, launch)).collect(), window, aiclk_mhz)
 }
 
-/// Splits a window of a chip's time into classes, from launches in any order.
-pub(crate) fn slot_times(mut slots: Vec<Slot>, window: (u64, u64), aiclk_mhz: u32) -> ClassTimes {
-    slots.retain(|slot| slot.start < window.1 && slot.end > window.0);
+/// Splits a window of a chip's time into classes, from launches in any order. A launch that ended before
+/// the window tells what the time before the first launch in it is.
+pub(crate) fn slot_times(slots: Vec<Slot>, window: (u64, u64), aiclk_mhz: u32) -> ClassTimes {
+    let (earlier, mut slots): (Vec<Slot>, Vec<Slot>) =
+        slots.into_iter().partition(|slot| slot.end <= window.0);
+    slots.retain(|slot| slot.start < window.1);
     slots.sort_by_key(|slot| (slot.start, slot.end));
     let mut times = ClassTimes::default();
-    let mut previous: Option<&Slot> = None;
+    let mut previous: Option<&Slot> = earlier.iter().max_by_key(|slot| slot.end);
     let mut begin = 0_usize;
     let mut covered = window.0;
     while let Some(first) = slots.get(begin) {

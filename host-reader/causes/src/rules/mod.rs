@@ -106,6 +106,8 @@ pub(crate) struct OpFacts<'a> {
     pub(crate) ops: &'a [&'a OpCauses],
     /// All launches. They are needed to find cores or chips that are repeatedly late.
     pub(crate) all: &'a [&'a OpCauses],
+    /// Gap before the first launch of each chip, as far as it is part of the covered time.
+    pub(crate) gaps_ns: &'a BTreeMap<u32, f64>,
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: IterationScope,
     pub(crate) noc: &'a NocUses,
@@ -200,12 +202,12 @@ const fn explains_waits(cause: Cause) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
     let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
-    let replays = std::iter::once(None).chain(own.clone().map(|op| op.replay));
-    let parts = gaps_before(own.clone()).zip(replays).filter_map(|((op, gap_ns), previous)| {
+    let gaps = after_gaps(of, most.chip_id);
+    let parts = gaps.iter().filter_map(|gap| {
+        let AfterGap { op, gap_ns, .. } = *gap;
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => {
-                let is_replay = op.replay.is_some() && op.replay == previous;
-                class.part_of_gap(gap_ns?, is_replay)?
+                class.part_of_gap(gap_ns?, gap.is_in_replay())?
             }
             TimeClass::Collective if op.is_collective() => kernel_ns(op),
             TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
@@ -215,21 +217,55 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     });
     Some(Waiting {
         parts: parts.collect(),
-        between: between_launches(own.clone()),
+        between: between_launches(&gaps),
         traced: TracedGaps::new(
-            gaps_before(own.clone())
-                .filter_map(|(op, gap_ns)| Some((op.replay.is_some(), gap_ns?))),
+            gaps.iter()
+                .filter(|gap| !gap.is_in_replay())
+                .filter_map(|gap| Some((gap.op.replay.is_some(), gap.gap_ns?))),
         ),
-        firmware: firmware(own.clone()),
-        place: place_in_class(own, class),
+        firmware: firmware(own),
+        place: place_in_class(&gaps, class),
         ..waiting
     })
 }
 
+/// A launch of the covered part, with the launch and the gap before it.
+#[derive(Clone, Copy)]
+struct AfterGap<'a> {
+    before: Option<&'a OpCauses>,
+    op: &'a OpCauses,
+    /// `None` if the gap is unknown or not part of the covered time.
+    gap_ns: Option<f64>,
+}
+
+impl AfterGap<'_> {
+    /// Returns true if both launches are of one replay of a trace.
+    fn is_in_replay(&self) -> bool {
+        let before = self.before.and_then(|before| before.replay);
+        self.op.replay.is_some() && self.op.replay == before
+    }
+}
+
+/// Returns the launches of a chip in the covered part, each with the gap before it.
+fn after_gaps<'a>(of: OpFacts<'a>, chip_id: Option<u32>) -> Vec<AfterGap<'a>> {
+    let is_of_chip = |op: &&OpCauses| Some(op.chip_id) == chip_id;
+    let own = of.ops.iter().copied().filter(is_of_chip);
+    let Some(first) = own.clone().next() else { return Vec::new() };
+    let all = of.all.iter().copied().filter(is_of_chip);
+    let before = std::iter::once(None).chain(all.clone().map(Some));
+    let gaps = gaps_before(all).zip(before);
+    let gaps = gaps.map(|((op, gap_ns), before)| AfterGap { before, op, gap_ns });
+    let mut gaps: Vec<AfterGap<'_>> =
+        gaps.skip_while(|gap| !std::ptr::eq(gap.op, first)).take(own.count()).collect();
+    if let Some(gap) = gaps.first_mut() {
+        gap.gap_ns = chip_id.and_then(|chip_id| of.gaps_ns.get(&chip_id)).copied();
+    }
+    gaps
+}
+
 /// Returns texts about the launches before and after the longest gap of a chip.
-fn between_launches<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Option<[String; 2]> {
-    let pairs = ops.clone().zip(gaps_before(ops).skip(1));
-    let known = pairs.filter_map(|(before, (after, gap_ns))| Some((gap_ns?, before, after)));
+fn between_launches(gaps: &[AfterGap<'_>]) -> Option<[String; 2]> {
+    let known = gaps.iter().filter_map(|gap| Some((gap.gap_ns?, gap.before?, gap.op)));
     let (_, before, after) = known.max_by(|(one, ..), (other, ..)| one.total_cmp(other))?;
     Some([before, after].map(|op| format!("launch {} of {}", op.launch, label_of(op))))
 }
@@ -281,8 +317,8 @@ pub(crate) fn gaps_before<'a>(
 }
 
 /// Returns the location of the launch with the most time in a class, including the gap before it.
-fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
-    let times = gaps_before(ops).map(|(op, gap_ns)| {
+fn place_in_class(gaps: &[AfterGap<'_>], class: TimeClass) -> Option<Place> {
+    let times = gaps.iter().map(|&AfterGap { op, gap_ns, .. }| {
         let gap_ns = gap_ns.unwrap_or(0.0);
         let gap_ns = match class {
             TimeClass::Dispatch => gap_ns.min(TRACED_GAP.value * 1000.0),
