@@ -38,7 +38,7 @@ thresholds! {
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LATE_SHARE: "late-share", 50.0, "%", "proposal: a chip is named if most of the time waited in collectives is waited for it";
     LATE_CERTAIN: "late-certain", 4.0, "x", "of the standard error, and more with few collectives: by chance less than one chip in 1,000";
-    LATE_RARE: "late-rare", 20.0, "x", "proposal: of the difference between chips that a quarter of all arrivals stays below";
+    LATE_RARE: "late-rare", 20.0, "x", "proposal, and more with few collectives: of the difference between chips that a quarter of all arrivals stays below";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: gaps this long usually come from compilation, not from a running program";
     STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
     LOOP_GAP: "loop-gap", 2.0, "x", "proposal: of a gap before the last iteration that is longer than the median before the others, only the median is part of the loop";
