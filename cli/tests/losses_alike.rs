@@ -63,7 +63,7 @@ fn assert_alike(folder: &Path, input: &str) {
         let running = document
             .get("unfinished")
             .cloned()
-            .unwrap_or(json!({"run_count": 0, "open_zones": []}));
+            .unwrap_or(json!({"run_count": 0, "ended_count": 0, "open_zones": []}));
         assert_eq!(facts["unfinished"], running, "{what}");
         // The terminal: classes in one line.
         let is_nothing = lost["records"] == 0 && lost["is_lower_bound"] == false;
