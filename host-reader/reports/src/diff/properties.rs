@@ -203,7 +203,15 @@ proptest! {
         for change in &diff.changes {
             let is_own = |order: &usize| is_close(change.a_ns.mean, 1000.0 * *order as f64);
             let order = orders.iter().copied().find(is_own).unwrap();
-            prop_assert!(is_close(change.b_ns.mean / change.a_ns.mean, factors[order]), "{:?}", change);
+            let is_told = change.differences.iter().any(|of| of.a.starts_with("dims "));
+            if is_told {
+                // Another op may stand in for one that B lacks, and is told.
+                let count = |of: &[(usize, f64)]| of.iter().filter(|own| own.0 == order).count();
+                prop_assert!(count(&b) < count(&a), "{:?}", change);
+            } else {
+                let ratio = change.b_ns.mean / change.a_ns.mean;
+                prop_assert!(is_close(ratio, factors[order]), "{:?}", change);
+            }
             compared += change.a_ns.count;
         }
         // All launches of B, or those of the iterations that were found.
