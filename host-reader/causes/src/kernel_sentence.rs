@@ -4,7 +4,6 @@ use crate::{
     kernel_zone::KernelZone,
     op::OpCauses,
     rules::{duration, kernel_ns, label_of},
-    threshold::KERNEL_ZONE,
 };
 use reader::names::ZoneTable;
 use wire::Risc;
@@ -12,7 +11,7 @@ use wire::Risc;
 /// Returns a sentence about the kernels of the longest launch with zones in its kernels, from the longest
 /// RISC to the shortest; `None` if no launch has any.
 pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
-    let with = ops.iter().filter(|op| !op.zones.is_empty());
+    let with = ops.iter().filter(|op| !op.zones.is_empty() && !op.riscs_ns.is_empty());
     let op = with.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
     let mut riscs = op.riscs_ns.clone();
     riscs.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -20,13 +19,7 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
         .iter()
         .map(|(risc, ns)| format!("{risc} {}{}", duration(*ns), of_zones(*risc, &op.zones, names)))
         .collect();
-    Some(format!(
-        "Kernels of launch {} of {}: {}; a zone is a finding from {} % of its RISC.",
-        op.launch,
-        label_of(op),
-        riscs.join(", "),
-        KERNEL_ZONE.value
-    ))
+    Some(format!("Kernels of launch {} of {}: {}.", op.launch, label_of(op), riscs.join(", ")))
 }
 
 /// Returns a text about the zones of a RISC; empty if it has none.

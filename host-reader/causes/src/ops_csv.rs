@@ -341,6 +341,9 @@ fn op_before(rows: &[OpReport], chip_id: Option<u32>) -> Option<&OpReport> {
     rows.iter().rev().find(|row| row.kind == RowKind::Device && row.chip_id() == chip_id)
 }
 
+/// Number of ops before another one that may end after its start, because they run side by side.
+const MOST_SIDE_BY_SIDE: usize = 32;
+
 /// Returns the gap before the iteration on each chip whose gap is known.
 fn gaps_before(rows: &[OpReport], found: &KnownIteration) -> BTreeMap<Option<u32>, GapBefore> {
     let is_device = |row: &&OpReport| row.kind == RowKind::Device;
@@ -359,17 +362,28 @@ fn gaps_before(rows: &[OpReport], found: &KnownIteration) -> BTreeMap<Option<u32
     let chips: BTreeSet<Option<u32>> =
         own.iter().filter(is_device).map(OpReport::chip_id).collect();
     let gap_in = |range: &Range<usize>, chip_id: Option<u32>| {
-        let mut own = range.clone().filter_map(|at| Some((at, rows.get(at)?)));
-        let (at, row) = own.find(|(_, row)| is_device(row) && row.chip_id() == chip_id)?;
+        let own = range.clone().filter_map(|at| Some((at, rows.get(at)?)));
+        let own = own.filter(|(_, row)| is_device(row) && row.chip_id() == chip_id);
+        let begin = own.clone().map(|(at, _)| at).next()?;
+        // Of ops side by side, another one than the first may start first, and than the last end last.
+        let start = |row: &OpReport| firmware_cycles(row).map(|(start, _)| start);
+        let (_, row) = own.min_by_key(|(_, row)| (start(row).is_none(), start(row)))?;
+        let earlier = rows.get(..begin)?.iter().rev();
+        let own = earlier.filter(|of| is_device(of) && of.chip_id() == chip_id);
+        let mut earlier = own.take(MOST_SIDE_BY_SIDE).peekable();
+        earlier.peek()?;
         let by_column = row.op_to_op_gap_us.map(|us| us * 1e3);
-        let by_cycles =
-            op_before(rows.get(..at)?, chip_id).and_then(|before| gap_by_cycles(before, row));
+        let by_cycles = earlier.filter_map(|before| gap_by_cycles(before, row));
         let known = by_column.into_iter().chain(by_cycles);
         known.reduce(f64::min).filter(|ns| *ns > 0.0)
     };
     let gaps = chips.into_iter().filter_map(|chip_id| {
-        let gaps: Vec<_> = iterations.iter().map(|range| gap_in(range, chip_id)).collect();
-        let alone = || GapBefore::new(&[gap_in(&found.steps, chip_id)], 0);
+        let own_ns = gap_in(&found.steps, chip_id)?;
+        let mut gaps: Vec<_> = iterations.iter().map(|range| gap_in(range, chip_id)).collect();
+        if let Some(own) = at.and_then(|at| gaps.get_mut(at)) {
+            *own = Some(own_ns);
+        }
+        let alone = || GapBefore::new(&[Some(own_ns)], 0);
         Some((chip_id, at.and_then(|at| GapBefore::new(&gaps, at)).or_else(alone)?))
     });
     gaps.collect()

@@ -38,10 +38,11 @@ impl ModelFacts {
     }
 
     /// Returns the minimum time of the op on all cores and with the lowest math fidelity, which the
-    /// advice names; `None` if it is unknown.
+    /// advice names, but not less than its DRAM traffic takes; `None` if it is unknown.
     fn least_ns(&self) -> Option<f64> {
-        let at_peak_ns = self.duration_ns * self.flops_percent?.min(100.0) / 100.0;
-        Some(at_peak_ns * self.cores_part? / self.fidelity_phases?)
+        let part_ns = |percent: f64| self.duration_ns * percent.min(100.0) / 100.0;
+        let of_cores_ns = part_ns(self.flops_percent?) * self.cores_part? / self.fidelity_phases?;
+        Some(self.dram_percent.map_or(of_cores_ns, |percent| of_cores_ns.max(part_ns(percent))))
     }
 }
 
@@ -305,6 +306,21 @@ mod tests {
     use reader::mesh::Noc0Coord;
 
     #[test]
+    fn a_lower_fidelity_gains_no_more_than_dram_allows() {
+        let op = |dram_percent, flops_percent| ModelFacts {
+            duration_ns: 1000.0,
+            dram_percent,
+            flops_percent: Some(flops_percent),
+            fidelity_phases: Some(2.0),
+            cores_part: Some(1.0),
+            ..ModelFacts::default()
+        };
+        assert_eq!(op(Some(60.0), 80.0).least_ns(), Some(600.0));
+        assert_eq!(op(Some(30.0), 80.0).least_ns(), Some(400.0));
+        assert_eq!(op(None, 80.0).least_ns(), Some(400.0));
+    }
+
+    #[test]
     fn what_an_op_has_already_is_no_advice() {
         let advice = |is_of_lowest_fidelity: bool, has_all_cores: bool| {
             let flops_percent = Some(90.0);
@@ -359,9 +375,10 @@ mod tests {
             cores_part: Some(0.25),
             ..op(800.0, Some(10.0), Some(75.0))
         };
-        // 600 ns at the peak of a quarter of the cores and of HiFi2 are 75 ns at that of all and LoFi.
+        // 600 ns at the peak of a quarter of the cores and of HiFi2 are 75 ns at that of all and LoFi, and
+        // its DRAM traffic takes 80 ns.
         let [finding] = modelled(std::slice::from_ref(&at_peak), &[]).try_into().unwrap();
-        assert!((finding.gain_at_most_ns.unwrap() - 725.0).abs() < 1e-9, "{finding:?}");
+        assert!((finding.gain_at_most_ns.unwrap() - 720.0).abs() < 1e-9, "{finding:?}");
         // A finding about all ops of the name has this advice and its gain already.
         let of_group =
             |basis| Finding { cause: Cause::OpGroup, rests_on: basis, ..finding.clone() };
