@@ -646,7 +646,7 @@ fn an_iteration_that_waits_longer_fails_the_build() {
     let (code, text) = told(&a, &b, &["--fail-above", "5"]);
     let line = "An iteration with its gaps is slower by more than 5 % on 1 device, most on device 0: A 13.000 \
                 us, 11.000 us of it gaps, mean of 4 iterations; B 403.000 us, 401.000 us of it gaps, mean \
-                of 4 iterations; +3000.0 %";
+                of 4 iterations; +3000.0 %, firmware around kernels unknown";
     assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     assert_eq!(code, Some(1));
     let (code, text) = told(&b, &a, &["--fail-below", "5"]);
@@ -675,6 +675,44 @@ fn an_iteration_that_waits_longer_fails_the_build() {
     assert!(
         junit.contains("failures=\"1\"") && junit.contains("slower: device 0: A 13.000 us"),
         "{junit}"
+    );
+}
+
+/// By hand: gaps begin and end with firmware. The same iteration of 20 us has more of it in its gaps where
+/// firmware takes less, and takes 22 us where firmware takes 2 us more.
+#[test]
+fn firmware_around_kernels_is_part_of_an_iteration() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, firmware_ns: &str, gap_ns: u64| {
+        let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],\
+                      OP TO OP LATENCY [ns]\n";
+        let row = |op: &str, gap: u64| format!("{op},tt_dnn_device,0,{firmware_ns},8000,{gap}\n");
+        let rows = (row("Matmul", gap_ns) + &row("Softmax", 500)).repeat(4);
+        let path = folder.path().join(name);
+        std::fs::write(&path, titles.to_owned() + &rows).unwrap();
+        path
+    };
+    let (plain, early) = (file("plain.csv", "8500", 2_500), file("early.csv", "9000", 1_500));
+    let told = |a: &Path, b: &Path| {
+        let output = diff(a, b, &["--fail-above", "5", "--fail-below", "5"]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = told(&plain, &early);
+    let line = "An iteration with its gaps, without the first one: device 0: A 20.000 us, 3.000 us of it gaps, \
+                mean of 3 iterations; B 20.000 us, 2.000 us of it gaps, mean of 3 iterations; +0.0 %";
+    assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    assert_eq!(code, Some(0));
+    let (code, text) = told(&plain, &file("long.csv", "9500", 2_500));
+    assert!(
+        text.contains("B 22.000 us, 3.000 us of it gaps, mean of 3 iterations; +10.0 %\n"),
+        "{text}"
+    );
+    assert_eq!(code, Some(1));
+    // Without the firmware of one side, both are told without it.
+    let (_, text) = told(&plain, &file("unknown.csv", "", 2_500));
+    assert!(
+        text.contains("A 19.000 us") && text.contains("+0.0 %, firmware around kernels unknown\n"),
+        "{text}"
     );
 }
 

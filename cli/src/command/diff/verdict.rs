@@ -117,8 +117,9 @@ pub(super) fn elapsed_sentence(of: &Elapsed) -> String {
             counted(whole.count as u64, "iteration", "iterations")
         )
     };
+    let firmware = if of.has_firmware { "" } else { ", firmware around kernels unknown" };
     format!(
-        "{}: {}; {}; {:+.1} %",
+        "{}: {}; {}; {:+.1} %{firmware}",
         of.place,
         side("A", &of.a_ns, of.a_gaps_ns),
         side("B", &of.b_ns, of.b_gaps_ns),

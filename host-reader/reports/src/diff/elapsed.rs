@@ -25,6 +25,9 @@ pub struct Elapsed {
     pub b_gaps_ns: f64,
     /// Geometric mean of B divided by the geometric mean of A. Above 1, B takes longer.
     pub ratio: f64,
+    /// True if the times go from start to start, with the firmware of each op. It is false if an op of A
+    /// or of B has no firmware duration: then the firmware around kernels is in none of the times.
+    pub has_firmware: bool,
     /// Clock of the device in MHz; `None` if unknown.
     pub clock_mhz: Option<f64>,
     /// Certainty of the change.
@@ -39,30 +42,34 @@ impl Elapsed {
         if length(a)? != length(b)? {
             return None;
         }
-        let [logs_a, logs_b] = [a, b].map(|ops| {
-            let times = ops.iteration_times.iter().map(|of| of.whole_ns.ln());
-            times.collect::<Vec<f64>>()
+        let both = [&a.iteration_times, &b.iteration_times];
+        let has_firmware = both.iter().all(|times| times.iter().all(|of| of.firmware_ns.is_some()));
+        let [wholes_a, wholes_b] = both.map(|times| {
+            let whole = |of: &IterationTime| {
+                of.firmware_ns.filter(|_| has_firmware).unwrap_or(of.kernels_ns)
+            };
+            times.iter().map(whole).collect::<Vec<f64>>()
         });
-        if logs_a.is_empty() || logs_b.is_empty() {
+        if wholes_a.is_empty() || wholes_b.is_empty() {
             return None;
         }
+        let [logs_a, logs_b] = [&wholes_a, &wholes_b]
+            .map(|wholes| wholes.iter().map(|ns| ns.ln()).collect::<Vec<f64>>());
         let found = welch(&logs_a, &logs_b, confidence);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let difference = found.map_or_else(|| mean(&logs_b) - mean(&logs_a), |of| of.difference);
-        let spread = |times: &[IterationTime]| {
-            Spread::from_values(times.iter().map(|of| of.whole_ns).collect())
-        };
         let gaps = |times: &[IterationTime]| {
             mean(&times.iter().map(|of| of.gaps_ns).collect::<Vec<f64>>())
         };
         let mut slots = a.launches.iter();
         Some(Self {
             place: a.place.clone(),
-            a_ns: spread(&a.iteration_times),
-            b_ns: spread(&b.iteration_times),
+            a_ns: Spread::from_values(wholes_a),
+            b_ns: Spread::from_values(wholes_b),
             a_gaps_ns: gaps(&a.iteration_times),
             b_gaps_ns: gaps(&b.iteration_times),
             ratio: difference.exp(),
+            has_firmware,
             clock_mhz: slots.find_map(|slot| slot.op.clock_mhz),
             certainty: match found {
                 None => Certainty::SingleRepetition,

@@ -52,6 +52,7 @@ impl Measurements {
             for (slot, row) in launches.iter_mut().zip(rows()).skip(1) {
                 let gap_us = row.op_to_op_gap_us.filter(|us| *us >= 0.0 && !is_side_by_side);
                 slot.gap_ns = gap_us.map(|us| us * 1000.0);
+                slot.firmware_ns = row.firmware_duration_ns;
             }
             let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
             if found.rule != RepetitionRule::SameProgram {
@@ -125,7 +126,10 @@ impl Measurements {
             });
             let gap_ns = op.op_to_op_latency_ns.filter(|_| !op.is_first_of_chip);
             let gap_ns = gap_ns.map(|ns| ns as f64);
-            devices.entry(op.chip_id).or_default().push(Slot { gap_ns, ..Slot::of(launch) });
+            let firmware_ns =
+                op.firmware.map(|span| span.duration_cycles as f64 * 1000.0 / clock_mhz);
+            let slot = Slot { gap_ns, firmware_ns, ..Slot::of(launch) };
+            devices.entry(op.chip_id).or_default().push(slot);
         }
         self.devices.extend(devices.into_iter().map(|(chip_id, launches)| {
             DeviceOps::new(place(Some(chip_id.into())).into(), launches)
