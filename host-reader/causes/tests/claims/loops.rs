@@ -21,6 +21,10 @@ struct Loop {
 const INNER_NS: u64 = 1_000;
 
 impl Loop {
+    fn of_two_ops(chips: u64, iterations: u64, gap_ns: u64) -> Self {
+        Self { chips, kernels: vec![50_000, 70_000], iterations, gap_ns, has_cycles: false }
+    }
+
     fn any(numbers: &mut Numbers) -> Self {
         let count = 1 + numbers.below(4);
         Self {
@@ -150,13 +154,7 @@ fn the_gaps_between_iterations_are_part_of_the_loop() {
 /// Of two iterations, the gap before the second may be the end of the compilation.
 #[test]
 fn a_single_gap_between_iterations_shows_no_loop() {
-    let of = Loop {
-        chips: 1,
-        kernels: vec![50_000, 70_000],
-        iterations: 2,
-        gap_ns: 900_000,
-        has_cycles: false,
-    };
+    let of = Loop::of_two_ops(1, 2, 900_000);
     for found in [explain_ops(&of.csv()), explain_log(&of.log())] {
         let told = found.window.as_deref().unwrap();
         let expected = "121 us, without the gap of 900 us before it, as no other shows whether each \
@@ -169,13 +167,7 @@ fn a_single_gap_between_iterations_shows_no_loop() {
 /// The host stops once before the last of six iterations.
 #[test]
 fn of_an_unusual_gap_only_what_others_have_counts() {
-    let mut of = Loop {
-        chips: 1,
-        kernels: vec![50_000, 70_000],
-        iterations: 6,
-        gap_ns: 90_000,
-        has_cycles: false,
-    };
+    let mut of = Loop::of_two_ops(1, 6, 90_000);
     let csv = of.csv();
     let last = csv.rfind(",90000,").unwrap();
     let csv = format!("{},7000000,{}", &csv[..last], &csv[last + ",90000,".len()..]);
@@ -222,13 +214,7 @@ fn the_kernel_that_synchronises_clocks_is_none_of_the_program() {
 /// Of three chips, the last lacks the last launch of the last program.
 #[test]
 fn a_chip_with_fewer_launches_than_others_is_named() {
-    let of = Loop {
-        chips: 3,
-        kernels: vec![50_000, 70_000],
-        iterations: 3,
-        gap_ns: 90_000,
-        has_cycles: false,
-    };
+    let of = Loop::of_two_ops(3, 3, 90_000);
     let log = of.log();
     let lines: Vec<&str> = log.lines().collect();
     let cut = lines[..lines.len() - 4].join("\n") + "\n";
