@@ -278,7 +278,7 @@ impl Explanation {
             not_used,
         };
         explanation.add_rows(&described, &rows, &noc.uses);
-        add_host_facts(&mut explanation.findings, &rows);
+        add_host_facts(&mut explanation.findings, &rows, &described.rows);
         explanation.rank();
         let is_empty = explanation.findings.is_empty();
         explanation.no_cause =

@@ -6,18 +6,17 @@ use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place},
     threshold::BUILT_AGAIN,
 };
+use recording::problem::counted;
 use reports::perf::{CallSite, OpReport, ProgramBuilds, Rebuild, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// Adds to findings about a late host what the host did before the longest gap. `rows` are the rows of
-/// the explained part.
-pub(crate) fn add_host_facts(findings: &mut [Finding], rows: &[OpReport]) {
+/// Adds to findings about a late host what the host did before the longest gap. `rows` are the rows of the
+/// explained part, `all_rows` those of the whole recording: the call before the gap may precede the part.
+pub(crate) fn add_host_facts(findings: &mut [Finding], rows: &[OpReport], all_rows: &[OpReport]) {
     for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Host) {
-        let of_chip = |row: &&OpReport| {
-            finding.place.chip_id.is_none_or(|chip_id| row.chip_id() == Some(chip_id))
-        };
-        finding.why.extend(before_longest_gap(rows, of_chip));
+        let row = row_at(rows, &finding.place);
+        finding.why.extend(row.and_then(|row| before_longest_gap(row, all_rows)));
     }
 }
 
@@ -68,19 +67,17 @@ pub(crate) fn built_again(
     })
 }
 
-/// Returns the fact about the host's time before the op with the longest gap of a chip.
-fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -> Option<String> {
-    let ops = rows.iter().filter(|row| row.kind == RowKind::Device).filter(of_chip);
-    let gaps = ops.skip(1).filter_map(|row| Some((row.op_to_op_gap_us?, row)));
-    let (_, row) = gaps.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+/// Returns the fact about the host's time before the op with the longest gap.
+fn before_longest_gap(row: &OpReport, rows: &[OpReport]) -> Option<String> {
     // The host calls no op of a replay.
     let start_ns = row.host_start_ns.filter(|_| row.trace_session.is_none())?;
     let in_call_ns = row.host_duration_ns?;
     // Each chip has calls of its own, also of the same op.
     let of_chip = rows.iter().filter(|other| other.chip_id() == row.chip_id());
     let ends = call_times(of_chip).filter(|(start, _)| *start < start_ns).map(|(_, end)| end);
-    let outside_ns =
-        time_outside(call_times(rows.iter()), (ends.max_by(f64::total_cmp)?, start_ns));
+    let between = (ends.max_by(f64::total_cmp)?, start_ns);
+    let outside_ns = time_outside(call_times(rows.iter()), between);
+    let own = own_calls(rows, between);
     let place = row.call_location().map_or_else(String::new, |of| format!(" at {of}"));
     let parts = [
         (row.build_duration_ns, "making its program"),
@@ -91,12 +88,44 @@ fn before_longest_gap(rows: &[OpReport], of_chip: impl Fn(&&OpReport) -> bool) -
     let parts = parts.collect::<Vec<_>>().join(" and ");
     let of_which = if parts.is_empty() { parts } else { format!(", of which {parts}") };
     Some(format!(
-        "before {}{place}, after the longest gap, the host spent {} outside of calls of ops and {} in \
+        "before {}{place}, after the longest gap, the host spent {} outside of calls of ops{own} and {} in \
          the call{of_which}",
         row.raw_op_code,
         duration(outside_ns),
         duration(in_call_ns),
     ))
+}
+
+/// Returns the row of the op at a place: the one of this number, else the row of this program with the longest
+/// gap.
+fn row_at<'a>(rows: &'a [OpReport], place: &Place) -> Option<&'a OpReport> {
+    let mut ops = rows.iter().filter(|row| row.kind == RowKind::Device);
+    if let Some(id) = place.row {
+        return ops.find(|row| row.id == id);
+    }
+    let program = place.chip_id.zip(place.run_host_id)?;
+    let gaps = ops.filter(|row| row.program() == Some(program));
+    let gaps = gaps.filter_map(|row| Some((row.op_to_op_gap_us?, row)));
+    gaps.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, row)| row)
+}
+
+/// Returns a text about ops that ran on the host between two moments; empty without any.
+fn own_calls(rows: &[OpReport], (from, until): (f64, f64)) -> String {
+    let own = rows.iter().filter(|row| row.kind == RowKind::Host);
+    let own = own.filter_map(|row| Some((row, row.host_start_ns?, row.host_duration_ns?)));
+    let own: Vec<_> = own.filter(|(_, start, _)| (from..until).contains(start)).collect();
+    let Some((longest, _, longest_ns)) = own.iter().max_by(|one, other| one.2.total_cmp(&other.2))
+    else {
+        return String::new();
+    };
+    let times = own.iter().map(|(_, start, ns)| (*start, start + ns));
+    let all_ns = (until - from) - time_outside(times, (from, until));
+    let count = counted(own.len() as u64, "op", "ops");
+    let (name, longest_ns) = (&longest.raw_op_code, duration(*longest_ns));
+    match own.len() {
+        1 => format!(", {longest_ns} in {name}"),
+        _ => format!(", {} in {count} of its own (longest {name}, {longest_ns})", duration(all_ns)),
+    }
 }
 
 /// Returns the start and the end of each call whose times are known, in ns on the host's clock.
@@ -159,6 +188,34 @@ mod tests {
                     of ops and 27.0 ms in the call, of which 1.0 ms making its program and 25.0 ms \
                     compiling kernels";
         assert!(why.iter().any(|of| of == fact), "{why:#?}");
+    }
+
+    /// A loop of two ops that reads the result back: the longest gap is before the first op of an iteration, and
+    /// the host's own ops take most of it.
+    #[test]
+    fn the_gap_before_the_steady_part_is_told_with_the_calls_in_it() {
+        let mut csv = CSV.lines().next().unwrap().to_owned() + "\n";
+        for step in 0..4_u64 {
+            let at = 10_000_000 + step * 30_000_000;
+            let gap = if step == 0 { 0 } else { 20_000_000 };
+            csv += &format!(
+                "Embed,tt_dnn_device,{},0,,{at},40000,9000000,{gap},True,,,\n",
+                step * 3072 + 1024
+            );
+            csv += &format!(
+                "Matmul,tt_dnn_device,{},0,,{},50000,1000000,1000,True,,,\n",
+                step * 3072 + 2048,
+                at + 45_000
+            );
+            csv +=
+                &format!("ttnn.from_device,python_fallback,,,,{},27000000,,,,,,\n", at + 100_000);
+            csv += &format!("torch.argmax,python_fallback,,,,{},2000000,,,,,,\n", at + 27_200_000);
+        }
+        let finding = explained(&csv, Cause::Host).unwrap();
+        // From the end of the call of Matmul, 95,000 ns after the step's begin, to the next step.
+        let fact = "before Embed, after the longest gap, the host spent 905 us outside of calls of ops, 29.0 ms \
+                    in 2 ops of its own (longest ttnn.from_device, 27.0 ms) and 40 us in the call";
+        assert!(finding.why.iter().any(|of| of == fact), "{:#?}", finding.why);
     }
 
     /// A mesh of two chips: the host calls an op for one chip after the other.

@@ -8,6 +8,9 @@ use crate::{
 use reader::names::ZoneTable;
 use wire::Risc;
 
+/// Maximum number of RISCs that the sentence names.
+const MOST_RISCS: usize = 8;
+
 /// Returns a sentence about the kernels of the longest launch with zones in its kernels, from the longest
 /// RISC to the shortest; `None` if no launch has any.
 pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
@@ -15,10 +18,16 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
     let op = with.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
     let mut riscs = op.riscs_ns.clone();
     riscs.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let riscs: Vec<String> = riscs
+    // A core of a Quasar has up to 24 RISCs.
+    let more = riscs.len().saturating_sub(MOST_RISCS);
+    let mut riscs: Vec<String> = riscs
         .iter()
+        .take(MOST_RISCS)
         .map(|(risc, ns)| format!("{risc} {}{}", duration(*ns), of_zones(*risc, &op.zones, names)))
         .collect();
+    if more > 0 {
+        riscs.push(format!("{more} more with shorter kernels"));
+    }
     Some(format!("Kernels of launch {} of {}: {}.", op.launch, label_of(op), riscs.join(", ")))
 }
 

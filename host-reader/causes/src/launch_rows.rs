@@ -23,7 +23,7 @@ const WHAT_OPS_ARE: &str = "names of the ops, and how far they are from the limi
 #[derive(Debug, Default)]
 pub(crate) struct LaunchRows {
     /// Rows in the order of the report, including host ops.
-    rows: Vec<OpReport>,
+    pub(crate) rows: Vec<OpReport>,
     /// For each row, the index of its launch among all launches; `None` if the row describes no
     /// launch.
     launch_of_row: Vec<Option<usize>>,

@@ -13,6 +13,7 @@ use crate::{
     signals::Signals,
     stage::Stage,
     time_class::{ClassTimes, TimeSplit},
+    timeline::length,
     window::window_parts,
 };
 use analysis::{
@@ -395,7 +396,7 @@ impl OpCauses {
             kernel_zone: kernel_zone(&zones),
             zones,
             long_sums: LongSum::all(view),
-            riscs_ns: riscs_ns(op),
+            riscs_ns: riscs_ns(view),
             start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
@@ -438,12 +439,10 @@ fn op_window(launch: &Launch) -> (u64, u64) {
     }
 }
 
-/// Returns the time from the first core's kernel start to the last core's; `None` for a single core,
-/// or if starts are in doubt.
-///
-/// A core starts with its first RISC: the RISCs of a core may start apart on purpose.
-fn riscs_ns(op: &Op) -> Vec<(Risc, f64)> {
-    let riscs = op.risc_kernels;
+/// Returns the time from the first start to the last end of each RISC's kernels. Those of a Quasar are
+/// numbered, and an op's figures have them together.
+fn riscs_ns(view: &OpView<'_>) -> Vec<(Risc, f64)> {
+    let riscs = view.launch.op.risc_kernels;
     let spans = [
         (Risc::Brisc, riscs.brisc),
         (Risc::Ncrisc, riscs.ncrisc),
@@ -452,9 +451,24 @@ fn riscs_ns(op: &Op) -> Vec<(Risc, f64)> {
         (Risc::Trisc2, riscs.trisc2),
     ];
     let known = spans.into_iter().filter_map(|(risc, span)| Some((risc, span?.duration_ns?)));
-    known.map(|(risc, ns)| (risc, ns as f64)).collect()
+    let mut times: Vec<_> = known.map(|(risc, ns)| (risc, ns as f64)).collect();
+    if riscs.is_of_quasar() && view.aiclk_mhz > 0 {
+        let mut spans: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
+        for run in view.runs.iter().filter(|run| run.lane.risc.is_quasar()) {
+            let Some((start, end)) = run.evidence.kernel() else { continue };
+            let span = spans.entry(run.lane.risc).or_insert((start, end));
+            *span = (span.0.min(start), span.1.max(end));
+        }
+        let ns = |span| length(span) * 1000.0 / f64::from(view.aiclk_mhz);
+        times.extend(spans.into_iter().map(|(risc, span)| (risc, ns(span))));
+    }
+    times
 }
 
+/// Returns the time from the first core's kernel start to the last core's; `None` for a single core,
+/// or if starts are in doubt.
+///
+/// A core starts with its first RISC: the RISCs of a core may start apart on purpose.
 fn start_skew_ns(view: &OpView<'_>) -> Option<f64> {
     if view.launch.op.duration_doubt.is_some() || view.aiclk_mhz == 0 {
         return None;

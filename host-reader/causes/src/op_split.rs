@@ -53,8 +53,8 @@ pub(crate) fn op_times(
 /// compute. If only other kernels run, the time is data movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let riscs = view.launch.op.risc_kernels;
-    let compute = merged_spans(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
-    let movement = merged_spans(&[riscs.brisc, riscs.ncrisc, riscs.erisc]);
+    let compute = merged_spans(&[riscs.trisc0, riscs.trisc1, riscs.trisc2, riscs.quasar_trisc]);
+    let movement = merged_spans(&[riscs.brisc, riscs.ncrisc, riscs.erisc, riscs.quasar_dm]);
     let both = intersection_length(&compute, &movement);
     let (compute, movement) = (total(&compute), total(&movement));
     let mut times = ClassTimes::default();
@@ -120,18 +120,20 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     times.add(TimeClass::Dispatch, length((kernel.start_cycle, start)));
     // The core has finished and waits for the slowest core.
     times.add(TimeClass::Wait, length((end, kernel.end_cycle)));
-    let busy = |risc: Risc| {
-        let run =
-            core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel().is_some())?;
-        let (peers, _) = blocked_cycles(run.evidence);
-        Some(length((peers, kernel_cycles(run.evidence))))
+    let busy = |is_asked: fn(Risc) -> bool| {
+        let runs = core.iter().filter(move |run| is_asked(run.lane.risc));
+        let known = runs.filter(|run| run.evidence.kernel().is_some());
+        known.map(|run| {
+            let (peers, _) = blocked_cycles(run.evidence);
+            length((peers, kernel_cycles(run.evidence)))
+        })
     };
-    let unpacking = busy(Risc::Trisc0).or_else(|| busy(Risc::Trisc2)).unwrap_or(0.0);
+    let unpacking = busy(unpacks).reduce(f64::max).or_else(|| busy(packs).reduce(f64::max));
+    let unpacking = unpacking.unwrap_or(0.0);
     let math = math_percent.map_or(0.0, |percent| whole * percent / 100.0);
     let compute = unpacking.max(math).min(whole);
-    let movers = [Risc::Brisc, Risc::Ncrisc, Risc::Erisc].map(|risc| busy(risc).unwrap_or(0.0));
-    let longest = movers.into_iter().fold(0.0, f64::max).min(whole);
-    let together = movers.iter().sum::<f64>().min(whole);
+    let longest = busy(Risc::moves_data).fold(0.0, f64::max).min(whole);
+    let together = busy(Risc::moves_data).sum::<f64>().min(whole);
     let rest = whole - compute;
     let movement = (longest - compute).max(0.0);
     let possible = together.min(rest);
@@ -145,6 +147,30 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
         at_most_percent: together.min(compute) / whole * 100.0,
     });
     Some(times)
+}
+
+/// Returns true for a RISC whose kernels feed the engines.
+const fn unpacks(risc: Risc) -> bool {
+    matches!(
+        risc,
+        Risc::Trisc0
+            | Risc::QuasarNeo0Trisc0
+            | Risc::QuasarNeo1Trisc0
+            | Risc::QuasarNeo2Trisc0
+            | Risc::QuasarNeo3Trisc0
+    )
+}
+
+/// Returns true for a RISC whose kernels take the results of the engines.
+const fn packs(risc: Risc) -> bool {
+    matches!(
+        risc,
+        Risc::Trisc2
+            | Risc::QuasarNeo0Trisc2
+            | Risc::QuasarNeo1Trisc2
+            | Risc::QuasarNeo2Trisc2
+            | Risc::QuasarNeo3Trisc2
+    )
 }
 
 /// Returns the cycles in which the firmware records hardware counters before or after the kernel.

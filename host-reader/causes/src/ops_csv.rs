@@ -164,7 +164,7 @@ impl Explanation {
         let waits = WAITING_CLASSES
             .map(|class| rules::waiting(&waiting(all, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
-        add_host_facts(&mut self.findings, rows);
+        add_host_facts(&mut self.findings, rows, all_rows);
         self.findings.extend(built_again(rows, builds, Place::from_row));
         self.findings.extend(kernels);
         self.findings.extend(slow_in_all);

@@ -66,16 +66,17 @@ impl<'a> Round<'a> {
         self.ops.first().map_or("", |op| &op.name)
     }
 
-    /// Returns how much larger a figure of one chip is than the median of the other chips; `None`
-    /// if the chip or all others have no such figure.
+    /// Returns how much larger the median of a figure of these chips is than that of the other chips; `None`
+    /// if these or all others have no such figure.
     pub(crate) fn excess(
         &self,
-        chip_id: u32,
+        chips: &[u32],
         of: impl Fn(&ChipOp<'a>) -> Option<f64>,
     ) -> Option<f64> {
-        let own = self.ops.iter().find(|op| op.chip_id == chip_id).and_then(|op| of(op))?;
-        let others = self.ops.iter().filter(|op| op.chip_id != chip_id);
-        Some(own - median(others.filter_map(|op| of(op)).collect())?)
+        let is_own = |op: &ChipOp<'_>| chips.contains(&op.chip_id);
+        let figures = |own: bool| self.ops.iter().filter(move |op| is_own(op) == own);
+        let middle = |own| median(figures(own).filter_map(|op| of(op)).collect());
+        Some(middle(true)? - middle(false)?)
     }
 }
 

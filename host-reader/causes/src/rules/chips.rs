@@ -44,7 +44,7 @@ impl<'a> Slow<'a> {
     fn from_round(round: &Round<'a>) -> Option<Self> {
         let timed = round.ops.iter().filter_map(|op| Some((op.duration_ns?, *op)));
         let (own_ns, op) = timed.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-        let others_ns = own_ns - round.excess(op.chip_id, |op| op.duration_ns)?;
+        let others_ns = own_ns - round.excess(&[op.chip_id], |op| op.duration_ns)?;
         (others_ns > 0.0).then(|| Self { op, own_ns, ratio: own_ns / others_ns })
     }
 

@@ -38,13 +38,23 @@ pub(crate) fn collective_skew(
     let is_part = whole.len() >= own.len().saturating_mul(WARM_UP_OF);
     let begin = if is_part { own.len() } else { 0 };
     let all_arrivals = Arrivals::of_rounds(&whole, begin, error_ns.is_some());
-    let late = late_chip(&all_arrivals);
-    let whose = whose(late.as_ref(), (&all_arrivals, begin > 0), &arrivals);
+    let one = late_chip(&all_arrivals);
+    let (late, whose) = match one.or_else(|| late_group(&arrivals)) {
+        Some(late) if late.chips.len() > 1 => {
+            let whose = whose(Some(&late), (&arrivals, false), &arrivals);
+            (Some(late), whose)
+        }
+        late => {
+            let whose = whose(late.as_ref(), (&all_arrivals, begin > 0), &arrivals);
+            (late, whose)
+        }
+    };
     let sentence = format!(
-        "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last chip: \
+        "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last {}: \
          {whose}",
         counted(arrivals.len() as u64, "op", "ops"),
         duration(whole_ns),
+        if late.as_ref().is_some_and(|late| late.chips.len() > 1) { "chips" } else { "chip" },
     );
     let mut why = Vec::new();
     let mut advice =
@@ -70,8 +80,11 @@ pub(crate) fn collective_skew(
     let mut longest: Vec<_> = arrivals.iter().map(|of| (of.longest_wait_ns(), of)).collect();
     longest.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let (_, first) = longest.first()?;
-    let place =
-        Place { chip_id: late.as_ref().map(|late| late.chip_id), ..first.first.place.clone() };
+    let one_chip = late.as_ref().and_then(|late| match *late.chips {
+        [chip_id] => Some(chip_id),
+        _ => None,
+    });
+    let place = Place { chip_id: one_chip, ..first.first.place.clone() };
     let rows = longest.iter().take(3).filter_map(|(_, of)| of.first.place.row).collect();
     let finding = Finding::new(
         Cause::CollectiveSkew,
@@ -116,12 +129,13 @@ fn whose(
     };
     match (late, own) {
         (Some(late), _) => format!(
-            "chip {} in {} of {}{}, where {} for it",
-            late.chip_id,
+            "{} in {} of {}{}, where {} for {}",
+            late.name(),
             late.arrivals.len(),
             all.len(),
             among,
-            others_wait(late)
+            others_wait(late),
+            if late.chips.len() > 1 { "them" } else { "it" }
         ),
         (None, [only]) => format!("chip {}", only.last),
         (None, _) => "a different chip each time".to_owned(),
@@ -132,8 +146,9 @@ fn whose(
 fn others_wait(late: &LateChip<'_>) -> String {
     let total = in_total(late.arrivals.len());
     let waits = duration(late.held_ns);
-    match late.arrivals.iter().map(|of| of.waits_ns.len()).max() {
-        Some(..=2) | None => format!("the other chip waits {waits}{total}"),
+    let other_count = |of: &&Arrivals<'_>| of.waits_ns.len().saturating_sub(late.chips.len());
+    match late.arrivals.iter().map(other_count).max() {
+        Some(..=1) | None => format!("the other chip waits {waits}{total}"),
         Some(_) => format!("the other chips wait {waits}{total} on average"),
     }
 }
@@ -229,6 +244,15 @@ impl<'a> Arrivals<'a> {
         mean(others.map(|(_, wait)| *wait)).unwrap_or(0.0)
     }
 
+    /// Returns the chips that arrived last together, in their order.
+    fn latecomers(&self) -> Vec<u32> {
+        let most = self.longest_wait_ns() * TOGETHER;
+        let mut chips: Vec<u32> =
+            self.waits_ns.iter().filter(|(_, wait)| *wait <= most).map(|(chip, _)| *chip).collect();
+        chips.sort_unstable();
+        chips
+    }
+
     /// Returns how much later each chip arrived than the median of the others.
     fn lateness_ns(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.waits_ns.iter().filter_map(|(chip, wait)| {
@@ -238,13 +262,32 @@ impl<'a> Arrivals<'a> {
     }
 }
 
-/// Chip that others wait for.
+/// Chips arrive together if they wait for each other for less than this part of the longest wait.
+const TOGETHER: f64 = 0.1;
+
+/// Chip that others wait for, or chips that are late together, as those of one host.
 struct LateChip<'a> {
-    chip_id: u32,
+    chips: Vec<u32>,
     /// Collectives in which it arrives last.
     arrivals: Vec<&'a Arrivals<'a>>,
     /// Mean time that the other chips wait for it in all of them.
     held_ns: f64,
+}
+
+/// Finds several chips that arrive last together in each of the collectives.
+fn late_group<'a>(arrivals: &'a [Arrivals<'a>]) -> Option<LateChip<'a>> {
+    let chips = arrivals.first()?.latecomers();
+    let is_few = |of: &Arrivals<'_>| chips.len().saturating_mul(2) <= of.waits_ns.len();
+    let is_same = |of: &Arrivals<'_>| is_few(of) && of.latecomers() == chips;
+    if chips.len() < 2 || !arrivals.iter().all(is_same) {
+        return None;
+    }
+    let held = |of: &Arrivals<'_>| {
+        let others = of.waits_ns.iter().filter(|(chip, _)| !chips.contains(chip));
+        mean(others.map(|(_, wait)| *wait)).unwrap_or(0.0)
+    };
+    let held_ns = arrivals.iter().map(held).sum();
+    Some(LateChip { chips, arrivals: arrivals.iter().collect(), held_ns })
 }
 
 /// Finds the chip for which the others wait most of the time; `None` if its lateness may be chance.
@@ -260,11 +303,14 @@ fn late_chip<'a>(arrivals: &'a [Arrivals<'a>]) -> Option<LateChip<'a>> {
     let whole_ns: f64 = by_chip.values().map(|of| held(of)).sum();
     let late = by_chip
         .into_iter()
-        .map(|(chip_id, arrivals)| LateChip { chip_id, held_ns: held(&arrivals), arrivals })
-        .max_by(|one, other| one.held_ns.total_cmp(&other.held_ns))?;
-    let is_most = percent(late.held_ns, whole_ns) >= LATE_SHARE.value;
-    (is_most && (is_always_late(late.chip_id, arrivals) || is_rarely_very_late(&late, arrivals)))
-        .then_some(late)
+        .map(|(chip_id, arrivals)| (chip_id, held(&arrivals), arrivals))
+        .max_by(|(_, one, _), (_, other, _)| one.total_cmp(other))?;
+    let (chip_id, held_ns, of_chip) = late;
+    let late = LateChip { chips: vec![chip_id], held_ns, arrivals: of_chip };
+    let is_most = percent(held_ns, whole_ns) >= LATE_SHARE.value;
+    let is_late =
+        is_always_late(chip_id, arrivals) || is_rarely_very_late(chip_id, &late, arrivals);
+    (is_most && is_late).then_some(late)
 }
 
 /// Returns true if the mean lateness of a chip is large compared with its standard error.
@@ -281,7 +327,7 @@ fn is_always_late(chip_id: u32, arrivals: &[Arrivals<'_>]) -> bool {
 
 /// Returns true if a chip is at least twice late by far more than chips usually differ, and most of
 /// the time waited for it passes then.
-fn is_rarely_very_late(late: &LateChip<'_>, arrivals: &[Arrivals<'_>]) -> bool {
+fn is_rarely_very_late(chip_id: u32, late: &LateChip<'_>, arrivals: &[Arrivals<'_>]) -> bool {
     let all = arrivals.iter().flat_map(Arrivals::lateness_ns);
     let mut usual: Vec<f64> = all.map(|(_, ns)| ns.abs()).collect();
     usual.sort_by(f64::total_cmp);
@@ -293,7 +339,7 @@ fn is_rarely_very_late(late: &LateChip<'_>, arrivals: &[Arrivals<'_>]) -> bool {
         .arrivals
         .iter()
         .filter(|of| {
-            let own = of.lateness_ns().find(|(chip, _)| *chip == late.chip_id);
+            let own = of.lateness_ns().find(|(chip, _)| *chip == chip_id);
             own.is_some_and(|(_, ns)| ns > 0.0 && ns >= usual_ns * ratio)
         })
         .map(|of| of.held_ns())
@@ -311,6 +357,16 @@ enum Reason<'a> {
 }
 
 impl LateChip<'_> {
+    /// Returns the words for these chips: `chip 6`, or `chips 4, 5 and 7`.
+    fn name(&self) -> String {
+        let ids: Vec<String> = self.chips.iter().map(u32::to_string).collect();
+        match ids.split_last() {
+            Some((last, [])) => format!("chip {last}"),
+            Some((last, others)) => format!("chips {} and {last}", others.join(", ")),
+            None => "chip unknown".to_owned(),
+        }
+    }
+
     /// Compares the ops between the collective before and each collective for which the chip is
     /// late with the same ops on the other chips.
     fn reason<'a>(&self, rounds: &'a [Round<'_>]) -> Reason<'a> {
@@ -322,8 +378,8 @@ impl LateChip<'_> {
             let between = rounds.get(begin..=arrival.index).unwrap_or(&[]);
             let mut own: BTreeMap<(bool, &str), f64> = BTreeMap::new();
             for round in between {
-                let gap = round.excess(self.chip_id, |op| op.gap_ns);
-                let op = round.excess(self.chip_id, |op| op.duration_ns);
+                let gap = round.excess(&self.chips, |op| op.gap_ns);
+                let op = round.excess(&self.chips, |op| op.duration_ns);
                 *own.entry((true, round.name())).or_default() += gap.unwrap_or(0.0);
                 if !round.is_collective() {
                     *own.entry((false, round.name())).or_default() += op.unwrap_or(0.0);
@@ -346,20 +402,21 @@ impl LateChip<'_> {
 
 impl Reason<'_> {
     fn fact(&self, late: &LateChip<'_>) -> String {
-        let (chip, all) = (late.chip_id, late.arrivals.len());
+        let (chips, all) = (late.name(), late.arrivals.len());
+        let is = if late.chips.len() > 1 { "are" } else { "is" };
         match self {
             Self::Op(name, ns, count) => format!(
-                "before {count} of these {all}, {name} takes {} longer{} on chip {chip} than on the others",
+                "before {count} of these {all}, {name} takes {} longer{} on {chips} than on the others",
                 duration(*ns),
                 in_total(*count)
             ),
             Self::Gap(name, ns, count) => format!(
-                "before {count} of these {all}, chip {chip} is idle {} longer{} than the others before {name}",
+                "before {count} of these {all}, {chips} {is} idle {} longer{} than the others before {name}",
                 duration(*ns),
                 in_total(*count)
             ),
             Self::Unknown => format!(
-                "no op that the chips ran before them, and no gap, takes so much longer on chip {chip} \
+                "no op that the chips ran before them, and no gap, takes so much longer on {chips} \
                  than on the others"
             ),
         }
@@ -409,6 +466,34 @@ mod tests {
         let rows = rows(ops);
         let ops = ChipOp::from_rows(&rows);
         collective_skew(&ops, &ops, None)
+    }
+
+    /// Two hosts of two chips each: one sends its ops 30 us later than the other.
+    #[test]
+    fn chips_that_come_late_together_are_named_together() {
+        let gather: (&str, &[u32]) =
+            ("RingJointSDPADeviceOperation", &[50_001, 49_999, 20_000, 20_010]);
+        let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 10_000, 40_000, 40_000]);
+        let equal: (&str, &[u32]) = ("Softmax", &[10_000, 10_000, 10_000, 10_000]);
+        let finding = skew(&[equal, matmul, gather]).unwrap();
+        // The mean length is 35,002.5 ns, of which chips 0 and 1 wait 30,001 and 29,999, chip 2 none, chip 3 10.
+        assert_eq!(
+            finding.sentence,
+            "Chips wait 43 % of the time of collectives (1 op, 35 us per chip) for the last chips: chips 2 and \
+             3 in 1 of 1, where the other chips wait 30 us on average for them"
+        );
+        assert_eq!(
+            finding.why[0],
+            "before 1 of these 1, Matmul takes 30 us longer on chips 2 and 3 than on the others"
+        );
+        // A second collective in which another chip comes last.
+        let other: (&str, &[u32]) = ("AllGather", &[20_000, 50_000, 50_000, 50_000]);
+        let finding = skew(&[equal, matmul, gather, other]).unwrap();
+        assert!(finding.sentence.ends_with("a different chip each time"), "{}", finding.sentence);
+        // One chip that comes early is no group of late ones.
+        let early: (&str, &[u32]) = ("AllGather", &[90_000, 20_000, 20_000, 20_000]);
+        let finding = skew(&[equal, early]).unwrap();
+        assert!(finding.sentence.ends_with("for the last chip: chip 3"), "{}", finding.sentence);
     }
 
     #[test]

@@ -86,7 +86,7 @@ const FUNCTIONS: [(OpCategory, &[&str]); 3] = [
 /// # Compatibility
 /// Ops of TT-Metal's `ttnn/cpp/ttnn/operations/ccl` and `experimental/ccl`. An op that another one is
 /// fused with has the words of both: `RMSAllGather`, `LlamaReduceScatterCreateHeads`.
-const COLLECTIVE_WORDS: [&[&str]; 9] = [
+const COLLECTIVE_WORDS: [&[&str]; 11] = [
     &["all", "gather"],
     &["all", "reduce"],
     &["all", "to", "all"],
@@ -96,12 +96,15 @@ const COLLECTIVE_WORDS: [&[&str]; 9] = [
     &["reduce", "to", "root"],
     &["point", "to", "point"],
     &["neighbor", "pad"],
+    // Attention that passes keys and values around a ring of chips within the op.
+    &["ring", "joint"],
+    &["ring", "attention"],
 ];
 
 /// Words of a name that tell an op that computes, if the table does not know it.
 ///
 /// # Compatibility
-/// Ops of ttnn whose names vary: `RingJointSDPADeviceOperation`, `MinimalMatmulDeviceOperation`.
+/// Ops of ttnn whose names vary: `SDPAForwardDeviceOperation`, `MinimalMatmulDeviceOperation`.
 const COMPUTE_WORDS: [&[&str]; 8] = [
     &["matmul"],
     &["sdpa"],

@@ -42,6 +42,7 @@ mod csv_out;
 mod devices;
 mod fidelity;
 mod grid;
+mod hosts;
 mod iterations;
 mod joined_runs;
 mod latency;

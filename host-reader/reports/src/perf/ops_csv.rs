@@ -4,6 +4,7 @@
 
 use super::{
     core_cycles::correct_core_times,
+    hosts::separate_hosts,
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
     titles::{KernelColumn, LATENCY, OpsCsvFormat, Titles, find_title},
@@ -176,6 +177,7 @@ pub fn read_ops_csv_with(
         let expected = "rows of ops after the titles";
         problems.add_deviation(place, expected, "the end of the file", "there are no ops");
     }
+    separate_hosts(&mut read.rows, file, &mut problems);
     // Rows without data from the host are in the order of programs, and have no host times. They
     // are sorted by start here.
     if titles.has_only_device_data() {
