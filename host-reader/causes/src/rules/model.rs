@@ -38,8 +38,12 @@ impl ModelFacts {
     }
 
     /// Returns the minimum time of the op on all cores and with the lowest math fidelity, which the
-    /// advice names, but not less than its DRAM traffic takes; `None` if it is unknown.
+    /// advice names, but not less than its DRAM traffic takes; `None` if it is unknown. An op that has both
+    /// gains nothing.
     fn least_ns(&self) -> Option<f64> {
+        if self.has_all_cores() && self.is_of_lowest_fidelity() {
+            return Some(self.duration_ns);
+        }
         let part_ns = |percent: f64| self.duration_ns * percent.min(100.0) / 100.0;
         let of_cores_ns = part_ns(self.flops_percent?) * self.cores_part? / self.fidelity_phases?;
         Some(self.dram_percent.map_or(of_cores_ns, |percent| of_cores_ns.max(part_ns(percent))))
@@ -47,19 +51,26 @@ impl ModelFacts {
 }
 
 /// Returns what to try about ops that reach the peak FLOPs of their cores.
-fn flops_advice(ops: &[ModelFacts]) -> &'static str {
+fn flops_advice(ops: &[ModelFacts]) -> String {
     let is_at_peak =
         |op: &&ModelFacts| op.flops_percent.is_some_and(|percent| percent >= FLOPS.value);
     let at_peak = || ops.iter().filter(is_at_peak);
     let can_add_cores = at_peak().any(|op| !op.has_all_cores());
     let can_lower = at_peak().any(|op| !op.is_of_lowest_fidelity());
-    match (can_add_cores, can_lower) {
+    let advice = match (can_add_cores, can_lower) {
         (true, true) => "use more cores or a lower math fidelity",
         (true, false) => "use more cores; their math fidelity is the lowest",
         (false, true) => "use a lower math fidelity",
         (false, false) => {
             "give them less work: no option gives them more cores, and their math fidelity is the lowest"
         }
+    };
+    let lowest = at_peak().filter(|op| op.is_of_lowest_fidelity()).count();
+    match lowest {
+        lowest if can_lower && lowest > 0 => {
+            format!("{advice}; {lowest} of {} have the lowest fidelity", at_peak().count())
+        }
+        _ => advice.to_owned(),
     }
 }
 
@@ -79,7 +90,8 @@ pub(crate) fn modelled(ops: &[ModelFacts], told: &[Finding]) -> Vec<Finding> {
         "of the DRAM's bandwidth",
         "keep tensors in L1, use smaller element types, or shard over the banks",
     );
-    let flops = ("of the peak FLOPs of their cores", flops_advice(ops));
+    let flops_advice = flops_advice(ops);
+    let flops = ("of the peak FLOPs of their cores", &*flops_advice);
     let ops: Vec<(&ModelFacts, bool)> = ops.iter().zip(told).collect();
     let dram = at_limit(&ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
     let flops = at_limit(&ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
@@ -318,6 +330,10 @@ mod tests {
         assert_eq!(op(Some(60.0), 80.0).least_ns(), Some(600.0));
         assert_eq!(op(Some(30.0), 80.0).least_ns(), Some(400.0));
         assert_eq!(op(None, 80.0).least_ns(), Some(400.0));
+        let lowest = ModelFacts { fidelity_phases: Some(1.0), ..op(None, 80.0) };
+        assert_eq!(lowest.least_ns(), Some(1000.0), "neither cores nor a lower fidelity are left");
+        let advice = flops_advice(&[op(None, 80.0), lowest]);
+        assert_eq!(advice, "use a lower math fidelity; 1 of 2 have the lowest fidelity");
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! Ops of different kinds are paired only if all ops of one kind have been replaced: the kind is in
 //! one sequence alone, and the other sequence has one new kind whose ops have the same shapes in the
 //! same order. The name of one of them also contains the name of the other, or there are
-//! [`TELLING_SHAPES`] different shapes.
+//! [`TELLING_SHAPES`] different shapes. Single ops that a new kind took over, while others kept the old
+//! one, are paired last: between two pairs, with the same shapes, if the name of one contains the other's.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -61,6 +62,8 @@ struct Tokens {
     exact: Vec<u32>,
     shape: Vec<u32>,
     kind: Vec<u32>,
+    /// Shapes and the kind within the kind's name; `None` if the shapes are unknown.
+    family: Vec<Option<u32>>,
 }
 
 /// Aligns two sequences of ops.
@@ -78,9 +81,20 @@ pub(super) fn align(a: &[&Measured], b: &[&Measured]) -> Alignment {
     for tokens in tiers {
         pair_moved(tokens, &mut found.pairs);
     }
-    align_kinds((&a_tokens.kind, &b_tokens.kind), &in_order, &mut found);
+    align_rest((&a_tokens.kind, &b_tokens.kind), &in_order, &mut found);
+    found.pairs.sort_unstable();
+    let in_order: Vec<Pair> = found.pairs.iter().filter(|pair| !pair.is_moved).copied().collect();
+    align_rest((&a_tokens.family(0), &b_tokens.family(1)), &in_order, &mut found);
     found.pairs.sort_unstable();
     found
+}
+
+impl Tokens {
+    /// Returns the families of a side. Ops without one equal no op of the other side.
+    fn family(&self, side: usize) -> Vec<u32> {
+        let unknown = u32::MAX - u32::from(side == 1);
+        self.family.iter().map(|family| family.unwrap_or(unknown)).collect()
+    }
 }
 
 type Both<'a> = (&'a [u32], &'a [u32]);
@@ -134,8 +148,8 @@ fn pair_moved((a, b): Both<'_>, pairs: &mut Vec<Pair>) {
     }));
 }
 
-/// Pairs ops by kind, between the pairs that are in order.
-fn align_kinds((a, b): Both<'_>, in_order: &[Pair], found: &mut Alignment) {
+/// Pairs ops that are still alone and equal, between the pairs that are in order.
+fn align_rest((a, b): Both<'_>, in_order: &[Pair], found: &mut Alignment) {
     let [a_alone, b_alone] = alone(a.len(), b.len(), &found.pairs);
     let (mut a_alone, mut b_alone) = (&*a_alone, &*b_alone);
     let end = Pair { a: a.len(), b: b.len(), is_moved: false };
@@ -237,6 +251,8 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
         .collect();
     let (mut kinds, mut shapes, mut whole) = (Numbers::new(), Numbers::new(), Numbers::new());
     let (mut attributes, mut texts) = (Numbers::new(), Numbers::new());
+    let mut families = Numbers::new();
+    let inner = inner_kinds(&names);
     let mut without: HashMap<&str, u32> = HashMap::new();
     [a, b].map(|ops| {
         let mut tokens = Tokens::default();
@@ -248,6 +264,9 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
             let shape = op.traits.shapes.as_deref().unwrap_or(&op.source);
             tokens.kind.push(kind);
             tokens.shape.push(shapes.of((kind, shape)));
+            let family = (inner.get(name).copied().unwrap_or(name), function, shape);
+            let is_shaped = op.traits.shapes.is_some();
+            tokens.family.push(is_shaped.then(|| families.of(family)));
             let exact = whole.of((kind, shape, &op.traits.values));
             tokens.exact.push(exact);
             let text = *without
@@ -257,6 +276,17 @@ fn tokens_of(a: &[&Measured], b: &[&Measured]) -> [Tokens; 2] {
         }
         tokens
     })
+}
+
+/// Returns for each kind the shortest other kind within its name: `matmul` for `minimalmatmul`.
+fn inner_kinds<'a>(names: &'a HashMap<&str, String>) -> HashMap<&'a str, &'a str> {
+    let kinds: HashSet<&str> = names.values().map(String::as_str).collect();
+    let inner = |kind: &'a str| {
+        let within =
+            kinds.iter().filter(|of| !of.is_empty() && **of != kind && kind.contains(**of));
+        within.min_by_key(|of| (of.len(), **of)).copied()
+    };
+    kinds.iter().filter_map(|kind| Some((*kind, inner(kind)?))).collect()
 }
 
 /// Returns the kinds that B has in place of kinds of A, each with the kind of A.

@@ -9,7 +9,7 @@
 /// Versions of TT-Metal until 2024 name an op `Matmul` or `tt::operations::primary::Matmul`, later
 /// ones `MatmulDeviceOperation`, and some write the adapter's template around it. Elementwise ops
 /// were called `EltwiseBinary` and `EltwiseUnary`; `BinaryNg` took the place of `Binary`, `Conv2d` that
-/// of `OptimizedConvNew`, and `SDPA` and `SdpaDecode` stand for the older names of attention.
+/// of `OptimizedConv` and `OptimizedConvNew`, and `SDPA` and `SdpaDecode` stand for the older names of attention.
 ///
 /// ```
 /// use reports::diff::kind_of;
@@ -31,7 +31,7 @@ pub fn kind_of(name: &str) -> String {
     match bare {
         "eltwisebinary" | "binaryng" => "binary".to_owned(),
         "eltwiseunary" => "unary".to_owned(),
-        "optimizedconvnew" => "conv2d".to_owned(),
+        "optimizedconv" | "optimizedconvnew" => "conv2d".to_owned(),
         "scaleddotproductattention" => "sdpa".to_owned(),
         "scaleddotproductattentiondecode" => "sdpadecode".to_owned(),
         _ => bare.to_owned(),
@@ -56,6 +56,7 @@ mod tests {
             ("ScaledDotProductAttentionDecode", "sdpadecode"),
             ("SdpaDecodeDeviceOperation", "sdpadecode"),
             ("OptimizedConvNew", "conv2d"),
+            ("tt::tt_metal::OptimizedConv", "conv2d"),
             ("(torch) contiguous", "(torch) contiguous"),
             ("program 7", "program 7"),
             ("Op", "op"),

@@ -449,7 +449,7 @@ fn a_kind_that_replaced_another_with_the_same_shapes_is_compared_and_named() {
         ("UntilizeDeviceOperation", "UntilizeCodegenDeviceOperation", &shapes, &shapes, 1.0),
         ("Untilize", "Generated", &many, &many, 1.0),
         ("Untilize", "Generated", &shapes, &shapes, 0.0),
-        ("Untilize", "UntilizeCodegen", &shapes, &[1, 2, 3, 1, 2], 0.0),
+        ("Untilize", "Generated", &shapes, &[1, 2, 3, 1, 2], 0.0),
     ] {
         let diff =
             Diff::new(&named(a, widths, 1000.0), &named(b, others, 300.0), DiffOptions::default());
@@ -459,6 +459,42 @@ fn a_kind_that_replaced_another_with_the_same_shapes_is_compared_and_named() {
             assert!(is_close(change.ratio, 0.3), "{a} {b}: {change:?}");
             let name = change.differences.iter().find(|of| of.aspect == Aspect::Name).unwrap();
             assert_eq!((&*name.a, &*name.b), (a, b));
+        }
+    }
+}
+
+/// One of four matmuls keeps its kind, as in pull request 37739, where only short ones did.
+#[test]
+fn ops_that_a_new_kind_took_over_are_compared_and_named() {
+    let side = |names: [&str; 4], durations_ns: [f64; 4]| {
+        let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE KERNEL DURATION [ns],INPUT_0_W,\
+                      INPUT_0_Z,INPUT_0_Y,INPUT_0_X,INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY\n";
+        let rows = names.iter().zip(durations_ns).enumerate().map(|(call, (name, ns))| {
+            let width = 32 * (call + 1);
+            format!(
+                "{name},tt_dnn_device,{call},0,{ns},1,1,32,{width},TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED\n"
+            )
+        });
+        let text = titles.to_owned() + &rows.collect::<String>();
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        Measurements::from_report(&PerfReport::new(vec![csv], &PerfOptions::default()).unwrap())
+    };
+    let (old, new) = ("MatmulDeviceOperation", "MinimalMatmulDeviceOperation");
+    let a = side([old; 4], [1000.0, 2000.0, 3000.0, 4000.0]);
+    for (names, compared_ns) in [
+        ([old, new, new, new], 10_000.0),
+        ([new, old, new, old], 10_000.0),
+        // Another op of the same shapes is no other name of it.
+        ([old, "Softmax", new, old], 8000.0),
+    ] {
+        let b = side(names, [1100.0, 1000.0, 1500.0, 2000.0]);
+        for (a, b, ratio) in [(&a, &b, 0.5), (&b, &a, 2.0)] {
+            let diff = Diff::new(a, b, DiffOptions::default());
+            let longer = if ratio < 1.0 { &diff.a } else { &diff.b };
+            assert!(is_close(longer.compared_ns, compared_ns), "{names:?}: {longer:?}");
+            for change in diff.changes.iter().filter(|change| change.source.contains("64")) {
+                assert!(is_close(change.ratio, ratio), "{names:?}: {change:?}");
+            }
         }
     }
 }

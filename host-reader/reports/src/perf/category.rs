@@ -271,7 +271,8 @@ mod tests {
             RingAttentionAllGatherAsync AllToAllDispatchDeviceOperation all_to_all_combine \
             DeepseekMoEReduceScatter AllBroadcast AllReduceCreateQkvHeads PointToPoint \
             ttnn::experimental::all_reduce_async MatmulReduceScatterAsyncDeviceOperation \
-            NeighborPadAsync ReduceToRootOp";
+            NeighborPadAsync ReduceToRootOp RingJointSDPADeviceOperation \
+            ring_joint_scaled_dot_product_attention";
         for name in collectives.split_whitespace() {
             assert_eq!(OpCategory::from_op_code(name), OpCategory::Ccl, "{name}");
         }
@@ -292,7 +293,7 @@ mod tests {
             assert_eq!(of(name), OpCategory::Compute, "{name}");
         }
         for name in [
-            "RingJointSDPADeviceOperation",
+            "RingDistributedSDPADeviceOperation",
             "MinimalMatmulDeviceOperation",
             "rms_norm_pre_all_gather",
         ] {

@@ -81,6 +81,16 @@ pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     }
 }
 
+/// Returns the number of cores that read one DRAM bank in a matmul with DRAM-sharded weights.
+///
+/// # Compatibility
+/// `num_workers_per_dram_bank` of TT-Metal's program configuration (pull request 54242). tt-perf-report
+/// counts one core for each bank.
+fn workers_per_bank(row: &OpRow, context: &ModelContext<'_>) -> u64 {
+    let known = attribute::first_number(&row.attributes, "num_workers_per_dram_bank");
+    known.filter(|count| *count > 0 && !context.is_upstream_exact).unwrap_or(1)
+}
+
 /// Text appended to the op code of an op whose shape is unknown.
 pub(super) const UNKNOWN_SHAPE: &str = " unknown shape";
 
@@ -97,7 +107,8 @@ impl Modelled {
             suffix,
             analysis: BoundAnalysis::Full,
             is_dram_sharded,
-            cores: arch.map(|arch| arch.dram_sharded_cores),
+            cores: arch
+                .map(|arch| arch.dram_sharded_cores.saturating_mul(workers_per_bank(row, context))),
             ..Self::default()
         }
     }
@@ -182,6 +193,43 @@ fn dram_bytes(tensor: &Tensor, element_count: f64, context: &ModelContext<'_>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::{OpReport, PerfOptions, PerfReport, read_ops_csv};
+
+    /// The figures of pull request 54242: BFP4 weights of 4096 x 14336 in 71.7 us with two cores a bank.
+    #[test]
+    fn cores_of_dram_sharded_weights_are_those_that_read_a_bank() {
+        let report = |workers: &str, is_upstream_exact: bool| -> OpReport {
+            let text = format!(
+                "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,CORE COUNT,\
+                 DEVICE KERNEL DURATION [ns],\
+                 INPUT_0_W_PAD[LOGICAL],INPUT_0_Z_PAD[LOGICAL],INPUT_0_Y_PAD[LOGICAL],INPUT_0_X_PAD[LOGICAL],\
+                 INPUT_0_DATATYPE,INPUT_0_MEMORY,\
+                 INPUT_1_W_PAD[LOGICAL],INPUT_1_Z_PAD[LOGICAL],INPUT_1_Y_PAD[LOGICAL],INPUT_1_X_PAD[LOGICAL],\
+                 INPUT_1_DATATYPE,INPUT_1_MEMORY,\
+                 OUTPUT_0_W_PAD[LOGICAL],OUTPUT_0_Z_PAD[LOGICAL],OUTPUT_0_Y_PAD[LOGICAL],\
+                 OUTPUT_0_X_PAD[LOGICAL],OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n\
+                 MatmulDeviceOperation,tt_dnn_device,0,blackhole,{{'program_config': \
+                 'MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig(in0_block_w=4{workers})'}},LoFi,16,\
+                 71700,1,1,32,4096,BFLOAT16,L1,1,1,4096,14336,BFLOAT4_B,DRAM,\
+                 1,1,32,14336,BFLOAT16,L1\n"
+            );
+            let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let options = PerfOptions { is_upstream_exact, ..PerfOptions::default() };
+            PerfReport::new(vec![csv], &options).unwrap().rows.remove(0)
+        };
+        let known = report(";num_workers_per_dram_bank=2", false);
+        assert_eq!(known.core_count, Some(16));
+        // 2 x 32 x 4096 x 14336 operations in 71.7 us, of 4096 a cycle on 16 cores of 1.35 GHz.
+        let flops_percent = 2.0 * 32.0 * 4096.0 * 14336.0 / 71.7e3 / (4096.0 * 1.35 * 16.0) * 100.0;
+        assert!((known.flops_percent.unwrap() / flops_percent - 1.0).abs() < 1e-9, "{known:?}");
+        let unknown = report("", false);
+        assert_eq!(
+            (unknown.core_count, unknown.flops_percent),
+            (Some(8), None),
+            "too fast for 8 cores"
+        );
+        assert_eq!(report(";num_workers_per_dram_bank=2", true).core_count, Some(8));
+    }
 
     #[test]
     #[expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
