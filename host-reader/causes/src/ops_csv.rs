@@ -116,6 +116,7 @@ impl Explanation {
                 .iter()
                 .map(without_file)
                 .chain(guessed_chip(report))
+                .chain(report.chip.clock.clone())
                 .chain(refuted_models(rows))
                 // Cycles of several runs are far apart, though no row is missing.
                 .chain(removed_rows(rows).filter(|_| !report.has_joined_runs))

@@ -16,6 +16,9 @@ static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
 /// fidelity.
 const COLUMN_COUNT: usize = 9;
 
+/// The same with the column of the clock, which tables of users need not have.
+const COLUMN_COUNT_WITH_CLOCK: usize = 10;
+
 reader::labelled! {
     /// Precision of the matrix engine: the number of passes in which it multiplies the mantissas.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -55,6 +58,8 @@ pub struct ArchLimits {
     /// Speed of one core in 10^12 floating-point operations per second, at HiFi4, HiFi3, HiFi2 and
     /// LoFi.
     pub tflops_per_core: [f64; 4],
+    /// Clock in GHz to which the speeds belong; `None` if the table does not name it.
+    pub clock_ghz: Option<f64>,
 }
 
 impl ArchLimits {
@@ -105,7 +110,8 @@ impl Default for ArchTable {
 }
 
 impl ArchTable {
-    /// Reads a table with a header line and the columns of `architectures.csv`. Speeds may be
+    /// Reads a table with a header line and the columns of `architectures.csv`; the last one, `clock_ghz`, may
+    /// be missing. Speeds may be
     /// written as products and quotients, such as `74/72`.
     ///
     /// # Errors
@@ -155,10 +161,11 @@ impl ArchTable {
 
 fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     let line = record.position().map_or(0, csv::Position::line);
-    if record.len() != COLUMN_COUNT {
-        let found = record.len();
+    let found = record.len();
+    if !(COLUMN_COUNT..=COLUMN_COUNT_WITH_CLOCK).contains(&found) {
         return Err(ArchTableError(format!(
-            "line {line}: expected {COLUMN_COUNT} cells, found {found}; see architectures.csv"
+            "line {line}: expected {COLUMN_COUNT} or {COLUMN_COUNT_WITH_CLOCK} cells, found {found}; see \
+             architectures.csv"
         )));
     }
     let row = ArchRow { record, line };
@@ -177,6 +184,10 @@ fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
             row.rate(7, "hifi2_tflops_per_core")?,
             row.rate(8, "lofi_tflops_per_core")?,
         ],
+        clock_ghz: match row.cell(9) {
+            "" => None,
+            _ => Some(row.rate(9, "clock_ghz")?),
+        },
     })
 }
 
@@ -249,6 +260,8 @@ mod tests {
         assert_eq!(of("bh20"), (20, 8, 512.0, blackhole));
         assert_eq!((of("N1").2, of("N1").3[3]), (120.0, 4096.0 * 0.65 / 1000.0));
         assert_eq!(table.find("grayskull"), None);
+        assert_eq!(table.find("p150").unwrap().clock_ghz, Some(1.35));
+        assert_eq!(table.find("wormhole").unwrap().clock_ghz, Some(1.0));
     }
 
     #[test]
@@ -257,7 +270,7 @@ mod tests {
         let error = ArchTable::parse(table).unwrap_err().to_string();
         assert!(error.starts_with("line 2, column lofi_tflops_per_core"), "{error}");
         let error = ArchTable::parse("a\nx,y\n").unwrap_err().to_string();
-        assert!(error.starts_with("line 2: expected 9 cells, found 2"), "{error}");
+        assert!(error.starts_with("line 2: expected 9 or 10 cells, found 2"), "{error}");
     }
 
     #[test]
@@ -266,5 +279,6 @@ mod tests {
         let table = ArchTable::default().overridden_by(ArchTable::parse(mine).unwrap());
         assert_eq!(table.find("wormhole").unwrap().worker_cores, 1);
         assert_eq!(table.find("wormhole_b0").unwrap().worker_cores, 64);
+        assert_eq!(table.find("wormhole").unwrap().clock_ghz, None);
     }
 }

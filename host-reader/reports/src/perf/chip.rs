@@ -23,6 +23,8 @@ pub struct ChipFacts {
     /// Name of the architecture and how it was guessed, such as "wormhole, since the file does not
     /// tell"; `None` if the files or the user name it, or if the files contradict each guess.
     pub guess: Option<String>,
+    /// Sentence about the clock of the files, if it is not that of the architecture.
+    pub clock: Option<String>,
     /// Why no architecture could be guessed, such as "88 cores are more than a wormhole has".
     pub contradiction: Option<String>,
 }
@@ -89,7 +91,55 @@ pub(super) fn chip_facts(
     let is_possible = |count: &u64| is_upstream_exact || used.is_none_or(|used| used <= *count);
     let table_core_count = arch.as_ref().map(|arch| arch.worker_cores).filter(is_possible);
     let worker_core_count = counts.max().or(table_core_count);
-    Ok(ChipFacts { worker_core_count, arch, guess, contradiction })
+    let (mut arch, mut clock) = (arch, None);
+    if let Some(limits) = arch.as_mut().filter(|_| !is_upstream_exact) {
+        clock = measured_clock(files, limits);
+        notes.extend(clock.clone());
+    }
+    Ok(ChipFacts { worker_core_count, arch, guess, clock, contradiction })
+}
+
+/// Part by which a clock may differ from that of the architecture: durations are rounded.
+const CLOCK_ROUNDING: f64 = 0.02;
+
+/// Length in ns from which on an op's cycles and duration give its clock.
+const CLOCK_LEAST_NS: f64 = 1000.0;
+
+/// Compares the clock of the ops with that of the architecture. If it is another one, sets the speeds of the
+/// cores to those at this clock, and returns a sentence about it.
+fn measured_clock(files: &[OpsCsv], arch: &mut ArchLimits) -> Option<String> {
+    let nominal_ghz = arch.clock_ghz?;
+    let rows = files.iter().flat_map(|file| &file.rows);
+    let is_long = |ns: Option<f64>| ns.is_some_and(|ns| ns >= CLOCK_LEAST_NS);
+    let long =
+        rows.filter(|row| is_long(row.firmware_duration_ns) || is_long(row.kernel_duration_ns));
+    let mut clocks: Vec<f64> = long.filter_map(|row| row.clock_ghz).collect();
+    clocks.sort_by(f64::total_cmp);
+    let at = |tenths: usize| clocks.get((clocks.len().saturating_sub(1)) * tenths / 10).copied();
+    let (least, middle, most) = (at(1)?, at(5)?, at(9)?);
+    let is_near = |one: f64, other: f64| (one / other - 1.0).abs() <= CLOCK_ROUNDING;
+    if is_near(least, nominal_ghz) && is_near(middle, nominal_ghz) && is_near(most, nominal_ghz) {
+        return None;
+    }
+    let nominal_mhz = nominal_ghz * 1e3;
+    if !is_near(least, middle) || !is_near(most, middle) {
+        return Some(format!(
+            "Clock: {:.0} to {:.0} MHz by the cycles and durations of the ops, where {} has {nominal_mhz:.0}; \
+             peak FLOPs are those at {nominal_mhz:.0} MHz",
+            least * 1e3,
+            most * 1e3,
+            arch.name
+        ));
+    }
+    let scale = middle / nominal_ghz;
+    arch.tflops_per_core = arch.tflops_per_core.map(|speed| speed * scale);
+    arch.clock_ghz = Some(middle);
+    Some(format!(
+        "Clock: {:.0} MHz by the cycles and durations of the ops, where {} has {nominal_mhz:.0}; peak FLOPs \
+         are those at this clock",
+        middle * 1e3,
+        arch.name
+    ))
 }
 
 fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
@@ -191,6 +241,42 @@ mod tests {
                      A,1000,{},1000\n",
             1000 + cycles
         )
+    }
+
+    #[test]
+    fn peaks_are_those_of_the_clock_that_the_file_has() {
+        let log = |clocks: &[f64]| {
+            let mut text = "OP CODE,DEVICE ARCH,DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns]\n"
+                .to_owned();
+            for clock in clocks {
+                text +=
+                    &format!("A,blackhole,1000,{},2000\n", 1000 + (clock * 2000.0).round() as u64);
+            }
+            text
+        };
+        let told = |clocks: &[f64]| {
+            let mut files =
+                vec![super::super::read_ops_csv(log(clocks).as_bytes(), "a.csv").unwrap()];
+            let mut notes = Vec::new();
+            let table = ArchTable::default();
+            let facts = chip_facts(&mut files, None, &table, false, &mut notes).unwrap();
+            assert_eq!(
+                facts.clock.iter().collect::<Vec<_>>(),
+                notes.iter().skip(1).collect::<Vec<_>>()
+            );
+            (facts.arch.unwrap().tflops_per_core[3], facts.clock)
+        };
+        // Pull request 20202 and tt-firmware issue 26: 4096 operations a cycle.
+        let (lofi, clock) = told(&[0.8, 0.8, 0.801]);
+        assert!((lofi - 4096.0 * 0.8 / 1000.0).abs() < 1e-9, "{lofi}");
+        let expected = "Clock: 800 MHz by the cycles and durations of the ops, where blackhole has 1350; peak \
+                        FLOPs are those at this clock";
+        assert_eq!(clock.as_deref(), Some(expected));
+        assert_eq!(told(&[1.35, 1.349, 1.351]), (4096.0 * 1.35 / 1000.0, None));
+        let mixed: Vec<f64> = [[0.8; 5], [1.35; 5]].concat();
+        let (lofi, clock) = told(&mixed);
+        assert_eq!(lofi, 4096.0 * 1.35 / 1000.0);
+        assert!(clock.unwrap().starts_with("Clock: 800 to 1350 MHz"));
     }
 
     #[test]
