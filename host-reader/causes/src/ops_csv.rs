@@ -1,6 +1,7 @@
 //! Explanation of ops CSVs: gaps, ops on the host, and modelled limits.
 
 use crate::{
+    counter_sentence::counter_sentence_of_rows,
     duration::duration,
     explanation::{Explanation, SCHEMA_VERSION, sentences},
     finding::{Finding, GainOf, Place, Untold},
@@ -108,6 +109,7 @@ impl Explanation {
             // The sentence is left out if no op has a known length.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
+            counters: counter_sentence_of_rows(rows),
             by: by.and_then(|by| report.column(by)).map(|by| ops_by_column(rows, &by)),
             devices,
             unreplayed_traces: sentences(&report.unreplayed_traces),

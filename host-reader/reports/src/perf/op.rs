@@ -104,6 +104,8 @@ pub struct RecordedOp {
     pub clock_mhz: Option<f64>,
     /// Use of the busiest NoC link in percent, which tt-npe has computed; `None` if the row has none.
     pub noc_percent: Option<f64>,
+    /// Shares of the op's time that hardware counters give, in percent, each with the title of its column.
+    pub counters: Vec<(Arc<str>, f64)>,
 }
 
 impl RecordedOp {
@@ -123,6 +125,7 @@ impl RecordedOp {
             compute_room_wait_ns: row.compute_room_wait_ns,
             clock_mhz: row.clock_ghz.map(|clock| clock * 1000.0),
             noc_percent: row.noc_percent,
+            counters: row.counters.clone(),
         }
     }
 }

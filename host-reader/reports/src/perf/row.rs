@@ -177,6 +177,8 @@ pub struct OpRow {
     pub trace_id: Option<u64>,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
+    /// Shares of the op's time that hardware counters give, in percent, each with the title of its column.
+    pub counters: Vec<(Arc<str>, f64)>,
     /// First cycle of the op's firmware on the chip's clock.
     pub firmware_start_cycle: Option<u64>,
     /// Last cycle of the op's firmware on the chip's clock.
@@ -326,6 +328,7 @@ macro_rules! row_columns {
             more_inputs: Vec<TensorColumns>,
             more_outputs: Vec<TensorColumns>,
             others: Vec<KeptColumn>,
+            counters: Vec<KeptColumn>,
         }
 
         impl RowColumns {
@@ -333,6 +336,7 @@ macro_rules! row_columns {
             pub(super) fn new(titles: &Titles, asked: Option<&str>) -> Self {
                 Self {
                     others: titles.kept(asked),
+                    counters: titles.counters(),
                     format: titles.format,
                     $($column: titles.column($title),)*
                     inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
@@ -472,6 +476,11 @@ impl<'a> RowReader<'a> {
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
         row.output = self.tensor(&columns.output);
+        let counters = columns.counters.iter().filter_map(|column| {
+            let cell = self.cells.get(column.at).copied()?;
+            Some((Arc::clone(&column.title), cell::not_negative(cell)?))
+        });
+        row.counters = counters.collect();
         row.more_inputs = self.more_tensors(&columns.more_inputs);
         row.more_outputs = self.more_tensors(&columns.more_outputs);
         row.model_ideal_ns = cell::number(self.cell(&columns.model_ideal_ns));

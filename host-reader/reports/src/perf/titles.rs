@@ -164,6 +164,26 @@ impl Titles {
         .collect()
     }
 
+    /// Returns the columns of hardware counters that say how much of an op's time the matrix engine worked, or
+    /// a thread stood still, on the op's cores.
+    ///
+    /// # Compatibility
+    /// `PERF_COUNTER_CSV_HEADERS` of TT-Metal's `process_ops_logs.py`. The use of the matrix engine has no mean
+    /// of the op's cores, only one of the whole grid.
+    pub(super) fn counters(&self) -> Vec<KeptColumn> {
+        let is_told = |title: &&Arc<str>| {
+            let name = title.strip_suffix(" Avg (%)");
+            let is_wait =
+                name.is_some_and(|name| ["Stall", "Wait"].iter().any(|of| name.contains(of)));
+            is_wait || ***title == *FPU_MEDIAN
+        };
+        let told = self.all.iter().filter(is_told);
+        told.filter_map(|title| {
+            Some(KeptColumn { title: Arc::clone(title), at: self.index(title)? })
+        })
+        .collect()
+    }
+
     pub(super) fn index(&self, title: &str) -> Option<usize> {
         self.index.get(title).copied()
     }
@@ -224,6 +244,8 @@ impl Titles {
         }
     }
 }
+
+const FPU_MEDIAN: &str = "FPU Util Median (%)";
 
 const INPUT_MEMORY: &str = "INPUT_0_MEMORY";
 
