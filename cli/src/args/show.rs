@@ -70,6 +70,10 @@ pub(crate) struct NocArgs {
     /// from records, cluster_descriptor.yaml or noc_trace files next to the log.
     #[arg(long, value_name = "[CHIP:]LINES")]
     pub(crate) harvesting: Vec<Harvesting>,
+    /// Architecture of the chips of noc_trace files, which do not name it: wormhole_b0 or blackhole. Default:
+    /// taken from the file of the topology next to them.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) arch: Option<String>,
     /// Show how busy links, DRAM and Ethernet were in each program, as computed by a model that
     /// follows the rules of tt-npe.
     #[arg(long)]

@@ -282,9 +282,24 @@ pub(crate) fn open(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {
         let mut input = std::io::stdin().lock();
         let head = file_kind::head(&mut input).or_fail()?;
         let csv = read_ops_csv_with((&*head).chain(input), STANDARD_INPUT, by).or_fail();
-        return csv.map_err(|failure| OPS.instead_of_stream(&head, failure));
+        return csv.map_err(|failure| OPS.instead_of_stream(&head, failure)).and_then(with_rows);
     }
-    read(found, by).map_err(|failure| OPS.instead(found, failure))
+    read(found, by).map_err(|failure| OPS.instead(found, failure)).and_then(with_rows)
+}
+
+/// Returns an error if a file has no row that can be used.
+fn with_rows(csv: OpsCsv) -> Result<OpsCsv, Failure> {
+    if !csv.rows.is_empty() {
+        return Ok(csv);
+    }
+    Err(match csv.skipped_line_count {
+        0 => failure!("{}: expected rows of ops after the titles, found none", csv.file),
+        count => {
+            let why = csv.problems.kept().first().map(|of| format!("; {of}")).unwrap_or_default();
+            let lines = counted(count, "unreadable line", "unreadable lines");
+            failure!("{}: expected rows of ops after the titles, found {lines}{why}", csv.file)
+        }
+    })
 }
 
 fn read(path: &Path, by: Option<&str>) -> Result<OpsCsv, Failure> {

@@ -74,13 +74,25 @@ impl Events {
         file: &Path,
         run: Option<usize>,
         filters: &[TraceFilter],
-        harvesting: &[Harvesting],
+        (arch, harvesting): (Option<&str>, &[Harvesting]),
         memory: &Arc<PackedMemory>,
     ) -> Result<Self, Failure> {
         let (files, others) = trace_files(file);
         if files.is_empty() {
+            if let Some(arch) = arch {
+                return Err(failure!(
+                    "--arch is only for noc_trace files, found {arch} for a device log or capture, which names \
+                     the architecture; omit it"
+                ));
+            }
             return Self::from_recording(file, run, filters, harvesting, memory);
         }
+        let named = arch.map(|arch| {
+            NocChip::from_arch(arch).ok_or_else(|| {
+                failure!("--arch: expected wormhole_b0 or blackhole, found `{arch}`")
+            })
+        });
+        let named = named.transpose()?;
         if !harvesting.is_empty() {
             return Err(failure!(
                 "--harvesting is only for device logs and captures, found noc_trace files, which \
@@ -92,7 +104,7 @@ impl Events {
                 "--filter is only for device logs and captures, found noc_trace files; omit it"
             ));
         }
-        let mut events = Self::from_files(&files, &topology_beside(file))?;
+        let mut events = Self::from_files(&files, named, &topology_beside(file))?;
         if !others.is_empty() {
             let names = others.iter().filter_map(|path| path.file_name());
             let names: Vec<_> = names.map(|name| name.display().to_string()).collect();
@@ -249,9 +261,13 @@ impl Events {
         Ok((file_count, object_count))
     }
 
-    /// Reads noc_trace files, which do not contain the architecture. The board in the topology file,
-    /// if there is one, has only one kind of chip.
-    fn from_files(files: &[PathBuf], topology: &[u8]) -> Result<Self, Failure> {
+    /// Reads noc_trace files, which do not contain the architecture. Without one that the user names, the board
+    /// in the topology file, if there is one, has only one kind of chip.
+    fn from_files(
+        files: &[PathBuf],
+        named: Option<NocChip>,
+        topology: &[u8],
+    ) -> Result<Self, Failure> {
         let (mut files_traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
             let text = match std::fs::read(path) {
@@ -275,8 +291,9 @@ impl Events {
         }
         notes.extend(tell_runs_apart(&mut files_traces));
         let traces: Vec<_> = files_traces.into_iter().flat_map(|(_, traces)| traces).collect();
-        let chips: BTreeMap<_, _> = NocChip::from_topology(topology)
-            .map_or_else(BTreeMap::new, |chip| {
+        let chip = named.map(|chip| chip.with_topology(topology));
+        let chips: BTreeMap<_, _> =
+            chip.or_else(|| NocChip::from_topology(topology)).map_or_else(BTreeMap::new, |chip| {
                 traces.iter().map(|trace| (trace.chip_id, chip.clone())).collect()
             });
         let grids = chips.iter().map(|(&chip_id, chip)| (chip_id, chip.grid())).collect();

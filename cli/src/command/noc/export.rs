@@ -39,7 +39,7 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
     }
     refuse_input_as_output([&args.file], &path)?;
     let memory = PackedMemory::unlimited();
-    let events = Events::read(&args.file, args.run, &args.filters, &[], &memory)?;
+    let events = Events::read(&args.file, args.run, &args.filters, (None, &[]), &memory)?;
     let (_, notes) = events.traffic();
     for sentence in &notes {
         note!("kprof: {}: {sentence}", args.file.display());

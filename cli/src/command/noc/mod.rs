@@ -21,7 +21,8 @@ use tables::{write_locks, write_tables};
 
 /// Reads the NoC events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
+    let chips = (args.arch.as_deref(), &*args.harvesting);
+    let events = Events::read(&args.file, args.run, &[], chips, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();
     let (source, locks) = (events.source_sentence.as_deref(), events.locks.as_deref());
     for note in source.into_iter().chain(notes.iter().map(String::as_str)) {
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
 
 /// Writes the noc_trace files of a new capture to the folder in which TT-Metal would write them.
 pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
-    let events = Events::read(capture, None, &[], &[], &PackedMemory::unlimited())?;
+    let events = Events::read(capture, None, &[], (None, &[]), &PackedMemory::unlimited())?;
     for note in &events.traffic().1 {
         note!("kprof: {}: {note}", capture.display());
     }

@@ -117,7 +117,11 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     if traffic.links.is_empty() {
         return match traffic.pairs.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "\nLinks: unknown, because the chip's architecture is unknown"),
+            false => writeln!(
+                out,
+                "\nLinks: unknown, because the chip's architecture is unknown; of noc_trace files, name it with \
+                 --arch"
+            ),
         };
     }
     let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();

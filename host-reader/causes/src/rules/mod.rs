@@ -153,6 +153,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
         let link = noc(group, of.noc, kernels_ns);
         noc_findings.extend(link.map(|finding| finding.with_part_of_gain(share)));
     }
+    findings = zones::join_programs(findings);
     findings.extend(late_ones(of.all, &groups));
     findings.retain(|finding| !follows_from_noc(finding, &noc_findings));
     findings.extend(noc_findings);

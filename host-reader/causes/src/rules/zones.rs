@@ -9,6 +9,7 @@ use crate::{
 };
 use reader::names::ZoneTable;
 use std::collections::BTreeSet;
+use wire::RunHostId;
 
 /// Returns true if a group takes enough of the kernels' time for a sentence.
 pub(super) fn is_large(group: &OpGroup<'_>, kernels_ns: f64) -> bool {
@@ -67,6 +68,36 @@ pub(super) fn kernel_zone(
         advice,
         basis,
     ))
+}
+
+/// Makes one finding of those about one zone of one RISC in several programs without a name: they run the same
+/// kernel, or kernels that share the zone. The finding with the largest share is kept.
+pub(super) fn join_programs(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::new();
+    for mut finding in findings {
+        let is_alike = |of: &Finding| {
+            let has_no_name = finding.cause == Cause::KernelZone && finding.place.op.is_none();
+            let key = |of: &Finding| {
+                (of.cause, of.place.op.clone(), of.place.risc, of.place.zone.clone())
+            };
+            has_no_name && key(of) == key(&finding)
+        };
+        let Some(known) = kept.iter_mut().find(|of| is_alike(of)) else {
+            kept.push(finding);
+            continue;
+        };
+        if finding.figure > known.figure {
+            std::mem::swap(&mut finding, known);
+        }
+        known.why.append(&mut finding.why);
+        let program = finding.place.run_host_id.map(|id| RunHostId(id).base());
+        known.why.extend(program.map(|program| {
+            format!("the same zone is {:.0} % of it in program {program}", finding.figure)
+        }));
+        known.rests_on.count = known.rests_on.count.saturating_add(finding.rests_on.count);
+        known.rests_on.of = known.rests_on.of.saturating_add(finding.rests_on.of);
+    }
+    kept
 }
 
 /// Reports the RISC whose kernels take much longer than those of every other RISC, if waits do not
@@ -150,4 +181,46 @@ pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding
     let finding =
         Finding::new(Cause::StartSkew, (START_SKEW, share), sentence, place, advice, basis);
     Some(finding.with_gain(skew_ns, (time_ns, GainOf::Ops)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_of_several_programs_is_one_finding() {
+        let finding = |op: Option<&str>, program: u32, zone: &str, percent: f64| {
+            let place = Place {
+                op: op.map(str::to_owned),
+                run_host_id: Some(program << 10),
+                risc: Some("BRISC"),
+                zone: Some(zone.to_owned()),
+                ..Place::default()
+            };
+            let sentence = format!("{zone} is {percent} % in program {program}");
+            let basis = Basis::launches(1, 2);
+            Finding::new(Cause::KernelZone, (KERNEL_ZONE, percent), sentence, place, "", basis)
+        };
+        let found = join_programs(vec![
+            finding(None, 1, "READ", 60.0),
+            finding(None, 2, "WRITE", 55.0),
+            finding(None, 3, "READ", 80.0),
+            finding(Some("Add"), 4, "READ", 70.0),
+            finding(None, 5, "READ", 50.0),
+            finding(Some("Mul"), 6, "READ", 70.0),
+        ]);
+        let told: Vec<_> = found.iter().map(|of| (of.sentence.as_str(), of.why.len())).collect();
+        let expected = [
+            ("READ is 80 % in program 3", 2),
+            ("WRITE is 55 % in program 2", 0),
+            ("READ is 70 % in program 4", 0),
+            ("READ is 70 % in program 6", 0),
+        ];
+        assert_eq!(told, expected);
+        let same = |program: u32, percent: u32| {
+            format!("the same zone is {percent} % of it in program {program}")
+        };
+        assert_eq!(found[0].why, [same(1, 60), same(5, 50)]);
+        assert_eq!(found[0].rests_on, Basis::launches(3, 6));
+    }
 }
