@@ -58,7 +58,7 @@ fn written_rows(trace: &Trace<'_>) -> u64 {
     let dataset = ParquetDataset::new(&folder.path().into(), labels, &CancelFlag::default());
     let mut dataset = dataset.expect("names");
     let key = RecordingKey { host: "host", recording: "generated" };
-    let recording = AddedRecording { key, machine: None, trace, ops_csv: None };
+    let recording = AddedRecording { key, machine: None, trace, ops_csv: None, memory: None };
     let written = dataset.add(&recording).and_then(|()| dataset.finish());
     written.expect("a folder takes files").zones
 }

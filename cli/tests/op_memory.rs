@@ -21,7 +21,7 @@ fn op(base: u32, name: &str, buffers: &str) -> OpMetadata {
     OpMetadata { chip_id: 0, run_host_id: RunHostId::encode(base, 0), fields: fields.collect() }
 }
 
-fn buffer(number: u32, start: u64, cores: &str, core_count: u32) -> MemoryRow {
+fn buffer(number: u32, start: u64, cores: &str, core_count: u32) -> MemoryRow<'static> {
     MemoryRow {
         run_host_id: RunHostId::encode(701, 0).0,
         op: Some("Add".to_owned()),

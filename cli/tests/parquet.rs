@@ -64,7 +64,7 @@ fn statements(folder: &Path) -> Vec<String> {
     let views = kprof(folder, &["schema", "--views", "duckdb"]);
     assert!(views.status.success(), "{}", String::from_utf8_lossy(&views.stderr));
     let views = String::from_utf8(views.stdout).unwrap();
-    assert_eq!(views.lines().count(), 15, "{views}");
+    assert_eq!(views.lines().count(), 16, "{views}");
     let blocks = PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let questions = blocks.flat_map(|block| block.split(';'));
     let all = views.lines().chain(questions).map(str::trim).filter(|text| !text.is_empty());
@@ -744,4 +744,85 @@ fn every_wait_and_every_sum_of_waits_is_a_row() {
         let rows = if is_single { &mut singles } else { &mut sums };
         assert_eq!(found, expected_statistics(rows, is_single), "{waits}");
     }
+}
+
+/// Returns the rows of the table `memory` as `kprof memory --json` has them.
+fn memory_shown(folder: &Path) -> Vec<Value> {
+    let output = kprof(folder, &["memory", "out", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let mut shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let Value::Array(rows) = shown["memory"].take() else { panic!("{shown}") };
+    rows
+}
+
+#[test]
+fn memory_of_a_recording_is_a_table_with_the_rows_of_kprof_memory() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    crate::op_memory::record(folder);
+    let capture = folder.join("out/.logs/device-7.kprof");
+    let written = export(folder, &capture, "node-1", &["--recording", "rec"]);
+    let shown = memory_shown(folder);
+    // Two ranges during the first op, and six during the second.
+    assert_eq!((shown.len(), &written["memory"]), (8, &json!(8)));
+    let unknown = [("ops_without_buffers", 2), ("ops_without_launch_messages", 3)];
+    for (what, count) in unknown {
+        assert_eq!(written["doubts"][what], count, "{written}");
+    }
+    let columns: Vec<&str> = shown[0].as_object().unwrap().keys().map(String::as_str).collect();
+    // The merged dataset has the same rows.
+    let output = kprof(folder, &["merge", "node-1=out/.logs/device-7.kprof", "-o", "merged"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for dataset in ["dataset", "merged/dataset"] {
+        let table = format!("read_parquet('{dataset}/memory/*/*/*.parquet')");
+        let recordings = format!("read_parquet('{dataset}/recordings/*/*/*.parquet')");
+        let answers = ask(
+            folder,
+            &[
+                format!(
+                    "SELECT host, {} FROM {table} ORDER BY file_row_number",
+                    columns.join(", ")
+                )
+                .replace("*.parquet')", "*.parquet', file_row_number = true)"),
+                format!("SELECT doubts FROM {recordings}"),
+            ],
+        );
+        let expected: Vec<Value> = shown
+            .iter()
+            .map(|row| {
+                let cells = columns.iter().map(|column| row[column].clone());
+                std::iter::once("node-1".into()).chain(cells).collect()
+            })
+            .collect();
+        assert_eq!(answers[0], Value::Array(expected), "{dataset}");
+        let doubts: Value = serde_json::from_str(answers[1][0][0].as_str().unwrap()).unwrap();
+        for (what, count) in unknown {
+            assert_eq!(doubts[what], count, "{doubts}");
+        }
+    }
+    // The tensor of an op that is left out is still there during the next one.
+    let of_second = shown.iter().filter(|row| row["op_name"] == "Add").count();
+    let filtered = ["--filter", "op=Add", "-o", "filtered"];
+    let written = export(folder, &capture, "node-1", &filtered);
+    assert_eq!((of_second, &written["memory"]), (6, &json!(6)), "{written}");
+}
+
+#[test]
+fn launch_messages_of_a_capture_with_several_runs_are_left_out_and_counted() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    crate::op_memory::record(folder);
+    let capture = folder.join("out/.logs/device-7.kprof");
+    let more = ["capture", "--ops", "1", "-o", "out/.logs/device-7.kprof", "--append"];
+    assert!(kprof(folder, &more).status.success());
+    let written = export(folder, &capture, "node-1", &["--run", "1", "--recording", "rec"]);
+    // What the allocator did is of this run, but circular buffers are unknown.
+    assert_eq!(written["memory"], 5, "{written}");
+    assert_eq!(written["doubts"]["ops_without_launch_messages"], 4, "{written}");
 }

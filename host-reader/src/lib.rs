@@ -26,6 +26,7 @@
 //! | Why is a recording slow, and where is its time spent? | `causes` |
 //! | Which cores moved how much data over the NoCs, and where to? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
+//! | What did L1 and DRAM hold while ops ran? | `memory`, `op_memory` |
 //! | Which settings do TT-Metal's variables select? | `environment` |
 //! | What did the host do during the recording? | `host` |
 //! | What does a program with a Tracy client send? | `tracy` |
@@ -42,6 +43,8 @@
 
 #[cfg(feature = "environment")]
 pub mod environment;
+#[cfg(feature = "memory")]
+pub mod op_memory;
 #[cfg(feature = "outputs")]
 pub mod output;
 #[cfg(feature = "reports")]

@@ -346,8 +346,14 @@ fn write_dataset(
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };
     let report = report(recording, filter);
-    let ops_csv = Some(&*report.ops_csv);
-    files.add(&crate::export::AddedRecording { key, machine: None, trace: &trace, ops_csv })?;
+    let usage = crate::op_memory::usage_of(recording, Vec::new());
+    files.add(&crate::export::AddedRecording {
+        key,
+        machine: None,
+        trace: &trace,
+        ops_csv: Some(&*report.ops_csv),
+        memory: Some(crate::export::OpMemory { usage: &usage, filter }),
+    })?;
     files.finish()?;
     Ok(())
 }

@@ -75,7 +75,7 @@ impl MemoryRequest {
     }
 }
 
-fn row(of_layout: &MemoryRow, range: &L1Range) -> MemoryRow {
+fn row(of_layout: &MemoryRow<'static>, range: &L1Range) -> MemoryRow<'static> {
     let (kind, number, content) = match range.usage {
         L1Use::CircularBuffer(number) => (MemoryRow::CIRCULAR_BUFFER, Some(number), None),
         L1Use::RemoteCircularBuffer(number) => {

@@ -7,8 +7,8 @@ import pyarrow
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "parquet.md"
 TABLES = [
-    "buffers", "counters", "host_events", "host_zones", "losses", "markers", "noc_events",
-    "op_buffers", "ops", "ops_report", "profiler_time", "recordings", "wait_sums", "waits", "zones",
+    "buffers", "counters", "host_events", "host_zones", "losses", "markers", "memory",
+    "noc_events", "op_buffers", "ops", "ops_report", "profiler_time", "recordings", "wait_sums", "waits", "zones",
 ]
 HEADER = """ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \

@@ -23,7 +23,10 @@ const ALLOWED: [(&str, &str); 24] = [
     ("kprof-memory", "wire tables"),
     ("kprof-reports", "wire reader analysis host-events recording"),
     ("kprof-causes", "wire reader analysis host-events recording reports"),
-    ("kprof-export", "wire reader analysis host-events tables recording reports causes tracy"),
+    (
+        "kprof-export",
+        "wire reader analysis host-events tables memory recording reports causes tracy",
+    ),
     (
         "host-reader",
         "wire reader analysis host-events tables lines memory recording reports causes export tracy",

@@ -4,7 +4,7 @@ use super::{
     explain_limits::{costs, write_costs},
     explain_lines::{LineShare, lines_of},
     explain_memory::{RoomInL1, rooms},
-    memory::{launches_of, usage_of},
+    memory::launches_of,
     perf,
 };
 use crate::{
@@ -28,6 +28,7 @@ use host_reader::{
     },
     diff::LimitCost,
     export::TraceFilter,
+    op_memory::usage_of,
     perf::{LimitKind, PerfOptions, PerfReport, peak_share_text},
     readout::Readout,
     recording::{

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, OrFail, failure, refuse_input_as_output},
-    input::{self, Run, chosen_run, joined, open_flat, open_run},
+    input::{self, Run, chosen_run, joined, open_flat, open_run, open_runs},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
@@ -62,11 +62,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     if let (Some(_), false) = (&args.compare, target.is_page()) {
         return Err(compare_is_of_html());
     }
-    let run = if target.takes_packed() && joined(&args.filters).is_empty() {
-        chosen_run(open_flat(&args.file, &[], &args.memory.packed())?, &args.file, args.run)?
+    let runs = if target.takes_packed() && joined(&args.filters).is_empty() {
+        open_flat(&args.file, &[], &args.memory.packed())?
     } else {
-        Run::Whole(Box::new(open_run(&args.file, args.run)?))
+        open_runs(&args.file)?.into_iter().map(|run| Run::Whole(Box::new(run))).collect()
     };
+    let is_only_run = runs.len() == 1;
+    let run = chosen_run(runs, &args.file, args.run)?;
     let busy = Busy::new(format!("arranging {}", args.file.display()));
     match &run {
         Run::Packed(packed) => {
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             let PackedCounts { zones, points, ops } = trace.counts();
             let counts = TraceCounts { zones, points, ops, ..TraceCounts::new(trace.trace()) };
             drop(busy);
-            write(args, (&run, (&trace).into()), counts, &target)
+            write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
         Run::Whole(recording) => {
             let mut trace = input::trace(recording, &args.filters)?;
@@ -93,7 +95,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             }
             let counts = TraceCounts::new(&trace);
             drop(busy);
-            write(args, (&run, (&trace).into()), counts, &target)
+            write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
     }
 }
@@ -101,7 +103,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
 /// Writes the items of a run.
 fn write(
     args: &ExportArgs,
-    (run, items): (&Run, TraceItems<'_, '_>),
+    run: (&Run, bool),
+    items: TraceItems<'_, '_>,
     counts: TraceCounts,
     target: &Target,
 ) -> Result<(), Failure> {

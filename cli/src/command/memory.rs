@@ -7,21 +7,20 @@ use crate::{
     input::{open_packed, unpacked},
     layout::{row_limit, write_columns},
     numbers::{counted, grouped, optional},
-    op_names::OpNames,
     output::print,
     tables::program_label,
     terminal::{LONGEST_NAME, printable},
 };
 use clap::Args;
 use host_reader::{
-    memory::{L1Usage, Lifetime, OpUsage, RecordedOp, Usage, read_csv},
+    memory::{L1Usage, Lifetime, OpUsage, Usage, read_csv},
+    op_memory::usage_of,
     packed_bytes::PackedMemory,
-    recording::{Recording, device_captures},
+    recording::device_captures,
     tables::{Memory, MemoryRow, Rows},
 };
 use serde::Serialize;
 use std::{
-    collections::HashMap,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -160,29 +159,12 @@ pub(crate) fn beside_capture(capture: &Path) -> PathBuf {
 
 /// Returns the launch messages' memory that belongs to an input, which is a capture, or a folder with
 /// one; empty if there is none.
-pub(super) fn launches_of(input: &Path) -> Result<Vec<MemoryRow>, Failure> {
+pub(super) fn launches_of(input: &Path) -> Result<Vec<MemoryRow<'static>>, Failure> {
     let path = capture_of(input).map(|capture| beside_capture(&capture));
     match path {
         Ok(path) if path.is_file() => read_table(&path, read_csv),
         _ => Ok(Vec::new()),
     }
-}
-
-/// Returns the memory during the ops of a recording.
-pub(super) fn usage_of(recording: &Recording, launches: Vec<MemoryRow>) -> Usage {
-    let names = OpNames::new(&recording.ops);
-    let mut texts: HashMap<(u32, u32), String> = HashMap::new();
-    for (chip_id, id, text) in &recording.buffers.texts {
-        texts.insert((*chip_id, id.0), text.clone());
-    }
-    let ops = recording.ops.iter().filter(|op| op.run_host_id.base() != 0);
-    let ops = ops.map(|op| RecordedOp {
-        chip_id: op.chip_id,
-        run_host_id: op.run_host_id.0,
-        name: names.program_name(op.chip_id, op.run_host_id).map(str::to_owned),
-        buffers: texts.remove(&(op.chip_id, op.run_host_id.0)),
-    });
-    Usage::new(ops.collect(), launches)
 }
 
 fn show(args: &MemoryArgs, usage: &Usage) -> Result<(), Failure> {
@@ -366,7 +348,7 @@ fn write_l1(
     write_outlived(usage, &outlived, out)?;
     let core = args.core.or_else(|| l1.cores.first());
     let rows = usage.rows(index, core);
-    let mut rows: Vec<&MemoryRow> = rows.iter().filter(|row| row.memory == "L1").collect();
+    let mut rows: Vec<&MemoryRow<'_>> = rows.iter().filter(|row| row.memory == "L1").collect();
     rows.sort_by_key(|row| (row.start, row.number, row.content.clone()));
     let of_core = core.map_or_else(String::new, |(x, y)| format!(" of core {x}-{y}"));
     writeln!(out, "\nL1{of_core} during {}\n", op_label(op))?;
@@ -400,7 +382,7 @@ fn write_outlived(usage: &Usage, outlived: &[&Lifetime], out: &mut impl Write) -
 /// Number of tensors in a list of those that no later op has.
 const MOST_OUTLIVED: usize = 5;
 
-fn write_rows(rows: &[&MemoryRow], limit: usize, out: &mut impl Write) -> io::Result<()> {
+fn write_rows(rows: &[&MemoryRow<'_>], limit: usize, out: &mut impl Write) -> io::Result<()> {
     write_columns!(rows, limit, out, |row| {
         "start" => row.start,
         "bytes" => grouped(row.size_bytes),
@@ -412,7 +394,7 @@ fn write_rows(rows: &[&MemoryRow], limit: usize, out: &mut impl Write) -> io::Re
     })
 }
 
-fn what(row: &MemoryRow) -> String {
+fn what(row: &MemoryRow<'_>) -> String {
     let Some(number) = row.number else { return row.kind.clone() };
     match (row.page_count, row.page_bytes) {
         (Some(count), Some(bytes)) => format!("{} {number}: {count} x {bytes}", row.kind),
@@ -466,7 +448,7 @@ fn write_dram(
         outlived.filter(|one| one.memory() == "DRAM" && one.outlives_its_use(index)).collect();
     write_outlived(usage, &outlived, out)?;
     let rows = usage.rows(index, None);
-    let mut rows: Vec<&MemoryRow> = rows.iter().filter(|row| row.memory == "DRAM").collect();
+    let mut rows: Vec<&MemoryRow<'_>> = rows.iter().filter(|row| row.memory == "DRAM").collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.size_bytes));
     writeln!(out)?;
     write_rows(&rows, args.rows, out)?;

@@ -48,8 +48,8 @@ mod zone_agreement;
 pub use self::parquet::{
     AddedRecording, CompactCounts, CompactError, DatasetCounts, DatasetLabels, DatasetLocation,
     DeltaLogs, DeviceRows, DeviceTable, EmptyName, HostRows, HostTable, LocationError,
-    MachineClock, ParquetDataset, RecordingSummary, SummaryError, SummaryOp, compact, is_dataset,
-    read_ops, read_recordings,
+    MachineClock, OpMemory, ParquetDataset, RecordingSummary, SummaryError, SummaryOp, compact,
+    is_dataset, read_ops, read_recordings,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};

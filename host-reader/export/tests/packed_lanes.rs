@@ -164,7 +164,7 @@ fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
     let mut dataset =
         ParquetDataset::new(&folder_location, labels, &CancelFlag::default()).unwrap();
     let key = RecordingKey { host: "one", recording: "log" };
-    let added = AddedRecording { key, machine: None, trace, ops_csv: None };
+    let added = AddedRecording { key, machine: None, trace, ops_csv: None, memory: None };
     dataset.add(&added).unwrap();
     if let Some(packed) = packed {
         dataset.add_items(key, packed).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::CoreSet;
 use std::io::Read;
-use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow};
+use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow, RecordingKey};
 
 /// Reads rows that [`tables::write_csv`] has written. Other columns are ignored, and rows that cannot
 /// be read are counted.
@@ -18,12 +18,12 @@ use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, Memory, MemoryRow};
 ///
 /// # Errors
 /// If the file has no column names, or not all columns.
-pub fn read_csv(file: impl Read) -> Result<CsvFile<MemoryRow>, CsvFileError> {
+pub fn read_csv(file: impl Read) -> Result<CsvFile<MemoryRow<'static>>, CsvFileError> {
     let written_by = "kprof record --simulate CHIP --device-memory-profiler";
     CsvReader { written_by, may_lack_nullable_columns: false, row }.read(file)
 }
 
-fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow, String> {
+fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow<'static>, String> {
     let (start, size_bytes): (u64, u64) = (cells.number("start")?, cells.number("size_bytes")?);
     if start.checked_add(size_bytes).is_none_or(|end| end > HIGHEST) {
         return Err(format!("expected a range of a memory, found {size_bytes} bytes at {start}"));
@@ -33,6 +33,7 @@ fn row(cells: &CsvCells<'_, Memory>) -> Result<MemoryRow, String> {
         cores.parse::<CoreSet>().map_err(|error| error.to_string())?;
     }
     Ok(MemoryRow {
+        recording: RecordingKey::default(),
         chip_id: cells.number("chip_id")?,
         run_host_id: cells.number("run_host_id")?,
         op: cells.text("op_name"),
@@ -62,9 +63,10 @@ mod tests {
     use super::*;
     use tables::write_csv;
 
-    fn full() -> MemoryRow {
+    fn full() -> MemoryRow<'static> {
         let text = |text: &str| Some(text.to_owned());
         MemoryRow {
+            recording: RecordingKey::default(),
             chip_id: 1,
             run_host_id: 77,
             op: text("matmul, \"large\""),

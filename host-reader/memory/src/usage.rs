@@ -113,19 +113,19 @@ pub struct Usage {
     pub unreadable_count: u64,
     /// Number of frees and uses of buffers that were never seen.
     pub unknown_buffer_count: u64,
-    launches: BTreeMap<(u32, u32), Vec<MemoryRow>>,
+    launches: BTreeMap<(u32, u32), Vec<MemoryRow<'static>>>,
 }
 
 /// Rows of the cores that have the same ranges during an op.
 struct Group<'a> {
     cores: CoreSet,
-    rows: Vec<&'a MemoryRow>,
+    rows: Vec<&'a MemoryRow<'static>>,
 }
 
 impl Usage {
     /// Joins ops and the buffers of their host with rows of launch messages.
     #[must_use]
-    pub fn new(mut recorded: Vec<RecordedOp>, launches: Vec<MemoryRow>) -> Self {
+    pub fn new(mut recorded: Vec<RecordedOp>, launches: Vec<MemoryRow<'static>>) -> Self {
         recorded.sort_by_key(|op| (op.chip_id, RunHostId(op.run_host_id).base()));
         recorded.dedup_by_key(|op| (op.chip_id, op.run_host_id));
         let mut usage = Self { op_count: recorded.len() as u64, ..Self::default() };
@@ -243,7 +243,7 @@ impl Usage {
 
     /// Returns the rows of launch messages, by cores and layout.
     fn groups(&self, op: &OpUsage) -> Vec<Group<'_>> {
-        let mut groups: BTreeMap<(&str, Option<u32>), Vec<&MemoryRow>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, Option<u32>), Vec<&MemoryRow<'static>>> = BTreeMap::new();
         for row in self.launches.get(&(op.chip_id, op.run_host_id)).into_iter().flatten() {
             groups
                 .entry((row.cores.as_deref().unwrap_or_default(), row.layout))
@@ -267,7 +267,7 @@ impl Usage {
     /// Returns the rows of an op: what is the same on all cores, then the cores with the same
     /// ranges, then DRAM. `core` chooses the rows of one core, besides those of all.
     #[must_use]
-    pub fn rows(&self, index: usize, core: Option<(u32, u32)>) -> Vec<MemoryRow> {
+    pub fn rows(&self, index: usize, core: Option<(u32, u32)>) -> Vec<MemoryRow<'static>> {
         let Some(op) = self.ops.get(index) else { return Vec::new() };
         let live = self.live(index);
         let row = |memory: &str| MemoryRow {
@@ -374,7 +374,13 @@ mod tests {
     }
 
     /// A row of a launch message of the op with this number on chip 0.
-    fn launch(base: u32, cores: &str, kind: &str, start: u64, size_bytes: u64) -> MemoryRow {
+    fn launch(
+        base: u32,
+        cores: &str,
+        kind: &str,
+        start: u64,
+        size_bytes: u64,
+    ) -> MemoryRow<'static> {
         MemoryRow {
             run_host_id: RunHostId::encode(base, 0).0,
             layout: Some(0),

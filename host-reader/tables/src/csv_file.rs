@@ -59,7 +59,7 @@ pub struct CsvCells<'a, T> {
     table: PhantomData<T>,
 }
 
-/// Writes rows with all columns of the table; null is an empty cell.
+/// Writes rows with all columns except those that only datasets have; null is an empty cell.
 ///
 /// ```
 /// use tables::{Column, LineRow, Lines, Table, write_csv};
@@ -74,9 +74,9 @@ pub struct CsvCells<'a, T> {
 /// If `out` fails.
 pub fn write_csv<T: Table>(rows: &[T::Row<'_>], out: impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(T::COLUMNS.iter().map(|column| column.schema.name))?;
+    writer.write_record(T::report_columns().map(|column| column.schema.name))?;
     for row in rows {
-        writer.write_record(T::COLUMNS.iter().map(|column| cell(&column.value(row))))?;
+        writer.write_record(T::report_columns().map(|column| cell(&column.value(row))))?;
     }
     writer.flush()
 }
@@ -114,7 +114,7 @@ impl<T: Table> CsvReader<T> {
         let mut reader = csv::ReaderBuilder::new().from_reader(file);
         let headers = reader.headers()?.clone();
         let mut places = Vec::new();
-        for column in T::COLUMNS {
+        for column in T::report_columns() {
             let name = column.schema.name;
             let place = headers.iter().position(|header| header == name);
             if place.is_none() && !(self.may_lack_nullable_columns && column.schema.is_optional()) {
@@ -153,7 +153,7 @@ impl<T: Table> CsvCells<'_, T> {
     /// Returns the text of a cell; empty if the file lacks the column.
     #[must_use]
     pub fn cell(&self, name: &str) -> &str {
-        let column = T::COLUMNS.iter().position(|column| column.schema.name == name);
+        let column = T::report_columns().position(|column| column.schema.name == name);
         let place = column.and_then(|column| *self.places.get(column)?);
         place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }

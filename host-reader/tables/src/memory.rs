@@ -1,6 +1,6 @@
 //! `memory`: what L1 and DRAM hold while an op runs.
 
-use crate::{Column, Table};
+use crate::{Column, DATASET_FOLDERS, RecordingKey, Table};
 use std::borrow::Cow;
 
 /// Table of ranges of L1 and DRAM, and of what is in them.
@@ -8,7 +8,9 @@ pub struct Memory;
 
 /// A range of the memory of some cores, or of all banks of a memory, during an op.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoryRow {
+pub struct MemoryRow<'a> {
+    /// Recording; used only in datasets.
+    pub recording: RecordingKey<'a>,
     /// Number of the chip.
     pub chip_id: u32,
     /// Id of the program, with the chip encoded in it.
@@ -47,7 +49,7 @@ pub struct MemoryRow {
     pub last_use_run_host_id: Option<u32>,
 }
 
-impl MemoryRow {
+impl MemoryRow<'_> {
     /// Kind of a core's circular buffer.
     pub const CIRCULAR_BUFFER: &'static str = "circular buffer";
     /// Kind of a circular buffer that another core fills.
@@ -100,13 +102,15 @@ const NO_CIRCULAR_BUFFER: &str = "not a circular buffer";
 const NO_BUFFER: &str = "not a buffer, or unknown";
 
 impl Table for Memory {
-    type Row<'a> = MemoryRow;
+    type Row<'a> = MemoryRow<'a>;
     const NAME: &'static str = "memory";
     const ROW: &'static str =
         "one range of the memory of some cores, or of all banks of a memory, during one op";
-    const PARTITIONS: &'static [&'static str] = &[];
+    const PARTITIONS: &'static [&'static str] = DATASET_FOLDERS;
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
+        MemoryColumn::text("host", super::HOST, |row| row.recording.host.into()).in_dataset(),
+        MemoryColumn::text("recording", super::RECORDING, |row| row.recording.recording.into()).in_dataset(),
         MemoryColumn::small("chip_id", super::CHIP_ID, |row| row.chip_id).in_summary(),
         MemoryColumn::small("run_host_id", super::RUN_HOST_ID, |row| row.run_host_id).in_summary(),
         MemoryColumn::optional_text("op_name", "name of the op", "the host gave no name", |row| text(&row.op)).in_summary(),

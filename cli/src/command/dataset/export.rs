@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     args::ExportArgs,
-    command::written::Written,
+    command::{memory::launches_of, written::Written},
     failure::{Failure, OrFail, failure},
     input::{Run, joined},
     numbers::counted,
@@ -17,8 +17,9 @@ use chrono::NaiveDate;
 use host_reader::{
     export::{
         AddedRecording, CancelFlag, DatasetCounts, DatasetLabels, DatasetLocation, DeltaLogs,
-        ParquetDataset, TraceFilter, TraceItems,
+        OpMemory, ParquetDataset, TraceFilter, TraceItems,
     },
+    op_memory::usage_of,
     tables::RecordingKey,
 };
 use serde::Serialize;
@@ -103,11 +104,12 @@ impl Dataset {
         files.map(|files| files.with_delta_logs(self.logs)).or_fail()
     }
 
-    /// Writes the recording, and prints the counts of written rows.
+    /// Writes the recording, and prints the counts of written rows. `is_only_run` is true if the input
+    /// has no other run.
     pub(crate) fn write(
         &self,
         items: TraceItems<'_, '_>,
-        run: &Run,
+        (run, is_only_run): (&Run, bool),
         cancel: &CancelFlag,
         as_json: bool,
     ) -> Result<(), Failure> {
@@ -124,8 +126,13 @@ impl Dataset {
             Run::Packed(packed) => packed_ops_report(&self.file, packed)?,
             Run::Whole(run) => ops_report(&self.file, run, self.filter.clone()),
         };
+        // Launch messages do not tell the runs of a capture apart.
+        let launches = if is_only_run { launches_of(&self.file)? } else { Vec::new() };
+        let usage = usage_of(run.recording(), launches);
+        let memory = Some(OpMemory { usage: &usage, filter: &self.filter });
         let ops_csv = Some(&*report.ops_csv);
-        files.add(&AddedRecording { key, machine, trace, ops_csv }).or_fail()?;
+        let added = AddedRecording { key, machine, trace, ops_csv, memory };
+        files.add(&added).or_fail()?;
         if let Some(packed) = items.packed() {
             files.add_items(key, packed).or_fail()?;
         }
@@ -140,7 +147,7 @@ impl Dataset {
                 recording: &recording,
                 counts: &counts,
             },
-            doubts: Some(trace.doubts().into_iter().collect()),
+            doubts: Some(added.doubts().into_iter().collect()),
         };
         written.print(as_json, &summary(&recording, &counts))
     }
@@ -172,6 +179,7 @@ fn summary(recording: &str, counts: &DatasetCounts) -> String {
         if_any(counts.noc_events, "NoC event", "NoC events"),
         of_host,
         if_any(counts.buffers, "change of buffers", "changes of buffers"),
+        if_any(counts.memory, "range of memory", "ranges of memory"),
     ];
     let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let files = counted(counts.files, "file", "files");

@@ -43,7 +43,7 @@ mod without_parquet {
         pub(crate) fn write(
             &self,
             _: TraceItems<'_, '_>,
-            _: &Run,
+            _: (&Run, bool),
             _: &CancelFlag,
             _: bool,
         ) -> Result<(), Failure> {

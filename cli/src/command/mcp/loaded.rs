@@ -18,6 +18,7 @@ use host_reader::{
     ledger::LossLedger,
     memory::Usage,
     noc_events::Traffic,
+    op_memory::usage_of,
     packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport, WindowOptions},
     recording::{Opened, Recording},
@@ -120,7 +121,7 @@ impl Loaded {
             if recordings.len() == 1 { memory::launches_of(path)? } else { Vec::new() };
         for recording in recordings {
             measurements.append(Measurements::from_recording(&recording));
-            let usage = memory::usage_of(&recording, std::mem::take(&mut launches));
+            let usage = usage_of(&recording, std::mem::take(&mut launches));
             parts.push(Part::from_run(recording, usage, path));
         }
         let lines = LazyLines::of_recording(path);

@@ -41,7 +41,7 @@ pub(super) fn complete(captures: &[PathBuf]) -> Result<(), Failure> {
 
 /// Returns the rows of programs, and on how many chips there are rows of what is none. The capture has
 /// the names of ops.
-fn completed(rows: Vec<MemoryRow>) -> (Vec<MemoryRow>, u64) {
+fn completed(rows: Vec<MemoryRow<'static>>) -> (Vec<MemoryRow<'static>>, u64) {
     let mut left_out = BTreeSet::new();
     let mut done = Vec::new();
     for mut row in rows {

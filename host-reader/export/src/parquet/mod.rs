@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Folder names follow Hive, so DuckDB, DataFusion, Spark and Ray read all recordings of a fleet as
-//! 15 tables with the columns `date` and `run`, and open only the files that a query needs. The
+//! 16 tables with the columns `date` and `run`, and open only the files that a query needs. The
 //! crate `tables` documents the other columns. The columns `host`, `recording`, `chip_id` and `op`
 //! join ops with zones and markers. A table without rows has no file.
 //!
@@ -17,7 +17,7 @@
 //! | question | module |
 //! |---|---|
 //! | what are files and folders called? | [`folders`] |
-//! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`report_cells`], [`recording_row`] |
+//! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`memory_rows`], [`report_cells`], [`recording_row`] |
 //! | how are rows written to files? | [`table_files`], [`rows`], [`cells`] |
 //! | where are the files? | [`location`] |
 //! | how are many small files merged into few? | [`compact`] |
@@ -36,6 +36,7 @@ mod device_rows;
 mod folders;
 mod host_rows;
 mod location;
+mod memory_rows;
 mod read;
 mod recording_row;
 mod report_cells;
@@ -51,6 +52,7 @@ pub use delta_log::DeltaLogs;
 pub use device_rows::{DeviceRows, DeviceTable};
 pub use host_rows::{HostRows, HostTable};
 pub use location::{DatasetLocation, LocationError};
+pub use memory_rows::OpMemory;
 pub use recording_row::MachineClock;
 pub use summary::{
     RecordingSummary, SummaryError, SummaryOp, is_dataset, read_ops, read_recordings,
@@ -58,8 +60,8 @@ pub use summary::{
 
 use super::{CancelFlag, Destination, PackedTrace, Trace, WriteError, destination::write_error};
 use ::tables::{
-    Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, NocEvents, OpBuffers, Ops,
-    ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones, schemas,
+    Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, Memory, NocEvents,
+    OpBuffers, Ops, ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones, schemas,
 };
 use chrono::NaiveDate;
 use delta_log::{Change, DeltaLog};
@@ -110,7 +112,7 @@ pub struct DatasetLabels {
 /// let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
 /// let mut dataset = ParquetDataset::new(&folder.path().into(), labels, &CancelFlag::default())?;
 /// let key = RecordingKey { host: "node-3", recording: "matmul" };
-/// dataset.add(&AddedRecording { key, machine: None, trace: &trace, ops_csv: None })?;
+/// dataset.add(&AddedRecording { key, machine: None, trace: &trace, ops_csv: None, memory: None })?;
 /// let written = dataset.finish()?;
 /// // Zones, ops, and the recording itself.
 /// assert_eq!((written.zones, written.ops, written.files), (1, 1, 3));
@@ -164,6 +166,8 @@ pub struct DatasetCounts {
     pub buffers: u64,
     /// Number of rows of the table `op_buffers`.
     pub op_buffers: u64,
+    /// Number of rows of the table `memory`.
+    pub memory: u64,
 }
 
 /// Table of a dataset, to which recordings are added.
@@ -201,6 +205,8 @@ pub struct AddedRecording<'r, 'a> {
     pub trace: &'r Trace<'a>,
     /// The ops report as CSV; `None` leaves the report out.
     pub ops_csv: Option<&'r str>,
+    /// What memory held during ops; `None` leaves it out.
+    pub memory: Option<OpMemory<'r>>,
 }
 
 impl ParquetDataset {
@@ -384,6 +390,7 @@ fn sinks(opening: &Arc<Opening>) -> Vec<Box<dyn TableSink>> {
     vec![
         part_table::<Zones>(opening, Part::Lane),
         part_table::<Markers>(opening, Part::Lane),
+        Sink::boxed(opening, BY_CHIP, memory_rows::add),
         Sink::boxed(opening, BY_CHIP, add_chips::<NocEvents>),
         part_table::<Waits>(opening, Part::Lane),
         part_table::<Ops>(opening, Part::Ops),
@@ -508,6 +515,7 @@ impl DatasetCounts {
             ProfilerTime::NAME => &mut self.profiler_time,
             Buffers::NAME => &mut self.buffers,
             OpBuffers::NAME => &mut self.op_buffers,
+            Memory::NAME => &mut self.memory,
             // The rows of all other tables are not counted in [`DatasetCounts`].
             _ => return,
         };

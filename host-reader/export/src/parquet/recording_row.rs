@@ -20,8 +20,9 @@ pub struct MachineClock {
 /// Adds the row of a recording.
 pub(super) fn add(
     files: &mut TableFiles<Recordings>,
-    &AddedRecording { key, machine, trace, .. }: &AddedRecording<'_, '_>,
+    recording: &AddedRecording<'_, '_>,
 ) -> Result<(), WriteError> {
+    let &AddedRecording { key, machine, trace, .. } = recording;
     let day = machine.map(|machine| machine.day);
     let boot_id = machine.and_then(|machine| machine.boot_id);
     files.add(&RecordingRow {
@@ -39,7 +40,7 @@ pub(super) fn add(
         },
         chip_count: u32::try_from(trace.devices.len()).unwrap_or(u32::MAX),
         chips: chips(trace).into(),
-        doubts: doubts(trace).into(),
+        doubts: doubts(recording).into(),
     })
 }
 
@@ -49,8 +50,8 @@ fn chips(trace: &Trace<'_>) -> String {
     serde_json::Value::Array(chips.collect()).to_string()
 }
 
-fn doubts(trace: &Trace<'_>) -> String {
-    let doubts = trace.doubts().into_iter().map(|(key, count)| (key, count.into()));
+fn doubts(recording: &AddedRecording<'_, '_>) -> String {
+    let doubts = recording.doubts().into_iter().map(|(key, count)| (key, count.into()));
     serde_json::Value::Object(doubts.collect()).to_string()
 }
 

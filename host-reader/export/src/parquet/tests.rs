@@ -56,7 +56,7 @@ fn write_to(
     let labels = DatasetLabels { date, run: "run 1".to_owned(), file, has_one_recording: true };
     let dataset = ParquetDataset::new(dataset, labels, cancel).unwrap();
     let mut dataset = dataset.with_delta_logs(logs);
-    dataset.add(&AddedRecording { key, machine: None, trace, ops_csv: None })?;
+    dataset.add(&AddedRecording { key, machine: None, trace, ops_csv: None, memory: None })?;
     dataset.finish()
 }
 

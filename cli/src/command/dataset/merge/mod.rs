@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     args::MergeArgs,
-    command::written::cancel_on_signals,
+    command::{memory::launches_of, written::cancel_on_signals},
     failure::{Failure, OrFail, failure, make_folder, note},
     input::{open_packed, unpacked},
     memory::temporary_file,
@@ -31,9 +31,11 @@ use host_reader::{
     capture::HostClock,
     export::{
         AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, Destination, MergedTrace,
-        PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, TraceItems, is_dataset,
-        read_ops, read_recordings, write_atomically,
+        OpMemory, PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, TraceItems,
+        is_dataset, read_ops, read_recordings, write_atomically,
     },
+    memory::Usage,
+    op_memory::usage_of,
     packed_bytes::PackedMemory,
     recording::{
         DEVICE_LOG, Opened, OpenedLog, PackedRecording, device_captures, logs_folder,
@@ -230,11 +232,15 @@ impl Merge<'_> {
             },
             capture => capture,
         };
-        for run in &unpacked(opened)?.recordings {
+        let runs = unpacked(opened)?.recordings;
+        // Launch messages do not tell the runs of a capture apart.
+        let mut launches = if runs.len() == 1 { launches_of(path)? } else { Vec::new() };
+        for run in &runs {
             // The trace needs as much memory as the report, so the report is finished first.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
-            self.add_recording(host, path, report, (&trace).into(), out)?;
+            let memory = usage_of(run, std::mem::take(&mut launches));
+            self.add_recording(host, path, (report, Some(&memory)), (&trace).into(), out)?;
         }
         Ok(())
     }
@@ -254,7 +260,7 @@ impl Merge<'_> {
         // report is built only after the trace.
         let report = packed_ops_report(path, &packed)?;
         drop(busy);
-        self.add_recording(host, path, report, (&trace).into(), out)
+        self.add_recording(host, path, (report, None), (&trace).into(), out)
     }
 
     /// Prints a note if a log is unpacked as a whole although it is larger than the memory limit.
@@ -271,7 +277,7 @@ impl Merge<'_> {
         &mut self,
         host: &Host,
         path: &Path,
-        report: OpsReport,
+        (report, usage): (OpsReport, Option<&Usage>),
         items: TraceItems<'_, '_>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
@@ -287,7 +293,10 @@ impl Merge<'_> {
         let key = RecordingKey { host: &host.name, recording: &recording };
         let machine = machine_clock(path, trace);
         let ops_csv = Some(&*report.ops_csv);
-        self.dataset.add(&AddedRecording { key, machine, trace, ops_csv }).or_fail()?;
+        let filter = &TraceFilter::default();
+        let memory = usage.map(|usage| OpMemory { usage, filter });
+        let added = AddedRecording { key, machine, trace, ops_csv, memory };
+        self.dataset.add(&added).or_fail()?;
         self.ops.add(&host.name, offset_cells(relation), &report.ops_csv)?;
         let problems = report.problems;
         drop(report.ops_csv);
