@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dis
 import gc
 import hashlib
 import itertools
@@ -12,13 +13,15 @@ import sys
 import sysconfig
 import weakref
 from collections.abc import Callable
-from types import CellType, CodeType, FrameType, FunctionType, ModuleType
+from types import CellType, CodeType, FrameType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 MOST_FRAMES = 64
 """Number of innermost frames of a call that are kept."""
 MOST_KNOWN = 1 << 16
 """Number of calls that are remembered, so that their frames need not be described again."""
+MOST_PLACES = 1 << 18
+"""Number of frames of remembered stacks."""
 MOST_OBJECTS = 4096
 """Number of objects in which a module is looked for."""
 DEEPEST = 4
@@ -42,10 +45,21 @@ class _Code:
         self.file = code.co_filename
         self.function = str(getattr(code, "co_qualname", code.co_name))
         self.is_kept = is_kept
-        self.is_method = code.co_argcount > 0 and code.co_varnames[0] == "self"
+        has_self = code.co_argcount > 0 and code.co_varnames[0] == "self"
+        self.is_method = is_kept and has_self and not _deletes_self(code)
         is_cell = self.is_method and "self" in code.co_cellvars
         self.cell = code.co_cellvars.index("self") if is_cell else None
         """Number of the cell that holds `self` if an inner function uses it."""
+
+
+def _deletes_self(code: CodeType) -> bool:
+    """Returns true for functions after whose `del self` another variable would be taken for it."""
+    return any(one.opname == "DELETE_FAST" and one.argval == "self" for one in dis.get_instructions(code))
+
+
+Steps = tuple[tuple[int, _Code, bool], ...]
+"""The methods of a stack: the number of callers from the method before, what is known of each, and
+whether `self` is an ordinary variable of a function that another one of Python has called."""
 
 
 def _of_stack(frame: FrameType, code: _Code) -> Any:
@@ -68,11 +82,40 @@ def _of_stack(frame: FrameType, code: _Code) -> Any:
     return None
 
 
+def _ids_on_stack(frame: Any, steps: Steps) -> tuple[int, ...]:
+    """Returns the ids of `self` in the methods of a stack; in Python 3.10, as :func:`_of_stack`.
+
+    Each call of an operation needs them, so the usual case is here.
+    """
+    found = []
+    for callers, code, is_usual in steps:
+        while callers:
+            frame = frame.f_back
+            callers -= 1
+        if is_usual and frame.f_trace is None:
+            owner = _referents(frame)[4]
+            found.append(id(owner if type(owner) is not dict else _of_stack(frame, code)))
+        else:
+            found.append(id(_of_stack(frame, code)))
+    return tuple(found)
+
+
+def _ids(frame: Any, steps: Steps) -> tuple[int, ...]:
+    """Returns the ids of `self` in the methods of a stack."""
+    found = []
+    for callers, code, _ in steps:
+        while callers:
+            frame = frame.f_back
+            callers -= 1
+        found.append(id(_self_of(frame, code)))
+    return tuple(found)
+
+
 def _of_variable(frame: FrameType, code: _Code) -> Any:
     """Returns `self` of a method's frame in Python 3.12; see :func:`_of_stack`."""
     del code
     try:
-        return _get_variable(frame, b"self")
+        return _get_variable(frame, "self")
     except NameError:
         return None
 
@@ -101,10 +144,23 @@ def _way_to_self() -> Callable[[FrameType, _Code], Any]:
 
 
 _self_of = _way_to_self()
+_ids_of = _ids_on_stack if _self_of is _of_stack else _ids
+_referents = gc.get_referents
 if _self_of is _of_variable:
-    _get_variable = ctypes.pythonapi.PyFrame_GetVarString
-    _get_variable.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    _get_variable = ctypes.pythonapi.PyFrame_GetVar
+    _get_variable.argtypes = [ctypes.py_object, ctypes.py_object]
     _get_variable.restype = ctypes.py_object
+
+
+class _Stack:
+    """What is known of the calls from the same instructions of the same functions."""
+
+    __slots__ = ("names", "steps")
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.names: dict[tuple[int, ...], str | None] = {}
+        """Names of calls by the ids of `self` in the methods, all of which are alive."""
 
 
 class Calls:
@@ -118,7 +174,12 @@ class Calls:
         )
         self._library = os.path.join(sysconfig.get_paths()["stdlib"], "")
         self._codes: dict[int, _Code] = {}
-        self._known: dict[tuple, str | None] = {}
+        self._stacks: dict[tuple[int, ...], _Stack] = {}
+        """Stacks by the ids of their code and the places in it, the innermost first."""
+        self._known_count = 0
+        self._place_count = 0
+        self._uses: dict[int, list[tuple[_Stack, tuple[int, ...]]]] = {}
+        """Names of calls that end with an object, by its id."""
         self._told: set[str] = set()
         self._untold: dict[str, str] = {}
         self._serials: dict[int, tuple[Any, int]] = {}
@@ -136,27 +197,43 @@ class Calls:
 
         Returns None if no frame is the program's own.
         """
-        key: list[int] = []
-        add = key.append
-        codes, serials, at = self._codes, self._serials, frame
+        # Only what differs from call to call is looked at: where the functions are, and which
+        # objects their methods belong to.
+        places: list[int] = []
+        add = places.append
+        at = frame
         while at is not None:
-            number = id(at.f_code)
-            code = codes.get(number) or self._learn(at)
-            if code.is_kept:
-                add(number)
-                add(at.f_lasti)
-                if code.is_method:
-                    owner = _self_of(at, code)
-                    known = serials.get(id(owner))
-                    add(self._serial(owner) if known is None else known[1])
+            add(id(at.f_code))
+            add(at.f_lasti)
             at = at.f_back
-        whole = tuple(key)
-        name = self._known.get(whole, "")
+        key = tuple(places)
+        stack = self._stacks.get(key)
+        if stack is None:
+            stack = self._learn_stack(key, frame)
+        ids = _ids_of(frame, stack.steps) if stack.steps else ()
+        name = stack.names.get(ids, "")
         if name == "":
-            name = self._describe(whole, frame)
+            name = self._describe(stack, ids, frame)
         if name is None:
             return None
-        return name, self._untold.pop(name, None)
+        return name, (self._untold.pop(name, None) if self._untold else None)
+
+    def _learn_stack(self, key: tuple[int, ...], frame: FrameType | None) -> _Stack:
+        steps: list[tuple[int, _Code, bool]] = []
+        callers = 0
+        while frame is not None:
+            code = self._codes.get(id(frame.f_code)) or self._learn(frame)
+            if code.is_method:
+                steps.append((callers, code, code.cell is None and frame.f_back is not None))
+                callers = 0
+            frame = frame.f_back
+            callers += 1
+        self._place_count += len(key) // 2
+        if self._place_count > MOST_PLACES:
+            self._forget_calls()
+            self._place_count = len(key) // 2
+        stack = self._stacks[key] = _Stack(tuple(steps))
+        return stack
 
     def _learn(self, frame: FrameType) -> _Code:
         code = frame.f_code
@@ -167,6 +244,11 @@ class Calls:
         known = _Code(code, not (is_library or is_hidden or package in LIBRARIES))
         self._codes[id(code)] = known
         return known
+
+    def _forget_calls(self) -> None:
+        self._stacks.clear()
+        self._uses.clear()
+        self._known_count = self._place_count = 0
 
     def _serial(self, owner: Any) -> int:
         """Returns a number of an object that no other object ever has; 0 if it has none."""
@@ -179,6 +261,9 @@ class Calls:
         serial = next(self._next_serial)
 
         def forget(_: Any) -> None:
+            # Another object may get the same id.
+            for stack, ids in self._uses.pop(identity, ()):
+                stack.names.pop(ids, None)
             self._serials.pop(identity, None)
             self._alive.discard(serial)
             self._paths.pop(serial, None)
@@ -190,7 +275,7 @@ class Calls:
         self._alive.add(serial)
         return serial
 
-    def _describe(self, key: tuple, frame: FrameType | None) -> str | None:
+    def _describe(self, stack: _Stack, ids: tuple[int, ...], frame: FrameType | None) -> str | None:
         """Describes a call that is not known yet; returns its name."""
         frames: list[tuple[_Code, FrameType]] = []
         while frame is not None:
@@ -201,23 +286,37 @@ class Calls:
         frames.reverse()
         told: list[dict[str, Any]] = []
         path: list[tuple[Any, str]] = []
+        is_known = True
         for code, at in frames:
             owner = _self_of(at, code) if code.is_method else None
             module = None
-            if owner is not None and _is_module(owner):
-                module = self._enter(path, owner)
+            if owner is not None:
+                # Without a weak reference, another object with the same id would be taken for it.
+                is_known = self._serial(owner) > 0 and is_known
+                if _is_module(owner):
+                    module = self._enter(path, owner)
             frame_told = {"file": code.file, "line": at.f_lineno}
             told.append({**frame_told, "function": code.function, "module": module})
         left_out = max(0, len(told) - MOST_FRAMES)
         text = json.dumps({"frames": told[left_out:], "left_out": left_out})
         name = hashlib.sha256(text.encode()).hexdigest()[:16] if told else None
-        if len(self._known) >= MOST_KNOWN:
-            self._known.clear()
-        self._known[key] = name
+        if is_known:
+            self._remember(stack, ids, name)
         if name is not None and name not in self._told:
             self._told.add(name)
             self._untold[name] = text
         return name
+
+    def _remember(self, stack: _Stack, ids: tuple[int, ...], name: str | None) -> None:
+        self._known_count += 1
+        if self._known_count > MOST_KNOWN:
+            # The stack of this call is learned again at the next one.
+            self._forget_calls()
+            return
+        stack.names[ids] = name
+        for identity in ids:
+            if identity in self._serials:
+                self._uses.setdefault(identity, []).append((stack, ids))
 
     def _enter(self, path: list[tuple[Any, str]], owner: Any) -> str:
         """Adds the module that calls next to the modules that are calling; returns its path."""
@@ -229,7 +328,8 @@ class Calls:
             inner = self._find(outer, owner)
             if inner is not None:
                 path.append((owner, f"{name}{inner if inner[0] == '[' else f'.{inner}'}"))
-                self._paths[self._serial(owner)] = path[-1][1]
+                if serial := self._serial(owner):
+                    self._paths[serial] = path[-1][1]
                 return path[-1][1]
         if path:
             # An object that no module holds, such as one that is made for the call.
@@ -241,14 +341,17 @@ class Calls:
     def _root(self, owner: Any) -> str:
         """Returns the class of a module, with a number if others of this class are alive."""
         serial, kind = self._serial(owner), type(owner)
+        if not serial:
+            # Such objects cannot be told apart from call to call.
+            return f"<{kind.__name__}>"
         numbers = self._roots.setdefault(kind, [])
-        if serial and serial not in numbers:
+        if serial not in numbers:
             free = [at for at, number in enumerate(numbers) if number not in self._alive]
             if free:
                 numbers[free[0]] = serial
             else:
                 numbers.append(serial)
-        at = numbers.index(serial) if serial else 0
+        at = numbers.index(serial)
         return kind.__name__ if at == 0 else f"{kind.__name__}#{at + 1}"
 
     def _find(self, outer: Any, wanted: Any) -> str | None:
@@ -292,13 +395,30 @@ def _held_by(holder: Any) -> list[tuple[str, Any]]:
         return [(str(at), held) for at, held in enumerate(holder)]
     if isinstance(holder, dict):
         return [(_item(key), held) for key, held in list(holder.items())]
+    slots = _slots_of(holder)
     attributes = getattr(holder, "__dict__", None)
     if not isinstance(attributes, dict):
-        return []
+        return slots
     # torch keeps the attributes that are modules in a dictionary of their own.
     modules = attributes.get("_modules")
     inner = list(modules.items()) if isinstance(modules, dict) else []
-    return [(str(name), value) for name, value in [*inner, *list(attributes.items())]]
+    return [*slots, *((str(name), value) for name, value in [*inner, *list(attributes.items())])]
+
+
+def _slots_of(holder: Any) -> list[tuple[str, Any]]:
+    """Returns the attributes for which the class of an object has `__slots__`."""
+    found: list[tuple[str, Any]] = []
+    for kind in type(holder).__mro__:
+        # Classes of extensions have members of their own, which are no parts of a model.
+        if "__slots__" not in vars(kind):
+            continue
+        for name, member in vars(kind).items():
+            if type(member) is MemberDescriptorType:
+                try:
+                    found.append((name, member.__get__(holder)))
+                except AttributeError:
+                    continue
+    return found
 
 
 def _item(key: Any) -> str:

@@ -384,7 +384,8 @@ class Session:
                     chips = None if mesh is None else list(mesh.get_device_ids())
                     name = getattr(op, "python_fully_qualified_name", "")
                     described = _attributes(name, args, kwargs), _tensors(result)
-                    frames = self._frames_of(sys._getframe(1))
+                    # The caller of this function is the wrapper of the operation.
+                    frames = self._frames_of(sys._getframe(2))
                     is_cleared = self._takes_cleared(mesh)
                     call = Call(name, first, end, start, duration, *described, chips, frames, buffers, is_cleared)
                     self._calls.append(call)
