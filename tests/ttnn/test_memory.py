@@ -86,7 +86,7 @@ def test_launch_messages_are_those_in_every_core(memory):
     assert checked > 20
 
 
-def test_tensors_are_those_of_the_program(memory):
+def test_every_tensor_is_one_of_the_program(memory):
     for before, after in zip(memory.truths, memory.truths[1:]):
         # What was there after an op is there at the next, which adds its result.
         at_launch = {(region, start): (size, sides(shape)) for region, size, start, shape in after["tensors"]}
@@ -100,7 +100,7 @@ def test_tensors_are_those_of_the_program(memory):
             assert found[key] == value, (after["op"], key)
 
 
-def test_no_byte_is_counted_twice_and_the_peak_is_right(memory):
+def test_every_byte_counts_once_and_the_peak_is_right(memory):
     peaks = []
     for truth in memory.truths:
         rows = [row for row in memory.of(truth["program"]) if row["memory"] == "L1"]

@@ -1,9 +1,11 @@
-//! Thirty questions with answers that are known beforehand, asked as `skills/kprof/SKILL.md` says:
+//! Forty questions on six recordings with answers that are known beforehand, asked as
+//! `skills/kprof/SKILL.md` says:
 //! each is answered by at most two calls of at most 4 kB each.
 
 use super::client::{
     Answer, call_all, capture, is_client_there, joined, repository, write_reports,
 };
+use crate::{op_memory, programs::write_builds};
 use serde_json::{Map, Value, json};
 
 /// A question: what is asked, the call, and whether the answer says what is known.
@@ -149,14 +151,75 @@ fn of_transfers() -> Vec<Question> {
     ]
 }
 
+/// Questions about what memory holds during two ops.
+fn of_memory() -> Vec<Question> {
+    vec![
+        ("which op needs most of L1?", json!(["memory", {}]), |answer| {
+            let peak = row(answer, "memory", "L1");
+            peak["op_name"] == "Add" && peak["used_bytes"] == 328 && peak["is_lower_bound"] == false
+        }),
+        ("how much of it are circular buffers?", json!(["memory", {}]), |answer| {
+            row(answer, "memory", "L1")["circular_buffer_bytes"] == 128
+        }),
+        ("how much room is left?", json!(["memory", {}]), |answer| {
+            let peak = row(answer, "memory", "L1");
+            peak["free_bytes"] == 672 && peak["capacity_bytes"] == 1000
+        }),
+        ("what is of no use any more?", json!(["memory", { "part": "map" }]), |answer| {
+            let tensor = row(answer, "owner", "ttnn.ones");
+            let peak = tensor["run_host_id"].as_u64();
+            tensor["size_bytes"] == 100 && tensor["last_use_run_host_id"].as_u64() < peak
+        }),
+        (
+            "which circular buffers does core 6-1 have?",
+            json!(["memory", { "part": "map" }]),
+            |answer| {
+                let found = row(answer, "core_ranges", "6-1");
+                found["number"] == 3 && found["start"] == 100 && found["size_bytes"] == 64
+            },
+        ),
+        (
+            "how full is L1 during Ones?",
+            json!(["memory", { "part": "ops", "op": "Ones" }]),
+            |answer| {
+                answer.rows[0]["used_bytes"] == 200
+                    && answer.rows[0]["is_lower_bound"] == true
+                    && answer.head["null_means"]["circular_buffer_bytes"].is_string()
+            },
+        ),
+    ]
+}
+
+/// Questions about which calls built programs.
+fn of_programs() -> Vec<Question> {
+    vec![
+        ("how many programs were built again?", json!(["programs", {}]), |answer| {
+            answer.head["rebuilt_count"] == 2 && answer.head["built_count"] == 4
+        }),
+        ("which line built most?", json!(["programs", {}]), |answer| {
+            answer.rows[0]["location"] == "a.py:7" && answer.rows[0]["built_count"] == 3
+        }),
+        (
+            "for which argument was Add built again?",
+            json!(["programs", { "part": "rebuilds", "sort": "row_id", "order": "ascending" }]),
+            |answer| answer.rows[0]["reason"] == "alpha: 1 -> 2",
+        ),
+        ("of how many calls is it unknown?", json!(["programs", {}]), |answer| {
+            answer.head["unknown_count"] == 1 && answer.head["call_count"] == 6
+        }),
+    ]
+}
+
 #[test]
-fn thirty_questions_have_the_known_answers() {
+fn forty_questions_on_six_recordings_have_the_known_answers() {
     if !is_client_there() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_reports(folder);
+    op_memory::record(folder);
+    write_builds(folder);
     let shape = "tiles=40,reader=1620,writer=700";
     capture(
         folder,
@@ -180,6 +243,8 @@ fn thirty_questions_have_the_known_answers() {
         (path("a.csv"), Some(path("b.csv")), reports.collect::<Vec<_>>()),
         (path("p.kprof"), None, of_pipeline()),
         (noc, None, of_transfers()),
+        (path("out/.logs/device-7.kprof"), None, of_memory()),
+        (path("builds.csv"), None, of_programs()),
     ] {
         let load = second.map(|path| json!(["load", { "path": path }]));
         let calls = questions.iter().map(|(_, call, _)| call.clone());
@@ -194,5 +259,5 @@ fn thirty_questions_have_the_known_answers() {
             count += 1;
         }
     }
-    assert_eq!(count, 30);
+    assert_eq!(count, 40);
 }
