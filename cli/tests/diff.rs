@@ -788,3 +788,67 @@ fn attributes_that_differ_within_a_pair_are_named() {
     }
     assert!(!text.contains("address") && !text.contains("num_links"), "{text}");
 }
+
+/// Writes a profiler folder of a run: the log of launches with these kernels, and the ops CSV that names them. The
+/// rows of the CSV begin at `first_cycle` of the log, if it is of this run.
+fn profiler_folder(folder: &Path, ops: &[(&str, u64)], first_cycle: u64) -> PathBuf {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+        PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, \
+        trace id, trace id counter, zone name, type, source line, source file, meta data\n"
+        .to_owned();
+    let mut csv =
+        "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE FW START CYCLE,DEVICE FW END CYCLE,\
+        DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
+            .to_owned();
+    let mut start = 1_000_000;
+    for (run_host_id, (name, ns)) in (1..).map(|program| program << 10).zip(ops) {
+        for (cycle, id, zone, kind) in [
+            (start, 1, "BRISC-FW", "ZONE_START"),
+            (start + 100, 2, "BRISC-KERNEL", "ZONE_START"),
+            (start + 100 + ns, 2, "BRISC-KERNEL", "ZONE_END"),
+            (start + 200 + ns, 1, "BRISC-FW", "ZONE_END"),
+        ] {
+            log += &format!("0,1,1,BRISC,{id},{cycle},0,{run_host_id},,,{zone},{kind},1,k.cpp,\n");
+        }
+        let begin = first_cycle + (start - 1_000_000);
+        let (end, all) = (begin + 200 + ns, ns + 200);
+        csv += &format!("{name},tt_dnn_device,{run_host_id},0,{begin},{end},{all},{ns},1000\n");
+        start += 1200 + ns;
+    }
+    for (path, text) in
+        [(".logs/profile_log_device.csv", log), ("reports/1/ops_perf_results_1.csv", csv)]
+    {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder.to_owned()
+}
+
+/// Programs are numbered in the order in which they ran, so an op more at the start gives all others new numbers.
+#[test]
+fn ops_of_profiler_folders_have_the_names_of_their_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let ops = [("Matmul", 40_000), ("Softmax", 12_000), ("LayerNorm", 3000)];
+    let more: Vec<_> = std::iter::once(("Typecast", 900)).chain(ops).collect();
+    let a = profiler_folder(&folder.path().join("a"), &ops, 1_000_000);
+    let b = profiler_folder(&folder.path().join("b"), &more, 1_000_000);
+    let found = json(&a, &b, &["--fail-above", "5"]);
+    let changes = found["changes"].as_array().unwrap();
+    let of_ops: Vec<_> = changes.iter().filter(|change| change["kind"] == "op").collect();
+    assert_eq!(of_ops.len(), 3, "{found:#}");
+    assert!(of_ops.iter().all(|change| change["ratio"] == 1.0), "{found:#}");
+    assert!(
+        changes.iter().any(|change| change["name"] == "BRISC-KERNEL"),
+        "zones of the log: {found:#}"
+    );
+    assert_eq!(diff(&a, &b, &["--fail-above", "5"]).status.code(), Some(0));
+    // A CSV of another run names nothing: its first op starts at another cycle.
+    let other = profiler_folder(&folder.path().join("c"), &more, 5);
+    let told = String::from_utf8(diff(&a, &other, &[]).stderr).unwrap();
+    assert!(told.contains("0 of 4 ops start where a launch of the log does"), "{told}");
+    // A folder of reports alone is read, too.
+    std::fs::remove_dir_all(b.join(".logs")).unwrap();
+    std::fs::remove_dir_all(a.join(".logs")).unwrap();
+    assert_eq!(json(&a, &b, &[])["op_pair_count"], 3);
+}

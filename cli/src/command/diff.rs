@@ -3,6 +3,7 @@
 mod gaps;
 mod junit;
 mod lines;
+mod recording;
 mod verdict;
 
 use self::{
@@ -12,10 +13,9 @@ use self::{
 };
 use super::explain_limits::cost_sentence;
 use crate::{
-    by_column::{no_such_column, value_name},
-    failure::{Failure, OrFail, failure, note},
-    file_kind::is_ops_csv,
-    input::{Run, joined, open_flat},
+    by_column::value_name,
+    failure::Failure,
+    input::joined,
     layout::{lines_of, row_limit, table},
     memory::MemoryArgs,
     numbers::{counted, grouped},
@@ -30,16 +30,13 @@ use host_reader::{
         UnmatchedReason,
     },
     export::TraceFilter,
-    perf::{
-        OpsByColumn, OpsCsv, PerfOptions, PerfReport, UnknownArch, WindowOptions, ops_by_column,
-        read_ops_csv_with,
-    },
-    simulated_time::SimulatedTime,
 };
+pub(super) use recording::Recording;
+#[cfg(feature = "mcp")]
+pub(super) use recording::by_device;
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -273,118 +270,6 @@ fn lines_of_both(args: &DiffArgs) -> Result<Lines, Failure> {
     if is_whole { Lines::of(&args.a, &args.b) } else { Ok(Lines::Neither) }
 }
 
-/// Content of one input file of the comparison.
-pub(super) enum Recording {
-    Ops(Box<PerfReport>),
-    Runs(Vec<Run>),
-}
-
-impl Recording {
-    fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Self>, Failure> {
-        let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        let window =
-            WindowOptions::between(args.start_signpost.as_deref(), args.end_signpost.as_deref());
-        let open =
-            |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref(), &window));
-        files.map(open).collect()
-    }
-
-    /// Opens a file; `by` is the column of ops that is needed, and `window` the rows of an ops CSV.
-    pub(super) fn open(
-        path: &Path,
-        filters: &[TraceFilter],
-        (memory, by, window): (&MemoryArgs, Option<&str>, &WindowOptions),
-    ) -> Result<Self, Failure> {
-        if !is_ops_csv(path) {
-            if window.start_signpost.is_some() || window.end_signpost.is_some() {
-                return Err(failure!(
-                    "--start-signpost and --end-signpost are for ops CSVs; of {}, --filter chooses \
-                     what is compared",
-                    path.display()
-                ));
-            }
-            return Ok(Self::Runs(open_flat(path, filters, &memory.packed())?));
-        }
-        if !filters.is_empty() {
-            let path = path.display();
-            return Err(failure!(
-                "--filter is for device logs and captures; {path} is an ops CSV, for which \
-                 `kprof perf` has a filter"
-            ));
-        }
-        let file = File::open(path).or_fail_at(path)?;
-        let name = path.display().to_string();
-        let csv = read_ops_csv_with(file, &name, by).or_fail()?;
-        let report = by_device(vec![csv], window).or_fail_at(path)?;
-        let is_of_window = |note: &&String| note.contains("signpost") && !window.ignores_signposts;
-        for note in report.notes.iter().filter(is_of_window) {
-            note!("kprof: {}: {note}", path.display());
-        }
-        for problem in &report.problems {
-            note!("kprof: {problem}");
-        }
-        Ok(Self::Ops(Box::new(report)))
-    }
-
-    /// Returns the ops of each run by a column.
-    fn by_column(&self, asked: &str) -> Result<Vec<OpsByColumn>, Failure> {
-        let grouped = |report: &PerfReport, name: &str| match report.column(asked) {
-            Some(column) => Ok(ops_by_column(&report.rows, &column)),
-            None => Err(no_such_column(asked, &report.titles, name)),
-        };
-        match self {
-            Self::Ops(report) => Ok(vec![grouped(report, &report.files.join(", "))?]),
-            Self::Runs(runs) => {
-                let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
-                let reports = runs.iter().map(|run| {
-                    let report = match run {
-                        Run::Packed(packed) => {
-                            PerfReport::from_packed(packed, Some(asked), &options).or_fail()?
-                        }
-                        Run::Whole(run) => PerfReport::from_recording(run, Some(asked), &options),
-                    };
-                    let name = "the recording";
-                    report.map_or_else(
-                        || Err(no_such_column(asked, &[], name)),
-                        |report| grouped(&report, name),
-                    )
-                });
-                reports.collect()
-            }
-        }
-    }
-
-    /// Returns what is known of simulated times; `None` if nothing is.
-    pub(super) fn simulated(&self) -> Option<SimulatedTime> {
-        let Self::Runs(runs) = self else { return None };
-        let stated = runs.iter().filter_map(|run| run.recording().readout.simulated.clone());
-        stated.reduce(|mut all, one| {
-            all.merge(one);
-            all
-        })
-    }
-
-    pub(super) fn measurements(&self) -> Result<Measurements, Failure> {
-        let runs = match self {
-            Self::Ops(report) => return Ok(Measurements::from_report(report)),
-            Self::Runs(runs) => runs,
-        };
-        let mut all = Measurements::default();
-        for run in runs {
-            for source in
-                run.recording().readout.losses.uncounted().filter(|source| source.is_failure())
-            {
-                note!("kprof: more records may be lost: {}", source.label());
-            }
-            all.append(match run {
-                Run::Packed(packed) => Measurements::from_packed(packed).or_fail()?,
-                Run::Whole(run) => Measurements::from_recording(run),
-            });
-        }
-        Ok(all)
-    }
-}
-
 /// Groups the ops of both sides by the column that a user means by `asked`.
 fn column_diff(sides: &[Vec<Recording>; 2], asked: &str) -> Result<ColumnDiff, Failure> {
     let [a, b] = sides.each_ref().map(|side| {
@@ -392,17 +277,6 @@ fn column_diff(sides: &[Vec<Recording>; 2], asked: &str) -> Result<ColumnDiff, F
         groups.map(|groups| groups.into_iter().flatten().collect::<Vec<_>>())
     });
     Ok(ColumnDiff::new(&a?, &b?))
-}
-
-/// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
-/// device would stand for all.
-pub(super) fn by_device(
-    files: Vec<OpsCsv>,
-    window: &WindowOptions,
-) -> Result<PerfReport, UnknownArch> {
-    let options =
-        PerfOptions { is_by_device: true, window: window.clone(), ..PerfOptions::default() };
-    PerfReport::new(files, &options)
 }
 
 fn show(

@@ -208,15 +208,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     Ok(if has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
+/// Returns true if a folder has device logs or captures.
+pub(super) fn has_records(path: &Path) -> bool {
+    logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty()
+}
+
 /// Returns the ops CSV at the path: the file itself or, in a folder without device logs or
 /// captures, the newest ops CSV or TT-Metal's report on the device.
 pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
     }
-    let has_records =
-        || logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty();
-    if path.is_dir() && !has_records() {
+    if path.is_dir() && !has_records(path) {
         newest_ops_csv(path)
             .inspect(|csv| perf::note_others(csv))
             .or_else(|| device_perf_report(path))

@@ -31,30 +31,44 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
     Some(format!("Kernels of launch {} of {}: {}.", op.launch, label_of(op), riscs.join(", ")))
 }
 
+/// Maximum number of zones of a RISC that the sentence names, and the percentage of its kernels from which on it
+/// names more than the longest.
+const MOST_ZONES: (usize, f64) = (3, 10.0);
+
 /// Returns a text about the zones of a RISC; empty if it has none.
 fn of_zones(risc: Risc, zones: &[KernelZone], names: &ZoneTable) -> String {
-    let own: Vec<&KernelZone> = zones.iter().filter(|of| of.risc == risc).collect();
-    let Some(longest) = own.iter().max_by(|one, other| one.percent.total_cmp(&other.percent))
-    else {
-        return String::new();
-    };
+    let mut own: Vec<&KernelZone> = zones.iter().filter(|of| of.risc == risc).collect();
+    own.sort_by(|one, other| other.percent.total_cmp(&one.percent));
     let least = |is_least: bool| if is_least { "at least " } else { "" };
-    let name = format!(
-        "{} {}{:.1} % on {} of {} cores",
-        names.label(longest.zone),
-        least(longest.is_lower_bound),
-        longest.percent,
-        longest.core_count,
-        longest.kernel_core_count
-    );
+    let name = |of: &KernelZone| {
+        format!(
+            "{} {}{:.1} % on {} of {} cores",
+            names.label(of.zone),
+            least(of.is_lower_bound),
+            of.percent,
+            of.core_count,
+            of.kernel_core_count
+        )
+    };
+    let (most, from_percent) = MOST_ZONES;
+    let named = own.iter().enumerate().take(most);
+    let named = named.filter(|(place, of)| *place == 0 || of.percent >= from_percent);
+    let named: Vec<String> = named.map(|(_, of)| name(of)).collect();
     // A sum of zones may be the time of other zones, too.
     let zones = own.iter().filter(|of| of.count > 0);
     let all: f64 = zones.clone().map(|of| of.percent).sum();
-    match zones.clone().count() {
-        0 | 1 => format!(" (zone {name})"),
-        _ => {
+    match (zones.clone().count(), named.as_slice()) {
+        (_, []) => String::new(),
+        (0 | 1, [name]) => format!(" (zone {name})"),
+        (0 | 1, names) => format!(" (zones {})", names.join(", ")),
+        (_, names) => {
             let is_least = zones.clone().any(|of| of.is_lower_bound || of.has_more);
-            format!(" (zones {}{:.1} %, longest {name})", least(is_least), all.min(100.0))
+            format!(
+                " (zones {}{:.1} %, longest {})",
+                least(is_least),
+                all.min(100.0),
+                names.join(", then ")
+            )
         }
     }
 }

@@ -194,12 +194,18 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
 /// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
 /// them.
 ///
-/// A zone that is the only one of its RISC and takes all of the kernel explains nothing.
-pub(crate) fn kernel_zone(zones: &[KernelZone]) -> Option<KernelZone> {
+/// A zone that is the only one of its RISC and takes all of the kernel explains nothing, and neither does one of
+/// a RISC whose kernels end long before the op: shorter, it would make the op no shorter.
+pub(crate) fn kernel_zone(zones: &[KernelZone], riscs_ns: &[(Risc, f64)]) -> Option<KernelZone> {
+    let longest_ns = riscs_ns.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
+    let lasts = |risc: Risc| {
+        let own = riscs_ns.iter().find(|(of, _)| *of == risc);
+        own.is_none_or(|(_, ns)| *ns >= longest_ns * LASTS)
+    };
     let names = |risc: Risc| zones.iter().filter(|of| of.risc == risc).count();
     let explains = |of: &&KernelZone| names(of.risc) > 1 || of.percent <= WHOLE;
-    let shares =
-        zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value).filter(explains).copied();
+    let shares = zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value && lasts(of.risc));
+    let shares = shares.filter(explains).copied();
     // A sum is of a part of the kernel that its author chose to measure.
     shares.max_by(|one, other| {
         let sums = (one.count == 0).cmp(&(other.count == 0));
@@ -207,12 +213,43 @@ pub(crate) fn kernel_zone(zones: &[KernelZone]) -> Option<KernelZone> {
     })
 }
 
+/// Part of the longest RISC's time from which on the kernels of a RISC last as long as the op.
+const LASTS: f64 = 0.9;
+
 /// Percentage of a kernel from which a zone is around all of it.
 const WHOLE: f64 = 98.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Figures of tt-metal pull request 37446: NCRISC has read all weights long before the op ends.
+    #[test]
+    fn a_zone_of_a_risc_that_ends_early_sets_no_pace() {
+        let zone = |risc, zone, percent| KernelZone {
+            zone: ZoneIndex(zone),
+            risc,
+            role: None,
+            core_count: 1,
+            kernel_core_count: 1,
+            count: 1,
+            cycles: 1,
+            percent,
+            is_lower_bound: false,
+            has_more: false,
+        };
+        let [weights, gate] = [zone(Risc::Ncrisc, 1, 85.0), zone(Risc::Trisc1, 2, 58.0)];
+        let chosen = |zones: &[KernelZone], riscs_ns: &[(Risc, f64)]| {
+            kernel_zone(zones, riscs_ns).map(|of| of.zone.0)
+        };
+        let riscs_ns =
+            [(Risc::Ncrisc, 15_800.0), (Risc::Trisc1, 25_900.0), (Risc::Brisc, 26_100.0)];
+        assert_eq!(chosen(&[weights, gate], &riscs_ns), Some(2));
+        assert_eq!(chosen(&[weights], &riscs_ns), None);
+        assert_eq!(chosen(&[weights, gate], &[]), Some(1), "lengths are unknown");
+        let equal = [(Risc::Ncrisc, 24_000.0), (Risc::Trisc1, 26_100.0)];
+        assert_eq!(chosen(&[weights, gate], &equal), Some(1));
+    }
 
     #[test]
     fn a_zone_has_the_time_of_no_zone_within_it() {

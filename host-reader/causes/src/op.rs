@@ -374,6 +374,7 @@ impl OpCauses {
         };
         let time = TimeSplit::new(&all_times, window.1.saturating_sub(window.0), view.aiclk_mhz);
         let zones = kernel_zones(view);
+        let riscs_ns = riscs_ns(view);
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -393,10 +394,10 @@ impl OpCauses {
             semaphores: semaphore_waits(known, &signals),
             pace,
             critical_path: path.filter(|_| has_all_runs),
-            kernel_zone: kernel_zone(&zones),
+            kernel_zone: kernel_zone(&zones, &riscs_ns),
             zones,
             long_sums: LongSum::all(view),
-            riscs_ns: riscs_ns(view),
+            riscs_ns,
             start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,

@@ -170,10 +170,12 @@ impl OpCodeGroup {
     fn new(op: &str, mut rows: Vec<TimedRow<'_>>, kernels_ns: f64) -> Self {
         rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let longest = rows.first().map(|(row, _)| *row);
-        let idle = rows.iter().filter_map(|(row, ns)| {
-            let (cores, available) = few_cores_of(row)?;
-            Some((row.chip_id(), ns * (1.0 - cores as f64 / available as f64)))
-        });
+        // More cores do not help an op that DRAM limits.
+        let idle =
+            rows.iter().filter(|(row, _)| !may_be_dram_bound(row)).filter_map(|(row, ns)| {
+                let (cores, available) = few_cores_of(row)?;
+                Some((row.chip_id(), ns * (1.0 - cores as f64 / available as f64)))
+            });
         let over_limit = rows.iter().map(|row| Some((row.0.chip_id(), row.1 - limit_ns(*row)?)));
         let over_limit = over_limit.collect::<Option<Vec<_>>>();
         let duration_ns = rows.iter().map(|(_, ns)| ns).sum();
@@ -330,6 +332,13 @@ fn limit_kind(rows: &[TimedRow<'_>]) -> LimitKind {
 /// Returns true if all bytes that an op reads from and writes to DRAM are counted.
 fn has_all_bytes(row: &OpReport) -> bool {
     row.limit.is_some_and(|limit| limit.dram_at_most_us.is_none())
+}
+
+/// Returns true if an op may be at the limit of DRAM: it is, if it moves all bytes of its tensors.
+pub(crate) fn may_be_dram_bound(row: &OpReport) -> bool {
+    let most_us = row.limit.and_then(|limit| limit.dram_at_most_us);
+    let share = most_us.zip(row.device_time_us).map(|(most_us, us)| percent(most_us, us));
+    share.is_some_and(|share| (FLOPS.value..=100.0).contains(&share))
 }
 
 /// Returns the percentage of the peak DRAM bandwidth if the ops move all bytes of their tensors.

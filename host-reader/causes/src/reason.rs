@@ -2,7 +2,7 @@
 
 use crate::{
     finding::percent,
-    op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns},
+    op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns, may_be_dram_bound},
     rules::{LATE_STARTS, duration},
     threshold::{BETTER_ROW, DRAM_REASON, PADDING, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
 };
@@ -66,7 +66,8 @@ fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String
 fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
     // More cores do not help an op that DRAM limits.
     let few = |row: &OpReport| {
-        few_cores_of(row).filter(|_| row.bound != Some(Bound::Dram) && !row.tried.more_cores)
+        let is_dram_bound = row.bound == Some(Bound::Dram) || may_be_dram_bound(row);
+        few_cores_of(row).filter(|_| !is_dram_bound && !row.tried.more_cores)
     };
     let count = holds(rows, |row| few(row).is_some())?;
     let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;

@@ -137,7 +137,7 @@ fn each_launch_has_a_row_with_its_figures() {
     let cell = |row: &str, title| row.split(',').nth(column(title)).unwrap().to_owned();
     let first = csv.lines().find(|row| cell(row, "GLOBAL CALL COUNT") == "1025").unwrap();
     // Two cores each waited for 100 cycles of 2 ns.
-    assert_eq!(cell(first, "DEVICE COMPUTE CB WAIT FRONT [ns]"), "200");
+    assert_eq!(cell(first, "DEVICE COMPUTE CB WAIT FRONT [ns]"), "400");
 }
 
 fn packed_report(log: &str) -> OpsReport {

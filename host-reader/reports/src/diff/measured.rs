@@ -294,6 +294,16 @@ impl Measurements {
         Ok(measurements)
     }
 
+    /// Returns these zones with the ops of `described`, a report on the same run that knows their names.
+    #[must_use]
+    pub fn with_ops_of(self, described: Self) -> Self {
+        let Self { zones, records_zones, mut skipped, .. } = self;
+        for (reason, count) in &described.skipped {
+            *skipped.entry(reason.clone()).or_default() += count;
+        }
+        Self { zones, records_zones, skipped, ..described }
+    }
+
     fn from_figures(
         recording: &Recording,
         ops: impl IntoIterator<Item = Op>,

@@ -145,13 +145,10 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     if !reasons.is_empty() {
         device.set(EMPTY_BECAUSE, reasons.join("; "));
     }
+    // TT-Metal's script writes the sum over the cores, though its documentation speaks of an average.
     for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
-        // TT-Metal's script labels the sum over the cores as an average. This is the actual
-        // average.
-        let cores = u128::from(cores);
-        let mean = cycles.saturating_add(cores / 2).checked_div(cores);
-        let mean = mean.and_then(|mean| u64::try_from(mean).ok());
-        device.set_number(column, mean.and_then(|mean| cycles_to_ns(mean, aiclk_mhz)));
+        let cycles = u64::try_from(cycles).ok().filter(|_| cores > 0);
+        device.set_number(column, cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz)));
     }
     let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
     let scale = CounterScale { kernel_cycles, ..scale_of(chip) };

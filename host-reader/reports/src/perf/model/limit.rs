@@ -252,7 +252,8 @@ fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> 
             Some(whole(input)? + rows + dram_bytes(&row.output, count, context))
         }
         Access::ByContents => Some(whole(input)? + whole(&row.output)?),
-        Access::Unknown => None,
+        // Nobody knows what it reads of its tensors; only what all of them would be.
+        Access::Unknown => Some(0.0),
     }?;
     let is_exact = match access {
         Access::Whole | Access::Lookup => true,
@@ -260,7 +261,9 @@ fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> 
         Access::Part => modelled.has_all_flops(false, row),
         Access::Update | Access::ByContents | Access::Unknown => false,
     };
-    let at_most = all.filter(|all| !is_exact && *all > at_least);
+    let has_types =
+        || row.tensors().all(|tensor| !tensor.is_in_dram() || tensor.datatype.is_some());
+    let at_most = all.filter(|all| !is_exact && *all > at_least && has_types());
     (at_least > 0.0 || at_most.is_some()).then_some(MovedBytes { at_least, at_most })
 }
 
