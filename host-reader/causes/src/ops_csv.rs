@@ -12,7 +12,7 @@ use crate::{
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
-    parallel::{ChipOp, busiest_share},
+    parallel::{ChipOp, busiest_share, rounds},
     row_slots::{Leads, RowSlots, are_all_there, class_of, devices, rows_by_device, slots_of_rows},
     rules::{self, Compilation, IterationScope, ModelFacts, TracedGaps, Waiting},
     steady::{HostWait, Scope, SteadyPart, Window, rows_text, steady_iteration, steps_of_rows},
@@ -25,10 +25,7 @@ use recording::problem::counted;
 use reports::perf::{
     BoundAnalysis, OpReport, PerfReport, Problem, ProgramBuilds, RowKind, ops_by_column,
 };
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Sentence about rows that contain no repeated sequence of ops.
 const NOTHING_REPEATS: &str = "No second iteration was found: times include any compilation, and \
@@ -153,8 +150,7 @@ impl Explanation {
         let small = rules::small_ops(&durations_ns, whole);
         kernels.extend(small.map(|of| at_rows(of, &small_rows(rows))));
         let [chip_ops, all_ops] = [rows, all_rows].map(ChipOp::from_rows);
-        let (slow, slow_in_all) = slow_chips(&chip_ops, &all_ops);
-        kernels.extend(slow);
+        kernels.extend(slow_chips(&chip_ops, &all_ops));
         kernels.extend(rules::collective_skew(&chip_ops, &all_ops, None));
         self.untold.extend(rules::chip_starts(&all_ops, None).1);
         for finding in &mut kernels {
@@ -166,22 +162,26 @@ impl Explanation {
         add_host_facts(&mut self.findings, rows, all_rows);
         self.findings.extend(built_again(rows, builds, Place::from_row));
         self.findings.extend(kernels);
-        self.findings.extend(slow_in_all);
         self.findings.extend(host_ops(rows));
         self.rank();
     }
 }
 
 /// Returns the findings about chips that are slow in the explained part, and those about ops of which only
-/// all rows together have enough launches. The latter are not measured against the part.
-fn slow_chips(part: &[ChipOp<'_>], all: &[ChipOp<'_>]) -> (Vec<Finding>, Vec<Finding>) {
+/// all rows together have enough launches. The gain of the latter is what the chip takes longer in the part.
+fn slow_chips(part: &[ChipOp<'_>], all: &[ChipOp<'_>]) -> Vec<Finding> {
     let of_part: BTreeMap<String, Finding> = rules::slow_chips(part).into_iter().collect();
-    let names: BTreeSet<&str> = part.iter().map(|op| &*op.name).collect();
-    let more = rules::slow_chips(all)
-        .into_iter()
-        .filter(|(name, _)| names.contains(name.as_str()) && !of_part.contains_key(name));
-    let more = more.map(|(_, finding)| finding).collect();
-    (of_part.into_values().collect(), more)
+    let rounds = rounds(part);
+    let more = rules::slow_chips(all).into_iter().filter_map(|(name, mut finding)| {
+        let own = rounds.iter().filter(|round| round.name() == name);
+        let chip_id = finding.place.chip_id?;
+        let excess = own.map(|round| round.excess(&[chip_id], |op| op.duration_ns));
+        let excess: f64 = excess.map(|ns| ns.unwrap_or(0.0).max(0.0)).sum();
+        finding.limit_gain(excess);
+        (excess > 0.0 && !of_part.contains_key(&name)).then_some(finding)
+    });
+    let more: Vec<Finding> = more.collect();
+    of_part.into_values().chain(more).collect()
 }
 
 /// Returns a problem as a sentence without the name of the file, which is the only one.

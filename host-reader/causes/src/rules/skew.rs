@@ -62,7 +62,8 @@ pub(crate) fn collective_skew(
                       one trace"
             .to_owned();
     if let Some(late) = &late {
-        let reason = late.reason(&whole);
+        // Chips that come together are those of the explained part.
+        let reason = late.reason(if late.chips.len() > 1 { &own } else { &whole });
         why.push(reason.fact(late));
         if let Some(of) = reason.advice() {
             advice = of;

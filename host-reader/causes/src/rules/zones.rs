@@ -73,7 +73,7 @@ pub(super) fn kernel_zone(
 /// Makes one finding of those about one zone of one RISC in several programs without a name: they run the same
 /// kernel, or kernels that share the zone. The finding with the largest share is kept.
 pub(super) fn join_programs(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut kept: Vec<Finding> = Vec::new();
+    let mut kept: Vec<(Finding, Vec<(u32, f64)>)> = Vec::new();
     for mut finding in findings {
         let is_alike = |of: &Finding| {
             let has_no_name = finding.cause == Cause::KernelZone && finding.place.op.is_none();
@@ -82,22 +82,36 @@ pub(super) fn join_programs(findings: Vec<Finding>) -> Vec<Finding> {
             };
             has_no_name && key(of) == key(&finding)
         };
-        let Some(known) = kept.iter_mut().find(|of| is_alike(of)) else {
-            kept.push(finding);
+        let Some((known, others)) = kept.iter_mut().find(|(of, _)| is_alike(of)) else {
+            kept.push((finding, Vec::new()));
             continue;
         };
         if finding.figure > known.figure {
             std::mem::swap(&mut finding, known);
         }
-        known.why.append(&mut finding.why);
-        let program = finding.place.run_host_id.map(|id| RunHostId(id).base());
-        known.why.extend(program.map(|program| {
-            format!("the same zone is {:.0} % of it in program {program}", finding.figure)
-        }));
+        others.extend(finding.place.run_host_id.map(|id| (RunHostId(id).base(), finding.figure)));
         known.rests_on.count = known.rests_on.count.saturating_add(finding.rests_on.count);
         known.rests_on.of = known.rests_on.of.saturating_add(finding.rests_on.of);
     }
-    kept
+    kept.into_iter().map(|(finding, others)| with_programs(finding, others)).collect()
+}
+
+/// Adds the shares that the same zone has in other programs.
+fn with_programs(mut finding: Finding, mut others: Vec<(u32, f64)>) -> Finding {
+    others.sort_by_key(|(program, _)| *program);
+    let shares = others.iter().map(|(_, share)| *share);
+    if let Some((least, most)) = shares.clone().reduce(f64::min).zip(shares.reduce(f64::max)) {
+        let [least, most] = [least, most].map(|share| format!("{share:.0}"));
+        let share = if least == most { least } else { format!("{least} to {most}") };
+        let programs: Vec<String> = others.iter().map(|(program, _)| program.to_string()).collect();
+        let programs = match programs.split_last() {
+            Some((last, [])) => format!("program {last}"),
+            Some((last, first)) => format!("programs {} and {last}", first.join(", ")),
+            None => return finding,
+        };
+        finding.why.push(format!("the same zone is {share} % of it in {programs}"));
+    }
+    finding
 }
 
 /// Reports the RISC whose kernels take much longer than those of every other RISC, if waits do not
@@ -211,16 +225,13 @@ mod tests {
         ]);
         let told: Vec<_> = found.iter().map(|of| (of.sentence.as_str(), of.why.len())).collect();
         let expected = [
-            ("READ is 80 % in program 3", 2),
+            ("READ is 80 % in program 3", 1),
             ("WRITE is 55 % in program 2", 0),
             ("READ is 70 % in program 4", 0),
             ("READ is 70 % in program 6", 0),
         ];
         assert_eq!(told, expected);
-        let same = |program: u32, percent: u32| {
-            format!("the same zone is {percent} % of it in program {program}")
-        };
-        assert_eq!(found[0].why, [same(1, 60), same(5, 50)]);
+        assert_eq!(found[0].why, ["the same zone is 50 to 60 % of it in programs 1 and 5"]);
         assert_eq!(found[0].rests_on, Basis::launches(3, 6));
     }
 }
