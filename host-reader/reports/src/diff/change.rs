@@ -215,6 +215,7 @@ impl Diff {
     /// ```
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
+        let (a, b) = (&*a.in_iterations_of(b), &*b.in_iterations_of(a));
         let pairing = Pairing::new(a, b);
         let pairs = pairing.changes();
         let mut found: Vec<(Change, &Measured)> = pairs

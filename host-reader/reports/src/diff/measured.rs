@@ -5,7 +5,7 @@ use crate::perf::{repeated_sequence, without_numbers};
 use analysis::{Op, ops_of};
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
 use recording::{PackedRecording, Recording};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 reader::labelled! {
     /// Kind of item that a duration belongs to.
@@ -211,6 +211,30 @@ impl DeviceOps {
         self.iteration = Some(iteration);
     }
 
+    /// Returns these ops with iterations of `length` steps, if each iteration consists of several equal parts of
+    /// this length; `None` otherwise.
+    fn in_parts(&self, length: usize) -> Option<Self> {
+        let steps = self.iteration.as_ref().filter(|_| self.merged_counts.is_none())?;
+        let program = |at: usize| {
+            let op = &steps.get(at)?.op;
+            Some((&op.name, &op.source, &op.traits, without_numbers(&op.attributes)))
+        };
+        let part_count = steps.len().checked_div(length)?;
+        let is_divided = part_count > 1 && part_count.checked_mul(length) == Some(steps.len());
+        if !is_divided || !(length..steps.len()).all(|at| program(at) == program(at % length)) {
+            return None;
+        }
+        let mut positions: Vec<Vec<usize>> = vec![Vec::new(); length];
+        for (at, slot) in self.launches.iter().enumerate() {
+            if let Some(members) = slot.position.and_then(|of| positions.get_mut(of % length)) {
+                members.push(at);
+            }
+        }
+        let mut parts = self.clone();
+        parts.set_iterations(&positions, self.iteration_count.checked_mul(part_count)?);
+        Some(parts)
+    }
+
     /// Returns the time of an iteration with the gaps before its ops; `None` if a duration of a kernel or
     /// a gap is unknown.
     fn time_of(&self, positions: &[Vec<usize>], iteration: usize) -> Option<IterationTime> {
@@ -273,6 +297,23 @@ pub struct Measurements {
 }
 
 impl Measurements {
+    /// Returns these measurements with iterations as short as those of `other`, where each of these is several
+    /// of those: a replay of a model of equal layers, beside a pass in which the layer repeats.
+    pub(super) fn in_iterations_of(&self, other: &Self) -> Cow<'_, Self> {
+        let parts = |ops: &DeviceOps| {
+            let theirs = other.devices.iter().find(|of| of.place == ops.place);
+            let theirs = theirs.or_else(|| other.devices.first())?;
+            ops.in_parts(theirs.iteration.as_ref()?.len())
+        };
+        let found: Vec<Option<DeviceOps>> = self.devices.iter().map(parts).collect();
+        if found.iter().all(Option::is_none) {
+            return Cow::Borrowed(self);
+        }
+        let devices = found.into_iter().zip(&self.devices);
+        let devices = devices.map(|(parts, whole)| parts.unwrap_or_else(|| whole.clone()));
+        Cow::Owned(Self { devices: devices.collect(), ..self.clone() })
+    }
+
     /// Measures the ops and the zones of a recording. Each lost record counts as an item that could
     /// not be measured.
     #[must_use]

@@ -417,6 +417,44 @@ fn an_iteration_is_compared_with_replays_of_it() {
     }
 }
 
+/// A model of equal layers alone: its passes repeat a layer, and the replays of its trace are three layers each.
+#[test]
+fn passes_of_equal_layers_are_compared_with_replays_of_several() {
+    let side = |replays: &[Option<u64>], matmul_ns: f64| {
+        let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,METAL TRACE ID,\
+                      METAL TRACE REPLAY SESSION ID,DEVICE KERNEL DURATION [ns]\n";
+        let mut text = titles.to_owned();
+        for replay in replays {
+            let (trace, session) =
+                replay.map_or_else(Default::default, |of| ("0".into(), of.to_string()));
+            let trace: String = trace;
+            for (call, (name, ns)) in
+                [("Matmul", matmul_ns), ("Softmax", 500.0)].repeat(3).iter().enumerate()
+            {
+                text += &format!("{name},tt_dnn_device,{call},0,{trace},{session},{ns}\n");
+            }
+        }
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        Measurements::from_report(&PerfReport::new(vec![csv], &PerfOptions::default()).unwrap())
+    };
+    let eager = side(&[None, None], 1000.0);
+    for (matmul_ns, ratio) in [(1000.0, 1.0), (1600.0, 1.6)] {
+        let traced = side(&[Some(1), Some(2), Some(3)], matmul_ns);
+        for (a, b, ratio) in [(&eager, &traced, ratio), (&traced, &eager, 1.0 / ratio)] {
+            let diff = Diff::new(a, b, DiffOptions::default());
+            let [a_ns, b_ns] = [&diff.a, &diff.b].map(|side| side.total_ns);
+            let layers = [500.0 + 1000.0, 500.0 + matmul_ns];
+            assert!(
+                is_close(a_ns.min(b_ns), layers[0]) && is_close(a_ns.max(b_ns), layers[1]),
+                "{diff:?}"
+            );
+            let matmul = diff.changes.iter().find(|change| &*change.name == "Matmul").unwrap();
+            assert!(is_close(matmul.ratio, ratio), "{matmul:?}");
+            assert_eq!(diff.shortfall(), None);
+        }
+    }
+}
+
 #[test]
 fn another_number_of_iterations_is_no_change() {
     let layer = [Launch::new(0, 1), Launch::new(1, 2)];

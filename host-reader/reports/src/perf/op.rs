@@ -461,6 +461,8 @@ fn dram_kind(modelled: &Modelled, limit: Option<ShapeLimit>) -> LimitKind {
     match limit {
         _ if modelled.dram_bytes.is_some() => LimitKind::Exact,
         None => LimitKind::Unknown,
+        // What all tensors would take says nothing of what the op moves.
+        Some(limit) if limit.kind == LimitKind::Unknown => LimitKind::Unknown,
         Some(limit) if limit.dram_at_most_us.is_some() => LimitKind::LowerBound,
         Some(_) => LimitKind::Exact,
     }

@@ -95,7 +95,10 @@ impl ShapeLimit {
             is_from_file: flops_us.is_none() && of_file.compute_us.is_some()
                 || dram_of_file_us.is_some(),
         };
-        (limit.us().is_some() || dram_at_most_us.is_some()).then_some(limit)
+        match limit.us() {
+            Some(_) => Some(limit),
+            None => dram_at_most_us.map(|_| Self { kind: LimitKind::Unknown, ..limit }),
+        }
     }
 
     /// Returns the longer of the two times, in microseconds.
@@ -324,7 +327,12 @@ mod tests {
         assert_eq!(op("Permute", "L1"), Some(LimitKind::LowerBound), "L1 is not modelled");
         assert_eq!(op("Softmax", "DRAM"), Some(LimitKind::LowerBound), "nor is its arithmetic");
         assert_eq!(op("AllGather", "DRAM"), Some(LimitKind::LowerBound), "nor are links");
-        assert_eq!(op("SomeOpOfTomorrow", "DRAM"), None, "it may write in place");
+        assert_eq!(
+            op("SomeOpOfTomorrow", "DRAM"),
+            Some(LimitKind::Unknown),
+            "it may write in place"
+        );
+        assert_eq!(op("SomeOpOfTomorrow", "L1"), Some(LimitKind::Unknown));
     }
 
     #[test]
