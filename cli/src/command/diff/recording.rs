@@ -56,12 +56,11 @@ impl Recording {
         (memory, by, window): (&MemoryArgs, Option<&str>, &WindowOptions),
     ) -> Result<Self, Failure> {
         let csv_of_folder = || newest_ops_csv(path).or_else(|| device_perf_report(path));
-        if !is_ops_csv(path) && path.is_dir() && !has_records(path) {
-            if let Some(csv) = csv_of_folder() {
-                note!("reading {}", csv.display());
-                note_others(&csv);
-                return Self::open(&csv, filters, (memory, by, window));
-            }
+        let is_report_alone = !is_ops_csv(path) && path.is_dir() && !has_records(path);
+        if let Some(csv) = is_report_alone.then(csv_of_folder).flatten() {
+            note!("reading {}", csv.display());
+            note_others(&csv);
+            return Self::open(&csv, filters, (memory, by, window));
         }
         if !is_ops_csv(path) {
             if window.start_signpost.is_some() || window.end_signpost.is_some() {

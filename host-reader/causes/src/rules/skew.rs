@@ -38,23 +38,20 @@ pub(crate) fn collective_skew(
     let is_part = whole.len() >= own.len().saturating_mul(WARM_UP_OF);
     let begin = if is_part { own.len() } else { 0 };
     let all_arrivals = Arrivals::of_rounds(&whole, begin, error_ns.is_some());
-    let one = late_chip(&all_arrivals);
-    let (late, whose) = match one.or_else(|| late_group(&arrivals)) {
-        Some(late) if late.chips.len() > 1 => {
-            let whose = whose(Some(&late), (&arrivals, false), &arrivals);
-            (Some(late), whose)
-        }
-        late => {
-            let whose = whose(late.as_ref(), (&all_arrivals, begin > 0), &arrivals);
-            (late, whose)
-        }
+    let late = late_chip(&all_arrivals).or_else(|| late_group(&arrivals));
+    let is_group = late.as_ref().is_some_and(|late| late.chips.len() > 1);
+    // Chips that come together are those of the explained part.
+    let (base, rounds) = match is_group {
+        true => ((&*arrivals, false), &own),
+        false => ((&*all_arrivals, begin > 0), &whole),
     };
+    let whose = whose(late.as_ref(), base, &arrivals);
     let sentence = format!(
         "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last {}: \
          {whose}",
         counted(arrivals.len() as u64, "op", "ops"),
         duration(whole_ns),
-        if late.as_ref().is_some_and(|late| late.chips.len() > 1) { "chips" } else { "chip" },
+        if is_group { "chips" } else { "chip" },
     );
     let mut why = Vec::new();
     let mut advice =
@@ -62,8 +59,7 @@ pub(crate) fn collective_skew(
                       one trace"
             .to_owned();
     if let Some(late) = &late {
-        // Chips that come together are those of the explained part.
-        let reason = late.reason(if late.chips.len() > 1 { &own } else { &whole });
+        let reason = late.reason(rounds);
         why.push(reason.fact(late));
         if let Some(of) = reason.advice() {
             advice = of;

@@ -214,19 +214,24 @@ impl DeviceOps {
     /// Returns these ops with iterations of `length` steps, if each iteration consists of several equal parts of
     /// this length; `None` otherwise.
     fn in_parts(&self, length: usize) -> Option<Self> {
-        let steps = self.iteration.as_ref().filter(|_| self.merged_counts.is_none())?;
-        let program = |at: usize| {
-            let op = &steps.get(at)?.op;
-            Some((&op.name, &op.source, &op.traits, without_numbers(&op.attributes)))
-        };
-        let part_count = steps.len().checked_div(length)?;
-        let is_divided = part_count > 1 && part_count.checked_mul(length) == Some(steps.len());
-        if !is_divided || !(length..steps.len()).all(|at| program(at) == program(at % length)) {
+        let steps =
+            self.iteration.as_ref().filter(|_| self.merged_counts.is_none() && length > 0)?;
+        let programs: Vec<_> = steps
+            .iter()
+            .map(|Slot { op, .. }| {
+                (&op.name, &op.source, &op.traits, without_numbers(&op.attributes))
+            })
+            .collect();
+        let mut parts = programs.chunks_exact(length);
+        let first = parts.next()?;
+        let part_count = programs.len().checked_div(length).filter(|count| *count > 1)?;
+        if !parts.remainder().is_empty() || !parts.all(|part| part == first) {
             return None;
         }
         let mut positions: Vec<Vec<usize>> = vec![Vec::new(); length];
         for (at, slot) in self.launches.iter().enumerate() {
-            if let Some(members) = slot.position.and_then(|of| positions.get_mut(of % length)) {
+            let position = slot.position.and_then(|of| of.checked_rem(length));
+            if let Some(members) = position.and_then(|of| positions.get_mut(of)) {
                 members.push(at);
             }
         }
@@ -340,7 +345,8 @@ impl Measurements {
     pub fn with_ops_of(self, described: Self) -> Self {
         let Self { zones, records_zones, mut skipped, .. } = self;
         for (reason, count) in &described.skipped {
-            *skipped.entry(reason.clone()).or_default() += count;
+            let sum: &mut u64 = skipped.entry(reason.clone()).or_default();
+            *sum = sum.saturating_add(*count);
         }
         Self { zones, records_zones, skipped, ..described }
     }
