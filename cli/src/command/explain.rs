@@ -10,7 +10,7 @@ use super::{
 use crate::{
     by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, failure, note},
-    file_kind::{EXPLAINED, FileKind, is_ops_csv},
+    file_kind::{EXPLAINED, FileKind, has_records, is_ops_csv},
     folders::{measurements, newest_recording, simulations},
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
@@ -31,9 +31,7 @@ use host_reader::{
     op_memory::usage_of,
     perf::{LimitKind, PerfOptions, PerfReport, peak_share_text},
     readout::Readout,
-    recording::{
-        DEVICE_LOG, Opened, device_captures, device_perf_report, logs_folder, newest_ops_csv,
-    },
+    recording::{Opened, device_perf_report, newest_ops_csv},
 };
 use serde::Serialize;
 use std::{
@@ -206,11 +204,6 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         }
     }
     Ok(if has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
-}
-
-/// Returns true if a folder has device logs or captures.
-pub(super) fn has_records(path: &Path) -> bool {
-    logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty()
 }
 
 /// Returns the ops CSV at the path: the file itself or, in a folder without device logs or

@@ -370,15 +370,13 @@ impl Input {
             (_, Some((name, advice))) => self.sentence(name, &shown, &advice),
             (FileKind::Absent, None) => format!("{expected} at {shown}, found nothing there"),
             (FileKind::Folder, None) if self.kinds.contains(&FileKind::OpsCsv) => {
-                let has_records =
-                    logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty();
-                match has_records {
+                match has_records(path) {
                     true => format!(
                         "{expected}, found the folder {shown} without one; `kprof ops {shown}` makes it"
                     ),
                     false => format!(
                         "{expected}, found the folder {shown} with neither ops_perf_results*.csv nor \
-                         {DEVICE_LOG}; {}",
+                     {DEVICE_LOG}; {}",
                         self.advice
                     ),
                 }
@@ -423,6 +421,11 @@ pub(crate) fn head(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Returns true if a folder has device logs or captures.
+pub(crate) fn has_records(path: &Path) -> bool {
+    logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty()
 }
 
 /// Returns true if the file is a table of ops.

@@ -3,9 +3,9 @@
 use super::DiffArgs;
 use crate::{
     by_column::no_such_column,
-    command::{explain::has_records, perf::note_others},
+    command::perf::note_others,
     failure::{Failure, OrFail, failure, note},
-    file_kind::is_ops_csv,
+    file_kind::{has_records, is_ops_csv},
     input::{Run, open_flat},
     memory::MemoryArgs,
     numbers::counted,

@@ -20,6 +20,7 @@ use crate::{
     args::MergeArgs,
     command::{memory::launches_of, written::cancel_on_signals},
     failure::{Failure, OrFail, failure, make_folder, note},
+    file_kind::has_records,
     input::{open_packed, unpacked},
     memory::temporary_file,
     numbers::counted,
@@ -37,10 +38,7 @@ use host_reader::{
     memory::Usage,
     op_memory::usage_of,
     packed_bytes::PackedMemory,
-    recording::{
-        DEVICE_LOG, Opened, OpenedLog, PackedRecording, device_captures, logs_folder,
-        reported_device_log,
-    },
+    recording::{Opened, OpenedLog, PackedRecording, reported_device_log},
     report::{OpsReport, ProblemLog},
     tables::RecordingKey,
 };
@@ -491,9 +489,7 @@ fn rank_of(name: &str) -> Option<u32> {
 /// Returns the recording in a folder: the folder itself, or the newest copy of a device log among
 /// its reports if nothing else is left of the recording.
 fn recording_in(folder: PathBuf) -> PathBuf {
-    let has_records =
-        logs_folder(&folder, DEVICE_LOG).is_some() || !device_captures(&folder).is_empty();
-    let copy = if has_records { None } else { reported_device_log(&folder) };
+    let copy = if has_records(&folder) { None } else { reported_device_log(&folder) };
     copy.unwrap_or(folder)
 }
 
