@@ -16,9 +16,11 @@
 //! | `KPROF_CHIP_STORES` | path of a CSV file that is written when the simulation ends; it lists the stores of all RISCs to a range of L1 |
 //! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
 //! | `KPROF_CHIP_LINES` | path of a CSV file that is written when the simulation ends: the table `lines`, with offsets in kernels and the host's numbers of kernels in place of addresses and files; `{pid}` in the path is the process id |
+//! | `KPROF_CHIP_SAMPLES` | path of a JSON file that is written when the simulation ends: sampled instructions of the launches, with offsets in kernels and the host's numbers of kernels; `{pid}` in the path is the process id. Kernels and firmware must be compiled with `KERNEL_PROFILER_SAMPLES`, or without a profiler |
+//! | `KPROF_CHIP_SAMPLE_EVERY` | cycles from one sample to the next, 2 to 256 |
 //! | `KPROF_CHIP_MEMORY` | path of a CSV file to which the table `memory` of the launches is added when the simulation ends; `{pid}` in the path is the process id |
 //! | `KPROF_CHIP_STANDING` | path of a JSON file that is written when the simulation ends while a launch has not ended: where the RISCs stand; `{pid}` in the path is the process id |
-//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; without it, the one in the program's copy of TT-Metal. `KPROF_CHIP_LINES`, `KPROF_CHIP_MEMORY` and `KPROF_CHIP_STANDING` need the layout of launch messages from it |
+//! | `KPROF_CHIP_FIRMWARE` | folder with TT-Metal's firmware for the chip, or with several such folders; without it, the one in the program's copy of TT-Metal. `KPROF_CHIP_LINES`, `KPROF_CHIP_SAMPLES`, `KPROF_CHIP_MEMORY` and `KPROF_CHIP_STANDING` need the layout of launch messages from it |
 //! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes, such as `kprof attach`, can access the chip |
 //! | `KPROF_CHIP_LIBRARY` | path of another library with the same entry points: it simulates the chip, and all calls are forwarded to it |
 //!
@@ -41,6 +43,7 @@ mod forwarded;
 mod guests;
 mod lines;
 mod memory;
+mod samples;
 mod simulation;
 mod standing;
 
@@ -51,6 +54,7 @@ use forwarded::ForwardedChip;
 use guests::Guests;
 use lines::LinesRequest;
 use memory::MemoryRequest;
+use samples::SamplesRequest;
 use sim::{
     arch::{Arch, floorplan::Floorplan},
     board::{Board, HostMemory, StampedStore, pci::PciChip},
@@ -210,6 +214,7 @@ fn own_chips() -> Result<OwnChips, String> {
     let (arch, range) = (architecture()?, watched_range());
     let requests = Requests {
         lines: LinesRequest::from_environment(arch)?,
+        samples: SamplesRequest::from_environment(arch)?,
         memory: MemoryRequest::from_environment(arch)?,
         standing: standing_request(arch),
     };
@@ -221,10 +226,10 @@ fn own_chips() -> Result<OwnChips, String> {
         if let Some(range) = &range {
             board.watch_stores(range.clone());
         }
-        requests.begin_on(&mut board);
-        PciChip::new(board)
+        requests.begin_on(&mut board)?;
+        Ok(PciChip::new(board))
     });
-    let chips = chips.collect();
+    let chips = chips.collect::<Result<_, String>>()?;
     tell(&sim::limits::simulated_time(lifted).to_string());
     Ok(OwnChips::new(chips, requests))
 }
@@ -288,6 +293,7 @@ pub extern "C" fn libttsim_exit() {
 /// The tables of launches that are written when the simulation ends.
 struct Requests {
     lines: Option<LinesRequest>,
+    samples: Option<SamplesRequest>,
     memory: Option<MemoryRequest>,
     /// The reason if it is not known where RISCs stand.
     standing: Result<StandingRequest, String>,
@@ -296,13 +302,13 @@ struct Requests {
 impl Default for Requests {
     fn default() -> Self {
         let standing = Err("its tables were written, because the program ends".to_owned());
-        Self { lines: None, memory: None, standing }
+        Self { lines: None, samples: None, memory: None, standing }
     }
 }
 
 impl Requests {
     /// Makes a chip record what the tables need.
-    fn begin_on(&self, board: &mut Board) {
+    fn begin_on(&self, board: &mut Board) -> Result<(), String> {
         if let Some(lines) = &self.lines {
             lines.count_on(board);
         }
@@ -311,6 +317,10 @@ impl Requests {
         }
         if let Ok(standing) = &self.standing {
             standing.follow_on(board);
+        }
+        match &self.samples {
+            Some(samples) => samples.begin_on(board),
+            None => Ok(()),
         }
     }
 
@@ -329,6 +339,11 @@ impl Requests {
             if let Err(error) = lines.write(counts) {
                 tell(&format!("cannot write the table of lines: {error}"));
             }
+        }
+        if let Some(samples) = &self.samples
+            && let Err(error) = samples.write(chips)
+        {
+            tell(&format!("cannot write the samples: {error}"));
         }
         if let Some(memory) = &self.memory {
             let launches = chips.iter_mut().map(|chip| chip.board_mut().take_memory());

@@ -98,6 +98,7 @@ pub mod program;
 pub mod pushed;
 pub mod random;
 pub mod riscv;
+pub mod samples;
 mod sparse_memory;
 pub mod tile;
 pub mod truth;

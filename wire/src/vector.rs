@@ -26,6 +26,11 @@ pub const VECTOR_WORDS: usize = FIRST_OPTIONAL + OPTIONAL_MARKER_COUNT * MARKER_
 /// Size of a RISC's vector in bytes.
 pub const VECTOR_BYTES: usize = VECTOR_WORDS * 4;
 
+/// Number of words of TRISC 2's vector that have records if the rest is room for samples: see
+/// `KERNEL_PROFILER_SAMPLES` in `docs/wire-extensions.md`.
+pub const WORDS_BESIDE_SAMPLES: usize = 64;
+const _: () = assert!(WORDS_BESIDE_SAMPLES > FIRST_OPTIONAL && WORDS_BESIDE_SAMPLES < VECTOR_WORDS);
+
 /// Alignment of pushes (copies of markers from L1 to DRAM): the length of each push is a multiple
 /// of this number of words. So NoC writes stay aligned to 16 bytes.
 pub const PUSH_ALIGN_WORDS: usize = 4;

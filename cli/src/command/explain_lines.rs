@@ -1,12 +1,15 @@
 //! Lines of source in `kprof explain`: where the kernels of each op stood most of the time.
 
-use super::lines::{lines_of_recording, percent, place, without_arguments};
+use super::lines::{lines_of_recording, percent, place, share_text, without_arguments};
 use crate::{
     failure::Failure,
     numbers::{counted, grouped},
     terminal::{LONGEST_NAME, printable},
 };
-use host_reader::lines::{BusiestLine, busiest_lines};
+use host_reader::{
+    lines::{BusiestLine, busiest_lines},
+    tables::SampleShare,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -21,9 +24,14 @@ pub(super) struct LineShare {
     function: String,
     file: Option<String>,
     line: Option<u32>,
-    cycles: u64,
-    /// Cycles of all lines of these kernels.
-    kernel_cycles: u64,
+    /// `None` if the lines were sampled.
+    cycles: Option<u64>,
+    /// Cycles of all lines of these kernels; `None` if the lines were sampled.
+    kernel_cycles: Option<u64>,
+    /// Samples of the line; `None` if its cycles were counted exactly.
+    samples: Option<u64>,
+    /// Samples of all lines of these kernels; `None` if their cycles were counted exactly.
+    kernel_samples: Option<u64>,
     percent: f64,
     /// Object that most of these cycles wait for.
     waits_for: Option<String>,
@@ -41,8 +49,18 @@ pub(super) fn lines_of(input: &Path) -> Result<Vec<LineShare>, Failure> {
 
 impl LineShare {
     fn new(busiest: BusiestLine) -> Self {
-        let BusiestLine { op, kernel_cycles, launches, cores, line } = busiest;
-        let cycles = line.total_cycles();
+        let BusiestLine { op, kernel_weight, launches, cores, line } = busiest;
+        let weight = line.weight();
+        let is_sampled = line.samples.is_some();
+        let exact = |number: u64| (!is_sampled).then_some(number);
+        let sampled = |number: u64| is_sampled.then_some(number);
+        let share = line.samples.map(|samples| {
+            let share = SampleShare::new(samples.count, kernel_weight, samples.effective);
+            format!("{} of {} samples", share_text(share), grouped(kernel_weight))
+        });
+        let share = share.unwrap_or_else(|| {
+            format!("{} of {} cycles", percent(weight, kernel_weight), grouped(kernel_weight))
+        });
         let waits_for = line.main_wait().map(|(object, _)| object.to_owned());
         let waits = waits_for.as_ref().map_or_else(String::new, |of| format!(", waiting for {of}"));
         let at = match &line.file {
@@ -50,11 +68,9 @@ impl LineShare {
             None => "without a known line".to_owned(),
         };
         let sentence = format!(
-            "{} in {}: {} of {} cycles are in {} {at}{waits} ({} on {})",
+            "{} in {}: {share} are in {} {at}{waits} ({} on {})",
             line.risc,
             printable(&op, LONGEST_NAME),
-            percent(cycles, kernel_cycles),
-            grouped(kernel_cycles),
             printable(without_arguments(&line.function), LONGEST_NAME),
             counted(launches, "launch", "launches"),
             counted(cores.into(), "core", "cores"),
@@ -65,12 +81,14 @@ impl LineShare {
             function: line.function,
             file: line.file,
             line: line.line,
-            cycles,
-            kernel_cycles,
-            percent: if kernel_cycles == 0 {
+            cycles: exact(weight),
+            kernel_cycles: exact(kernel_weight),
+            samples: sampled(weight),
+            kernel_samples: sampled(kernel_weight),
+            percent: if kernel_weight == 0 {
                 0.0
             } else {
-                cycles as f64 * 100.0 / kernel_cycles as f64
+                weight as f64 * 100.0 / kernel_weight as f64
             },
             waits_for,
             launches,

@@ -31,7 +31,7 @@ pub(super) fn of_recording(
 
 fn source((chip_id, program): (u32, u32), rows: &[LineRow]) -> ProgramSource {
     let ranked = by_line(rows);
-    let total_of = |lines: &[Ranked]| lines.iter().map(Ranked::total_cycles).sum::<u64>();
+    let total_of = |lines: &[Ranked]| lines.iter().map(Ranked::weight).sum::<u64>();
     let total_cycles = total_of(&ranked);
     let (firmware, mut shown): (Vec<_>, Vec<_>) =
         ranked.into_iter().partition(|line| line.code == "firmware");
@@ -39,6 +39,7 @@ fn source((chip_id, program): (u32, u32), rows: &[LineRow]) -> ProgramSource {
     ProgramSource {
         chip_id,
         program,
+        is_sampled: rows.iter().any(|row| row.samples.is_some()),
         total_cycles,
         firmware_cycles: total_of(&firmware),
         left_out: (hidden.len() as u64, total_of(&hidden)),
@@ -49,7 +50,7 @@ fn source((chip_id, program): (u32, u32), rows: &[LineRow]) -> ProgramSource {
 fn line(one: Ranked) -> SourceLine {
     SourceLine {
         cause: cause(&one),
-        cycles: one.total_cycles(),
+        cycles: one.weight(),
         risc: one.risc,
         code: one.code,
         function: one.function,

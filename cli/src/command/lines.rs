@@ -9,8 +9,11 @@ use crate::{
 };
 use clap::Args;
 use host_reader::{
-    lines::{Ranked, beside_recording, by_function, by_line, read_csv, write_folded, write_pprof},
-    tables::{LineRow, Lines, Rows},
+    lines::{
+        Ranked, RankedSamples, beside_recording, by_function, by_line, read_csv,
+        samples_beside_recording, write_folded, write_pprof,
+    },
+    tables::{LineRow, Lines, Rows, SampleShare},
 };
 use serde::Serialize;
 use std::{
@@ -25,7 +28,7 @@ use std::{sync::OnceLock, time::SystemTime};
 /// Show where the cycles of kernels went: lines of source, then functions.
 ///
 /// The input comes from `kprof run`, `kprof capture` or `kprof record --simulate CHIP`, each with
-/// `--lines`. See docs/lines.md.
+/// `--lines`, or from `kprof record --sample`. See docs/lines.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof lines generated/kprof
@@ -44,6 +47,9 @@ pub(crate) struct LinesArgs {
     /// Also show lines of the firmware.
     #[arg(long)]
     pub(crate) firmware: bool,
+    /// Show sampled lines if the input has exact ones, too.
+    #[arg(long)]
+    pub(crate) sampled: bool,
     /// Print the source files with the cycles of each line instead of tables.
     #[arg(long)]
     pub(crate) source: bool,
@@ -93,16 +99,29 @@ pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
 fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
     let is_recording =
         args.input.is_dir() || args.input.extension().is_some_and(|of| of == "kprof");
-    let path = if is_recording { beside_recording(&args.input) } else { args.input.clone() };
+    let path = match (is_recording, args.sampled) {
+        (true, true) => samples_beside_recording(&args.input),
+        (true, false) => {
+            existing_table(&args.input).unwrap_or_else(|| beside_recording(&args.input))
+        }
+        (false, _) => args.input.clone(),
+    };
     // A file that cannot be read in spite of this has a sentence of its own.
     if let Err(error) = fs::metadata(&path) {
         return Err(failure!(
             "expected the table of lines in {}: {error}; run the kernels with \
-             `kprof run --lines`, or a program with `kprof record --simulate CHIP --lines`",
+             `kprof run --lines`, or a program with `kprof record --simulate CHIP` and --lines or \
+             --sample",
             path.display()
         ));
     }
     let mut rows = read_table(&path, read_csv)?;
+    if args.sampled && rows.iter().any(|row| row.samples.is_none()) {
+        return Err(failure!(
+            "expected sampled lines in {}, found exact ones; omit --sampled",
+            path.display()
+        ));
+    }
     if let Some(risc) = &args.risc {
         check(risc, "RISC", rows.iter().map(|row| row.risc.as_str()))?;
         rows.retain(|row| row.risc == *risc);
@@ -117,10 +136,16 @@ fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
     Ok(rows)
 }
 
-/// Reads the table that belongs to a recording; `None` if there is none.
+/// Reads the table that belongs to a recording, the exact one if there are both; `None` if there is
+/// none.
 pub(super) fn lines_of_recording(recording: &Path) -> Result<Option<Vec<LineRow>>, Failure> {
-    let path = beside_recording(recording);
-    path.is_file().then(|| read_table(&path, read_csv)).transpose()
+    existing_table(recording).map(|path| read_table(&path, read_csv)).transpose()
+}
+
+/// Returns the path of the table that belongs to a recording, the exact one if there are both.
+fn existing_table(recording: &Path) -> Option<PathBuf> {
+    let both = [beside_recording(recording), samples_beside_recording(recording)];
+    both.into_iter().find(|path| path.is_file())
 }
 
 /// The table that belongs to a recording, which is read when it is needed: it may be larger than the
@@ -137,7 +162,7 @@ pub(super) struct LazyLines {
 impl LazyLines {
     /// Remembers which file belongs to a recording.
     pub(super) fn of_recording(recording: &Path) -> Self {
-        let path = beside_recording(recording);
+        let path = existing_table(recording).unwrap_or_else(|| beside_recording(recording));
         Self { file: file_identity(&path), path, rows: OnceLock::new() }
     }
 
@@ -202,7 +227,45 @@ fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
 }
 
 fn total(rows: &[LineRow]) -> u64 {
-    rows.iter().fold(0, |sum, row| sum.saturating_add(row.total_cycles()))
+    rows.iter().fold(0, |sum, row| sum.saturating_add(row.weight()))
+}
+
+/// Returns true if rows are samples and no counts.
+pub(super) fn is_sampled(rows: &[LineRow]) -> bool {
+    rows.iter().any(|row| row.samples.is_some())
+}
+
+/// Returns what [`LineRow::weight`] counts in these rows.
+fn unit(rows: &[LineRow]) -> &'static str {
+    if is_sampled(rows) { "samples" } else { "cycles" }
+}
+
+/// Samples of each RISC in all rows, which are the whole of its shares.
+struct RiscTotals(BTreeMap<String, u64>);
+
+impl RiscTotals {
+    fn new(rows: &[LineRow]) -> Self {
+        let mut totals = BTreeMap::new();
+        for row in rows {
+            let total = totals.entry(row.risc.clone()).or_insert(0_u64);
+            *total = total.saturating_add(row.weight());
+        }
+        Self(totals)
+    }
+
+    /// Returns the share of a line in the samples of its RISC.
+    fn share(&self, risc: &str, samples: RankedSamples) -> Option<SampleShare> {
+        let whole = *self.0.get(risc)?;
+        // Programs without samples of the line make its share smaller, not less certain.
+        SampleShare::new(samples.count, whole, samples.effective)
+    }
+}
+
+/// Returns a share with its interval, in percent.
+pub(super) fn share_text(share: Option<SampleShare>) -> String {
+    share.map_or_else(String::new, |SampleShare { share, low, high }| {
+        format!("{:.1} % ({:.1} to {:.1})", share * 100.0, low * 100.0, high * 100.0)
+    })
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> String {
@@ -217,22 +280,63 @@ fn write_tables(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io:
     let (firmware, shown): (Vec<LineRow>, Vec<LineRow>) =
         rows.iter().cloned().partition(|row| row.code == "firmware" && !args.firmware);
     let whole = total(rows);
-    writeln!(out, "{} cycles of all RISCs; percentages are of these\n", grouped(whole))?;
-    let lines = by_line(&shown);
-    writeln!(out, "Lines")?;
-    write_ranked(&lines, whole, args.rows, out)?;
-    writeln!(out, "\nFunctions")?;
-    write_ranked(&by_function(&shown), whole, args.rows, out)?;
-    if !firmware.is_empty() {
-        let cycles = total(&firmware);
+    let (unit, totals, is_sampled) = (unit(rows), RiscTotals::new(rows), is_sampled(rows));
+    if is_sampled {
         writeln!(
             out,
-            "\nFirmware: {} cycles ({}), not in the tables; --firmware shows it",
-            grouped(cycles),
-            percent(cycles, whole)
+            "{} samples of all RISCs; shares are estimates of the RISC's time, with their 95 % \
+             intervals\n",
+            grouped(whole)
+        )?;
+    } else {
+        writeln!(out, "{} cycles of all RISCs; percentages are of these\n", grouped(whole))?;
+    }
+    for (title, ranked) in [("Lines", by_line(&shown)), ("\nFunctions", by_function(&shown))] {
+        writeln!(out, "{title}")?;
+        if is_sampled {
+            write_sampled(&ranked, &totals, args.rows, out)?;
+        } else {
+            write_ranked(&ranked, whole, args.rows, out)?;
+        }
+    }
+    if !firmware.is_empty() {
+        let weight = total(&firmware);
+        writeln!(
+            out,
+            "\nFirmware: {} {unit} ({}), not in the tables; --firmware shows it",
+            grouped(weight),
+            percent(weight, whole)
         )?;
     }
     Ok(())
+}
+
+fn write_sampled(
+    ranked: &[Ranked],
+    totals: &RiscTotals,
+    rows: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let sampled: Vec<_> = ranked.iter().filter_map(|one| Some((one, one.samples?))).collect();
+    write_columns!(sampled, rows, out, |(one, samples)| {
+        "samples" => grouped(samples.count),
+        "share of RISC" => share_text(totals.share(&one.risc, samples)),
+        "RISC" => one.risc,
+        "where" => place(one),
+        "name" => without_arguments(&one.function),
+        "kind" => one.code,
+        "state" => sampled_state(samples),
+    })
+}
+
+/// Returns what the RISC mainly did in the samples of a line.
+fn sampled_state(samples: RankedSamples) -> String {
+    let issued = samples.count.saturating_sub(samples.waiting).saturating_sub(samples.empty);
+    let states = [("executes", issued), ("waits", samples.waiting), ("fetches", samples.empty)];
+    let most = states.iter().max_by_key(|(_, count)| *count);
+    most.map_or_else(String::new, |(name, count)| {
+        format!("{name} {}", percent(*count, samples.count))
+    })
 }
 
 fn write_ranked(
@@ -290,6 +394,9 @@ const REASONS: [&str; host_reader::tables::REASONS] = [
 
 /// Returns what a line mainly waits for: the object of its polling loops, or the largest reason.
 pub(super) fn cause(one: &Ranked) -> String {
+    if let Some(samples) = one.samples {
+        return sampled_state(samples);
+    }
     if let Some((object, _)) = one.main_wait() {
         return format!("waits for {object}");
     }
@@ -306,22 +413,23 @@ pub(super) fn main_reason(one: &Ranked) -> (&'static str, u64) {
 /// Writes each source file with the cycles of its lines; lines without cycles are shown near those
 /// that have some.
 fn write_sources(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io::Result<()> {
-    let whole = total(rows);
+    let (whole, unit) = (total(rows), unit(rows));
     let mut files: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
     let mut unknown = 0_u64;
     for row in rows.iter().filter(|row| args.firmware || row.code != "firmware") {
         match row.file.as_deref().zip(row.line) {
             Some((file, line)) => {
-                *files.entry(file).or_default().entry(line).or_default() += row.total_cycles();
+                *files.entry(file).or_default().entry(line).or_default() += row.weight();
             }
-            None => unknown = unknown.saturating_add(row.total_cycles()),
+            None => unknown = unknown.saturating_add(row.weight()),
         }
     }
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.values().sum::<u64>()));
     for (file, lines) in files {
         let cycles: u64 = lines.values().sum();
-        writeln!(out, "{file}: {} cycles ({})", grouped(cycles), percent(cycles, whole))?;
+        let share = percent(cycles, whole);
+        writeln!(out, "{file}: {} {unit} ({share})", grouped(cycles))?;
         match source(file, &args.source_dir) {
             Ok(text) => write_source(&text, &lines, whole, out)?,
             Err(sentence) => {
@@ -340,7 +448,7 @@ fn write_sources(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io
     }
     if unknown > 0 {
         let share = percent(unknown, whole);
-        writeln!(out, "{} cycles ({share}) have no known line", grouped(unknown))?;
+        writeln!(out, "{} {unit} ({share}) have no known line", grouped(unknown))?;
     }
     Ok(())
 }

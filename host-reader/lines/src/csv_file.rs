@@ -4,10 +4,13 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
-use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, LineRow, Lines, REASONS};
+use tables::{CsvCells, CsvFile, CsvFileError, CsvReader, LineRow, LineSamples, Lines, REASONS};
 
 /// Name of the file with the table in the folder of a recording.
 pub const LINES_FILE: &str = "kprof_lines.csv";
+
+/// Name of the file with the table of sampled lines in the folder of a recording.
+pub const SAMPLES_FILE: &str = "kprof_samples.csv";
 
 /// Returns the path of the table that belongs to a capture.
 #[must_use]
@@ -15,17 +18,34 @@ pub fn beside_capture(capture: &Path) -> PathBuf {
     capture.with_extension("lines.csv")
 }
 
+/// Returns the path of the table of sampled lines that belongs to a capture.
+#[must_use]
+pub fn samples_beside_capture(capture: &Path) -> PathBuf {
+    capture.with_extension("samples.csv")
+}
+
+/// Returns the path of the table of sampled lines that belongs to a recording, as
+/// [`beside_recording`].
+#[must_use]
+pub fn samples_beside_recording(recording: &Path) -> PathBuf {
+    beside(recording, SAMPLES_FILE, samples_beside_capture)
+}
+
 /// Returns the path of the table that belongs to a recording: a capture, a device log, or a folder
 /// with one. The table may not exist.
 #[must_use]
 pub fn beside_recording(recording: &Path) -> PathBuf {
+    beside(recording, LINES_FILE, beside_capture)
+}
+
+fn beside(recording: &Path, name: &str, of_capture: fn(&Path) -> PathBuf) -> PathBuf {
     if recording.is_dir() {
-        let in_logs = recording.join(".logs").join(LINES_FILE);
-        return if in_logs.exists() { in_logs } else { recording.join(LINES_FILE) };
+        let in_logs = recording.join(".logs").join(name);
+        return if in_logs.exists() { in_logs } else { recording.join(name) };
     }
     match recording.extension().is_some_and(|extension| extension == "kprof") {
-        true => beside_capture(recording),
-        false => recording.with_file_name(LINES_FILE),
+        true => of_capture(recording),
+        false => recording.with_file_name(name),
     }
 }
 
@@ -50,12 +70,18 @@ pub fn read_csv(file: impl Read) -> Result<CsvFile<LineRow>, CsvFileError> {
 }
 
 fn row(cells: &CsvCells<'_, Lines>) -> Result<LineRow, String> {
+    let samples = samples(cells)?;
+    let exact = |name: &str| match samples {
+        None => cells.number(name),
+        Some(_) if cells.cell(name).is_empty() => Ok(0),
+        Some(_) => Err(format!("expected no `{name}` in a row with samples, found one")),
+    };
     let mut cycles = [0; REASONS];
     for (cycles, name) in cycles.iter_mut().zip(REASON_COLUMNS) {
-        *cycles = cells.number(name)?;
+        *cycles = exact(name)?;
     }
     let total = cycles.iter().try_fold(0_u64, |sum, &cycles| sum.checked_add(cycles));
-    let stated: u64 = cells.number("total_cycles")?;
+    let stated: u64 = exact("total_cycles")?;
     if total != Some(stated) {
         return Err(format!("`total_cycles` is {stated}, which is not the sum of the reasons"));
     }
@@ -78,14 +104,35 @@ fn row(cells: &CsvCells<'_, Lines>) -> Result<LineRow, String> {
         source_text: cells.text("source_text"),
         inlined_into: cells.text("inlined_into"),
         waits_for: cells.text("waits_for"),
-        instructions: cells.number("instructions")?,
+        samples,
+        instructions: exact("instructions")?,
         core_cycles: [
-            cells.number("min_core_cycles")?,
-            cells.number("median_core_cycles")?,
-            cells.number("max_core_cycles")?,
+            exact("min_core_cycles")?,
+            exact("median_core_cycles")?,
+            exact("max_core_cycles")?,
         ],
         cycles,
     })
+}
+
+/// Returns the samples of a row; `None` for exact rows, also of earlier versions. Shares and intervals
+/// follow from the numbers.
+fn samples(cells: &CsvCells<'_, Lines>) -> Result<Option<LineSamples>, String> {
+    let Some(count) = cells.optional("samples")? else { return Ok(None) };
+    let samples = LineSamples {
+        count,
+        waiting: cells.number("waiting_samples")?,
+        empty: cells.number("empty_samples")?,
+        of_risc: cells.number("risc_samples")?,
+        effective: cells.number("effective_samples")?,
+    };
+    if samples.share().is_none() || samples.waiting.checked_add(samples.empty) > Some(count) {
+        return Err(format!(
+            "`samples` is {count}, which is impossible with {} of the RISC",
+            samples.of_risc
+        ));
+    }
+    Ok(Some(samples))
 }
 
 /// Names of the columns with the cycles of one reason.
@@ -134,15 +181,18 @@ mod tests {
             source_text: text("    x = \"a,b\"; // "),
             inlined_into: text("g at src/kernel.cpp:30 < main at src/main.cpp"),
             waits_for: text("CB_WAIT 3"),
+            samples: None,
             instructions: 9,
             core_cycles: [45, 45, 45],
             cycles: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
         };
         let bare = LineRow { core: None, ..LineRow::default() };
+        let samples = LineSamples { count: 30, waiting: 7, empty: 3, of_risc: 90, effective: 45 };
+        let sampled = LineRow { samples: Some(samples), ..LineRow::default() };
         let mut file = Vec::new();
-        write_csv::<Lines>(&[row.clone(), bare.clone()], &mut file).unwrap();
+        write_csv::<Lines>(&[row.clone(), bare.clone(), sampled.clone()], &mut file).unwrap();
         let found = read_csv(&file[..]).unwrap();
-        let rows = vec![row, bare];
+        let rows = vec![row, bare, sampled];
         assert_eq!(found, CsvFile { rows, unreadable_count: 0, first_problem: None });
     }
 

@@ -20,7 +20,7 @@ pub fn write_folded(rows: &[LineRow], out: &mut dyn Write) -> io::Result<()> {
     let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows {
         let stack: Vec<String> = stack(row).iter().map(|frame| cleaned(frame)).collect();
-        *stacks.entry(stack.join(";")).or_default() += row.total_cycles();
+        *stacks.entry(stack.join(";")).or_default() += row.weight();
     }
     stacks.iter().try_for_each(|(stack, cycles)| writeln!(out, "{stack} {cycles}"))
 }

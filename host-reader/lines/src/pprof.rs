@@ -9,7 +9,8 @@ use std::{
 };
 use tables::LineRow;
 
-/// Writes rows as a compressed profile with two values for each sample: cycles and instructions.
+/// Writes rows as a compressed profile with two values for each sample, cycles and instructions; of
+/// sampled rows with one, their samples.
 ///
 /// A sample's stack ends with the kernel's file, the RISC and the op. Chip, RISC, op and awaited
 /// object are labels.
@@ -17,7 +18,8 @@ use tables::LineRow;
 /// # Errors
 /// If `out` fails.
 pub fn write_pprof(rows: &[LineRow], out: &mut dyn Write) -> io::Result<()> {
-    let mut profile = Profile::default();
+    let is_sampled = rows.iter().any(|row| row.samples.is_some());
+    let mut profile = Profile { is_sampled, ..Profile::default() };
     rows.iter().for_each(|row| profile.add(row));
     let mut encoder = GzEncoder::new(out, Compression::default());
     encoder.write_all(&profile.encoded())?;
@@ -58,6 +60,7 @@ struct Profile {
     functions: BTreeMap<Function, u64>,
     locations: BTreeMap<Location, u64>,
     samples: Vec<Message>,
+    is_sampled: bool,
 }
 
 /// Returns the number of an item, from 1; adds the item if it is new.
@@ -104,7 +107,10 @@ impl Profile {
         let stack: Vec<u64> = std::iter::once(code).chain(outer).collect();
         let mut sample = Message::default();
         sample.numbers(1, &stack);
-        sample.numbers(2, &[row.total_cycles(), row.instructions]);
+        match row.samples {
+            Some(samples) => sample.numbers(2, &[samples.count]),
+            None => sample.numbers(2, &[row.total_cycles(), row.instructions]),
+        }
         let chip = row.chip_id.to_string();
         let awaited = row.waits_for.as_deref();
         let labels = [("chip", Some(&*chip)), ("risc", Some(&row.risc)), ("op", Some(&op))];
@@ -120,7 +126,9 @@ impl Profile {
 
     fn encoded(mut self) -> Vec<u8> {
         let mut profile = Message::default();
-        for (kind, unit) in [("cycles", "count"), ("instructions", "count")] {
+        let kinds: &[&str] =
+            if self.is_sampled { &["samples"] } else { &["cycles", "instructions"] };
+        for (kind, unit) in kinds.iter().map(|kind| (kind, "count")) {
             let mut value = Message::default();
             value.number(1, self.text(kind));
             value.number(2, self.text(unit));
@@ -147,7 +155,7 @@ impl Profile {
             function.number(4, *file);
             profile.bytes(5, &function.0);
         }
-        let cycles = self.text("cycles");
+        let cycles = self.text(if self.is_sampled { "samples" } else { "cycles" });
         let mut texts: Vec<_> = self.texts.iter().map(|(text, index)| (*index, text)).collect();
         texts.sort_unstable();
         profile.bytes(6, b"");

@@ -40,7 +40,7 @@ pub use dataset::{
     OpsReportCells, ProfilerTime, ProfilerTimeRow, RecordingRow, Recordings, WaitRow, WaitSumRow,
     WaitSums, Waits, ZoneRow, Zones,
 };
-pub use lines::{LineRow, Lines, REASONS};
+pub use lines::{LineRow, LineSamples, Lines, NORMAL_QUANTILE, REASONS, SampleShare};
 pub use losses::{LossGroups, LossRow, Losses};
 pub use memory::{Memory, MemoryRow};
 pub use objects::{Arrays, Field, Object, Objects};

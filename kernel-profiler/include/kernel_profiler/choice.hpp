@@ -35,6 +35,10 @@
 #define KERNEL_PROFILER_IS_ON 0
 #endif
 
+#if defined(KERNEL_PROFILER_SAMPLES) && defined(KERNEL_PROFILER_STREAM)
+#error "expected KERNEL_PROFILER_SAMPLES without KERNEL_PROFILER_STREAM: rings of records have no room for samples"
+#endif
+
 #if KERNEL_PROFILER_IS_ON && defined(KERNEL_PROFILER_STREAM)
 #define KERNEL_PROFILER_IS_STREAMING 1
 #else

@@ -55,6 +55,9 @@ constexpr uint32_t LARGEST_RUN_WORDS = 512;
 /// The size of a push is a multiple of this number of words.
 constexpr uint32_t PUSH_ALIGN_WORDS = 4;
 
+/// Words of TRISC 2's vector that have records if the rest is room for samples.
+constexpr uint32_t WORDS_BESIDE_SAMPLES = 64;
+
 /// First bit of the field in the ID_LH word with the generation of the core's lanes.
 constexpr uint32_t GENERATION_SHIFT = 29;
 

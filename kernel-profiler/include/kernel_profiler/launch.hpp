@@ -123,7 +123,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
     // The debug dump reserves room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
-    const uint32_t last = own_vector() + PROFILER_L1_BUFFER_SIZE - MARKER_BYTES - KEPT_BYTES;
+    const uint32_t last = own_vector() + 4 * RECORD_WORDS - MARKER_BYTES - KEPT_BYTES;
     for (int index = 0; index < SUM_COUNT; ++index) {
         const uint32_t total = sumIDs[index];
         if (total == 0) {

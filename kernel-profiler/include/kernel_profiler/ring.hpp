@@ -61,7 +61,14 @@ constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
 /// Bytes that every launch reserves for zones of stalls, in a mode in which a RISC may wait for the
 /// host: one zone within the launch, and one zone at its end.
 constexpr int32_t STALL_BYTES = KERNEL_PROFILER_IS_NON_DROPPING != 0 ? 2 * ZONE_BYTES : 0;
-constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - STALL_BYTES;
+/// Number of words of this RISC's vector that can have records. If KERNEL_PROFILER_SAMPLES is defined,
+/// the debug daisychain writes samples into the rest of TRISC 2's vector.
+#if defined(KERNEL_PROFILER_SAMPLES) && defined(COMPILE_FOR_TRISC) && COMPILE_FOR_TRISC == 2
+constexpr uint32_t RECORD_WORDS = WORDS_BESIDE_SAMPLES;
+#else
+constexpr uint32_t RECORD_WORDS = PROFILER_L1_VECTOR_SIZE;
+#endif
+constexpr int32_t OPTIONAL_BYTES = 4 * static_cast<int32_t>(RECORD_WORDS - CUSTOM_MARKERS) - STALL_BYTES;
 /// Returns the first word of a marker without its time.
 constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
     return PROFILER_MARKER_VALID | static_cast<uint32_t>(type) << PACKET_TYPE_SHIFT |

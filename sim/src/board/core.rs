@@ -6,6 +6,7 @@ use super::{
     lines::CoreLines,
     memory::CoreMemory,
     noc::Flights,
+    samples::CoreSamples,
     standing::{Looked, Looks},
     truth::{StampedStore, StoreWatch},
 };
@@ -18,6 +19,7 @@ use crate::{
         Devices, Effect, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request,
         Riscs, Station, Turn, message::Content, next_access,
     },
+    samples::{RiscSamples, SamplingCounts, SamplingPlan},
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
     unfinished::UnfinishedLaunch,
@@ -50,6 +52,8 @@ pub(super) struct BoardCore {
     launches: Option<Box<CoreLaunches>>,
     /// Counts of instructions, if they are wanted.
     lines: Option<Box<CoreLines>>,
+    /// Samples of program counters, if they are wanted.
+    samples: Option<Box<CoreSamples>>,
     memory: Option<Box<CoreMemory>>,
     /// What the harts do, while they are looked at.
     looks: Option<Box<Looks>>,
@@ -115,6 +119,7 @@ impl BoardCore {
             watch: StoreWatch::default(),
             launches: None,
             lines: None,
+            samples: None,
             memory: None,
             looks: None,
             stops: Default::default(),
@@ -186,21 +191,47 @@ impl BoardCore {
         }
     }
 
+    /// Starts sampling launches, if this is a worker. `core` is its number.
+    pub(super) fn sample(&mut self, firmware: &Arc<FirmwareSet>, plan: SamplingPlan, core: usize) {
+        self.follow_launches(firmware);
+        if self.launches.is_some() {
+            let samples = CoreSamples::new(Arc::clone(firmware), plan, core);
+            self.samples = Some(Box::new(samples));
+        }
+    }
+
+    /// Removes and returns all samples, also those of a launch that has not ended, their counts, and
+    /// why the tile has refused to be sampled.
+    pub(super) fn take_samples(
+        &mut self,
+        chip: &ChipFacts,
+        now: u64,
+    ) -> (Vec<RiscSamples>, SamplingCounts, Option<String>) {
+        if self.samples.is_some() {
+            self.end_launch(chip, now);
+        }
+        self.samples.as_mut().map(|samples| samples.take()).unwrap_or_default()
+    }
+
     /// Removes and returns all counts, also those of a launch that has not ended.
-    pub(super) fn take_lines(&mut self) -> Vec<RiscLines> {
+    pub(super) fn take_lines(&mut self, chip: &ChipFacts, now: u64) -> Vec<RiscLines> {
         if self.lines.is_some() {
-            self.end_launch();
+            self.end_launch(chip, now);
         }
         self.lines.as_mut().map(|lines| lines.take()).unwrap_or_default()
     }
 
-    /// Ends the counts of the launch that has begun.
-    fn end_launch(&mut self) {
-        let Self { tile, riscs, launches, lines, .. } = self;
+    /// Ends the counts and samples of the launch that has begun.
+    fn end_launch(&mut self, chip: &ChipFacts, now: u64) {
+        let Self { tile, riscs, launches, lines, samples, .. } = self;
         let Some((launch, is_done)) = launches.as_mut().and_then(|launches| launches.take()) else {
             return;
         };
+        if let Some(samples) = samples {
+            samples.end(&launch, is_done, (chip, &mut *tile, &mut *riscs), now);
+        }
         if let Some(lines) = lines {
+            riscs.poll_until(now);
             lines.end(&launch, is_done, (tile, riscs));
         }
     }
@@ -241,7 +272,7 @@ impl BoardCore {
     }
 
     /// Tells the observers of launches of a write to these addresses.
-    fn count_write(&mut self, first: u64, length: u64, cycle: u64) {
+    fn count_write(&mut self, chip: &ChipFacts, (first, length): (u64, u64), cycle: u64) {
         let range = first..first.saturating_add(length);
         if let Some(memory) = &mut self.memory {
             memory.written(&self.tile, &range);
@@ -249,12 +280,16 @@ impl BoardCore {
         if !self.launches.as_ref().is_some_and(|launches| launches.is_go(&self.tile, &range)) {
             return;
         }
-        self.end_launch();
-        let Self { tile, riscs, launches, lines, .. } = self;
+        self.end_launch(chip, cycle);
+        let Self { tile, riscs, launches, lines, samples, .. } = self;
         if launches.as_mut().is_some_and(|launches| launches.begin(tile)) {
             riscs.devices.forget_writers();
             if lines.is_some() {
                 riscs.harts.iter_mut().for_each(|risc| risc.hart.begin_counts(cycle));
+            }
+            let open = launches.as_ref().and_then(|launches| launches.open());
+            if let Some((samples, launch)) = samples.as_mut().zip(open) {
+                samples.begin(launch, (chip, tile, riscs), cycle);
             }
         }
     }
@@ -285,7 +320,11 @@ impl BoardCore {
         }
         self.follow_daisychain(until);
         if self.launches.as_ref().is_some_and(|launches| launches.is_done()) {
-            self.end_launch();
+            self.end_launch(chip, until);
+        } else if let Some(samples) = &mut self.samples
+            && let Some(launch) = self.launches.as_ref().and_then(|launches| launches.open())
+        {
+            samples.follow(launch, (chip, &mut self.tile, &mut self.riscs), until);
         }
     }
 
@@ -331,10 +370,10 @@ impl BoardCore {
         self.is_touched = true;
         match content {
             Content::Request { payload: Payload::Bytes { address, bytes }, .. } => {
-                self.count_write(*address, bytes.len() as u64, cycle);
+                self.count_write(chip, (*address, bytes.len() as u64), cycle);
             }
             Content::Request { payload: Payload::Masked { address, .. }, .. } => {
-                self.count_write(*address, MASKED_BYTES, cycle);
+                self.count_write(chip, (*address, MASKED_BYTES), cycle);
             }
             _ => {}
         }
@@ -397,7 +436,7 @@ impl BoardCore {
             let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             self.riscs.invalidate(first & !3..first.saturating_add(length).saturating_add(3));
             self.is_touched = true;
-            self.count_write(address, bytes.len() as u64, now);
+            self.count_write(chip, (address, bytes.len() as u64), now);
             return Ok(());
         }
         for (address, word) in (address..).step_by(4).zip(bytes.chunks(4)) {

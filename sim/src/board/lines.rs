@@ -72,9 +72,8 @@ impl CoreLines {
         if let Some(kernel) = kernel {
             counts = with_offsets(counts, kernel);
         }
-        let kernel = kernel.map(|kernel| LoadedCode::foreign(kernel.id.unwrap_or(0), OFFSETS));
-        // The host's firmware may be longer than the one that is known here.
-        let firmware = firmware_code(&self.set, index).map(|code| code.everywhere_below(OFFSETS));
+        let kernel = kernel.map(kernel_code);
+        let firmware = firmware_code(&self.set, index).map(firmware_below);
         let span = CountedLaunch { launch_index: launch.index, begin_cycle, end_cycle };
         Some(RiscLines {
             chip_id: 0,
@@ -98,14 +97,27 @@ impl CoreLines {
 /// place, or in instruction RAM.
 fn with_offsets(mut counts: Vec<LineCount>, kernel: LaunchedKernel) -> Vec<LineCount> {
     for line in &mut counts {
-        let first =
-            if line.address >= INSTRUCTION_RAM_BASE { INSTRUCTION_RAM_BASE } else { kernel.place };
-        if line.address >= first {
-            line.address = OFFSETS + (line.address - first);
-        }
+        line.address = offset_in_kernel(line.address, kernel);
     }
     counts.sort_by_key(|line| line.address);
     counts
+}
+
+/// Replaces an address of the kernel by an offset.
+pub(super) fn offset_in_kernel(address: u32, kernel: LaunchedKernel) -> u32 {
+    let first = if address >= INSTRUCTION_RAM_BASE { INSTRUCTION_RAM_BASE } else { kernel.place };
+    address.checked_sub(first).map_or(address, |offset| OFFSETS + offset)
+}
+
+/// Returns the code of a kernel, whose addresses are offsets.
+pub(super) fn kernel_code(kernel: LaunchedKernel) -> LoadedCode {
+    LoadedCode::foreign(kernel.id.unwrap_or(0), OFFSETS)
+}
+
+/// Returns the firmware's code at all addresses that are no offsets. The host's firmware may be longer
+/// than the one that is known here.
+pub(super) fn firmware_below(code: LoadedCode) -> LoadedCode {
+    code.everywhere_below(OFFSETS)
 }
 
 /// Address of a kernel's first byte in counts; no memory of a RISC is there.

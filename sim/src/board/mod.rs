@@ -33,6 +33,7 @@ mod lines;
 mod memory;
 mod noc;
 pub mod pci;
+mod samples;
 mod standing;
 mod truth;
 
@@ -43,6 +44,7 @@ use crate::{
     limits::LiftedLimits,
     lines::RiscLines,
     modes::KernelModes,
+    samples::{RiscSamples, SamplingCounts, SamplingPlan},
     sparse_memory::SparseMemory,
     tt_metal::firmware::FirmwareSet,
     unfinished::{LOOK_CYCLES, UnfinishedLaunch},
@@ -56,6 +58,14 @@ pub use truth::StampedStore;
 
 /// Maximum number of cycles that a tile may run ahead of the other tiles.
 pub const WINDOW_CYCLES: u64 = 64;
+
+/// Number of the vector that has room for samples: that of TRISC 2.
+const LAST_VECTOR: u32 = 4;
+const VECTOR_BYTES: u32 = 2048;
+const _: () = assert!(VECTOR_BYTES as usize == wire::vector::VECTOR_BYTES);
+/// Bytes of this vector that are no room for samples.
+const BYTES_BESIDE_SAMPLES: u32 = 256;
+const _: () = assert!(BYTES_BESIDE_SAMPLES as usize == 4 * wire::vector::WORDS_BESIDE_SAMPLES);
 
 /// The host's memory, as accessed by a chip.
 pub trait HostMemory: Send {
@@ -248,7 +258,45 @@ impl Board {
     /// that has not ended is named [`UNFINISHED`]; other programs have no names here. Program ids
     /// are those of the host, and all numbers of chips are 0.
     pub fn take_lines(&mut self) -> Vec<RiscLines> {
-        self.cores.iter_mut().flat_map(BoardCore::take_lines).collect()
+        let (chip, now) = (Arc::clone(&self.chip), self.now);
+        self.cores.iter_mut().flat_map(|core| core.take_lines(&chip, now)).collect()
+    }
+
+    /// Starts sampling the launches on worker cores by the tiles' debug daisychains, as a host would;
+    /// `firmware` has the layout of the firmware that the host loads.
+    ///
+    /// The samples are written to the end of TRISC 2's vector in the profiler's memory, from its 65th
+    /// word on. Code that records more words there must not run.
+    ///
+    /// # Errors
+    /// If the interval is not one of the hardware's; the error is a sentence.
+    pub fn sample(
+        &mut self,
+        firmware: &Arc<FirmwareSet>,
+        interval_cycles: u32,
+    ) -> Result<(), String> {
+        let vector = firmware.vector_address() + LAST_VECTOR * VECTOR_BYTES;
+        let buffer = vector + BYTES_BESIDE_SAMPLES..vector + VECTOR_BYTES;
+        let plan = SamplingPlan::new(interval_cycles, buffer)?;
+        for (number, core) in self.cores.iter_mut().enumerate() {
+            core.sample(firmware, plan, number);
+        }
+        Ok(())
+    }
+
+    /// Removes and returns the samples of all launches since the last call, in the order of cores;
+    /// what became of the attempts; and why a tile has refused to be sampled. Names and ids are as for
+    /// [`Board::take_lines`].
+    pub fn take_samples(&mut self) -> (Vec<RiscSamples>, SamplingCounts, Option<String>) {
+        let (chip, now) = (Arc::clone(&self.chip), self.now);
+        let (mut found, mut counts, mut refusal) = (Vec::new(), SamplingCounts::default(), None);
+        for core in &mut self.cores {
+            let (samples, of_core, why) = core.take_samples(&chip, now);
+            found.extend(samples);
+            counts.add(&of_core);
+            refusal = refusal.or(why);
+        }
+        (found, counts, refusal)
     }
 
     /// Starts following the launches on worker cores, so that [`Board::unfinished`] knows those that

@@ -25,6 +25,8 @@ pub(crate) struct Watched {
     registers: Vec<(u32, Option<u32>)>,
     /// Duration of one round of the loop.
     round_cycles: u64,
+    /// Number of instructions of one round.
+    pub(crate) round_instructions: usize,
 }
 
 /// Memory access of an instruction that has no other effect.
@@ -168,6 +170,7 @@ impl Riscs {
     ) -> Result<Watched, Turn> {
         let hart = &self.harts[index].hart;
         let (start, first_cycle) = ((hart.pc(), *hart.registers()), hart.cycle());
+        let first = hart.counters().instruction_count;
         let mut watched = Watched::default();
         // Copy of the private RAM before the loop's first store to it. Stores to other memory count
         // as effects.
@@ -205,6 +208,9 @@ impl Riscs {
             if has_executed && (hart.pc(), *hart.registers()) == start {
                 let is_unchanged = ram.is_none_or(|ram| ram == *local_ram);
                 watched.round_cycles = hart.cycle() - first_cycle;
+                // A round has at most as many instructions as the rules allow.
+                watched.round_instructions =
+                    usize::try_from(hart.counters().instruction_count - first).unwrap_or(0);
                 return if is_unchanged { Ok(watched) } else { Err(Turn::default()) };
             }
         }

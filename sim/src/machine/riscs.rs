@@ -163,6 +163,12 @@ impl Riscs {
         let shown = self.devices.daisychain.shown_risc().filter(|&risc| risc < self.harts.len());
         if shown != self.shown {
             for (index, risc) in self.harts.iter_mut().enumerate() {
+                // The round of a loop that is not simulated was not kept.
+                if shown == Some(index)
+                    && let HartState::Polling(watched) = &risc.state
+                {
+                    risc.resume(watched.round_at(risc.hart.cycle(), now));
+                }
                 risc.hart.show_stages(shown == Some(index));
             }
             self.shown = shown;
@@ -171,13 +177,13 @@ impl Riscs {
         // A hart that polls repeats what it did in its last round.
         let polls = matches!(risc.state, HartState::Polling(_));
         let mut steps = Vec::new();
-        let decode_from = risc.hart.take_steps(&mut steps);
+        let (pc, decode_from) = risc.hart.take_steps(&mut steps);
         let executes = !matches!(risc.state, HartState::InReset | HartState::Failed);
         let known = match risc.state {
             HartState::Running => risc.hart.cycle(),
             _ => now,
         };
-        let latest = (risc.hart.pc(), executes.then_some(decode_from));
+        let latest = (pc, executes.then_some(decode_from));
         let Self { devices, front, .. } = self;
         let instruction_ram = &devices.instruction_ram;
         let word = |pc: u32| match pc.checked_sub(INSTRUCTION_RAM_BASE) {
@@ -245,6 +251,16 @@ impl Riscs {
         }
     }
 
+    /// Counts the whole rounds until a cycle of the harts that poll and are suspended.
+    pub(crate) fn poll_until(&mut self, cycle: u64) {
+        for risc in &mut self.harts {
+            if let HartState::Polling(watched) = &risc.state {
+                let end = watched.round_at(risc.hart.cycle(), cycle);
+                risc.hart.poll_until(end, watched.round_instructions);
+            }
+        }
+    }
+
     /// Wakes all suspended harts that poll; they continue at `cycle`.
     pub(crate) fn wake_all(&mut self, cycle: u64) {
         let polling = |hart: &&mut TileHart| matches!(hart.state, HartState::Polling(_));
@@ -282,7 +298,10 @@ impl TileHart {
     }
 
     fn resume(&mut self, cycle: u64) {
-        self.hart.advance_to(cycle);
+        match &self.state {
+            HartState::Polling(watched) => self.hart.poll_until(cycle, watched.round_instructions),
+            _ => self.hart.advance_to(cycle),
+        }
         self.state = HartState::Running;
         self.quiet_windows = 0;
     }

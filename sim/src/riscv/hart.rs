@@ -189,6 +189,16 @@ impl Hart {
         self.pipeline.advance_to(cycle);
     }
 
+    /// Does the same as [`Hart::advance_to`], but counts the cycles as those of a polling loop, which
+    /// consists of the last `instructions` instructions.
+    pub(crate) fn poll_until(&mut self, cycle: u64, instructions: usize) {
+        if let Some(tally) = &mut self.tally {
+            let round = (self.pipeline.beat.count, instructions);
+            tally.repeat_until(round, self.core.pc, (self.pipeline.now(), cycle));
+        }
+        self.pipeline.advance_to(cycle);
+    }
+
     /// Adds the cycles of `rounds` rounds to the times of the pipeline, as if the hart had executed
     /// the loop of the last `instructions` instructions again, which reads the clock.
     pub(crate) fn move_on(&mut self, cycles: u64, (rounds, instructions): (u64, usize)) {
@@ -226,12 +236,12 @@ impl Hart {
         self.stages.is_some()
     }
 
-    /// Moves the instructions since the last call behind others; returns the first cycle in which the
-    /// next one can be decoded.
-    pub(crate) fn take_steps(&mut self, steps: &mut Vec<Step>) -> u64 {
-        let Some(stages) = &mut self.stages else { return self.cycle() };
+    /// Moves the instructions since the last call behind others; returns the instruction that is
+    /// decoded next, and the first cycle in which it can be.
+    pub(crate) fn take_steps(&mut self, steps: &mut Vec<Step>) -> (u32, u64) {
+        let Some(stages) = &mut self.stages else { return (self.core.pc, self.cycle()) };
         stages.drain_to(steps);
-        stages.decode_from(&self.pipeline)
+        stages.next_decoded(&self.pipeline, self.core.pc)
     }
 
     /// Returns the address of the next instruction.

@@ -520,6 +520,39 @@ impl Tally {
         }
     }
 
+    /// Counts the time in which the hart repeated a polling loop that was not simulated: its rounds as
+    /// the last `instructions` instructions before number `next`, and the beginning of the round that
+    /// did not end as time in which nothing was executed. `pc` is the loop's first instruction.
+    pub(super) fn repeat_until(
+        &mut self,
+        (next, instructions): (usize, usize),
+        pc: u32,
+        (from, until): (u64, u64),
+    ) {
+        let from = from.max(self.since);
+        let first = next.wrapping_sub(instructions.min(RING));
+        let of_round = |offset: usize| first.wrapping_add(offset) % RING;
+        let cycles_of = |tally: &Self, place: usize| match tally.ring[place].is_plain {
+            true => ISSUE,
+            false => tally.splits[place],
+        };
+        let offsets = 0..instructions.min(RING);
+        let period: u64 =
+            offsets.clone().flat_map(|offset| cycles_of(self, of_round(offset))).sum();
+        let Some(rounds) = until.saturating_sub(from).checked_div(period) else {
+            return self.stop(pc, (from, until), None);
+        };
+        let mut at = from + rounds * period;
+        for place in offsets.map(of_round) {
+            let Executed { pc, is_plain, .. } = self.ring[place];
+            let cycles = cycles_of(self, place);
+            self.note((self.book, pc), (1, is_plain), &cycles, rounds);
+            let end = until.min(at + cycles.iter().sum::<u64>());
+            self.stop(pc, (at, end), None);
+            at = end;
+        }
+    }
+
     /// Counts time in which the hart executed nothing, while the instruction at `pc` is next.
     pub(super) fn stop(&mut self, pc: u32, (from, until): (u64, u64), word: Option<u32>) {
         let from = from.max(self.since);

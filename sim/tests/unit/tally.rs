@@ -1,7 +1,7 @@
 //! Counts of small programs, compared with counts that follow from the documented timing.
 
 use super::asm::{self, A0, A1, A2, A3, T0, ZERO};
-use super::tests::{CLOCK_LOW, REGISTER, TestTile};
+use super::tests::{CLOCK_LOW, REGISTER, TestTile, step};
 use super::*;
 use crate::arch::Arch;
 use std::collections::BTreeMap;
@@ -173,6 +173,49 @@ fn counts_that_are_taken_while_a_hart_polls_add_up() {
                 assert_eq!(total, hart.cycle() - from, "{arch}, {middle}");
                 from = hart.cycle();
             }
+        }
+    }
+}
+
+/// A hart that is not simulated while it polls has the counts of one that is: of 100 rounds, and of the
+/// beginning of another one.
+#[test]
+fn a_polling_loop_that_is_not_simulated_counts_as_if_it_were() {
+    let [high, low] = asm::li(T0, 0x8000);
+    let words = [high, low, asm::lw(A0, T0, 0), asm::beq(A0, ZERO, -4), asm::EBREAK];
+    for arch in Arch::ALL {
+        let counts = |rounds: u64, more: u64| {
+            let (mut tile, mut front) = (TestTile::uncached(&words), L1Front::new());
+            let mut hart = Hart::new(arch, L1Port::Port2);
+            hart.set_pc(START);
+            hart.begin_counts(0);
+            let mut execute = |hart: &mut Hart, tile: &mut TestTile, instructions: u64| {
+                for _ in 0..instructions {
+                    assert_eq!(step(hart, tile, &mut front), Pause::Cycle);
+                }
+            };
+            execute(&mut hart, &mut tile, 2 + 2 * 10);
+            let begin = hart.cycle();
+            execute(&mut hart, &mut tile, 2);
+            let period = hart.cycle() - begin;
+            match more {
+                0 => execute(&mut hart, &mut tile, 2 * rounds),
+                _ => hart.poll_until(hart.cycle() + rounds * period + more - 1, 2),
+            }
+            let found: Found = hart.take_counts().into_iter().collect();
+            assert_eq!(found.values().map(AddressCount::total_cycles).sum::<u64>(), hart.cycle());
+            found
+        };
+        assert_eq!(counts(100, 1), counts(100, 0), "{arch}");
+        let stopped = |more: u64| {
+            let stopped = |count: &AddressCount| count.cycles[Reason::Stopped as usize];
+            counts(100, more).values().map(stopped).collect::<Vec<_>>()
+        };
+        let expected = [0, 1, 2].map(|cycles: u64| (cycles.min(1), cycles.saturating_sub(1)));
+        for (more, (load, branch)) in (1..).zip(expected) {
+            let found = stopped(more);
+            assert_eq!(found.iter().sum::<u64>(), more - 1, "{arch}: {found:?}");
+            assert!(found.contains(&load) && found.contains(&branch), "{arch}: {found:?}");
         }
     }
 }

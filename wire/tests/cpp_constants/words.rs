@@ -240,6 +240,8 @@ fn add_lanes(source: &mut Source) {
     ]);
     source.comment("The size of a push is a multiple of this number of words.");
     source.constants(&[("PUSH_ALIGN_WORDS", word(vector::PUSH_ALIGN_WORDS))]);
+    source.comment("Words of TRISC 2's vector that have records if the rest is room for samples.");
+    source.constants(&[("WORDS_BESIDE_SAMPLES", word(vector::WORDS_BESIDE_SAMPLES))]);
     source.comment(
         "First bit of the field in the ID_LH word with the generation of the core's lanes.",
     );

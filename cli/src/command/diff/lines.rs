@@ -1,7 +1,7 @@
 //! Lines of source in `kprof diff`: which ones take more or fewer cycles.
 
 use crate::{
-    command::lines::{lines_of_recording, short_place, without_arguments},
+    command::lines::{is_sampled, lines_of_recording, short_place, without_arguments},
     failure::Failure,
     layout::write_columns,
     numbers::{counted, grouped},
@@ -51,6 +51,8 @@ pub(super) enum Lines {
     Neither,
     /// Only this one has a table.
     OnlyIn(&'static str),
+    /// At least one has samples, which are no cycles.
+    Sampled,
     Both(LinesOfBoth),
 }
 
@@ -61,6 +63,7 @@ impl Lines {
             (None, None) => Self::Neither,
             (Some(_), None) => Self::OnlyIn("A"),
             (None, Some(_)) => Self::OnlyIn("B"),
+            (Some(a), Some(b)) if is_sampled(&a) || is_sampled(&b) => Self::Sampled,
             (Some(a), Some(b)) => Self::Both(LinesOfBoth::new(&a, &b)),
         })
     }
@@ -68,7 +71,7 @@ impl Lines {
     pub(super) const fn both(&self) -> Option<&LinesOfBoth> {
         match self {
             Self::Both(both) => Some(both),
-            Self::Neither | Self::OnlyIn(_) => None,
+            Self::Neither | Self::OnlyIn(_) | Self::Sampled => None,
         }
     }
 
@@ -76,6 +79,11 @@ impl Lines {
     pub(super) fn write(&self, is_all: bool, rows: usize, out: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Neither => Ok(()),
+            Self::Sampled => writeln!(
+                out,
+                "\nLines of source are not compared: at least one side has samples, which are no cycles; \
+                 record both with --lines"
+            ),
             Self::OnlyIn(name) => {
                 writeln!(
                     out,

@@ -5,18 +5,24 @@ use super::{
     loaded::Loaded,
     table::{Table, table},
 };
-use crate::{command::lines::main_reason, failure::Failure};
+use crate::{
+    command::lines::{is_sampled, main_reason},
+    failure::Failure,
+};
 use host_reader::{
     lines::{LineDiff, LineSide, Ranked, by_function, by_line},
-    tables::LineRow,
+    tables::{LineRow, SampleShare},
 };
+use std::collections::BTreeMap;
 
 const NO_LINE: &str = "no debug information, or a row of a function";
 const NO_TEXT: &str = "no source that is older than the code, or a row of a function";
 const NO_WAIT: &str = "less than half of the cycles are in waits for one object";
 const NOT_THERE: &str = "this recording has no such line, or no debug information";
+const EXACT: &str = "counted exactly, by the simulator";
+const SAMPLED: &str = "sampled: only shares of time are known";
 const NO_TABLE: &str = "no table of lines belongs to this recording; record it on the simulator \
-                        with --lines";
+                        with --lines or --sample";
 
 /// Returns the lines or functions of a recording, with the most cycles first.
 ///
@@ -24,7 +30,9 @@ const NO_TABLE: &str = "no table of lines belongs to this recording; record it o
 /// If the table cannot be read, or the column to sort by is unknown.
 pub(super) fn table(loaded: &Loaded, asked: &LinesArguments) -> Result<Table<'static>, Failure> {
     let Some(all) = loaded.lines.rows()? else {
-        return ranked(Vec::new(), 0).with_note("reason", NO_TABLE).sorted(None, asked.order);
+        return ranked(Vec::new(), &BTreeMap::new())
+            .with_note("reason", NO_TABLE)
+            .sorted(None, asked.order);
     };
     let is_wanted = |row: &&LineRow| {
         let is_op = |op: &String| row.op.as_ref().is_some_and(|name| name.contains(op));
@@ -32,12 +40,20 @@ pub(super) fn table(loaded: &Loaded, asked: &LinesArguments) -> Result<Table<'st
             && asked.op.as_ref().is_none_or(is_op)
     };
     let wanted: Vec<LineRow> = all.iter().filter(is_wanted).cloned().collect();
-    let total = wanted.iter().map(LineRow::total_cycles).sum();
+    // Shares of samples are those of one RISC: the RISCs are not sampled for the same time.
+    let mut totals = BTreeMap::new();
+    for row in &wanted {
+        let of = row.samples.map(|_| row.risc.clone());
+        let total = totals.entry(of).or_insert(0_u64);
+        *total = total.saturating_add(row.weight());
+    }
+    let total: u64 = totals.values().fold(0, |sum, one| sum.saturating_add(*one));
     let rows = match asked.part {
         LinesPart::Lines => by_line(&wanted),
         LinesPart::Functions => by_function(&wanted),
     };
-    let table = ranked(rows, total).with_note("total_cycles", total);
+    let note = if is_sampled(&wanted) { "total_samples" } else { "total_cycles" };
+    let table = ranked(rows, &totals).with_note(note, total);
     let table = match wanted.is_empty() {
         true => table.with_note("reason", "no row has this op and RISC"),
         false => table,
@@ -45,14 +61,30 @@ pub(super) fn table(loaded: &Loaded, asked: &LinesArguments) -> Result<Table<'st
     table.sorted(asked.sort.as_deref(), asked.order)
 }
 
-fn ranked(rows: Vec<Ranked>, total: u64) -> Table<'static> {
-    let percent = |cycles: u64| (total > 0).then(|| cycles as f64 * 100.0 / total as f64);
-    let rows: Vec<_> = rows.into_iter().map(|one| (percent(one.total_cycles()), one)).collect();
-    table!(rows, |(percent, one)| {
+/// Cycles of all RISCs, or samples of each one.
+type Totals = BTreeMap<Option<String>, u64>;
+
+fn ranked(rows: Vec<Ranked>, totals: &Totals) -> Table<'static> {
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|one| {
+            let total = totals.get(&one.samples.map(|_| one.risc.clone())).copied().unwrap_or(0);
+            let percent = (total > 0).then(|| one.weight() as f64 * 100.0 / total as f64);
+            let share = one
+                .samples
+                .and_then(|samples| SampleShare::new(samples.count, total, samples.effective));
+            (percent, share, one)
+        })
+        .collect();
+    table!(rows, |(percent, share, one)| {
         let (reason, reason_cycles) = main_reason(one);
-        "total_cycles" => one.total_cycles(),
+        let exact = one.samples.is_none();
+        "total_cycles" or SAMPLED => exact.then(|| one.total_cycles()),
+        "samples" or EXACT => one.samples.map(|samples| samples.count),
         "percent" or "no cycles" => percent,
-        "instructions" => one.instructions,
+        "percent_low" or EXACT => share.map(|share| share.low * 100.0),
+        "percent_high" or EXACT => share.map(|share| share.high * 100.0),
+        "instructions" or SAMPLED => exact.then_some(one.instructions),
         "risc" => one.risc,
         "code" => one.code,
         "function" => one.function,
@@ -60,8 +92,8 @@ fn ranked(rows: Vec<Ranked>, total: u64) -> Table<'static> {
         "line" or NO_LINE => one.line,
         "source_text" or NO_TEXT => one.source_text,
         "waits_for" or NO_WAIT => one.main_wait().map(|(object, _)| object),
-        "main_reason" => reason,
-        "main_reason_cycles" => reason_cycles,
+        "main_reason" or SAMPLED => exact.then_some(reason),
+        "main_reason_cycles" or SAMPLED => exact.then_some(reason_cycles),
     })
 }
 
@@ -70,7 +102,9 @@ fn ranked(rows: Vec<Ranked>, total: u64) -> Table<'static> {
 /// # Errors
 /// If a table cannot be read.
 pub(super) fn changes(a: &Loaded, b: &Loaded) -> Result<Table<'static>, Failure> {
-    let diff = a.lines.rows()?.zip(b.lines.rows()?).map(|(a, b)| LineDiff::new(a, b));
+    let both = a.lines.rows()?.zip(b.lines.rows()?);
+    let exact = both.filter(|(a, b)| !is_sampled(a) && !is_sampled(b));
+    let diff = exact.map(|(a, b)| LineDiff::new(a, b));
     let (changes, total) = diff.map_or_else(
         || (Vec::new(), None),
         |diff| (diff.changes, Some((diff.is_per_launch, diff.total_cycles))),

@@ -58,6 +58,17 @@ pub(crate) struct RecordArgs {
     /// source, on the chip of --simulate; `kprof lines` shows them.
     #[arg(short, long)]
     pub(crate) lines: bool,
+    /// Sample the program counters of kernels every N cycles, or up to an eighth less, by the debug
+    /// daisychain of the chip of --simulate; N is 2 to 256, and `kprof lines` shows the lines.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "256",
+        value_parser = clap::value_parser!(u32).range(2..=256)
+    )]
+    pub(crate) sample: Option<u32>,
     /// Run COMMAND as a Python module.
     #[arg(short, long)]
     pub(crate) module: bool,

@@ -8,6 +8,7 @@ mod lines;
 mod listeners;
 mod memory;
 mod options;
+mod samples;
 mod served;
 mod standing;
 mod stock;

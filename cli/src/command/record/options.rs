@@ -49,6 +49,7 @@ pub(super) fn check(args: &RecordArgs) -> Result<(), Failure> {
         return Err(unknown_option(word));
     }
     check_lines(args)?;
+    check_samples(args)?;
     check_counters(args)
 }
 
@@ -75,6 +76,26 @@ fn check_lines(args: &RecordArgs) -> Result<(), Failure> {
     Err(failure!(
         "expected --simulate with --lines, because only the simulated chip counts cycles by line, \
          found none; lines of Python need -p"
+    ))
+}
+
+/// Refuses samples of a chip whose debug daisychain kprof does not use.
+fn check_samples(args: &RecordArgs) -> Result<(), Failure> {
+    if args.sample.is_none() {
+        return Ok(());
+    }
+    if args.stream.is_some() {
+        return Err(failure!(
+            "expected --sample without --stream, found both; rings of records leave no room for samples"
+        ));
+    }
+    let is_simulated = args.simulate.is_some() || std::env::var_os("TT_METAL_SIMULATOR").is_some();
+    if is_simulated {
+        return Ok(());
+    }
+    Err(failure!(
+        "expected --simulate with --sample, found none; kprof does not write registers of real chips: \
+         see docs/chips.md, Safety rules"
     ))
 }
 

@@ -4,7 +4,7 @@
 use super::{
     LOGS,
     args::RecordArgs,
-    exit_code, lines, memory,
+    exit_code, lines, memory, samples,
     served::{ServedChip, socket_variable},
     standing,
 };
@@ -199,6 +199,10 @@ impl Stock {
         if args.kernel_lines() {
             lines::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }
+        if let Some(every_cycles) = args.sample {
+            samples::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
+            command.env(samples::EVERY_VARIABLE, every_cycles.to_string());
+        }
         if args.device.device_memory_profiler {
             memory::TABLE.set_environment(&base_of(&self.package), &logs, &mut command);
         }
@@ -219,6 +223,9 @@ impl Stock {
         tell_problems(&tree, args.keep_going, &device_captures(&logs));
         if args.kernel_lines() {
             lines::complete(&logs, &tree.cache, &device_captures(&logs))?;
+        }
+        if args.sample.is_some() {
+            samples::complete(&logs, &tree.cache, &device_captures(&logs))?;
         }
         if args.device.device_memory_profiler {
             memory::complete(&device_captures(&logs))?;
@@ -256,6 +263,7 @@ impl Stock {
         }
         defines.extend(wait_defines(args.waits).iter().map(|&define| define.to_owned()));
         defines.extend(args.stream.map(|_| "KERNEL_PROFILER_STREAM=1".to_owned()));
+        defines.extend(args.sample.map(|_| "KERNEL_PROFILER_SAMPLES=1".to_owned()));
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
             program_support_count: support_count(args),

@@ -8,6 +8,7 @@ use tables::Arrays;
 pub(super) struct SourceFacts<'a> {
     chip_id: u32,
     program: u32,
+    is_sampled: bool,
     total_cycles: u64,
     firmware_cycles: u64,
     left_out: (u64, u64),
@@ -24,6 +25,7 @@ impl<'a> SourceFacts<'a> {
         Self {
             chip_id: program.chip_id,
             program: program.program,
+            is_sampled: program.is_sampled,
             total_cycles: program.total_cycles,
             firmware_cycles: program.firmware_cycles,
             left_out: program.left_out,

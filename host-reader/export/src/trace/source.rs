@@ -7,6 +7,8 @@ pub struct ProgramSource {
     pub chip_id: u32,
     /// Number of the program.
     pub program: u32,
+    /// True if the numbers are samples of program counters, and no cycles.
+    pub is_sampled: bool,
     /// Cycles of all RISCs, including those of lines that are not in `lines`.
     pub total_cycles: u64,
     /// Cycles of the firmware, whose lines are not in `lines`.
@@ -32,9 +34,9 @@ pub struct SourceLine {
     pub line: Option<u32>,
     /// Text of the line.
     pub text: Option<String>,
-    /// Number of executed instructions.
+    /// Number of executed instructions; 0 if lines were sampled.
     pub instructions: u64,
-    /// Cycles.
+    /// Cycles, or samples.
     pub cycles: u64,
     /// What most of the cycles were spent on, or waited for.
     pub cause: String,

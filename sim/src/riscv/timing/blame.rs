@@ -35,8 +35,7 @@ pub enum Reason {
     Fetch,
     /// Another access took the port or the bank of L1.
     L1Port,
-    /// The RISC executed nothing: a device was busy, or the simulator skipped rounds of a loop that
-    /// waits.
+    /// The RISC executed nothing: a device was busy, or a loop that waits was interrupted within a round.
     Stopped,
 }
 

@@ -51,6 +51,9 @@ pub(in super::super) struct Stages {
     /// True if the next instruction was not in the decode stage while it waited.
     is_refilled: bool,
     mispredicts: u64,
+    /// Number of the latest store, and the cycle in which it has entered the integer unit. While a
+    /// device is busy, the store waits there, and is tried again.
+    store: Option<(usize, u64)>,
 }
 
 impl Stages {
@@ -63,9 +66,15 @@ impl Stages {
         }
     }
 
-    /// Returns the first cycle in which the instruction that is executed next can be decoded.
-    pub(in super::super) fn decode_from(&self, pipeline: &Pipeline) -> u64 {
-        if self.is_refilled { pipeline.now() } else { self.decode_from }
+    /// Returns the instruction that is decoded next, and from which cycle on; `pc` is executed next.
+    pub(in super::super) fn next_decoded(&self, pipeline: &Pipeline, pc: u32) -> (u32, u64) {
+        match self.store {
+            Some((number, entered)) if number == pipeline.beat.count => {
+                (pc.wrapping_add(4), entered + 1)
+            }
+            _ if self.is_refilled => (pc, pipeline.now()),
+            _ => (pc, self.decode_from),
+        }
     }
 
     /// Removes the instructions, and appends them to others.
@@ -120,7 +129,14 @@ impl Observer for Shown<'_> {
         if std::mem::take(&mut self.stages.is_refilled) {
             self.stages.decode_from = beat.next_entry;
         }
-        (beat.next_entry, pipeline.entry::<R>(beat, instruction.0))
+        let enters = match self.stages.store {
+            Some((number, entered)) if number == beat.count => entered,
+            _ => pipeline.entry::<R>(beat, instruction.0),
+        };
+        if instruction.1 == Kind::Store {
+            self.stages.store = Some((beat.count, enters));
+        }
+        (beat.next_entry, enters)
     }
 
     fn after<R: Rules>(

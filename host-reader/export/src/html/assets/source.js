@@ -5,7 +5,7 @@ const sourceView = { body: null };
 function buildSource() {
   const section = byId('source');
   if (!facts.source.length) { section.hidden = true; return; }
-  headOf('source').append(h('span.muted.hint', {}, 'Cycles of all launches of the program, over all cores; lines without any are left out.'));
+  headOf('source').append(h('span.muted.hint', {}, facts.source.some((program) => program.is_sampled) ? 'Samples of all launches of the program, over all cores; lines without any are left out.' : 'Cycles of all launches of the program, over all cores; lines without any are left out.'));
   sourceView.body = h('div', {});
   section.append(sourceView.body);
   showSource(opPage.op);
@@ -20,11 +20,11 @@ function sourceLink(op) {
   if (!program?.lines.cycles.length) return null;
   const { lines } = program, most = upTo(lines.cycles.length).reduce((best, row) => lines.cycles[row] > lines.cycles[best] ? row : best, 0);
   const where = `${sourcePlace(lines, most)}, ${percentText(lines.cycles[most] / program.total_cycles)}`;
-  return pair('Most cycles at', h('button.link', { type: 'button', title: 'Show the source lines', onclick: () => byId('source').scrollIntoView({ block: 'start' }) }, where));
+  return pair(program.is_sampled ? 'Most samples at' : 'Most cycles at', h('button.link', { type: 'button', title: 'Show the source lines', onclick: () => byId('source').scrollIntoView({ block: 'start' }) }, where));
 }
 
-/** Cycles that are sums over RISCs, and no time. */
-const cyclesSum = (cycles) => `${grouped(cycles)} cycles`;
+/** Cycles that are sums over RISCs, and no time; or samples. */
+const sumOf = ({ is_sampled: isSampled }, cycles) => `${grouped(cycles)} ${isSampled ? 'samples' : 'cycles'}`;
 const fileName = (path) => path.split(/[\\/]/).at(-1);
 
 function sourcePlace({ file, line, function: name, risc }, row) {
@@ -48,19 +48,19 @@ function showSource(op) {
   const shown = [...parts.values()].sort((a, b) => cyclesOf(b) - cyclesOf(a));
   const most = maximum(lines.cycles);
   const rest = [
-    firmware > 0 && `Firmware: ${cyclesSum(firmware)}, ${percentText(firmware / total)}; its lines are not shown.`,
-    hidden > 0 && `${counted(hidden, 'more line')} with fewer cycles, ${cyclesSum(hiddenCycles)} together.`,
+    firmware > 0 && `Firmware: ${sumOf(program, firmware)}, ${percentText(firmware / total)}; its lines are not shown.`,
+    hidden > 0 && `${counted(hidden, 'more line')} with fewer ${program.is_sampled ? 'samples' : 'cycles'}, ${sumOf(program, hiddenCycles)} together.`,
   ].filter(Boolean);
-  sourceView.body.replaceChildren(h('p', {}, `${cyclesSum(total)} of all RISCs; shares are of these.`),
-    ...shown.map((rows) => sourceFile(lines, rows, { total, most, cycles: cyclesOf(rows) })), ...rest.map((words) => h('p.muted', {}, words)));
+  sourceView.body.replaceChildren(h('p', {}, `${sumOf(program, total)} of all RISCs; shares are ${program.is_sampled ? 'estimates from these' : 'of these'}.`),
+    ...shown.map((rows) => sourceFile(program, rows, { total, most, cycles: cyclesOf(rows) })), ...rest.map((words) => h('p.muted', {}, words)));
 }
 
 /** The lines of one file in the code of one RISC, in order. */
-function sourceFile(lines, rows, { total, most, cycles }) {
-  const { file, line } = lines;
+function sourceFile(program, rows, { total, most, cycles }) {
+  const { lines } = program, { file, line } = lines;
   rows.sort((a, b) => (line[a] ?? 0) - (line[b] ?? 0));
   const name = file[rows[0]];
-  const head = h('h3.sub', { title: name === null ? '' : visible(name) }, `${name === null ? 'No known line' : visible(fileName(name))}, ${lines.risc[rows[0]]}: ${cyclesSum(cycles)}, ${percentText(cycles / total)}`);
+  const head = h('h3.sub', { title: name === null ? '' : visible(name) }, `${name === null ? 'No known line' : visible(fileName(name))}, ${lines.risc[rows[0]]}: ${sumOf(program, cycles)}, ${percentText(cycles / total)}`);
   let last = null;
   const cells = rows.map((row) => {
     const isGap = last !== null && line[row] !== null && line[row] > last + 1;
@@ -71,6 +71,6 @@ function sourceFile(lines, rows, { total, most, cycles }) {
     return h(isGap ? 'tr.gap' : 'tr', {}, h('td.number', {}, grouped(lines.cycles[row])), share, h('td.number', {}, line[row] === null ? '' : String(line[row])),
       h('td.code', { title: visible(lines.function[row]) }, text), h('td', {}, visible(lines.cause[row])), h('td.muted', {}, lines.code[row] === 'kernel' ? '' : lines.code[row]));
   });
-  const heads = [['Cycles'], ['Share'], ['Line'], ['Source'], ['Mainly', 'What most of its cycles were spent on'], ['']];
+  const heads = [[program.is_sampled ? 'Samples' : 'Cycles'], ['Share'], ['Line'], ['Source'], ['Mainly', `What most of its ${program.is_sampled ? 'samples show' : 'cycles were spent on'}`], ['']];
   return h('div', {}, head, h('div.scroller.source', {}, h('table.plain', {}, h('thead', {}, h('tr', {}, heads.map(([text, title], index) => h(index < 3 ? 'th.number' : 'th', { scope: 'col', title: title ?? '' }, text)))), h('tbody', {}, cells))));
 }
