@@ -38,13 +38,13 @@ pub(crate) fn collective_skew(
     let is_part = whole.len() >= own.len().saturating_mul(WARM_UP_OF);
     let begin = if is_part { own.len() } else { 0 };
     let all_arrivals = Arrivals::of_rounds(&whole, begin, error_ns.is_some());
-    let late = late_chip(&all_arrivals).or_else(|| late_group(&arrivals));
+    // Chips that come together are those of the explained part, which is the last one. The gap before it is known
+    // from all rounds alone.
+    let part_begin = whole.len().saturating_sub(own.len());
+    let of_part = Arrivals::of_rounds(&whole, part_begin, error_ns.is_some());
+    let late = late_chip(&all_arrivals).or_else(|| late_group(&of_part));
     let is_group = late.as_ref().is_some_and(|late| late.chips.len() > 1);
-    // Chips that come together are those of the explained part.
-    let (base, rounds) = match is_group {
-        true => ((&*arrivals, false), &own),
-        false => ((&*all_arrivals, begin > 0), &whole),
-    };
+    let base = if is_group { (&*of_part, false) } else { (&*all_arrivals, begin > 0) };
     let whose = whose(late.as_ref(), base, &arrivals);
     let sentence = format!(
         "Chips wait {time_percent:.0} % of the time of collectives ({}, {} per chip) for the last {}: \
@@ -59,7 +59,7 @@ pub(crate) fn collective_skew(
                       one trace"
             .to_owned();
     if let Some(late) = &late {
-        let reason = late.reason(rounds);
+        let reason = late.reason(&whole);
         why.push(reason.fact(late));
         if let Some(of) = reason.advice() {
             advice = of;
@@ -487,6 +487,34 @@ mod tests {
         let other: (&str, &[u32]) = ("AllGather", &[20_000, 50_000, 50_000, 50_000]);
         let finding = skew(&[equal, matmul, gather, other]).unwrap();
         assert!(finding.sentence.ends_with("a different chip each time"), "{}", finding.sentence);
+        // The gap before the explained part is known from all rounds alone.
+        let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n";
+        let line = |(op, chip, time, gap): (&str, u32, u32, u32)| {
+            format!("{op},tt_dnn_device,{chip},{time},{gap}\n")
+        };
+        let step = |late_ns: u32| {
+            let gaps = [0, 0, late_ns, late_ns].into_iter().zip(0..);
+            let norms = gaps.map(|(gap, chip)| ("LayerNorm", chip, 1000, gap));
+            let times = [20_000 + late_ns, 20_000 + late_ns, 20_000, 20_000].into_iter().zip(0..);
+            norms
+                .chain(times.map(|(time, chip)| ("AllGather", chip, time, 0)))
+                .map(line)
+                .collect::<String>()
+        };
+        let csv = read_ops_csv((text.to_owned() + &step(0) + &step(30_000)).as_bytes(), "ops.csv")
+            .unwrap();
+        let options = crate::Explanation::report_options();
+        let rows = PerfReport::new(vec![csv], &options).unwrap().rows;
+        let mut part = rows[8..].to_vec();
+        for row in &mut part[..4] {
+            row.op_to_op_gap_us = None;
+        }
+        let finding =
+            collective_skew(&ChipOp::from_rows(&part), &ChipOp::from_rows(&rows), None).unwrap();
+        assert_eq!(
+            finding.why[0],
+            "before 1 of these 1, chips 2 and 3 are idle 30 us longer than the others before LayerNorm"
+        );
         // One chip that comes early is no group of late ones.
         let early: (&str, &[u32]) = ("AllGather", &[90_000, 20_000, 20_000, 20_000]);
         let finding = skew(&[equal, early]).unwrap();
