@@ -386,6 +386,9 @@ fn what_a_kernel_had_recorded_when_it_hung_or_crashed_is_kept() {
         for key in ["kept", "unfinished", "losses"] {
             assert_eq!(again[key], report[key], "{key} of the capture");
         }
+        let explained = kprof(&folder, &["explain", path]).stdout;
+        let explained = String::from_utf8(explained).unwrap();
+        assert!(explained.contains(" had not ended: BRISC in STUCK on 2 cores."), "{explained}");
     }
 }
 

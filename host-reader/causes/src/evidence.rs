@@ -129,6 +129,9 @@ pub(crate) struct RareEvidence {
     pub(crate) zones: Vec<ZoneCycles>,
     /// True if zones of the kernel are missing or have no end, so that `zones` is a lower bound.
     pub(crate) are_zones_cut: bool,
+    /// Where a kernel without an end stands: its innermost open zone, `None` outside of zones. The outer option
+    /// is `None` for a kernel that has ended.
+    pub(crate) open_kernel: Option<Option<ZoneIndex>>,
     /// Start and end of a kernel that takes more than 2^32 cycles.
     long_kernel: Option<(u64, u64)>,
 }
@@ -473,6 +476,9 @@ impl LaneScan<'_, '_> {
                     if is_start { zones.start(zone, time) } else { zones.end(zone, time) }
                 }
             }
+        }
+        if first_start.is_some() && last_end.is_none() {
+            evidence.rare.get_or_insert_default().open_kernel = Some(zones.innermost());
         }
         let is_cut = zones.is_cut();
         let zones = zones.longest();

@@ -6,6 +6,7 @@ use crate::{
     rules::{duration, kernel_ns, label_of},
 };
 use reader::names::ZoneTable;
+use recording::problem::counted;
 use wire::Risc;
 
 /// Maximum number of RISCs that the sentence names.
@@ -29,6 +30,33 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
         riscs.push(format!("{more} more with shorter kernels"));
     }
     Some(format!("Kernels of launch {} of {}: {}.", op.launch, label_of(op), riscs.join(", ")))
+}
+
+/// Returns a sentence about where the kernels of launches that had not ended stand; `None` if all have ended.
+pub(crate) fn open_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+    let mut open = ops.iter().filter(|op| !op.open_kernels.is_empty());
+    let op = open.next()?;
+    let more = match open.count() {
+        0 => String::new(),
+        count => format!(" (and {})", counted(count as u64, "other launch", "other launches")),
+    };
+    let stands: Vec<String> = op
+        .open_kernels
+        .iter()
+        .map(|((risc, zone), count)| {
+            let place = zone.map_or_else(
+                || "outside of zones".to_owned(),
+                |zone| format!("in {}", names.label(zone)),
+            );
+            format!("{risc} {place} on {}", counted(*count, "core", "cores"))
+        })
+        .collect();
+    Some(format!(
+        "Launch {} of {}{more} had not ended: {}.",
+        op.launch,
+        label_of(op),
+        stands.join(", ")
+    ))
 }
 
 /// Maximum number of zones of a RISC that the sentence names, and the percentage of its kernels from which on it

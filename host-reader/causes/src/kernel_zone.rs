@@ -53,6 +53,11 @@ impl OpenZones {
         self.add(zone, 1, cycles.saturating_sub(within));
     }
 
+    /// Returns the innermost zone that is open.
+    pub(crate) fn innermost(&self) -> Option<ZoneIndex> {
+        self.open.last().map(|(zone, ..)| *zone)
+    }
+
     /// Returns true if any zone has no end.
     pub(crate) fn is_cut(&self) -> bool {
         self.has_open || !self.open.is_empty()

@@ -20,7 +20,11 @@ use analysis::{
     Doubt, Launch, Op, Span,
     noc_events::{Noc, RawCoord, TileMap},
 };
-use reader::{lane::LaneId, mesh::Noc0Coord, probe_cost::ProbeCosts};
+use reader::{
+    lane::{LaneId, ZoneIndex},
+    mesh::Noc0Coord,
+    probe_cost::ProbeCosts,
+};
 use reports::perf::OpCategory;
 use std::collections::BTreeMap;
 use wire::Risc;
@@ -220,6 +224,10 @@ pub struct OpCauses {
     /// True if a kernel or firmware of the launch began and did not end.
     #[serde(skip)]
     pub(crate) is_open: bool,
+    /// Where kernels without an end stand: RISC and innermost open zone, with the number of cores. Empty for a
+    /// launch that has ended.
+    #[serde(skip)]
+    pub(crate) open_kernels: Vec<((Risc, Option<ZoneIndex>), u64)>,
     /// First start and last end of firmware or kernels, in cycles.
     pub window: (u64, u64),
     /// Idle time before the launch, in nanoseconds.
@@ -382,6 +390,7 @@ impl OpCauses {
             name: view.name.map(str::to_owned),
             kernel,
             is_open: op.duration_doubt == Some(Doubt::Unfinished),
+            open_kernels: open_kernels(view),
             window,
             gap_ns: op.op_to_op_latency_ns,
             is_gap_doubted: is_gap_doubted(op),
@@ -438,6 +447,20 @@ fn op_window(launch: &Launch) -> (u64, u64) {
         Some(window) => window,
         None => (launch.first_cycle, launch.last_cycle),
     }
+}
+
+fn open_kernels(view: &OpView<'_>) -> Vec<((Risc, Option<ZoneIndex>), u64)> {
+    let mut open: BTreeMap<(Risc, Option<ZoneIndex>), u64> = BTreeMap::new();
+    if view.launch.op.duration_doubt == Some(Doubt::Unfinished) {
+        for run in &view.runs {
+            let zone = run.evidence.rare.as_ref().and_then(|rare| rare.open_kernel);
+            if let Some(zone) = zone {
+                let count = open.entry((run.lane.risc, zone)).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+    open.into_iter().collect()
 }
 
 /// Returns the time from the first start to the last end of each RISC's kernels. Those of a Quasar are
