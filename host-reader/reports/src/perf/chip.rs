@@ -93,7 +93,7 @@ pub(super) fn chip_facts(
     let worker_core_count = counts.max().or(table_core_count);
     let (mut arch, mut clock) = (arch, None);
     if let Some(limits) = arch.as_mut().filter(|_| !is_upstream_exact) {
-        clock = measured_clock(files, limits);
+        clock = measured_clock(files, limits, asked.is_some());
         notes.extend(clock.clone());
     }
     Ok(ChipFacts { worker_core_count, arch, guess, clock, contradiction })
@@ -106,8 +106,8 @@ const CLOCK_ROUNDING: f64 = 0.02;
 const CLOCK_LEAST_NS: f64 = 1000.0;
 
 /// Compares the clock of the ops with that of the architecture. If it is another one, sets the speeds of the
-/// cores to those at this clock, and returns a sentence about it.
-fn measured_clock(files: &[OpsCsv], arch: &mut ArchLimits) -> Option<String> {
+/// cores to those at this clock, unless the user has named the architecture, and returns a sentence about it.
+fn measured_clock(files: &[OpsCsv], arch: &mut ArchLimits, is_named: bool) -> Option<String> {
     let nominal_ghz = arch.clock_ghz?;
     let rows = files.iter().flat_map(|file| &file.rows);
     let is_long = |ns: Option<f64>| ns.is_some_and(|ns| ns >= CLOCK_LEAST_NS);
@@ -129,6 +129,14 @@ fn measured_clock(files: &[OpsCsv], arch: &mut ArchLimits) -> Option<String> {
              peak FLOPs are those at {nominal_mhz:.0} MHz",
             least * 1e3,
             most * 1e3,
+            arch.name
+        ));
+    }
+    if is_named {
+        return Some(format!(
+            "Clock: {:.0} MHz by the cycles and durations of the ops, where {} has {nominal_mhz:.0}; peak FLOPs \
+             are those of the named architecture",
+            middle * 1e3,
             arch.name
         ));
     }
