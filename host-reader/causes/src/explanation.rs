@@ -8,7 +8,7 @@ use crate::{
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
     host_time::{add_host_facts, built_again},
-    kernel_sentence::{kernel_sentence, open_sentence},
+    kernel_sentence::kernel_sentence,
     launch_rows::{LaunchRows, are_described},
     missing_launches::missing_launches,
     no_cause::NoCause,
@@ -267,8 +267,7 @@ impl Explanation {
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
-            kernels: open_sentence(&own_ops, &readout.zones)
-                .or_else(|| kernel_sentence(&own_ops, &readout.zones)),
+            kernels: kernel_sentence(&own_ops, &readout.zones),
             groups: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,

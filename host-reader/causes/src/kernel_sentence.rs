@@ -12,9 +12,13 @@ use wire::Risc;
 /// Maximum number of RISCs that the sentence names.
 const MOST_RISCS: usize = 8;
 
-/// Returns a sentence about the kernels of the longest launch with zones in its kernels, from the longest
-/// RISC to the shortest; `None` if no launch has any.
+/// Returns a sentence about where kernels that had not ended stand or, if all have ended, about the kernels of the
+/// longest launch with zones in them, from the longest RISC to the shortest; `None` if no launch has any.
 pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+    open_sentence(ops, names).or_else(|| longest_sentence(ops, names))
+}
+
+fn longest_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
     let with = ops.iter().filter(|op| !op.zones.is_empty() && !op.riscs_ns.is_empty());
     let op = with.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
     let mut riscs = op.riscs_ns.clone();
@@ -33,7 +37,7 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
 }
 
 /// Returns a sentence about where the kernels of launches that had not ended stand; `None` if all have ended.
-pub(crate) fn open_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+fn open_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
     let mut open = ops.iter().filter(|op| !op.open_kernels.is_empty());
     let op = open.next()?;
     let more = match open.count() {

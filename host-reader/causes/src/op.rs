@@ -382,7 +382,6 @@ impl OpCauses {
         };
         let time = TimeSplit::new(&all_times, window.1.saturating_sub(window.0), view.aiclk_mhz);
         let zones = kernel_zones(view);
-        let riscs_ns = riscs_ns(view);
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -403,10 +402,10 @@ impl OpCauses {
             semaphores: semaphore_waits(known, &signals),
             pace,
             critical_path: path.filter(|_| has_all_runs),
-            kernel_zone: kernel_zone(&zones, &riscs_ns),
+            kernel_zone: kernel_zone(&zones, &riscs_ns(view)),
             zones,
             long_sums: LongSum::all(view),
-            riscs_ns,
+            riscs_ns: riscs_ns(view),
             start_skew_ns: start_skew_ns(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
