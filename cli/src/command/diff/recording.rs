@@ -28,7 +28,7 @@ use std::{
 };
 
 /// Content of one input file of the comparison.
-pub(in crate::command) enum Recording {
+pub(crate) enum Recording {
     Ops(Box<PerfReport>),
     Runs(Vec<Run>),
     /// A log, and the ops CSV in its folder, which names the log's ops.
@@ -36,7 +36,7 @@ pub(in crate::command) enum Recording {
 }
 
 impl Recording {
-    pub(in crate::command) fn open_all(
+    pub(crate) fn open_all(
         first: &Path,
         more: &[PathBuf],
         args: &DiffArgs,
@@ -50,7 +50,7 @@ impl Recording {
     }
 
     /// Opens a file; `by` is the column of ops that is needed, and `window` the rows of an ops CSV.
-    pub(in crate::command) fn open(
+    pub(crate) fn open(
         path: &Path,
         filters: &[TraceFilter],
         (memory, by, window): (&MemoryArgs, Option<&str>, &WindowOptions),
@@ -143,7 +143,7 @@ impl Recording {
     }
 
     /// Returns the ops of each run by a column.
-    pub(in crate::command) fn by_column(&self, asked: &str) -> Result<Vec<OpsByColumn>, Failure> {
+    pub(crate) fn by_column(&self, asked: &str) -> Result<Vec<OpsByColumn>, Failure> {
         let grouped = |report: &PerfReport, name: &str| match report.column(asked) {
             Some(column) => Ok(ops_by_column(&report.rows, &column)),
             None => Err(no_such_column(asked, &report.titles, name)),
@@ -173,7 +173,7 @@ impl Recording {
     }
 
     /// Returns what is known of simulated times; `None` if nothing is.
-    pub(in crate::command) fn simulated(&self) -> Option<SimulatedTime> {
+    pub(crate) fn simulated(&self) -> Option<SimulatedTime> {
         let runs = match self {
             Self::Ops(_) => return None,
             Self::Described(_, run) => std::slice::from_ref(&**run),
@@ -186,7 +186,7 @@ impl Recording {
         })
     }
 
-    pub(in crate::command) fn measurements(&self) -> Result<Measurements, Failure> {
+    pub(crate) fn measurements(&self) -> Result<Measurements, Failure> {
         let runs = match self {
             Self::Ops(report) => return Ok(Measurements::from_report(report)),
             Self::Described(report, run) => {
@@ -225,7 +225,7 @@ fn report_of(path: &Path, by: Option<&str>, window: &WindowOptions) -> Result<Pe
 
 /// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
 /// device would stand for all.
-pub(in crate::command) fn by_device(
+pub(crate) fn by_device(
     files: Vec<OpsCsv>,
     window: &WindowOptions,
 ) -> Result<PerfReport, UnknownArch> {
