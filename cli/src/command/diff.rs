@@ -30,6 +30,7 @@ use host_reader::{
         UnmatchedReason,
     },
     export::TraceFilter,
+    perf::WindowOptions,
 };
 pub(super) use recording::Recording;
 #[cfg(feature = "mcp")]
@@ -198,10 +199,7 @@ struct Document<'a> {
 
 /// Compares the recordings and prints the result.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let sides = [
-        Recording::open_all(&args.a, &args.more_a, args)?,
-        Recording::open_all(&args.b, &args.more_b, args)?,
-    ];
+    let sides = [open_all(&args.a, &args.more_a, args)?, open_all(&args.b, &args.more_b, args)?];
     let by = args.by.as_deref().map(|by| column_diff(&sides, by)).transpose()?;
     let simulated = sides.each_ref().map(|side| match side.as_slice() {
         [recording] => recording.simulated(),
@@ -262,6 +260,15 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         show(args, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
     })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Recording>, Failure> {
+    let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
+    let window =
+        WindowOptions::between(args.start_signpost.as_deref(), args.end_signpost.as_deref());
+    let open =
+        |file| Recording::open(file, &args.filters, (&args.memory, args.by.as_deref(), &window));
+    files.map(open).collect()
 }
 
 /// Compares lines of source, which several recordings of one side or a filter leave out.

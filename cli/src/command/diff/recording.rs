@@ -1,6 +1,5 @@
 //! One input of a comparison: an ops CSV, the runs of a log or capture, or a log with the ops CSV of its folder.
 
-use super::DiffArgs;
 use crate::{
     by_column::no_such_column,
     command::perf::note_others,
@@ -21,11 +20,7 @@ use host_reader::{
     recording::{device_perf_report, newest_ops_csv},
     simulated_time::SimulatedTime,
 };
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs::File, path::Path};
 
 /// Content of one input file of the comparison.
 pub(crate) enum Recording {
@@ -36,19 +31,6 @@ pub(crate) enum Recording {
 }
 
 impl Recording {
-    pub(crate) fn open_all(
-        first: &Path,
-        more: &[PathBuf],
-        args: &DiffArgs,
-    ) -> Result<Vec<Self>, Failure> {
-        let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        let window =
-            WindowOptions::between(args.start_signpost.as_deref(), args.end_signpost.as_deref());
-        let open =
-            |file| Self::open(file, &args.filters, (&args.memory, args.by.as_deref(), &window));
-        files.map(open).collect()
-    }
-
     /// Opens a file; `by` is the column of ops that is needed, and `window` the rows of an ops CSV.
     pub(crate) fn open(
         path: &Path,
