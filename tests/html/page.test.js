@@ -300,7 +300,9 @@ function writeLines(path, rows) {
   const [{ columns }] = JSON.parse(execFileSync(KPROF, ['schema', 'lines', '--json'], { encoding: 'utf8' }));
   const cell = (row, { name, null_means: nullMeans }) => {
     if (name === 'issue_cycles' || name === 'total_cycles') return row.cycles;
-    const value = row[name] ?? (nullMeans ? '' : 0);
+    // Rows with cycles have all of them; only rows with samples have none.
+    const isOfCycles = name.endsWith('_cycles') || name === 'instructions';
+    const value = row[name] ?? (nullMeans && !isOfCycles ? '' : 0);
     return typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : value;
   };
   const lines = rows.map((row) => columns.map((column) => cell(row, column)).join(','));

@@ -24,7 +24,7 @@ function sourceLink(op) {
 }
 
 /** Cycles that are sums over RISCs, and no time; or samples. */
-const sumOf = ({ is_sampled: isSampled }, cycles) => `${grouped(cycles)} ${isSampled ? 'samples' : 'cycles'}`;
+const sourceSum = ({ is_sampled: isSampled }, cycles) => `${grouped(cycles)} ${isSampled ? 'samples' : 'cycles'}`;
 const fileName = (path) => path.split(/[\\/]/).at(-1);
 
 function sourcePlace({ file, line, function: name, risc }, row) {
@@ -48,10 +48,10 @@ function showSource(op) {
   const shown = [...parts.values()].sort((a, b) => cyclesOf(b) - cyclesOf(a));
   const most = maximum(lines.cycles);
   const rest = [
-    firmware > 0 && `Firmware: ${sumOf(program, firmware)}, ${percentText(firmware / total)}; its lines are not shown.`,
-    hidden > 0 && `${counted(hidden, 'more line')} with fewer ${program.is_sampled ? 'samples' : 'cycles'}, ${sumOf(program, hiddenCycles)} together.`,
+    firmware > 0 && `Firmware: ${sourceSum(program, firmware)}, ${percentText(firmware / total)}; its lines are not shown.`,
+    hidden > 0 && `${counted(hidden, 'more line')} with fewer ${program.is_sampled ? 'samples' : 'cycles'}, ${sourceSum(program, hiddenCycles)} together.`,
   ].filter(Boolean);
-  sourceView.body.replaceChildren(h('p', {}, `${sumOf(program, total)} of all RISCs; shares are ${program.is_sampled ? 'estimates from these' : 'of these'}.`),
+  sourceView.body.replaceChildren(h('p', {}, `${sourceSum(program, total)} of all RISCs; shares are ${program.is_sampled ? 'estimates from these' : 'of these'}.`),
     ...shown.map((rows) => sourceFile(program, rows, { total, most, cycles: cyclesOf(rows) })), ...rest.map((words) => h('p.muted', {}, words)));
 }
 
@@ -60,7 +60,7 @@ function sourceFile(program, rows, { total, most, cycles }) {
   const { lines } = program, { file, line } = lines;
   rows.sort((a, b) => (line[a] ?? 0) - (line[b] ?? 0));
   const name = file[rows[0]];
-  const head = h('h3.sub', { title: name === null ? '' : visible(name) }, `${name === null ? 'No known line' : visible(fileName(name))}, ${lines.risc[rows[0]]}: ${sumOf(program, cycles)}, ${percentText(cycles / total)}`);
+  const head = h('h3.sub', { title: name === null ? '' : visible(name) }, `${name === null ? 'No known line' : visible(fileName(name))}, ${lines.risc[rows[0]]}: ${sourceSum(program, cycles)}, ${percentText(cycles / total)}`);
   let last = null;
   const cells = rows.map((row) => {
     const isGap = last !== null && line[row] !== null && line[row] > last + 1;
