@@ -843,6 +843,12 @@ fn ops_of_profiler_folders_have_the_names_of_their_csv() {
         "zones of the log: {found:#}"
     );
     assert_eq!(diff(&a, &b, &["--fail-above", "5"]).status.code(), Some(0));
+    // All rows are compared, also those before a signpost, after which `kprof perf` begins.
+    let csv = a.join("reports/1/ops_perf_results_1.csv");
+    let text = std::fs::read_to_string(&csv).unwrap();
+    std::fs::write(&csv, text.replace("LayerNorm,", "start,signpost,,,,,,,\nLayerNorm,")).unwrap();
+    assert_eq!(json(&a, &b, &[])["op_pair_count"], 3);
+    std::fs::write(&csv, text).unwrap();
     // A CSV of another run names nothing: its first op starts at another cycle.
     let other = profiler_folder(&folder.path().join("c"), &more, 5);
     let told = String::from_utf8(diff(&a, &other, &[]).stderr).unwrap();

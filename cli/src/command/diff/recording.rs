@@ -57,7 +57,7 @@ impl Recording {
             let is_nameless = |run: &Run| run.recording().ops.is_empty();
             return match (csv, <[Run; 1]>::try_from(runs)) {
                 (Some(csv), Ok([run])) if filters.is_empty() && is_nameless(&run) => {
-                    Self::described(&csv, run, by)
+                    Self::described(&csv, run, (by, window))
                 }
                 (_, Ok([run])) => Ok(Self::Runs(vec![run])),
                 (_, Err(runs)) => Ok(Self::Runs(runs)),
@@ -82,8 +82,12 @@ impl Recording {
     }
 
     /// Joins a log with the ops CSV of its folder, if each of its ops starts where a launch of the log does.
-    fn described(csv: &Path, run: Run, by: Option<&str>) -> Result<Self, Failure> {
-        let report = match report_of(csv, by, &WindowOptions::default()) {
+    fn described(
+        csv: &Path,
+        run: Run,
+        (by, window): (Option<&str>, &WindowOptions),
+    ) -> Result<Self, Failure> {
+        let report = match report_of(csv, by, window) {
             Ok(report) => report,
             Err(error) => {
                 note!(
