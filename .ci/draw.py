@@ -40,6 +40,10 @@ def slowness() -> float:
 FOLDERS = {
     "system": "tests/system",
     "commands": "cli/tests",
+    "datasets": "cli/tests",
+    "sim": "sim",
+    "chip": "chip",
+    "tracy": "host-reader/tests",
     "tt_metal": "tests/tt_metal",
     "ttnn": "tests/ttnn",
     "ttnn-blackhole": "tests/ttnn",
