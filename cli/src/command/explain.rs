@@ -470,8 +470,8 @@ fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -
     if is_whole && !explanation.ops.is_empty() {
         writeln!(
             out,
-            "- of wait: no waits were recorded, and those within kernels, also in zones, count as compute \
-             or movement"
+            "- of wait: not recorded; the time in which kernels are blocked, also in zones around waits, \
+             counts as compute or movement"
         )?;
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Evidence for causes, kept for each run of each lane and collected lane by lane.
 
 use crate::{
-    kernel_zone::{OpenZones, ZoneCycles},
+    full_buffers::FullBuffers,
+    kernel_zone::{OpenZones, SameNames, ZoneCycles},
     lost_runs::LostRuns,
 };
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
@@ -39,6 +40,7 @@ pub(crate) struct EvidenceContext<'readout> {
     lost: LostRuns,
     lost_zones: LostRuns,
     zones: &'readout ZoneTable,
+    same_names: SameNames,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,7 @@ impl<'readout> LanesContext<'readout> for EvidenceContext<'readout> {
             lost: LostRuns::of_waits(&readout.losses),
             lost_zones: LostRuns::of_zones(&readout.losses),
             zones: &readout.zones,
+            same_names: SameNames::from_names(&readout.zones),
         }
     }
 }
@@ -250,6 +253,7 @@ pub(crate) struct Evidence {
     pub(crate) has_counters: bool,
     /// True if any lane has zones that authors put into their kernels.
     pub(crate) has_own_zones: bool,
+    pub(crate) full_buffers: FullBuffers,
     /// For each chip, the times of the first and the last record among the records of all cores
     /// that ran ops.
     ///
@@ -307,6 +311,7 @@ impl FromLanes for Evidence {
         self.has_noc_events |= scan.has_noc_events;
         self.has_counters |= runs.iter().any(|run| run.counters().is_some());
         self.has_own_zones |= runs.iter().any(|run| !run.zones().is_empty());
+        self.full_buffers.add(lane.id.risc, runs.iter().map(|run| run.zone_count));
         self.runs.push((lane.id, runs));
     }
 }
@@ -333,6 +338,7 @@ impl Evidence {
         self.has_noc_events |= other.has_noc_events;
         self.has_counters |= other.has_counters;
         self.has_own_zones |= other.has_own_zones;
+        self.full_buffers.merge(other.full_buffers);
         for (own, other) in
             [(&mut self.bounds, other.bounds), (&mut self.dispatch_bounds, other.dispatch_bounds)]
         {
@@ -481,7 +487,7 @@ impl LaneScan<'_, '_> {
             evidence.rare.get_or_insert_default().open_kernel = Some(zones.innermost());
         }
         let is_cut = zones.is_cut();
-        let zones = zones.longest();
+        let zones = zones.longest(&self.context.same_names);
         if !zones.is_empty() {
             let rare = evidence.rare.get_or_insert_default();
             (rare.zones, rare.are_zones_cut) = (zones, is_cut);

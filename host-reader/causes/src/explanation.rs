@@ -7,6 +7,7 @@ use crate::{
     counter_shares::counter_shares,
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
+    full_buffers::FullBuffers,
     host_time::{add_host_facts, built_again},
     kernel_sentence::kernel_sentence,
     launch_rows::{LaunchRows, are_described},
@@ -98,8 +99,8 @@ pub struct Explanation {
     pub noc_events: Option<String>,
     /// Sentence about the hardware counters of the longest op that has some; `None` without counters.
     pub counters: Option<String>,
-    /// Sentence about the RISCs and the zones in kernels of the longest launch that has some; `None` without
-    /// such zones.
+    /// Sentence about the RISCs and the zones in kernels of the longest launch that has some, or about the zones
+    /// of launches without zones of kernels; `None` without such zones.
     pub kernels: Option<String>,
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
@@ -222,7 +223,7 @@ impl Explanation {
         let found = SteadyLaunches::new(recording, (&pairs, &described), window);
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = whole_times(recording, &pairs, (&evidence, &aside));
-        let not_used = doubts(readout, (&ops, &all), &aside);
+        let not_used = doubts(readout, (&ops, &all), (&aside, &evidence.full_buffers));
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -460,9 +461,10 @@ fn unused(readout: &Readout) -> Vec<String> {
 fn doubts(
     readout: &Readout,
     (ops, devices): (&[OpCauses], &[DeviceTime]),
-    aside: &Aside,
+    (aside, full): (&Aside, &FullBuffers),
 ) -> Vec<String> {
     let mut sentences = unused(readout);
+    sentences.extend(full.sentences(&readout.losses));
     sentences.extend(aside.routers.sentences().chain(aside.syncs.sentences()));
     sentences.extend(missing_launches(ops));
     sentences.extend(long_sums(ops, &readout.zones));

@@ -64,6 +64,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) core_count: Option<u64>,
     pub(crate) fidelity: Option<&'a str>,
     pub(crate) program_config: Option<&'a str>,
+    /// Layouts of the first two inputs and of the output.
+    pub(crate) layouts: [Option<&'a str>; 3],
     /// Attributes as text. Only runs of a single op are compared by them: attributes of a model's ops
     /// may differ between iterations, such as the position of a token.
     pub(crate) attributes: &'a str,
@@ -77,6 +79,7 @@ impl<'a> Setting<'a> {
             core_count: recorded.core_count,
             fidelity: recorded.fidelity.as_deref(),
             program_config: recorded.program_config.as_deref(),
+            layouts: recorded.tensors.each_ref().map(|tensor| tensor.layout.as_deref()),
             attributes: &recorded.attributes,
         }
     }

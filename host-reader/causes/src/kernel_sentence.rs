@@ -15,8 +15,41 @@ const MOST_RISCS: usize = 8;
 /// Returns a sentence about where kernels that had not ended stand or, if all have ended, about the kernels of the
 /// longest launch with zones in them, from the longest RISC to the shortest; `None` if no launch has any.
 pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
-    open_sentence(ops, names).or_else(|| longest_sentence(ops, names))
+    open_sentence(ops, names)
+        .or_else(|| longest_sentence(ops, names))
+        .or_else(|| bare_sentence(ops, names))
 }
+
+/// Returns a sentence about the zones of the launch with the longest ones, of launches without zones of kernels.
+fn bare_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+    let most = |op: &OpCauses| op.bare_zones.iter().filter_map(|(_, ns)| *ns).fold(0.0, f64::max);
+    let with = ops.iter().filter(|op| most(op) > 0.0);
+    let op = with.max_by(|one, other| most(one).total_cmp(&most(other)))?;
+    let mut zones: Vec<_> =
+        op.bare_zones.iter().filter_map(|(zone, ns)| Some((zone, (*ns)?))).collect();
+    zones.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let more = zones.len().saturating_sub(MOST_BARE_ZONES);
+    let mut zones: Vec<String> = zones
+        .iter()
+        .take(MOST_BARE_ZONES)
+        .map(|(zone, ns)| {
+            let cores = counted(zone.core_count, "core", "cores");
+            format!("{} of {} {} on {cores}", names.label(zone.zone), zone.risc, duration(*ns))
+        })
+        .collect();
+    if more > 0 {
+        zones.push(format!("{more} more that are shorter"));
+    }
+    Some(format!(
+        "Zones of launch {} of {}, which has none of kernels: {}.",
+        op.launch,
+        label_of(op),
+        zones.join(", ")
+    ))
+}
+
+/// Maximum number of zones that a sentence about a launch without zones of kernels names.
+const MOST_BARE_ZONES: usize = 6;
 
 fn longest_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
     let with = ops.iter().filter(|op| !op.zones.is_empty() && !op.riscs_ns.is_empty());

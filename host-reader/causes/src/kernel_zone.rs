@@ -8,8 +8,8 @@ use crate::{
     threshold::KERNEL_ZONE,
 };
 use analysis::MOST_PERCENT;
-use reader::lane::ZoneIndex;
-use std::collections::{BTreeMap, BTreeSet};
+use reader::{lane::ZoneIndex, names::ZoneTable};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
 /// Maximum number of zones that are kept of one run.
@@ -73,16 +73,45 @@ impl OpenZones {
         (*counts, *sum) = (counts.saturating_add(count), sum.saturating_add(cycles));
     }
 
-    /// Returns the zones with the most cycles.
-    pub(crate) fn longest(self) -> Vec<ZoneCycles> {
-        let zones = self.sums.into_iter();
-        let mut zones: Vec<ZoneCycles> = zones
+    /// Returns the zones with the most cycles, those of one name together.
+    pub(crate) fn longest(self, names: &SameNames) -> Vec<ZoneCycles> {
+        let mut sums: BTreeMap<ZoneIndex, (u32, u64)> = BTreeMap::new();
+        for (zone, (count, cycles)) in self.sums {
+            let (counts, sum) = sums.entry(names.first_of(zone)).or_default();
+            (*counts, *sum) = (counts.saturating_add(count), sum.saturating_add(cycles));
+        }
+        let mut zones: Vec<ZoneCycles> = sums
+            .into_iter()
             .map(|(zone, (count, cycles))| ZoneCycles { zone, count, cycles })
             .filter(|of| of.cycles > 0)
             .collect();
         zones.sort_by_key(|of| std::cmp::Reverse(of.cycles));
         zones.truncate(KEPT);
         zones
+    }
+}
+
+/// Zones with the name of another one: those of one name on several lines, as of a loop that is
+/// unrolled or of a compiler that gives each line its zone.
+#[derive(Debug)]
+pub(crate) struct SameNames(HashMap<ZoneIndex, ZoneIndex>);
+
+impl SameNames {
+    pub(crate) fn from_names(zones: &ZoneTable) -> Self {
+        let mut firsts: HashMap<&str, ZoneIndex> = HashMap::new();
+        let mut same = HashMap::new();
+        for (zone, name) in zones.named_indices() {
+            let first = *firsts.entry(name).or_insert(zone);
+            if first != zone {
+                same.insert(zone, first);
+            }
+        }
+        Self(same)
+    }
+
+    /// Returns the first zone with the name of a zone.
+    fn first_of(&self, zone: ZoneIndex) -> ZoneIndex {
+        self.0.get(&zone).copied().unwrap_or(zone)
     }
 }
 
@@ -112,6 +141,39 @@ pub struct KernelZone {
     /// True if the RISC may have shorter zones of other names that were not kept.
     #[serde(skip)]
     pub(crate) has_more: bool,
+}
+
+/// Zone of a RISC in a launch without any zone of a kernel, as in benchmarks of single functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BareZone {
+    pub(crate) zone: ZoneIndex,
+    pub(crate) risc: Risc,
+    /// Number of cores on which the RISC has the zone.
+    pub(crate) core_count: u64,
+    /// Cycles in the zone, without the zones within it, summed over the cores.
+    pub(crate) cycles: u64,
+}
+
+impl BareZone {
+    /// Returns the zones of a launch, in the order of RISCs; empty if any RISC has a zone of a kernel.
+    pub(crate) fn all(view: &OpView<'_>) -> Vec<Self> {
+        let is_bare = |run: &CoreRun<'_>| kernel_cycles(run.evidence) == 0;
+        if view.is_open() || !view.runs.iter().all(is_bare) {
+            return Vec::new();
+        }
+        let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64)> = BTreeMap::new();
+        for run in &view.runs {
+            for of in run.evidence.zones() {
+                let (cores, sum) = zones.entry((run.lane.risc, of.zone)).or_default();
+                *cores = cores.saturating_add(1);
+                *sum = sum.saturating_add(of.cycles);
+            }
+        }
+        let zones = zones.into_iter();
+        zones
+            .map(|((risc, zone), (core_count, cycles))| Self { zone, risc, core_count, cycles })
+            .collect()
+    }
 }
 
 /// Sum of zones of a RISC that is longer than the kernel that it is in, so that one of both is wrong.
@@ -227,6 +289,8 @@ const WHOLE: f64 = 98.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reader::names::ZoneSource;
+    use wire::ZoneId;
 
     /// Figures of tt-metal pull request 37446: NCRISC has read all weights long before the op ends.
     #[test]
@@ -267,8 +331,35 @@ mod tests {
         open.end(outer, 200);
         open.end(outer, 300);
         open.sum(lost, 7);
+        let names = SameNames::from_names(&ZoneTable::default());
         let found: Vec<_> =
-            open.longest().iter().map(|of| (of.zone, of.count, of.cycles)).collect();
+            open.longest(&names).iter().map(|of| (of.zone, of.count, of.cycles)).collect();
         assert_eq!(found, [(outer, 1, 60), (inner, 1, 40), (lost, 0, 7)]);
+    }
+
+    /// Five lines of one name are longer than a sixth zone, each of them shorter.
+    #[test]
+    fn zones_of_one_name_on_several_lines_are_one() {
+        let mut table = ZoneTable::default();
+        let mut zone = |name: &str, line| {
+            let source = ZoneSource { name: name.into(), file: "k.cpp".into(), line };
+            table.add(ZoneId(u16::try_from(line).unwrap()), source);
+            ZoneIndex(line)
+        };
+        let lines = [11, 12, 13, 14, 15].map(|line| zone("dma_read", line));
+        let other = zone("reserve", 20);
+        let mut open = OpenZones::default();
+        let mut time = 0;
+        for zone in lines.into_iter().chain([other]) {
+            open.start(zone, time);
+            time += if zone == other { 25 } else { 10 };
+            open.end(zone, time);
+        }
+        let found: Vec<_> = open
+            .longest(&SameNames::from_names(&table))
+            .iter()
+            .map(|of| (of.zone, of.count, of.cycles))
+            .collect();
+        assert_eq!(found, [(lines[0], 5, 50), (other, 1, 25)]);
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     balance::{Balance, balance_of},
     counter_shares::CounterShare,
     evidence::{Evidence, RunEvidence},
-    kernel_zone::{KernelZone, LongSum, kernel_zone, kernel_zones},
+    kernel_zone::{BareZone, KernelZone, LongSum, kernel_zone, kernel_zones},
     op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
@@ -186,6 +186,10 @@ impl<'a> OpView<'a> {
         }
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        self.launch.op.duration_doubt == Some(Doubt::Unfinished)
+    }
+
     pub(crate) fn is_collective(&self) -> bool {
         is_collective(self.name)
     }
@@ -270,6 +274,10 @@ pub struct OpCauses {
     /// Zones in the kernels of each RISC that take most of their time.
     #[serde(skip)]
     pub(crate) zones: Vec<KernelZone>,
+    /// Zones of a launch without zones of kernels, each with its time in nanoseconds, in the mean of its cores;
+    /// `None` if the clock is unknown.
+    #[serde(skip)]
+    pub(crate) bare_zones: Vec<(BareZone, Option<f64>)>,
     /// Sums of zones that are longer than their kernels.
     #[serde(skip)]
     pub(crate) long_sums: Vec<LongSum>,
@@ -388,7 +396,7 @@ impl OpCauses {
             launch: op.launch,
             name: view.name.map(str::to_owned),
             kernel,
-            is_open: op.duration_doubt == Some(Doubt::Unfinished),
+            is_open: view.is_open(),
             open_kernels: open_kernels(view),
             window,
             gap_ns: op.op_to_op_latency_ns,
@@ -404,6 +412,7 @@ impl OpCauses {
             critical_path: path.filter(|_| has_all_runs),
             kernel_zone: kernel_zone(&zones, &riscs_ns(view)),
             zones,
+            bare_zones: bare_zones(view),
             long_sums: LongSum::all(view),
             riscs_ns: riscs_ns(view),
             start_skew_ns: start_skew_ns(view),
@@ -424,6 +433,17 @@ impl OpCauses {
 const fn is_gap_doubted(op: &Op) -> bool {
     let is_unknown = op.duration_doubt.is_some() && op.op_to_op_latency_cycles.is_none();
     op.latency_doubt.is_some() || is_unknown
+}
+
+fn bare_zones(view: &OpView<'_>) -> Vec<(BareZone, Option<f64>)> {
+    let mean = |of: &BareZone| of.cycles.checked_div(of.core_count);
+    let zones = BareZone::all(view).into_iter();
+    zones
+        .map(|of| {
+            let ns = mean(&of).and_then(|cycles| analysis::cycles_to_ns(cycles, view.aiclk_mhz));
+            (of, ns.map(|ns| ns as f64))
+        })
+        .collect()
 }
 
 fn counters_ns(view: &OpView<'_>, kernel: Span, time: &TimeSplit) -> f64 {
@@ -450,7 +470,7 @@ fn op_window(launch: &Launch) -> (u64, u64) {
 
 fn open_kernels(view: &OpView<'_>) -> Vec<((Risc, Option<ZoneIndex>), u64)> {
     let mut open: BTreeMap<(Risc, Option<ZoneIndex>), u64> = BTreeMap::new();
-    if view.launch.op.duration_doubt == Some(Doubt::Unfinished) {
+    if view.is_open() {
         for run in &view.runs {
             let zone = run.evidence.rare.as_ref().and_then(|rare| rare.open_kernel);
             if let Some(zone) = zone {

@@ -51,6 +51,9 @@ pub struct OpCodeGroup {
     /// Percentage of the peak FLOP/s of the cores in use; `None` if any of the ops has no FLOPs
     /// model.
     pub flops_percent: Option<f64>,
+    /// True if `limit_ns` counts FLOPs of ops of which not all are known.
+    #[serde(skip)]
+    pub(crate) has_least_flops: bool,
     /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled DRAM bytes.
     pub dram_percent: Option<f64>,
     /// True if `dram_percent` is a lower bound, because the bytes of some ops are not all counted.
@@ -65,7 +68,7 @@ pub struct OpCodeGroup {
     /// Limit that the ops reach; `None` if the limits of the ops are not modelled.
     pub bound: Option<GroupBound>,
     /// Nanoseconds that the group would save if its ops that run on few cores used all available
-    /// cores, at the same speed per core.
+    /// cores, at the same speed per core, down to the minimum times that are known.
     pub idle_cores_ns: f64,
     /// Rows of the longest ops in the ops CSV, sorted by descending length.
     pub rows: Vec<u64>,
@@ -170,12 +173,7 @@ impl OpCodeGroup {
     fn new(op: &str, mut rows: Vec<TimedRow<'_>>, kernels_ns: f64) -> Self {
         rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let longest = rows.first().map(|(row, _)| *row);
-        // More cores do not help an op that DRAM limits.
-        let idle =
-            rows.iter().filter(|(row, _)| !may_be_dram_bound(row)).filter_map(|(row, ns)| {
-                let (cores, available) = few_cores_of(row)?;
-                Some((row.chip_id(), ns * (1.0 - cores as f64 / available as f64)))
-            });
+        let idle = rows.iter().filter_map(|row| Some((row.0.chip_id(), idle_cores_ns(*row)?)));
         let over_limit = rows.iter().map(|row| Some((row.0.chip_id(), row.1 - limit_ns(*row)?)));
         let over_limit = over_limit.collect::<Option<Vec<_>>>();
         let duration_ns = rows.iter().map(|(_, ns)| ns).sum();
@@ -189,6 +187,10 @@ impl OpCodeGroup {
             limit_kind: limit_kind(&rows),
             refuted_model_count: rows.iter().filter(|(row, _)| row.is_model_refuted).count(),
             flops_percent: flops_percent(&rows, duration_ns),
+            has_least_flops: rows.iter().any(|(row, _)| {
+                row.limit
+                    .is_some_and(|of| of.kind == LimitKind::LowerBound && of.flops_us.is_some())
+            }),
             dram_percent: dram_percent(&rows, duration_ns),
             is_dram_lower_bound: rows.iter().any(|(row, _)| !has_all_bytes(row)),
             dram_at_most_percent: dram_at_most_percent(&rows, duration_ns),
@@ -308,7 +310,7 @@ fn chips_ns(rows: &[TimedRow<'_>]) -> Vec<(Option<u32>, f64)> {
 }
 
 /// Returns the largest sum of one chip.
-fn most_of_one_chip(times: impl Iterator<Item = (Option<u32>, f64)>) -> f64 {
+pub(crate) fn most_of_one_chip(times: impl Iterator<Item = (Option<u32>, f64)>) -> f64 {
     let mut chips: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for (chip_id, ns) in times {
         *chips.entry(chip_id).or_default() += ns;
@@ -334,11 +336,37 @@ fn has_all_bytes(row: &OpReport) -> bool {
     row.limit.is_some_and(|limit| limit.dram_at_most_us.is_none())
 }
 
-/// Returns true if an op may be at the limit of DRAM: it is, if it moves all bytes of its tensors.
+/// Returns true if more cores may not help an op, since DRAM may limit it: it does, if the op moves all
+/// bytes of its tensors, or its model is faster than the chip.
 pub(crate) fn may_be_dram_bound(row: &OpReport) -> bool {
-    let most_us = row.limit.and_then(|limit| limit.dram_at_most_us);
-    let share = most_us.zip(row.device_time_us).map(|(most_us, us)| percent(most_us, us));
-    share.is_some_and(|share| (FLOPS.value..=100.0).contains(&share))
+    let Some(limit) = row.limit else { return row.is_model_refuted };
+    let share = |most_us| Some(percent(most_us, row.device_time_us?));
+    let share = limit.dram_at_most_us.and_then(share);
+    let most = if limit.kind == LimitKind::Unknown { MOST_OF_PEAK } else { 100.0 };
+    share.is_some_and(|share| (FLOPS.value..=most).contains(&share))
+}
+
+/// Percentage of the peak DRAM bandwidth up to which an op of which nothing is known may move all bytes of
+/// its tensors: their types may be compressed further than the file says, and a card's memory may be faster
+/// than its chip's table. Tensors of more bytes are read in part.
+const MOST_OF_PEAK: f64 = 200.0;
+
+/// Returns the nanoseconds that an op on few cores would save on all available cores, at the same speed per
+/// core; `None` unless it runs on few cores.
+///
+/// What its shapes take at the peaks of the chip remains. So does the time to move each of its tensors
+/// once, if nothing else is known of what it moves.
+fn idle_cores_ns((row, ns): TimedRow<'_>) -> Option<f64> {
+    let (cores, available) = few_cores_of(row).filter(|_| !may_be_dram_bound(row))?;
+    let least_ns = limit_ns((row, ns)).or_else(|| tensors_ns((row, ns))).unwrap_or(0.0);
+    Some((ns * (1.0 - cores as f64 / available as f64)).min(ns - least_ns))
+}
+
+/// Returns the nanoseconds that all tensors of an op take at the peak of DRAM, if each is moved once; `None`
+/// if that cannot be, or if more is known of what the op moves.
+pub(crate) fn tensors_ns((row, ns): TimedRow<'_>) -> Option<f64> {
+    let limit = row.limit.filter(|limit| limit.kind == LimitKind::Unknown)?;
+    limit.dram_at_most_us.map(|us| us * 1000.0).filter(|most_ns| *most_ns <= ns)
 }
 
 /// Returns the percentage of the peak DRAM bandwidth if the ops move all bytes of their tensors.

@@ -142,6 +142,7 @@ impl Explanation {
         };
         let mut kernels = rules::op_groups(&self.groups);
         kernels.extend(rules::conversions(&self.groups, rows));
+        kernels.extend(rules::start_skew_of_rows(rows));
         kernels.extend(rules::modelled(&model_facts(rows, Place::from_row), &kernels));
         let device_rows = rows.iter().filter(|row| row.kind == RowKind::Device);
         let durations_ns: Vec<(Option<u32>, f64)> = device_rows

@@ -2,11 +2,14 @@
 
 use crate::{
     finding::percent,
-    op_code_group::{TimedRow, dram_percent, few_cores_of, limit_ns, may_be_dram_bound},
-    rules::{LATE_STARTS, duration},
+    op_code_group::{
+        TimedRow, dram_percent, few_cores_of, limit_ns, may_be_dram_bound, tensors_ns,
+    },
+    rules::{LATE_STARTS, duration, start_skew_of},
     threshold::{BETTER_ROW, DRAM_REASON, PADDING, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
 };
-use reports::perf::{Bound, LimitKind, OpCategory, OpReport, ProgramBlocks};
+use recording::problem::counted;
+use reports::perf::{Bound, LimitKind, OpCategory, OpReport, ProgramBlocks, Tensor};
 
 /// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -71,10 +74,18 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
     };
     let count = holds(rows, |row| few(row).is_some())?;
     let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;
-    let fact = match rows.len() {
+    let mut fact = match rows.len() {
         1 => format!("it runs on {cores} of {available} cores"),
         _ => format!("few cores{count}, the longest on {cores} of {available}"),
     };
+    let of_tensors = |row: &TimedRow<'_>| few(row.0).and_then(|_| tensors_ns(*row));
+    let least_ns: f64 = rows.iter().filter_map(of_tensors).sum();
+    if least_ns > 0.0 {
+        fact += &format!(
+            "; to move each tensor once takes {} at the peak of DRAM, which remains",
+            duration(least_ns)
+        );
+    }
     // ttnn.matmul has parameters that set the number of cores.
     let advice = if longest.raw_op_code.starts_with("Matmul") {
         "use more cores (core_grid, or a program_config with a larger compute_with_storage_grid_size)"
@@ -106,10 +117,8 @@ fn on_uneven_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
 /// Finds ops whose cores start late, by a column of the report.
 fn with_late_starts(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let late = |row: &OpReport| {
-        let skew_ns = row.recorded.start_skew_ns?;
-        let share = percent(skew_ns, row.device_time_us? * 1000.0);
-        // The start of a core lies within the op.
-        (START_SKEW.value..=100.0).contains(&share).then_some((skew_ns, share))
+        let (skew_ns, ns) = start_skew_of(row)?;
+        Some((skew_ns, percent(skew_ns, ns))).filter(|(_, share)| *share >= START_SKEW.value)
     };
     let count = holds(rows, |row| late(row).is_some())?;
     let (skew_ns, share) = rows.iter().find_map(|(row, _)| late(row))?;
@@ -290,6 +299,11 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
 ///
 /// Returns `None` if no such op is much closer to its minimum time than the longest op is to its own.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    by_limit(rows).or_else(|| by_shape(rows))
+}
+
+/// Compares rows by the minimum times of their shapes, where these are known.
+fn by_limit(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let is_exact = |row: &OpReport| row.limit.is_some_and(|of| of.kind == LimitKind::Exact);
     let speed =
         |row: &TimedRow<'_>| Some(percent(limit_ns(*row).filter(|_| is_exact(row.0))?, row.1));
@@ -313,6 +327,39 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason { gain_ns, ..Reason::new(fact, &advice) })
 }
 
+/// Compares rows whose tensors have the same sides, where no minimum time is known.
+fn by_shape(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    fn sides(row: &OpReport) -> Option<[[Option<u64>; 4]; 3]> {
+        let sides = row.recorded.tensors.each_ref().map(|tensor| tensor.logical_sides);
+        sides.iter().any(|of| of.iter().any(Option::is_some)).then_some(sides)
+    }
+    let longest = rows.first()?;
+    let own = sides(longest.0)?;
+    let alike = rows.iter().filter(|row| sides(row.0) == Some(own));
+    let alike: Vec<&TimedRow<'_>> = alike.collect();
+    let mut faster = alike.iter().rev().filter(|(_, ns)| ns * BETTER_ROW.value <= longest.1);
+    let (best, best_ns, facts) = faster.find_map(|(row, ns)| {
+        let facts = differing_facts(row, longest.0);
+        (!facts.is_empty()).then_some((row, *ns, facts))
+    })?;
+    let (better, worse): (Vec<_>, Vec<_>) = facts.into_iter().map(Into::into).unzip();
+    let [better, worse] = [better, worse].map(|facts: Vec<String>| facts.join(", "));
+    let fact = format!(
+        "row {} takes {} for tensors of the same sides, the longest, row {}, {}. Row {} has {better}; row {} \
+         has {worse}",
+        best.id,
+        duration(best_ns),
+        longest.0.id,
+        duration(longest.1),
+        best.id,
+        longest.0.id,
+    );
+    let advice =
+        format!("use the settings of row {}, if the program allows them: {better}", best.id);
+    let saved = alike.iter().map(|(_, ns)| (ns - best_ns).max(0.0));
+    Some(Reason { gain_ns: Some(saved.sum()), ..Reason::new(fact, &advice) })
+}
+
 /// Returns the time, in nanoseconds, that would be saved if each op reached at least
 /// `speed_percent` of the speed that its shape allows.
 fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
@@ -329,6 +376,9 @@ fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
     let names = [
         "memory of input 0",
         "memory of input 1",
+        "layout of input 0",
+        "layout of input 1",
+        "layout of the output",
         "program_config",
         "cores",
         "output subblocks",
@@ -342,9 +392,14 @@ fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
     differing.collect()
 }
 
-/// Describes the memory of the inputs, the program configuration, the cores as the file has them, the output
+/// Names the layout of a tensor; `None` if the file does not.
+fn layout(name: &str, tensor: Option<&Tensor>) -> Option<String> {
+    Some(format!("{name} in {}", tensor?.layout.as_deref()?))
+}
+
+/// Describes the memory of the inputs, the layouts, the program configuration, the cores as the file has them, the output
 /// subblocks, and the element types and math fidelity of a row.
-fn row_facts(row: &OpReport) -> [Option<String>; 6] {
+fn row_facts(row: &OpReport) -> [Option<String>; 9] {
     let blocks = row.blocks;
     let sides = blocks.output_subblock_height_tiles.zip(blocks.output_subblock_width_tiles);
     let types = row.math_fidelity.to_string();
@@ -353,8 +408,11 @@ fn row_facts(row: &OpReport) -> [Option<String>; 6] {
     [
         memory(row).map(|of| format!("input 0 in {of}")),
         second.map(|of| format!("input 1 in {of}")),
+        layout("input 0", row.recorded.tensors.first()),
+        layout("input 1", row.recorded.tensors.get(1)),
+        layout("output", row.recorded.tensors.get(2)),
         program_config(row),
-        row.recorded.core_count.map(|count| format!("{count} cores")),
+        row.recorded.core_count.map(|count| counted(count, "core", "cores")),
         sides.map(|(height, width)| format!("output subblocks of {height} x {width} tiles")),
         (!types.is_empty()).then(|| format!("types {types}")),
     ]
@@ -394,5 +452,45 @@ mod tests {
         assert!(told.starts_with("row 4 reaches "), "{told}");
         assert!(told.contains("the longest, row 2, only "), "{told}");
         assert!(told.ends_with("types FP32 => FP32"), "{told}");
+    }
+
+    /// Figures of tt-metal issue 52922: a mean takes a quarter of the time of rows instead of tiles. Its
+    /// minimum time is not known.
+    #[test]
+    fn a_faster_layout_is_told_where_no_minimum_time_is_known() {
+        let header = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,DEVICE KERNEL DURATION [ns],\
+            INPUT_0_W_PAD[LOGICAL],INPUT_0_Z_PAD[LOGICAL],INPUT_0_Y_PAD[LOGICAL],INPUT_0_X_PAD[LOGICAL],\
+            INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY,\
+            OUTPUT_0_W_PAD[LOGICAL],OUTPUT_0_Z_PAD[LOGICAL],OUTPUT_0_Y_PAD[LOGICAL],\
+            OUTPUT_0_X_PAD[LOGICAL],OUTPUT_0_LAYOUT,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n";
+        let told = |rows: &[(u64, u64, &str)]| {
+            let rows = rows.iter().map(|(ns, side, layout)| {
+                format!(
+                    "ReduceDeviceOperation,tt_dnn_device,0,wormhole_b0,64,{ns},1[1],1[1],{side}[{side}],64[64],\
+                     {layout},BFLOAT16,DRAM,1[1],1[1],{side}[{side}],32[1],TILE,BFLOAT16,DRAM\n"
+                )
+            });
+            let text = header.to_owned() + &rows.collect::<String>();
+            let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+            let explanation = Explanation::from_perf_report(&report);
+            let facts = explanation.findings.into_iter().flat_map(|finding| finding.why);
+            facts.filter(|fact| fact.contains("same sides")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(&[
+                (240_000, 4096, "ROW_MAJOR"),
+                (960_000, 4096, "TILE"),
+                (100_000, 32, "ROW_MAJOR")
+            ]),
+            [
+                "row 2 takes 240 us for tensors of the same sides, the longest, row 3, 960 us. Row 2 has input \
+                 0 in ROW_MAJOR; row 3 has input 0 in TILE"
+            ]
+        );
+        let none: [&str; 0] = [];
+        assert_eq!(told(&[(240_000, 32, "ROW_MAJOR"), (960_000, 4096, "TILE")]), none);
+        assert_eq!(told(&[(240_000, 4096, "TILE"), (960_000, 4096, "TILE")]), none);
+        assert_eq!(told(&[(600_000, 4096, "ROW_MAJOR"), (960_000, 4096, "TILE")]), none);
     }
 }

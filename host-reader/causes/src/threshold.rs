@@ -77,6 +77,7 @@ thresholds! {
     LONGEST_UNLESS: "longest-unless", 1.01, "x", "proposal: a RISC that lasts as long as the op but for this is the longest, whatever is known of others";
     PADDING: "padding", 50.0, "%", "proposal: most of what an op moves is not the program's";
     START_SKEW: "start-skew", 20.0, "%", "proposal: as `waiting-share`; tt-metal issue 20681 has 47 % in a traced kernel";
+    START_SKEW_TIME: "start-skew-time", 10.0, "%", "proposal: as `group-time`, over all ops of an ops CSV";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
     NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, for the busiest link";

@@ -132,7 +132,14 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         // The gain is an upper bound, so a lower bound of the limit is enough for it.
         (None, Some(limit_ns)) => {
             let used = used_peaks(group).join(" and ");
-            let known = "only its transfers with DRAM are modelled, so its limit is not known";
+            let known = match group.has_least_flops {
+                true => format!(
+                    "what is modelled of it takes {} at the peaks of the whole chip, and its limit is not known",
+                    duration(limit_ns)
+                ),
+                false => "only its transfers with DRAM are modelled, so its limit is not known"
+                    .to_owned(),
+            };
             (format!("at {used}; {known}"), Some(group.gain_ns(limit_ns)))
         }
         (None, None) if group.idle_cores_ns > 0.0 => {
@@ -555,6 +562,45 @@ mod tests {
         assert_eq!((found[1].gain_at_most_ns, found.len()), (None, 2), "no model, no gain");
         assert_eq!(op_groups(&[limited(6e6, 60.0, 3.1e6)]), [], "within twice its limit");
         assert_eq!(op_groups(&[limited(0.9e6, 9.0, 1.0)]), [], "below a tenth");
+    }
+
+    /// One op on 8 of 130 cores of a Blackhole, whose only tensor takes 65,536 ns at 512 GB/s.
+    fn on_few_cores(op: &str, ns: u64) -> Option<(Option<f64>, String)> {
+        use crate::Explanation;
+        use reports::perf::{PerfReport, read_ops_csv};
+        let text = format!(
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,CORE COUNT,AVAILABLE WORKER CORE COUNT,\
+             DEVICE KERNEL DURATION [ns],INPUT_0_W_PAD[LOGICAL],INPUT_0_Z_PAD[LOGICAL],\
+             INPUT_0_Y_PAD[LOGICAL],INPUT_0_X_PAD[LOGICAL],INPUT_0_LAYOUT,INPUT_0_DATATYPE,INPUT_0_MEMORY,OUTPUT_0_W_PAD[LOGICAL],\
+             OUTPUT_0_Z_PAD[LOGICAL],OUTPUT_0_Y_PAD[LOGICAL],OUTPUT_0_X_PAD[LOGICAL],OUTPUT_0_LAYOUT,\
+             OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n\
+             {op},tt_dnn_device,0,blackhole,8,130,{ns},1,1,4096,4096,TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED,\
+             1,1,4096,4096,TILE,BFLOAT16,DEV_0_L1_INTERLEAVED\n"
+        );
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        let explanation = Explanation::from_perf_report(&report);
+        let mut found = explanation.findings.into_iter();
+        let few = found.find(|finding| finding.sentence.contains("few cores"))?;
+        Some((few.gain_at_most_ns, few.why.join("\n")))
+    }
+
+    #[test]
+    fn more_cores_gain_no_more_than_dram_leaves() {
+        let generic = |ns| on_few_cores("GenericOpDeviceOperation", ns);
+        let (gain_ns, why) = generic(178_573).unwrap();
+        assert!((gain_ns.unwrap() - (178_573.0 - 65_536.0)).abs() < 1.0, "{gain_ns:?}");
+        let remains = "to move each tensor once takes 66 us at the peak of DRAM, which remains";
+        assert!(why.contains(remains), "{why}");
+        // 98 and 109 % of the peak: DRAM may be the limit, whatever the cores.
+        assert_eq!(generic(66_800), None);
+        assert_eq!(generic(60_125), None);
+        // 1,311 %: the op reads a part of its tensor.
+        let (gain_ns, why) = generic(5_000).unwrap();
+        assert!((gain_ns.unwrap() - 5_000.0 * 122.0 / 130.0).abs() < 1.0, "{gain_ns:?}");
+        assert!(!why.contains("remains"), "{why}");
+        // The model of an op that is faster than the chip is wrong, and says nothing of its cores.
+        assert_eq!(on_few_cores("UnaryDeviceOperation", 60_125), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod model;
 mod pipeline;
 mod setup;
 mod skew;
+mod starts;
 mod zones;
 
 pub(crate) use crate::duration::duration;
@@ -37,7 +38,7 @@ pub(crate) use late_host::{Compilation, TracedGaps};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::collective_skew;
-pub(crate) use zones::LATE_STARTS;
+pub(crate) use starts::{LATE_STARTS, start_skew_of, start_skew_of_rows};
 
 /// Launches with the same op name. Launches without an op name form one group for each program.
 pub(crate) struct OpGroup<'a> {
@@ -148,7 +149,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zone_names: &ZoneTable) -> (Vec<Findi
             .into_iter()
             .chain([zones::kernel_zone(group, kernels_ns, zone_names)])
             .chain([blocked::blocked_risc(group, kernels_ns), longest])
-            .chain([zones::start_skew(group, kernels_ns), barriers]);
+            .chain([starts::start_skew(group, kernels_ns), barriers]);
         findings.extend(of_group.flatten().map(|finding| finding.with_part_of_gain(share)));
         let link = noc(group, of.noc, kernels_ns);
         noc_findings.extend(link.map(|finding| finding.with_part_of_gain(share)));

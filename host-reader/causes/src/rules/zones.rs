@@ -1,10 +1,11 @@
-//! Rules about zones in kernels, and about cores that start late.
+//! Rules about zones in kernels, and about the RISC that runs longest.
 
 use super::{OpGroup, duration, kernel_ns};
 use crate::{
     awaited::Awaited,
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
-    threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC, START_SKEW},
+    kernel_zone::KernelZone,
+    threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC},
     time_class::WaitEvidence,
 };
 use reader::names::ZoneTable;
@@ -60,14 +61,21 @@ pub(super) fn kernel_zone(
         }
     };
     let basis = Basis::launches(1, group.ops.len());
-    Some(Finding::new(
-        Cause::KernelZone,
-        (KERNEL_ZONE, zone.percent),
-        sentence,
-        place,
-        advice,
-        basis,
-    ))
+    let figure = (KERNEL_ZONE, zone.percent);
+    let finding = Finding::new(Cause::KernelZone, figure, sentence, place, advice, basis);
+    let why = op.zones.iter().filter(|of| of.risc != zone.risc).filter_map(|of| blocked(of, zones));
+    Some(Finding { why: why.collect(), ..finding })
+}
+
+/// Returns a fact about a RISC that stands in a wait at a circular buffer for most of its time; `None` for
+/// another zone.
+fn blocked(zone: &KernelZone, zones: &ZoneTable) -> Option<String> {
+    let name = zones.label(zone.zone);
+    let what = match Awaited::from_name(&name).filter(|_| zone.percent >= KERNEL_ZONE.value)? {
+        Awaited::Data => "data",
+        Awaited::Room => "room",
+    };
+    Some(format!("{} waits for {what} {:.0} % of its time, in {name}", zone.risc, zone.percent))
 }
 
 /// Makes one finding of those about one zone of one RISC in several programs without a name: they run the same
@@ -161,40 +169,6 @@ pub(super) fn longest_risc(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Findi
     let finding = Finding::new(Cause::LongestRisc, figure, sentence, place, advice, basis);
     let whole_ns: f64 = known.iter().map(|(op, ..)| kernel_ns(op)).sum();
     Some(finding.with_gain(time_ns - next_ns, (whole_ns, GainOf::Ops)))
-}
-
-/// Advice about cores that start late.
-pub(crate) const LATE_STARTS: &str = "send fewer runtime arguments and smaller kernels to each core, or multicast what is the same for all \
-     cores (common runtime arguments), so that the last core starts earlier";
-
-/// Reports cores that start late within each launch.
-pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
-    let known: Vec<_> = group
-        .ops
-        .iter()
-        .filter_map(|op| Some((*op, op.start_skew_ns?)))
-        .filter(|(op, _)| kernel_ns(op) > 0.0)
-        .collect();
-    let skew_ns: f64 = known.iter().map(|(_, skew)| skew).sum();
-    let time_ns: f64 = known.iter().map(|(op, _)| kernel_ns(op)).sum();
-    let share = percent(skew_ns, time_ns);
-    if share < START_SKEW.value || !is_large(group, kernels_ns) {
-        return None;
-    }
-    let (longest, most) = known.iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    let sentence = format!(
-        "Cores of {} start up to {} apart: from the first start to the last are {share:.0} % of the \
-         kernels' time",
-        group.label,
-        duration(*most),
-    );
-    let place =
-        Place { chip_id: Some(longest.chip_id), launch: Some(longest.launch), ..group.place() };
-    let advice = LATE_STARTS;
-    let basis = Basis::launches(known.len(), group.ops.len());
-    let finding =
-        Finding::new(Cause::StartSkew, (START_SKEW, share), sentence, place, advice, basis);
-    Some(finding.with_gain(skew_ns, (time_ns, GainOf::Ops)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Minimum time of an op, from its FLOPs and DRAM bytes at the chip's peak rates.
 
-use super::{BoundAnalysis, MathFidelity, ModelContext, Modelled, dram_bytes};
+use super::{
+    BoundAnalysis, MathFidelity, ModelContext, Modelled, attention::least_flops, dram_bytes,
+};
 use crate::perf::{
     category::OpCategory,
     fidelity::sufficient_fidelity,
@@ -64,12 +66,13 @@ impl ShapeLimit {
         context: &ModelContext<'_>,
     ) -> Option<Self> {
         let arch = context.arch?;
-        let flops_us = modelled.flops.and_then(|flops| {
+        let time_of = |flops: f64| {
             let cores = available_cores.max(row.core_count)?;
             let fidelity =
                 sufficient_fidelity(row).or_else(|| MathFidelity::from_name(&row.math_fidelity))?;
             Some(flops / (arch.tflops_per_core(fidelity) * 1e6 * cores as f64))
-        });
+        };
+        let flops_us = modelled.flops.and_then(time_of);
         let bytes = match modelled.dram_bytes {
             Some(bytes) => Some(MovedBytes { at_least: bytes, at_most: None }),
             None => moved_bytes(row, modelled, context),
@@ -87,8 +90,9 @@ impl ShapeLimit {
         let is_exact = modelled.has_all_flops(has_flops, row)
             && bytes.is_none_or(|bytes| bytes.at_most.is_none())
             && (has_flops || are_all_in_dram(row));
+        let least_flops_us = least_flops(row).filter(|_| !has_flops).and_then(time_of);
         let limit = Self {
-            flops_us: flops_us.or(of_file.compute_us),
+            flops_us: flops_us.or(of_file.compute_us).or(least_flops_us),
             dram_us: dram_us.or(dram_of_file_us),
             dram_at_most_us,
             kind: if is_exact { LimitKind::Exact } else { LimitKind::LowerBound },
@@ -311,6 +315,34 @@ mod tests {
 
     fn kind(row: &str) -> Option<LimitKind> {
         report(row).rows[0].limit.map(|limit| limit.kind)
+    }
+
+    /// 8 heads of 2,048 queries and keys of 64 elements: at least half of 2 x 2 x 2,048 x 2,048 x 64 FLOPs a head.
+    #[test]
+    fn attention_takes_at_least_the_flops_of_half_of_its_pairs() {
+        let op = |name: &str, key: &str| {
+            let tensor = "1,8,2048,64,BFLOAT8_B,DRAM";
+            let row = format!(
+                "{name},tt_dnn_device,0,wormhole_b0,HiFi2,64,64,9000000,{tensor},{key},{tensor}"
+            );
+            let limit = report(&row).rows[0].limit.unwrap();
+            (limit.flops_us, limit.kind)
+        };
+        let half_us = 8.0 * 2.0 * 2048.0 * 2048.0 * 64.0 / (148e12 / 72.0 * 64.0) * 1e6;
+        let (flops, kind) = op("SDPAOperation", "1,8,2048,64,BFLOAT8_B,DRAM");
+        near(flops, half_us);
+        assert_eq!(kind, LimitKind::LowerBound);
+        // Two key heads serve four query heads each; of 1,024 keys, half of their square is attended to.
+        near(op("ScaledDotProductAttention", "1,2,2048,64,BFLOAT8_B,DRAM").0, half_us);
+        near(op("SDPAOperation", "1,8,1024,64,BFLOAT8_B,DRAM").0, half_us / 4.0);
+        for (name, key) in [
+            ("SdpaDecodeDeviceOperation", "1,8,2048,64,BFLOAT8_B,DRAM"),
+            ("SDPAOperation", "1,3,2048,64,BFLOAT8_B,DRAM"),
+            ("SDPAOperation", "1,8,2048,32,BFLOAT8_B,DRAM"),
+            ("RingJointSDPADeviceOperation", "1,8,2048,64,BFLOAT8_B,DRAM"),
+        ] {
+            assert_eq!(op(name, key).0, None, "{name} {key}");
+        }
     }
 
     #[test]

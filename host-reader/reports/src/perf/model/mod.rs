@@ -1,5 +1,6 @@
 //! Models of several kinds of ops: operations and bytes, derived from the ops' shapes.
 
+mod attention;
 mod attribute;
 mod conv;
 mod halo;
