@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wire::{Risc, vector::OPTIONAL_MARKER_COUNT};
 
 /// Number of zones that a RISC's buffer holds: each has a marker for its start and one for its end.
-const ZONES: u32 = (OPTIONAL_MARKER_COUNT / 2) as u32;
+const ZONES: u64 = OPTIONAL_MARKER_COUNT as u64 / 2;
 
 /// Number of runs of each RISC whose zones fill a buffer.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct FullBuffers {
 impl FullBuffers {
     /// Adds the runs of a RISC, of which `counts` are the numbers of zones.
     pub(crate) fn add(&mut self, risc: Risc, counts: impl Iterator<Item = u32>) {
-        for count in counts.filter(|count| *count > 0) {
+        for count in counts.filter(|count| *count > 0).map(u64::from) {
             let (full, all) = self.runs.entry(risc).or_default();
             *full = full.saturating_add(u64::from(count == ZONES));
             *all = all.saturating_add(1);

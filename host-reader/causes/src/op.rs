@@ -366,8 +366,7 @@ impl OpCauses {
         let half = half.as_ref().map(|half| view.part_view(half));
         // If a RISC's run is missing, a RISC that waited for it looks like a RISC that worked.
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
-        let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
-        let pace = pace.flatten();
+        let pace = pace_of(half.as_ref().unwrap_or(known), &signals).filter(|_| has_all_runs);
         let math = pace.as_ref().filter(|pace| pace.is_math_known && !pace.is_math_assumed);
         let math = math.and_then(|pace| {
             let math = pace.stage(Stage::Math)?;
