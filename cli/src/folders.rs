@@ -2,7 +2,7 @@
 
 use host_reader::{
     environment::artifacts_folder,
-    recording::{DEVICE_LOG, device_captures, logs_folder, newest_ops_csv},
+    recording::{device_captures, device_log, newest_ops_csv},
 };
 use std::{
     path::{Path, PathBuf},
@@ -35,7 +35,7 @@ pub(crate) fn newest_recording() -> PathBuf {
 
 /// Returns the time at which the newest file of a recording in a folder was written.
 fn recorded_at(folder: &Path) -> Option<SystemTime> {
-    let log = logs_folder(folder, DEVICE_LOG).map(|logs| logs.join(DEVICE_LOG));
+    let log = device_log(folder);
     let files = device_captures(folder).into_iter().chain(log).chain(newest_ops_csv(folder));
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }

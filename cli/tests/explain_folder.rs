@@ -27,6 +27,39 @@ fn sentences(explained: &Value) -> Vec<&str> {
     findings.iter().map(|finding| finding["sentence"].as_str().unwrap()).collect()
 }
 
+/// `kprof ops -o` and TT-Metal leave a copy of the log beside the ops CSV: it is the log of the folder, if
+/// there is no other, and the ops CSV is not of another run.
+#[test]
+fn a_log_beside_the_ops_csv_is_that_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_log(folder, &model());
+    write_csv(folder, &model());
+    let whole = explained(folder, &[]);
+    let logs = ["profile_log_device.csv", ".logs/profile_log_device.csv"];
+    let log = logs.map(|log| folder.join(log)).into_iter().find(|log| log.exists()).unwrap();
+    let csv = host_reader::recording::newest_ops_csv(folder).unwrap();
+    let copied = tempfile::tempdir().unwrap();
+    let reports = copied.path().join("reports/today");
+    std::fs::create_dir_all(&reports).unwrap();
+    std::fs::copy(&log, reports.join("profile_log_device.csv")).unwrap();
+    std::fs::copy(&csv, reports.join(csv.file_name().unwrap())).unwrap();
+    let from_copy = explained(copied.path(), &[]);
+    assert_eq!(from_copy["described_by"], whole["described_by"]);
+    assert_eq!(sentences(&from_copy), sentences(&whole));
+    let report = kprof(copied.path(), &["report", ".", "--fail-on-loss"]);
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    // A newer ops CSV alone is of another run.
+    let newer = copied.path().join("reports/tomorrow");
+    std::fs::create_dir_all(&newer).unwrap();
+    std::fs::copy(&csv, newer.join("ops_perf_results_tomorrow.csv")).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let file =
+        std::fs::File::options().append(true).open(newer.join("ops_perf_results_tomorrow.csv"));
+    file.unwrap().set_modified(later).unwrap();
+    assert_eq!(explained(copied.path(), &[])["described_by"], Value::Null);
+}
+
 #[test]
 fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ mod tests;
 use crate::failure::Failure;
 use head::Head;
 use host_reader::recording::{
-    DEVICE_LOG, device_captures, device_perf_report, is_capture, logs_folder,
+    DEVICE_LOG, device_captures, device_log, device_perf_report, is_capture,
 };
 use std::{fs::File, io::Read, path::Path};
 
@@ -425,7 +425,7 @@ pub(crate) fn head(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
 
 /// Returns true if a folder has device logs or captures.
 pub(crate) fn has_records(path: &Path) -> bool {
-    logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty()
+    device_log(path).is_some() || !device_captures(path).is_empty()
 }
 
 /// Returns true if the file is a table of ops.

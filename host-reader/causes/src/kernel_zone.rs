@@ -8,7 +8,7 @@ use crate::{
     threshold::KERNEL_ZONE,
 };
 use analysis::MOST_PERCENT;
-use reader::{lane::ZoneIndex, names::ZoneTable};
+use reader::{lane::ZoneIndex, mesh::Noc0Coord, names::ZoneTable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
@@ -141,6 +141,9 @@ pub struct KernelZone {
     /// True if the RISC may have shorter zones of other names that were not kept.
     #[serde(skip)]
     pub(crate) has_more: bool,
+    /// Cycles in the zone on the core with the fewest and on that with the most, and the latter core.
+    #[serde(skip)]
+    pub(crate) core_cycles: (u64, u64, Noc0Coord),
 }
 
 /// Zone of a RISC in a launch without any zone of a kernel, as in benchmarks of single functions.
@@ -213,6 +216,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
     let mut full: BTreeSet<Risc> = BTreeSet::new();
     let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
     let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64, u64)> = BTreeMap::new();
+    let mut spreads: BTreeMap<(Risc, ZoneIndex), (u64, u64, Noc0Coord)> = BTreeMap::new();
     for run in &view.runs {
         let cycles = kernel_cycles(run.evidence);
         if cycles == 0 {
@@ -232,10 +236,17 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             *cores = cores.saturating_add(1);
             *count = count.saturating_add(of.count.into());
             *sum = sum.saturating_add(of.cycles.min(cycles));
+            let (core, own) = (run.lane.core, of.cycles.min(cycles));
+            let spread = spreads.entry((run.lane.risc, of.zone)).or_insert((own, own, core));
+            spread.0 = spread.0.min(own);
+            if own > spread.1 {
+                (spread.1, spread.2) = (own, core);
+            }
         }
     }
     let shares = zones.iter().filter_map(|(&(risc, zone), &(core_count, count, cycles))| {
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
+        let core_cycles = *spreads.get(&(risc, zone))?;
         let percent = cycle_percent(cycles, kernel);
         let role = match risc {
             _ if roles.reader == Some(risc) => Some("reader"),
@@ -253,6 +264,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             percent,
             is_lower_bound: cut.contains(&risc),
             has_more: full.contains(&risc),
+            core_cycles,
         })
     });
     shares.collect()
@@ -306,6 +318,7 @@ mod tests {
             percent,
             is_lower_bound: false,
             has_more: false,
+            core_cycles: (1, 1, Noc0Coord { x: 1, y: 1 }),
         };
         let [weights, gate] = [zone(Risc::Ncrisc, 1, 85.0), zone(Risc::Trisc1, 2, 58.0)];
         let chosen = |zones: &[KernelZone], riscs_ns: &[(Risc, f64)]| {

@@ -56,8 +56,9 @@ pub use harvesting::noc_trace_files;
 pub use lanes::Lanes;
 pub use load::{
     Collected, DEVICE_CAPTURE_PREFIX, DEVICE_LOG, DEVICE_PERF_REPORT, LoadError, Loaded, Opened,
-    OpenedLog, device_captures, device_perf_report, is_capture, load, logs_folder, newest_ops_csv,
-    noc_of_log, open, open_log, open_within, other_ops_csvs, report_of_log, reported_device_log,
+    OpenedLog, device_captures, device_log, device_perf_report, is_capture, load, logs_folder,
+    newest_ops_csv, noc_of_log, open, open_log, open_within, other_ops_csvs, report_of_log,
+    reported_device_log,
 };
 pub use packed_recording::PackedRecording;
 pub use selection::HiddenLaunches;

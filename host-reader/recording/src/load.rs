@@ -291,8 +291,7 @@ pub enum LoadError {
 /// Names the folders directly in `folder` that have a device log, each of which is a run.
 fn folders_below(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let logs =
-        entries.map(|entry| entry.path()).filter(|path| logs_folder(path, DEVICE_LOG).is_some());
+    let logs = entries.map(|entry| entry.path()).filter(|path| device_log(path).is_some());
     let mut logs: Vec<PathBuf> = logs.collect();
     logs.sort();
     match logs.as_slice() {
@@ -437,6 +436,35 @@ pub fn reported_device_log(folder: &Path) -> Option<PathBuf> {
     newest_file(Vec::new(), &folder.join("reports"), |path| is_log(path) && path.is_file())
 }
 
+/// Finds the device log of a folder: in the folder, in its subfolder `.logs` or, if neither has one, the
+/// copy in its subfolder `reports`. A copy counts only beside the newest ops CSV, if there is one: another
+/// is of another run.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let [old, new] = ["a", "b"].map(|name| folder.path().join("reports").join(name));
+/// std::fs::create_dir_all(&old)?;
+/// let copy = old.join("profile_log_device.csv");
+/// std::fs::write(&copy, "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n")?;
+/// assert_eq!(recording::device_log(folder.path()), Some(copy));
+/// std::fs::create_dir_all(&new)?;
+/// std::fs::write(new.join("ops_perf_results_b.csv"), "OP CODE\n")?;
+/// assert_eq!(recording::device_log(folder.path()), None);
+/// let log = folder.path().join("profile_log_device.csv");
+/// std::fs::write(&log, "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n")?;
+/// assert_eq!(recording::device_log(folder.path()), Some(log));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn device_log(folder: &Path) -> Option<PathBuf> {
+    let own = logs_folder(folder, DEVICE_LOG).map(|logs| logs.join(DEVICE_LOG));
+    own.or_else(|| {
+        let csv = newest_ops_csv(folder);
+        let is_beside = |log: &PathBuf| csv.as_ref().is_none_or(|csv| csv.parent() == log.parent());
+        reported_device_log(folder).filter(is_beside)
+    })
+}
+
 /// Finds the newest file in `folders`, in `reports` and in the folders below `reports`.
 fn newest_file(
     mut folders: Vec<PathBuf>,
@@ -544,19 +572,18 @@ fn load_captures(paths: &[PathBuf]) -> Result<Loaded, LoadError> {
 }
 
 fn open_folder(folder: &Path, memory: &Arc<PackedMemory>) -> Result<OpenedLog, LoadError> {
-    let Some(logs) = logs_folder(folder, DEVICE_LOG) else {
+    let path = device_log(folder);
+    let Some((path, logs)) = path.as_deref().and_then(|path| Some((path, path.parent()?))) else {
         return Err(LoadError::NoDeviceLog { folder: folder.to_owned() });
     };
-    let (log, host) = rayon::join(
-        || PackedLog::open_within(logs.join(DEVICE_LOG), memory),
-        || HostOps::from_folder(&logs),
-    );
+    let (log, host) =
+        rayon::join(|| PackedLog::open_within(path, memory), || HostOps::from_folder(logs));
     let mut log = log?;
-    name_unknown_zones(&mut log, &logs)?;
+    name_unknown_zones(&mut log, logs)?;
     let ops_csv = newest_ops_csv(folder);
     let mut log = OpenedLog { host, ops_csv, ..log.into() };
-    log.add_note(&logs.join(DEVICE_LOG));
-    add_harvesting(&mut log, &logs);
+    log.add_note(path);
+    add_harvesting(&mut log, logs);
     Ok(log)
 }
 

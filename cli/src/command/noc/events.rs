@@ -18,7 +18,7 @@ use host_reader::{
     output::write_noc_folder,
     packed_bytes::PackedMemory,
     readout::Readout,
-    recording::{DEVICE_LOG, Opened, Recording, logs_folder, noc_of_log},
+    recording::{Opened, Recording, device_log, logs_folder, noc_of_log},
 };
 use std::{
     collections::BTreeMap,
@@ -386,7 +386,7 @@ fn trace_files(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if is_trace_file(path) {
         return (vec![path.to_owned()], Vec::new());
     }
-    if !path.is_dir() || logs_folder(path, DEVICE_LOG).is_some() {
+    if !path.is_dir() || device_log(path).is_some() {
         return (Vec::new(), Vec::new());
     }
     let is_named = |path: &PathBuf| {

@@ -5,7 +5,8 @@ use crate::{
     awaited::Awaited,
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
     kernel_zone::KernelZone,
-    threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC},
+    op::OpCauses,
+    threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC, STRAGGLER},
     time_class::WaitEvidence,
 };
 use reader::names::ZoneTable;
@@ -63,8 +64,27 @@ pub(super) fn kernel_zone(
     let basis = Basis::launches(1, group.ops.len());
     let figure = (KERNEL_ZONE, zone.percent);
     let finding = Finding::new(Cause::KernelZone, figure, sentence, place, advice, basis);
-    let why = op.zones.iter().filter(|of| of.risc != zone.risc).filter_map(|of| blocked(of, zones));
-    Some(Finding { why: why.collect(), ..finding })
+    let others = op.zones.iter().filter(|of| of.risc != zone.risc);
+    let blocked = others.filter_map(|of| blocked(of, zones));
+    let why = uneven_cores(zone, op).into_iter().chain(blocked).collect();
+    Some(Finding { why, ..finding })
+}
+
+/// Returns a fact about the cores of a zone, if the longest is much longer in it than their mean: kernels that
+/// wait for each other end at the same time, however unlike their work.
+fn uneven_cores(zone: &KernelZone, op: &OpCauses) -> Option<String> {
+    let (least, most, core) = zone.core_cycles;
+    let mean = zone.cycles as f64 / zone.core_count as f64;
+    if (most as f64) < mean * STRAGGLER.value {
+        return None;
+    }
+    let cycles = op.kernel?.duration_cycles;
+    let ns = kernel_ns(op) / std::num::NonZeroU64::new(cycles)?.get() as f64;
+    let [least, mean, most] = [least as f64, mean, most as f64].map(|cycles| duration(cycles * ns));
+    let core = format!("({},{})", core.x, core.y);
+    Some(format!(
+        "its cores are in it for {least} to {most}, {mean} in the mean; longest on core {core}"
+    ))
 }
 
 /// Returns a fact about a RISC that stands in a wait at a circular buffer for most of its time; `None` for

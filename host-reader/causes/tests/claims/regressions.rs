@@ -337,6 +337,88 @@ fn a_zone_that_is_most_of_a_kernel_is_named() {
     assert!(found.findings[0].sentence.starts_with("WAIT_IN is 70 %"), "{:#?}", found.findings);
 }
 
+/// Two cores gather for 300 and 900 of 1,000 cycles, and their compute kernels wait for data meanwhile: all end
+/// together.
+#[test]
+fn a_zone_names_its_longest_core_and_who_waits() {
+    let rows: Vec<_> = [(1, 300), (2, 900)]
+        .into_iter()
+        .flat_map(|(core, gather)| {
+            [
+                (core, "NCRISC", 1, 1_000, 0, "NCRISC-KERNEL,ZONE_START"),
+                (core, "NCRISC", 3, 1_010, 0, "GATHER,ZONE_START"),
+                (core, "NCRISC", 3, 1_010 + gather, 0, "GATHER,ZONE_END"),
+                (core, "NCRISC", 5, 1_950, 0, "SEND,ZONE_START"),
+                (core, "NCRISC", 5, 1_960, 0, "SEND,ZONE_END"),
+                (core, "NCRISC", 1, 2_000, 0, "NCRISC-KERNEL,ZONE_END"),
+                (core, "TRISC_0", 1, 1_000, 0, "TRISC-KERNEL,ZONE_START"),
+                (core, "TRISC_0", 4, 1_990, 700, "CB-COMPUTE-WAIT-FRONT,ZONE_TOTAL"),
+                (core, "TRISC_0", 1, 2_000, 0, "TRISC-KERNEL,ZONE_END"),
+            ]
+        })
+        .collect();
+    let found = explain_log(&log_of(&rows));
+    let zone = found.findings.iter().find(|of| of.cause == Cause::KernelZone).unwrap();
+    // A sum that its author chose comes first.
+    assert!(zone.sentence.starts_with("CB-COMPUTE-WAIT-FRONT is a wait and 70 %"), "{zone:#?}");
+    assert_eq!(zone.why, [""; 0]);
+    let without_sum: Vec<_> = rows.iter().copied().filter(|row| row.2 != 4).collect();
+    let waits = [
+        (1, "TRISC_0", 4, 1_010, 0, "CB-COMPUTE-WAIT-FRONT,ZONE_START"),
+        (1, "TRISC_0", 4, 1_560, 0, "CB-COMPUTE-WAIT-FRONT,ZONE_END"),
+        (2, "TRISC_0", 4, 1_010, 0, "CB-COMPUTE-WAIT-FRONT,ZONE_START"),
+        (2, "TRISC_0", 4, 1_560, 0, "CB-COMPUTE-WAIT-FRONT,ZONE_END"),
+    ];
+    let rows = [without_sum, waits.to_vec()].concat();
+    let found = explain_log(&log_of(&rows));
+    let zone = found.findings.iter().find(|of| of.cause == Cause::KernelZone).unwrap();
+    assert!(zone.sentence.starts_with("GATHER is 60 % of the time of NCRISC"), "{zone:#?}");
+    assert_eq!(
+        zone.why,
+        [
+            "its cores are in it for 300 ns to 900 ns, 600 ns in the mean; longest on core (2,2)",
+            "TRISC_0 waits for data 55 % of its time, in CB-COMPUTE-WAIT-FRONT"
+        ]
+    );
+}
+
+/// A benchmark of single functions has zones, and none of kernels or firmware.
+#[test]
+fn zones_of_launches_without_kernels_are_told() {
+    let log = log_of(&[
+        (1, "TRISC_0", 3, 1_000, 0, "TILE_LOOP,ZONE_START"),
+        (1, "TRISC_0", 3, 1_860, 0, "TILE_LOOP,ZONE_END"),
+        (1, "TRISC_2", 4, 1_000, 0, "INIT,ZONE_START"),
+        (1, "TRISC_2", 4, 1_020, 0, "INIT,ZONE_END"),
+        (1, "TRISC_2", 3, 1_100, 0, "TILE_LOOP,ZONE_START"),
+        (1, "TRISC_2", 3, 2_000, 0, "TILE_LOOP,ZONE_END"),
+    ]);
+    let expected = "Zones of launch 1 of program 1, which has none of kernels: TILE_LOOP of TRISC_2 900 ns on 1 \
+                    core, TILE_LOOP of TRISC_0 860 ns on 1 core, INIT of TRISC_2 20 ns on 1 core.";
+    assert_eq!(explain_log(&log).kernels.as_deref(), Some(expected));
+}
+
+/// A run of 125 zones is as long as a buffer of TT-Metal's profiler; one of 124 is not, and one of 126 shows
+/// that the firmware sends full buffers on.
+#[test]
+fn a_log_whose_runs_fill_a_buffer_says_so() {
+    let told = |count: u64| {
+        let zones = (0..count).flat_map(|zone| {
+            let start = 1_010 + zone * 10;
+            [
+                (1, "NCRISC", 3, start, 0, "READ,ZONE_START"),
+                (1, "NCRISC", 3, start + 8, 0, "READ,ZONE_END"),
+            ]
+        });
+        let mut rows = vec![(1, "NCRISC", 1, 1_000, 0, "NCRISC-KERNEL,ZONE_START")];
+        rows.extend(zones);
+        rows.push((1, "NCRISC", 1, 5_000, 0, "NCRISC-KERNEL,ZONE_END"));
+        let not_used = explain_log(&log_of(&rows)).not_used;
+        not_used.iter().any(|of| of.starts_with("NCRISC has 125 zones in 1 of 1 run, as many as"))
+    };
+    assert_eq!([124, 125, 126].map(told), [false, true, false]);
+}
+
 /// A kernel that hangs: of a log with unknown losses, the end may be missing; if nothing was lost, the kernel
 /// had not ended, and fewer zones would not help.
 #[test]
