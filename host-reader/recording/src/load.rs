@@ -436,9 +436,10 @@ pub fn reported_device_log(folder: &Path) -> Option<PathBuf> {
     newest_file(Vec::new(), &folder.join("reports"), |path| is_log(path) && path.is_file())
 }
 
-/// Finds the device log of a folder: in the folder, in its subfolder `.logs` or, if neither has one, the
-/// copy in its subfolder `reports`. A copy counts only beside the newest ops CSV, if there is one: another
-/// is of another run.
+/// Finds the device log of a folder.
+///
+/// It is in the folder, in its subfolder `.logs` or, if neither has one, a copy in its subfolder
+/// `reports`. A copy counts only beside the newest ops CSV, if there is one: another is of another run.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
