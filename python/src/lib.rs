@@ -3,10 +3,12 @@
 //! Times and figures come from `host-reader`; nothing is computed here. Every table is exported
 //! through the Arrow PyCapsule interface, so that pandas, polars and pyarrow can use it directly.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod arguments;
+mod calls;
 mod diff;
+mod frames;
 mod host;
 mod mesh_reader;
 mod periodic;
@@ -23,6 +25,7 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
+        calls::KnownCalls,
         diff::diff,
         host::Host,
         mesh_reader::MeshReader,

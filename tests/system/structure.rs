@@ -202,22 +202,28 @@ fn only_the_device_runtime_may_hold_unsafe_code() {
             continue;
         }
         let allowed = UNSAFE_FILES.iter().find(|(crate_name, _)| *crate_name == name);
-        let allowed = allowed.map_or(&[][..], |(_, files)| files);
-        let promise = if allowed.is_empty() { "forbid" } else { "deny" };
-        for file in ["lib.rs", "main.rs"].map(|file| root.join(file)) {
-            let Ok(source) = std::fs::read_to_string(&file) else { continue };
-            assert!(source.contains(&format!("#![{promise}(unsafe_code)]")), "{}", file.display());
-        }
-        let excepted: Vec<_> = sources(&root)
-            .into_iter()
-            .filter(|file| {
-                let source = std::fs::read_to_string(file).unwrap();
-                ["allow(unsafe_code", "expect(unsafe_code"].iter().any(|lint| source.contains(lint))
-            })
-            .map(|file| file.strip_prefix(&root).unwrap().display().to_string())
-            .collect();
-        assert_eq!(excepted, allowed, "exceptions of {name}");
+        unsafe_only_in(&root, allowed.map_or(&[][..], |(_, files)| files));
     }
+    // A workspace of its own.
+    unsafe_only_in(&repository().join("python/src"), &["frames.rs"]);
+}
+
+/// Checks that a crate forbids unsafe code, or denies it and allows it in some files only.
+fn unsafe_only_in(root: &Path, allowed: &[&str]) {
+    let promise = if allowed.is_empty() { "forbid" } else { "deny" };
+    for file in ["lib.rs", "main.rs"].map(|file| root.join(file)) {
+        let Ok(source) = std::fs::read_to_string(&file) else { continue };
+        assert!(source.contains(&format!("#![{promise}(unsafe_code)]")), "{}", file.display());
+    }
+    let excepted: Vec<_> = sources(root)
+        .into_iter()
+        .filter(|file| {
+            let source = std::fs::read_to_string(file).unwrap();
+            ["allow(unsafe_code", "expect(unsafe_code"].iter().any(|lint| source.contains(lint))
+        })
+        .map(|file| file.strip_prefix(root).unwrap().display().to_string())
+        .collect();
+    assert_eq!(excepted, allowed, "exceptions of {}", root.display());
 }
 
 /// Returns every Rust file below a folder.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import dis
-import gc
 import hashlib
 import itertools
 import json
@@ -12,9 +9,10 @@ import os
 import sys
 import sysconfig
 import weakref
-from collections.abc import Callable
-from types import CellType, CodeType, FrameType, FunctionType, MemberDescriptorType, ModuleType
+from types import CodeType, FrameType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
+
+from .._native import KnownCalls
 
 MOST_FRAMES = 64
 """Number of innermost frames of a call that are kept."""
@@ -46,121 +44,10 @@ class _Code:
         self.function = str(getattr(code, "co_qualname", code.co_name))
         self.is_kept = is_kept
         has_self = code.co_argcount > 0 and code.co_varnames[0] == "self"
-        self.is_method = is_kept and has_self and not _deletes_self(code)
+        self.is_method = is_kept and has_self
         is_cell = self.is_method and "self" in code.co_cellvars
-        self.cell = code.co_cellvars.index("self") if is_cell else None
-        """Number of the cell that holds `self` if an inner function uses it."""
-
-
-def _deletes_self(code: CodeType) -> bool:
-    """Returns true for functions after whose `del self` another variable would be taken for it."""
-    return any(one.opname == "DELETE_FAST" and one.argval == "self" for one in dis.get_instructions(code))
-
-
-Steps = tuple[tuple[int, _Code, bool], ...]
-"""The methods of a stack: the number of callers from the method before, what is known of each, and
-whether `self` is an ordinary variable of a function that another one of Python has called."""
-
-
-def _of_stack(frame: FrameType, code: _Code) -> Any:
-    """Returns `self` of a method's frame in Python 3.10.
-
-    The attribute `f_locals` would keep all local variables alive until the method returns.
-    """
-    held = gc.get_referents(frame)
-    if code.cell is None and frame.f_trace is None and frame.f_back is not None and type(held[4]) is not dict:
-        return held[4]
-    # Before its variables, a frame holds the caller's frame, the code, builtins, globals, and, if
-    # the program has asked for them, a dictionary of variables and a trace function.
-    first = 3 + (frame.f_back is not None)
-    if code.cell is not None:
-        cells = [one for one in held[first:] if type(one) is CellType]
-        return cells[code.cell].cell_contents if code.cell < len(cells) else None
-    for one in held[first:]:
-        if type(one) is not dict and one is not frame.f_trace:
-            return one
-    return None
-
-
-def _ids_on_stack(frame: Any, steps: Steps) -> tuple[int, ...]:
-    """Returns the ids of `self` in the methods of a stack; in Python 3.10, as :func:`_of_stack`.
-
-    Each call of an operation needs them, so the usual case is here.
-    """
-    found = []
-    for callers, code, is_usual in steps:
-        while callers:
-            frame = frame.f_back
-            callers -= 1
-        if is_usual and frame.f_trace is None:
-            owner = _referents(frame)[4]
-            found.append(id(owner if type(owner) is not dict else _of_stack(frame, code)))
-        else:
-            found.append(id(_of_stack(frame, code)))
-    return tuple(found)
-
-
-def _ids(frame: Any, steps: Steps) -> tuple[int, ...]:
-    """Returns the ids of `self` in the methods of a stack."""
-    found = []
-    for callers, code, _ in steps:
-        while callers:
-            frame = frame.f_back
-            callers -= 1
-        found.append(id(_self_of(frame, code)))
-    return tuple(found)
-
-
-def _of_variable(frame: FrameType, code: _Code) -> Any:
-    """Returns `self` of a method's frame in Python 3.12; see :func:`_of_stack`."""
-    del code
-    try:
-        return _get_variable(frame, "self")
-    except NameError:
-        return None
-
-
-def _of_view(frame: FrameType, code: _Code) -> Any:
-    """Returns `self` of a method's frame since Python 3.13, whose `f_locals` keeps nothing alive."""
-    del code
-    return frame.f_locals.get("self")
-
-
-def _unknown(frame: FrameType, code: _Code) -> Any:
-    """Returns None: Python 3.11 shows variables of a frame only by keeping all of them alive."""
-    del frame, code
-    return None
-
-
-def _way_to_self() -> Callable[[FrameType, _Code], Any]:
-    """Returns the function that finds `self` in frames of this Python."""
-    if sys.implementation.name != "cpython":
-        return _unknown
-    if sys.version_info[:2] == (3, 10):
-        return _of_stack
-    if sys.version_info[:2] == (3, 12):
-        return _of_variable
-    return _of_view if sys.version_info >= (3, 13) else _unknown
-
-
-_self_of = _way_to_self()
-_ids_of = _ids_on_stack if _self_of is _of_stack else _ids
-_referents = gc.get_referents
-if _self_of is _of_variable:
-    _get_variable = ctypes.pythonapi.PyFrame_GetVar
-    _get_variable.argtypes = [ctypes.py_object, ctypes.py_object]
-    _get_variable.restype = ctypes.py_object
-
-
-class _Stack:
-    """What is known of the calls from the same instructions of the same functions."""
-
-    __slots__ = ("names", "steps")
-
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
-        self.names: dict[tuple[int, ...], str | None] = {}
-        """Names of calls by the ids of `self` in the methods, all of which are alive."""
+        self.cell = code.co_nlocals + code.co_cellvars.index("self") if is_cell else None
+        """Number of the cell that holds `self` if an inner function uses it, in Python 3.10."""
 
 
 class Calls:
@@ -174,14 +61,11 @@ class Calls:
         )
         self._library = os.path.join(sysconfig.get_paths()["stdlib"], "")
         self._codes: dict[int, _Code] = {}
-        self._stacks: dict[tuple[int, ...], _Stack] = {}
-        """Stacks by the ids of their code and the places in it, the innermost first."""
-        self._known_count = 0
-        self._place_count = 0
-        self._uses: dict[int, list[tuple[_Stack, tuple[int, ...]]]] = {}
-        """Names of calls that end with an object, by its id."""
+        self._known = KnownCalls(MOST_KNOWN, MOST_PLACES)
+        self.find = self._known.find
+        """Returns what :meth:`of` returns, without a step of Python; for new calls, and for those in
+        which no frame is the program's own, something false."""
         self._told: set[str] = set()
-        self._untold: dict[str, str] = {}
         self._serials: dict[int, tuple[Any, int]] = {}
         self._next_serial = itertools.count(1)
         self._searches: dict[tuple[type, type], int] = {}
@@ -197,43 +81,8 @@ class Calls:
 
         Returns None if no frame is the program's own.
         """
-        # Only what differs from call to call is looked at: where the functions are, and which
-        # objects their methods belong to.
-        places: list[int] = []
-        add = places.append
-        at = frame
-        while at is not None:
-            add(id(at.f_code))
-            add(at.f_lasti)
-            at = at.f_back
-        key = tuple(places)
-        stack = self._stacks.get(key)
-        if stack is None:
-            stack = self._learn_stack(key, frame)
-        ids = _ids_of(frame, stack.steps) if stack.steps else ()
-        name = stack.names.get(ids, "")
-        if name == "":
-            name = self._describe(stack, ids, frame)
-        if name is None:
-            return None
-        return name, (self._untold.pop(name, None) if self._untold else None)
-
-    def _learn_stack(self, key: tuple[int, ...], frame: FrameType | None) -> _Stack:
-        steps: list[tuple[int, _Code, bool]] = []
-        callers = 0
-        while frame is not None:
-            code = self._codes.get(id(frame.f_code)) or self._learn(frame)
-            if code.is_method:
-                steps.append((callers, code, code.cell is None and frame.f_back is not None))
-                callers = 0
-            frame = frame.f_back
-            callers += 1
-        self._place_count += len(key) // 2
-        if self._place_count > MOST_PLACES:
-            self._forget_calls()
-            self._place_count = len(key) // 2
-        stack = self._stacks[key] = _Stack(tuple(steps))
-        return stack
+        call = self.find(frame)
+        return (self._describe(frame) if call is None else call) or None
 
     def _learn(self, frame: FrameType) -> _Code:
         code = frame.f_code
@@ -243,12 +92,8 @@ class Calls:
         is_hidden = file.startswith(self._hidden) or file.startswith("<frozen ")
         known = _Code(code, not (is_library or is_hidden or package in LIBRARIES))
         self._codes[id(code)] = known
+        self._known.learn(code, known.is_method, known.cell)
         return known
-
-    def _forget_calls(self) -> None:
-        self._stacks.clear()
-        self._uses.clear()
-        self._known_count = self._place_count = 0
 
     def _serial(self, owner: Any) -> int:
         """Returns a number of an object that no other object ever has; 0 if it has none."""
@@ -262,8 +107,7 @@ class Calls:
 
         def forget(_: Any) -> None:
             # Another object may get the same id.
-            for stack, ids in self._uses.pop(identity, ()):
-                stack.names.pop(ids, None)
+            self._known.forget(identity)
             self._serials.pop(identity, None)
             self._alive.discard(serial)
             self._paths.pop(serial, None)
@@ -275,11 +119,12 @@ class Calls:
         self._alive.add(serial)
         return serial
 
-    def _describe(self, stack: _Stack, ids: tuple[int, ...], frame: FrameType | None) -> str | None:
-        """Describes a call that is not known yet; returns its name."""
+    def _describe(self, innermost: FrameType | None) -> tuple[str, str | None] | tuple[()]:
+        """Describes a call that is not known yet; returns nothing if no frame is the program's own."""
         frames: list[tuple[_Code, FrameType]] = []
+        frame = innermost
         while frame is not None:
-            code = self._codes[id(frame.f_code)]
+            code = self._codes.get(id(frame.f_code)) or self._learn(frame)
             if code.is_kept:
                 frames.append((code, frame))
             frame = frame.f_back
@@ -288,7 +133,7 @@ class Calls:
         path: list[tuple[Any, str]] = []
         is_known = True
         for code, at in frames:
-            owner = _self_of(at, code) if code.is_method else None
+            owner = self._known.own_object(at, code.cell) if code.is_method else None
             module = None
             if owner is not None:
                 # Without a weak reference, another object with the same id would be taken for it.
@@ -299,24 +144,15 @@ class Calls:
             told.append({**frame_told, "function": code.function, "module": module})
         left_out = max(0, len(told) - MOST_FRAMES)
         text = json.dumps({"frames": told[left_out:], "left_out": left_out})
-        name = hashlib.sha256(text.encode()).hexdigest()[:16] if told else None
+        name = hashlib.sha256(text.encode()).hexdigest()[:16]
         if is_known:
-            self._remember(stack, ids, name)
-        if name is not None and name not in self._told:
-            self._told.add(name)
-            self._untold[name] = text
-        return name
-
-    def _remember(self, stack: _Stack, ids: tuple[int, ...], name: str | None) -> None:
-        self._known_count += 1
-        if self._known_count > MOST_KNOWN:
-            # The stack of this call is learned again at the next one.
-            self._forget_calls()
-            return
-        stack.names[ids] = name
-        for identity in ids:
-            if identity in self._serials:
-                self._uses.setdefault(identity, []).append((stack, ids))
+            self._known.remember(innermost, (name, None) if told else ())
+        if not told:
+            return ()
+        if name in self._told:
+            return name, None
+        self._told.add(name)
+        return name, text
 
     def _enter(self, path: list[tuple[Any, str]], owner: Any) -> str:
         """Adds the module that calls next to the modules that are calling; returns its path."""
