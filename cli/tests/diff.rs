@@ -660,7 +660,12 @@ fn an_iteration_that_waits_longer_fails_the_build() {
     assert_eq!(code, Some(0));
     // One iteration shows no gap of the loop.
     let (code, text) = told(&file("one.csv", 1, 10_000), &b, &["--fail-above", "5"]);
-    assert!(text.contains("The time between ops is in no limit: both sides do not show"), "{text}");
+    let why = "A shows no two iterations";
+    assert!(
+        text.contains(&format!("An iteration with its gaps is not compared: {why}\n")),
+        "{text}"
+    );
+    assert!(text.contains(&format!("The time between ops is in no limit: {why} (")), "{text}");
     assert_eq!(code, Some(0));
     let document = json(
         &a,
@@ -676,6 +681,85 @@ fn an_iteration_that_waits_longer_fails_the_build() {
         junit.contains("failures=\"1\"") && junit.contains("slower: device 0: A 13.000 us"),
         "{junit}"
     );
+}
+
+/// By hand: B has an op of 1 us more with a gap of 1 us, and waits 40 us more; or one op less.
+#[test]
+fn an_iteration_is_within_the_limit_whatever_ops_it_gained_or_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let base =
+        [("Matmul", 50_000, 10_000), ("LayerNorm", 5_000, 1_000), ("Softmax", 20_000, 1_000)];
+    let more = [
+        ("Matmul", 50_000, 50_000),
+        ("Typecast", 1_000, 1_000),
+        ("LayerNorm", 5_000, 1_000),
+        ("Softmax", 20_000, 1_000),
+    ];
+    let less = [("Matmul", 50_000, 50_000), ("Softmax", 20_000, 1_000)];
+    let file = |name: &str, before: usize, pass: &[(&'static str, u64, u64)], cut: usize| {
+        let weights = [("Tilize", 9_000, 4_000), ("Untilize", 8_000, 3_000)];
+        let mut ops = weights[..before].to_vec();
+        ops.extend(pass.repeat(4));
+        ops.extend(&pass[..cut]);
+        ops_file(folder.path(), name, &ops)
+    };
+    let a = file("a.csv", 0, &base, 0);
+    let told = |a: &Path, b: &Path, args: &[&str]| {
+        let output = diff(a, b, args);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    for (pass, text, percent) in [
+        (&more[..], "129.000 us in 4 ops, 53.000 us of it gaps", "+48.3"),
+        (&less[..], "121.000 us in 2 ops, 51.000 us of it gaps", "+39.1"),
+    ] {
+        // Ops before the loop and a cut iteration change nothing.
+        for (before, cut) in [(0, 0), (0, 1), (2, 0), (2, 1)] {
+            let b = file("b.csv", before, pass, cut);
+            let (code, shown) = told(&a, &b, &["--fail-above", "30"]);
+            let sides = format!(
+                "A 87.000 us in 3 ops, 12.000 us of it gaps, mean of 3 iterations; B {text}, mean of 3 \
+                 iterations; {percent} %, firmware around kernels unknown"
+            );
+            let second =
+                format!("An iteration with its gaps, without the first one: device 0: {sides}");
+            assert_eq!(shown.lines().nth(1), Some(&*second), "{before} {cut}\n{shown}");
+            let last = format!(
+                "An iteration with its gaps is slower by more than 30 % on 1 device, most on device 0: {sides}"
+            );
+            assert!(shown.lines().any(|line| line == last), "{shown}");
+            assert_eq!(code, Some(1), "{shown}");
+            assert_eq!(told(&b, &a, &["--fail-above", "30"]).0, Some(0));
+        }
+    }
+}
+
+/// A pass of three equal layers and a head, and a loop of the layer: nobody knows how many layers are the work
+/// of a pass.
+#[test]
+fn iterations_that_are_not_known_to_do_the_same_work_pass_no_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = [("Matmul", 50_000, 1_000), ("LayerNorm", 5_000, 1_000)];
+    let mut model = layer.repeat(3);
+    model.push(("ArgMax", 2_000, 1_000));
+    let a = ops_file(folder.path(), "a.csv", &layer.repeat(9));
+    let b = ops_file(folder.path(), "b.csv", &model.repeat(3));
+    let why = "an iteration of B (7 ops) has the ops of one of A (2) several times";
+    let output = diff(&a, &b, &["--fail-above", "5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let second = format!("An iteration with its gaps is not compared: {why}");
+    assert_eq!(text.lines().nth(1), Some(&*second), "{text}");
+    let verdict = format!(
+        "The gate cannot pass, as iterations on device 0 cannot be compared: {why}; --ignore-gaps leaves them out"
+    );
+    assert!(text.lines().any(|line| line == verdict), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+    let output = diff(&a, &b, &["--fail-above", "5", "--ignore-gaps"]);
+    assert_eq!(output.status.code(), Some(0));
+    let document = json(&a, &b, &[]);
+    let found = serde_json::json!([
+        {"place": "device 0", "reason": "several", "a_op_count": 2, "b_op_count": 7}
+    ]);
+    assert_eq!(document["uncompared_iterations"], found);
 }
 
 /// By hand: gaps begin and end with firmware. The same iteration of 20 us has more of it in its gaps where

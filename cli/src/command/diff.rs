@@ -7,7 +7,7 @@ mod recording;
 mod verdict;
 
 use self::{
-    gaps::{microseconds, write_gaps},
+    gaps::{microseconds, write_gaps, write_iterations},
     lines::{Lines, LinesOfBoth},
     verdict::Verdict,
 };
@@ -27,7 +27,7 @@ use host_reader::{
     diff::{
         Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Difference, Elapsed,
         FirstIteration, Gate, Group, LimitCost, MeasuredKind, Measurements, Shortfall, Side,
-        UnmatchedReason,
+        UncomparedIterations, UnmatchedReason,
     },
     export::TraceFilter,
     perf::WindowOptions,
@@ -64,8 +64,9 @@ use std::{
 /// unless --filter or further recordings are given.
 ///
 /// Exit code: 0; 1 if --fail-above or --fail-below is exceeded by an op, a zone, an iteration with the
-/// gaps between its ops, or the ops that only one of them has, or if less than half of the time of A or of B was compared, or more than half of
-/// its ops have no duration (unless only zones have one); 2 if A or B cannot be read.
+/// gaps between its ops, or the ops that only one of them has, if less than half of the time of A or of B was
+/// compared, if both show iterations that do not do the same work, or if more than half of its ops have no
+/// duration (unless only zones have one); 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
 #[command(after_help = "Examples:
@@ -102,8 +103,8 @@ pub(crate) struct DiffArgs {
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
     /// known to be insignificant, if an iteration with the gaps between its ops is, if ops that only B has add more than PCT percent to the time of A,
-    /// or if too little was compared: less than half of the time, or more than half of the ops
-    /// without a duration.
+    /// or if too little was compared: less than half of the time, more than half of the ops
+    /// without a duration, or iterations that do not do the same work.
     #[arg(long, value_name = "PCT", value_parser = parse_threshold, allow_negative_numbers = true)]
     fail_above: Option<f64>,
     /// Exit with code 1 if an op or zone is faster by more than PCT percent, if an iteration with the gaps
@@ -115,7 +116,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "N", value_parser = parse_cycles, requires = "limits")]
     and_cycles: Option<f64>,
     /// Do not fail if an iteration takes longer only because of the time between its ops, in which the
-    /// device waits for the host.
+    /// device waits for the host, or if iterations cannot be compared.
     #[arg(long, requires = "limits")]
     ignore_gaps: bool,
     /// Also write the verdict on each op and zone as JUnit XML.
@@ -178,6 +179,8 @@ struct Document<'a> {
     op_pair_count: usize,
     /// Time of an iteration with its gaps, for each device on which both sides show it.
     elapsed: &'a [Elapsed],
+    /// The other devices, and why it is not compared there.
+    uncompared_iterations: &'a [UncomparedIterations],
     groups: &'a [Group],
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
@@ -245,6 +248,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         compared_change_ns: diff.compared_change_ns(),
         op_pair_count: diff.op_pair_count,
         elapsed: &diff.elapsed,
+        uncompared_iterations: &diff.uncompared_iterations,
         groups: &diff.groups,
         by: by.as_ref(),
         limits: limits.as_ref(),
@@ -355,6 +359,7 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
         }
     });
     writeln!(out, "Total: A {a}; B {b}; {}", change_sentence(diff))?;
+    write_iterations(diff, out)?;
     let share = |side: &Side| {
         let share = side.compared_share * 100.0;
         if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }

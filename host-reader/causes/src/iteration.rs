@@ -5,7 +5,7 @@ use crate::{
     signpost_name::{are_parts, series},
 };
 use recording::problem::counted;
-use reports::perf::{OpReport, prefix_matches, signpost_half};
+use reports::perf::{OpReport, repeated_end, signpost_half};
 use std::{collections::HashMap, ops::Range};
 
 /// Rule by which the last iteration was found.
@@ -436,9 +436,8 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
 /// If the sequence is a single op, the result starts at the op's second run and includes all later
 /// runs, with equal attributes. At least two runs must remain, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
-    let (indices, programs): (Vec<usize>, Vec<Program<'_>>) =
-        programs(steps).into_iter().rev().unzip();
-    let period = repeated_prefix(&programs)?;
+    let (indices, programs): (Vec<usize>, Vec<Program<'_>>) = programs(steps).into_iter().unzip();
+    let (period, _) = repeated_end(&programs)?;
     let (rule, count) = match period {
         1 => {
             let runs = runs_of_last_op(steps).len();
@@ -446,7 +445,7 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
         }
         _ => (SteadyRule::RepeatedOps, period),
     };
-    indices.get(count.checked_sub(1)?).map(|&first| LastIteration { rule, first })
+    indices.get(indices.len().checked_sub(count)?).map(|&first| LastIteration { rule, first })
 }
 
 /// Returns the steps of the runs of the last op at the end of the recording, in time order. Their
@@ -459,20 +458,6 @@ pub(crate) fn runs_of_last_op(steps: &[Step<'_>]) -> Vec<usize> {
         ops.take_while(|(_, of)| Some(*of) == last).map(|(index, _)| index).collect();
     runs.reverse();
     runs
-}
-
-/// Returns the period of the repetition that starts at the first item and covers the largest number
-/// of items; `None` if no prefix repeats.
-///
-/// If several periods cover equally many items, the shortest is returned.
-fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
-    let matches = prefix_matches(items);
-    let periods = matches.iter().enumerate().skip(1);
-    let repeated = periods.filter(|(period, length)| *length >= period);
-    let best = repeated.max_by_key(|(period, length)| {
-        (period.saturating_add(**length), std::cmp::Reverse(*period))
-    });
-    best.map(|(period, _)| period)
 }
 
 #[cfg(test)]
@@ -533,27 +518,5 @@ mod tests {
         assert_eq!(replayed(&[None, one, one, two, two]), Some(3));
         assert_eq!(replayed(&[one, two, None]), None);
         assert_eq!(replayed(&[None, one, one]), None);
-    }
-
-    #[test]
-    fn the_longest_repeated_end_wins_over_a_loop_within_it() {
-        // Read backwards, these are two passes of `dcbba`, with the inner loop `bb`.
-        assert_eq!(repeated_prefix(b"dcbbadcbba"), Some(5));
-        assert_eq!(repeated_prefix(b"dcbbadcbbaxyz"), Some(5), "warm-up differs");
-        assert_eq!(repeated_prefix(b"aaaa"), Some(1));
-        assert_eq!(repeated_prefix(b"abc"), None);
-        assert_eq!(repeated_prefix(b"xabab"), None, "the end does not repeat");
-        assert_eq!(repeated_prefix::<u8>(&[]), None);
-    }
-
-    #[test]
-    fn matches_are_those_of_the_definition() {
-        for number in 0..4096_u32 {
-            let items: Vec<u32> = (0..12).map(|bit| number >> bit & 1).collect();
-            let slow = (1..12).map(|at| {
-                items.iter().zip(&items[at..]).take_while(|(one, other)| one == other).count()
-            });
-            assert_eq!(prefix_matches(&items)[1..], slow.collect::<Vec<_>>(), "{items:?}");
-        }
     }
 }

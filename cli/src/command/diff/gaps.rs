@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// and no trace was replayed.
 pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
     let [a, b] = [&diff.a.gaps, &diff.b.gaps];
-    if a.known_count > 0 || b.known_count > 0 {
+    if has_gaps(diff) {
         let change = match (a.median_ns, b.median_ns) {
             (Some(a), Some(b)) if a > 0.0 => format!("; {:+.1} %", (b / a - 1.0) * 100.0),
             _ => String::new(),
@@ -29,18 +29,6 @@ pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
              {of_b}{change}"
         )?;
     }
-    let size = |of: &Elapsed| of.ratio.ln().abs();
-    if let Some(most) = diff.elapsed.iter().max_by(|one, other| size(one).total_cmp(&size(other))) {
-        let others = match diff.elapsed.len() {
-            1 => String::new(),
-            count => format!(", the largest change of {count} devices"),
-        };
-        writeln!(
-            out,
-            "An iteration with its gaps, without the first one{others}: {}",
-            elapsed_sentence(most)
-        )?;
-    }
     let share = |gaps: &Gaps| (gaps.replayed_op_count > 0, gaps.replayed_op_count < gaps.op_count);
     if share(a) != share(b) && (a.replayed_op_count > 0 || b.replayed_op_count > 0) {
         let of = |gaps: &Gaps| {
@@ -53,6 +41,44 @@ pub(super) fn write_gaps(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Launched by a replayed trace: A {}; B {}", of(a), of(b))?;
     }
     Ok(())
+}
+
+/// Writes the time of an iteration with its gaps, and why it is not compared on other devices; nothing if no gap
+/// is known.
+pub(super) fn write_iterations(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
+    let size = |of: &Elapsed| of.ratio.ln().abs();
+    if let Some(most) = diff.elapsed.iter().max_by(|one, other| size(one).total_cmp(&size(other))) {
+        let others = match diff.elapsed.len() {
+            1 => String::new(),
+            count => format!(", the largest change of {count} devices"),
+        };
+        writeln!(
+            out,
+            "An iteration with its gaps, without the first one{others}: {}",
+            elapsed_sentence(most)
+        )?;
+    }
+    let uncompared = &diff.uncompared_iterations;
+    if let Some(first) = uncompared.first()
+        && has_gaps(diff)
+    {
+        let all = diff.elapsed.len().saturating_add(uncompared.len());
+        let which = match all {
+            1 => String::new(),
+            _ => format!(
+                " on {} of {}",
+                grouped(uncompared.len() as u64),
+                counted(all as u64, "device", "devices")
+            ),
+        };
+        writeln!(out, "An iteration with its gaps is not compared{which}: {}", first.doubt)?;
+    }
+    Ok(())
+}
+
+/// Returns true if a gap of A or of B is known.
+pub(super) const fn has_gaps(diff: &Diff) -> bool {
+    diff.a.gaps.known_count > 0 || diff.b.gaps.known_count > 0
 }
 
 /// Returns the time from the first start to the last end, and how many ops ran side by side.

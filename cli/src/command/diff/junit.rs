@@ -39,7 +39,8 @@ fn write_suite(diff: &Diff, verdict: &Verdict<'_>, out: &mut impl Write) -> io::
     let elapsed = verdict
         .elapsed
         .iter()
-        .map(|(found, of)| format!("{}: {}", found.label(), elapsed_sentence(of)));
+        .map(|(found, of)| format!("{}: {}", found.label(), elapsed_sentence(of)))
+        .chain(verdict.iterations.clone());
     let elapsed: Vec<String> = elapsed.collect();
     let elapsed = (!elapsed.is_empty()).then(|| elapsed.join("; "));
     let of_all = [(COVERAGE, &shortfall), (UNPAIRED, &verdict.unpaired), (ELAPSED, &elapsed)];

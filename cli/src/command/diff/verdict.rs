@@ -1,9 +1,9 @@
 //! The verdict of a gate on a comparison, in words.
 
-use super::gaps::microseconds;
+use super::gaps::{has_gaps, microseconds};
 use crate::numbers::counted;
 use host_reader::{
-    diff::{Change, Diff, Elapsed, Finding, Gaps, Gate, Shortfall},
+    diff::{Change, Diff, Elapsed, Finding, Gaps, Gate, Shortfall, UncomparedIterations},
     perf::Spread,
 };
 use std::io::Write;
@@ -15,6 +15,8 @@ pub(super) struct Verdict<'a> {
     pub(super) findings: Vec<(Finding, &'a Change)>,
     /// Devices on which an iteration with its gaps exceeds the limits.
     pub(super) elapsed: Vec<(Finding, &'a Elapsed)>,
+    /// Why iterations of both sides cannot be compared, so that the gate does not pass, in words.
+    pub(super) iterations: Option<String>,
     /// What the gate says of the time between ops, in words.
     gaps: Option<String>,
     /// Whether ops that only one side has change the time by more than the limits, in words.
@@ -42,6 +44,7 @@ impl<'a> Verdict<'a> {
                 .iter()
                 .filter_map(|of| Some((gate.finding_of_elapsed(of)?, of)))
                 .collect(),
+            iterations: gate.uncomparable(diff).map(uncomparable_sentence),
             gaps: gate.is_set().then(|| gaps_sentence(diff, gate)).flatten(),
             unpaired: gate.finding_of_unpaired(diff).map(|_| unpaired_sentence(diff)),
             shortfall: gate.is_set().then(|| diff.shortfall()).flatten(),
@@ -55,6 +58,7 @@ impl<'a> Verdict<'a> {
     pub(super) fn is_failed(&self) -> bool {
         !self.findings.is_empty()
             || !self.elapsed.is_empty()
+            || self.iterations.is_some()
             || self.unpaired.is_some()
             || self.shortfall.is_some()
     }
@@ -87,6 +91,9 @@ impl<'a> Verdict<'a> {
                 )?;
             }
         }
+        if let Some(iterations) = &self.iterations {
+            writeln!(out, "{iterations}")?;
+        }
         if let Some(gaps) = &self.gaps {
             writeln!(out, "{gaps}")?;
         }
@@ -109,10 +116,15 @@ impl<'a> Verdict<'a> {
 
 /// Returns the time of an iteration with its gaps on both sides.
 pub(super) fn elapsed_sentence(of: &Elapsed) -> String {
-    let side = |name: &str, whole: &Spread, gaps_ns: f64| {
+    let ops = |count: usize| match of.a_op_count == of.b_op_count {
+        true => String::new(),
+        false => format!(" in {}", counted(count as u64, "op", "ops")),
+    };
+    let side = |name: &str, (whole, count): (&Spread, usize), gaps_ns: f64| {
         format!(
-            "{name} {}, {} of it gaps, mean of {}",
+            "{name} {}{}, {} of it gaps, mean of {}",
             microseconds(whole.mean),
+            ops(count),
             microseconds(gaps_ns),
             counted(whole.count as u64, "iteration", "iterations")
         )
@@ -121,24 +133,35 @@ pub(super) fn elapsed_sentence(of: &Elapsed) -> String {
     format!(
         "{}: {}; {}; {:+.1} %{firmware}",
         of.place,
-        side("A", &of.a_ns, of.a_gaps_ns),
-        side("B", &of.b_ns, of.b_gaps_ns),
+        side("A", (&of.a_ns, of.a_op_count), of.a_gaps_ns),
+        side("B", (&of.b_ns, of.b_op_count), of.b_gaps_ns),
         of.percent()
+    )
+}
+
+/// Says why iterations of both sides keep a gate from passing.
+fn uncomparable_sentence(of: &UncomparedIterations) -> String {
+    format!(
+        "The gate cannot pass, as iterations on {} cannot be compared: {}; --ignore-gaps leaves them out",
+        of.place, of.doubt
     )
 }
 
 /// Says that the time between ops is not in the gate, if that is so; `None` if it is, or if no gap is
 /// known.
 fn gaps_sentence(diff: &Diff, gate: Gate) -> Option<String> {
-    if diff.a.gaps.known_count == 0 && diff.b.gaps.known_count == 0 {
+    if !has_gaps(diff) {
         return None;
     }
     let why = if gate.ignores_gaps {
-        "--ignore-gaps is set"
-    } else if diff.elapsed.is_empty() {
-        "both sides do not show two iterations of as many ops with known gaps"
+        "--ignore-gaps is set".to_owned()
     } else {
-        return None;
+        let found = diff.uncompared_iterations.iter().find(|of| !of.doubt.is_of_work())?;
+        let place = match diff.elapsed.len().saturating_add(diff.uncompared_iterations.len()) {
+            1 => String::new(),
+            _ => format!("on {}, ", found.place),
+        };
+        format!("{place}{}", found.doubt)
     };
     let side = |gaps: &Gaps| gaps.median_ns.map_or_else(|| "unknown".to_owned(), microseconds);
     let [a, b] = [&diff.a.gaps, &diff.b.gaps].map(side);

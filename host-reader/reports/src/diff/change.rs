@@ -7,6 +7,7 @@ use super::{
     groups::{Group, groups_of},
     measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements},
     pairing::{Paired, Pairing},
+    same_work::{UncomparedIterations, in_iterations_of_same_work},
     statistics::{adjusted_p_values, welch},
     traits::Difference,
     unmatched::{Unmatched, unmatched_of},
@@ -182,6 +183,8 @@ pub struct Diff {
     pub op_pair_count: usize,
     /// Time of an iteration with its gaps, for each device on which both recordings show it.
     pub elapsed: Vec<Elapsed>,
+    /// The other devices that both recordings have.
+    pub uncompared_iterations: Vec<UncomparedIterations>,
     /// Recording A.
     pub a: Side,
     /// Recording B.
@@ -215,7 +218,8 @@ impl Diff {
     /// ```
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
-        let (a, b) = (&*a.in_iterations_of(b), &*b.in_iterations_of(a));
+        let [a, b] = &in_iterations_of_same_work(a, b);
+        let (a, b) = (&**a, &**b);
         let pairing = Pairing::new(a, b);
         let pairs = pairing.changes();
         let mut found: Vec<(Change, &Measured)> = pairs
@@ -229,6 +233,14 @@ impl Diff {
             let [one_size, other_size] = [one, other].map(|change| change.ratio.ln().abs());
             one.certainty.cmp(&other.certainty).then(other_size.total_cmp(&one_size))
         });
+        let mut elapsed = Vec::new();
+        let mut uncompared_iterations = Vec::new();
+        for (a, b) in pairing.devices() {
+            match Elapsed::new(a, b, options.confidence) {
+                Ok(found) => elapsed.push(found),
+                Err(doubt) => uncompared_iterations.push(doubt),
+            }
+        }
         Self {
             changes,
             groups: groups_of(&pairing),
@@ -236,10 +248,8 @@ impl Diff {
             is_alignment_bounded: pairing.is_bounded(),
             has_zones: a.records_zones && b.records_zones,
             op_pair_count: pairing.ops().count(),
-            elapsed: pairing
-                .devices()
-                .filter_map(|(a, b)| Elapsed::new(a, b, options.confidence))
-                .collect(),
+            elapsed,
+            uncompared_iterations,
             a: side(a, &pairing, 0),
             b: side(b, &pairing, 1),
         }

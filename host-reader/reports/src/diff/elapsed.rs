@@ -3,6 +3,7 @@
 use super::{
     change::Certainty,
     measured::{DeviceOps, IterationTime},
+    same_work::{UncomparedIterations, doubt},
     statistics::welch,
 };
 use crate::perf::Spread;
@@ -19,6 +20,10 @@ pub struct Elapsed {
     pub a_ns: Spread,
     /// Times in B, in ns.
     pub b_ns: Spread,
+    /// Number of ops in an iteration of A.
+    pub a_op_count: usize,
+    /// Number of ops in an iteration of B.
+    pub b_op_count: usize,
     /// Mean time of the gaps in an iteration of A, in ns: part of `a_ns`.
     pub a_gaps_ns: f64,
     /// Mean time of the gaps in an iteration of B, in ns: part of `b_ns`.
@@ -35,12 +40,18 @@ pub struct Elapsed {
 }
 
 impl Elapsed {
-    /// Compares the iterations of a device; `None` unless both sides have iterations of as many ops
-    /// with known durations and gaps.
-    pub(super) fn new(a: &DeviceOps, b: &DeviceOps, confidence: f64) -> Option<Self> {
-        let length = |ops: &DeviceOps| ops.iteration.as_ref().map(Vec::len).or(ops.merged_length);
-        if length(a)? != length(b)? {
-            return None;
+    /// Compares the iterations of a device.
+    ///
+    /// # Errors
+    /// If a side has no iterations with known durations and gaps, or if those of A do not do the work of those
+    /// of B.
+    pub(super) fn new(
+        a: &DeviceOps,
+        b: &DeviceOps,
+        confidence: f64,
+    ) -> Result<Self, UncomparedIterations> {
+        if let Some(doubt) = doubt(a, b) {
+            return Err(UncomparedIterations { place: a.place.clone(), doubt });
         }
         let both = [&a.iteration_times, &b.iteration_times];
         let has_firmware = both.iter().all(|times| times.iter().all(|of| of.firmware_ns.is_some()));
@@ -50,9 +61,6 @@ impl Elapsed {
             };
             times.iter().map(whole).collect::<Vec<f64>>()
         });
-        if wholes_a.is_empty() || wholes_b.is_empty() {
-            return None;
-        }
         let [logs_a, logs_b] = [&wholes_a, &wholes_b]
             .map(|wholes| wholes.iter().map(|ns| ns.ln()).collect::<Vec<f64>>());
         let found = welch(&logs_a, &logs_b, confidence);
@@ -62,8 +70,11 @@ impl Elapsed {
             mean(&times.iter().map(|of| of.gaps_ns).collect::<Vec<f64>>())
         };
         let mut slots = a.launches.iter();
-        Some(Self {
+        let op_count = |ops: &DeviceOps| ops.loop_steps.as_ref().map_or(0, Vec::len);
+        Ok(Self {
             place: a.place.clone(),
+            a_op_count: op_count(a),
+            b_op_count: op_count(b),
             a_ns: Spread::from_values(wholes_a),
             b_ns: Spread::from_values(wholes_b),
             a_gaps_ns: gaps(&a.iteration_times),

@@ -4,6 +4,7 @@ use super::{
     change::{Certainty, Change, Diff},
     elapsed::Elapsed,
     measured::{LaunchCounts, MeasuredKind},
+    same_work::UncomparedIterations,
 };
 use std::fmt;
 
@@ -91,6 +92,15 @@ impl Gate {
         let change_ns = (elapsed.b_ns.mean - elapsed.a_ns.mean).abs();
         let cycles = elapsed.clock_mhz.map(|mhz| change_ns * mhz / 1000.0);
         self.finding_of(elapsed.percent(), cycles)
+    }
+
+    /// Returns the first device on which both recordings show iterations that are not known to do the same work, so
+    /// that a gate cannot pass; `None` if there is none, or if the gate [leaves gaps out](Self::ignores_gaps).
+    #[must_use]
+    pub fn uncomparable<'a>(&self, diff: &'a Diff) -> Option<&'a UncomparedIterations> {
+        let is_wanted = self.is_set() && !self.ignores_gaps;
+        let mut found = diff.uncompared_iterations.iter();
+        found.find(|of| is_wanted && of.doubt.is_of_work())
     }
 
     fn finding_of(&self, percent: f64, cycles: Option<f64>) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! Durations of each op and zone in one recording, in the order in which the ops ran.
 
 use super::{align::align, between::BetweenOps, traits::OpTraits, zones::LaunchZones};
-use crate::perf::{repeated_sequence, without_numbers};
+use crate::perf::{repeated_end, repeated_sequence, without_numbers};
 use analysis::{Op, ops_of};
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
 use recording::{PackedRecording, Recording};
@@ -39,6 +39,20 @@ pub struct Measured {
     pub clock_mhz: Option<f64>,
     /// Durations in ns, one for each repetition. Empty if the op ran and its duration is unknown.
     pub durations_ns: Vec<f64>,
+}
+
+/// Name, source and properties, which together identify a program.
+pub(super) type Program<'a> = (&'a str, &'a str, &'a OpTraits);
+
+impl Measured {
+    pub(super) fn program(&self) -> Program<'_> {
+        (&self.name, &self.source, &self.traits)
+    }
+
+    /// Returns the shapes of an op, as far as they are known.
+    pub(super) fn shapes(&self) -> &str {
+        self.traits.shapes.as_deref().unwrap_or(&self.source)
+    }
 }
 
 /// One step in the sequence of a device's ops.
@@ -80,10 +94,11 @@ pub(super) struct DeviceOps {
     pub(super) iteration: Option<Vec<Slot>>,
     /// Number of complete iterations; 1 if the launches do not repeat.
     pub(super) iteration_count: usize,
+    /// The steps of one of the iterations whose times are known: of those of `iteration`, or of those at the
+    /// end of the launches, if they follow others; `None` if there are none.
+    pub(super) loop_steps: Option<Vec<Slot>>,
     /// Times of the iterations after the first whose durations and gaps are all known.
     pub(super) iteration_times: Vec<IterationTime>,
-    /// Number of steps in an iteration, if the launches are means of iterations.
-    pub(super) merged_length: Option<usize>,
     /// Launches outside of the iterations.
     pub(super) left_out: LeftOut,
     /// Time of the first iteration, and mean time of the others, in ns; `None` if the launches do not
@@ -171,11 +186,40 @@ impl DeviceOps {
                 .map(|&(name, source, attributes)| (name, source, without_numbers(attributes)));
             repeated_sequence(&stable.collect::<Vec<_>>())
         };
-        if let Some((period, count)) = repeated_sequence(&programs).or_else(stable) {
-            let positions: Vec<Vec<usize>> = (0..period)
-                .map(|position| (position..).step_by(period).take(count).collect())
-                .collect();
-            self.set_iterations(&positions, count);
+        match repeated_sequence(&programs).or_else(stable) {
+            Some((period, count)) => self.set_iterations(&positions(0, period, count), count),
+            None => self.find_loop(),
+        }
+    }
+
+    /// Finds iterations that follow other launches and last until the end, if they have most of the time. Ops of
+    /// an iteration may have other attributes than those of the next one, such as the position of a token.
+    pub(super) fn find_loop(&mut self) {
+        let programs: Vec<_> = self.launches.iter().map(|slot| slot.op.program()).collect();
+        let Some((period, count)) = repeated_end(&programs) else { return };
+        let Some(begin) = period.checked_mul(count).and_then(|of| programs.len().checked_sub(of))
+        else {
+            return;
+        };
+        let time_ns =
+            |slots: &[Slot]| slots.iter().filter_map(Slot::time_ns).fold(0.0, |sum, ns| sum + ns);
+        let in_loop = self.launches.get(begin..).unwrap_or(&[]);
+        let share = time_ns(in_loop) / time_ns(&self.launches);
+        // Runs of one op with other attributes are other ops.
+        let attributes = || in_loop.iter().map(|slot| without_numbers(&slot.op.attributes));
+        let is_wanted = match period {
+            1 => {
+                share >= LEAST_SHARE_OF_ONE_OP
+                    && attributes().all(|of| Some(of) == attributes().next())
+            }
+            _ => share >= LEAST_SHARE_OF_LOOP,
+        };
+        if is_wanted {
+            let positions = positions(begin, period, count);
+            self.iteration_times =
+                (1..count).filter_map(|iteration| self.time_of(&positions, iteration)).collect();
+            let first_of_last = programs.len().saturating_sub(period);
+            self.loop_steps = self.launches.get(first_of_last..).map(<[Slot]>::to_vec);
         }
     }
 
@@ -208,24 +252,20 @@ impl DeviceOps {
                 of_ns: ns,
             });
         }
+        self.loop_steps = Some(iteration.clone());
         self.iteration = Some(iteration);
     }
 
-    /// Returns these ops with iterations of `length` steps, if each iteration consists of several equal parts of
-    /// this length; `None` otherwise.
-    fn in_parts(&self, length: usize) -> Option<Self> {
-        let steps =
-            self.iteration.as_ref().filter(|_| self.merged_counts.is_none() && length > 0)?;
+    /// Returns these ops with the shortest equal parts of iterations as iterations, if each iteration consists of
+    /// several; `None` otherwise.
+    pub(super) fn in_parts(&self) -> Option<Self> {
+        let steps = self.iteration.as_ref().filter(|_| self.merged_counts.is_none())?;
         let programs: Vec<_> = steps
             .iter()
-            .map(|Slot { op, .. }| {
-                (&op.name, &op.source, &op.traits, without_numbers(&op.attributes))
-            })
+            .map(|Slot { op, .. }| (op.program(), without_numbers(&op.attributes)))
             .collect();
-        let mut parts = programs.chunks_exact(length);
-        let first = parts.next()?;
-        let part_count = programs.len().checked_div(length).filter(|count| *count > 1)?;
-        if !parts.remainder().is_empty() || !parts.all(|part| part == first) {
+        let (length, part_count) = repeated_sequence(&programs)?;
+        if length.checked_mul(part_count) != Some(programs.len()) {
             return None;
         }
         let mut positions: Vec<Vec<usize>> = vec![Vec::new(); length];
@@ -302,21 +342,18 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Returns these measurements with iterations as short as those of `other`, where each of these is several
-    /// of those: a replay of a model of equal layers, beside a pass in which the layer repeats.
-    pub(super) fn in_iterations_of(&self, other: &Self) -> Cow<'_, Self> {
-        let parts = |ops: &DeviceOps| {
-            let theirs = other.devices.iter().find(|of| of.place == ops.place);
-            let theirs = theirs.or_else(|| other.devices.first())?;
-            ops.in_parts(theirs.iteration.as_ref()?.len())
-        };
-        let found: Vec<Option<DeviceOps>> = self.devices.iter().map(parts).collect();
-        if found.iter().all(Option::is_none) {
+    /// Returns these measurements with other ops for the devices that `parts` has by their names.
+    pub(super) fn with_parts(&self, parts: Vec<DeviceOps>) -> Cow<'_, Self> {
+        if parts.is_empty() {
             return Cow::Borrowed(self);
         }
-        let devices = found.into_iter().zip(&self.devices);
-        let devices = devices.map(|(parts, whole)| parts.unwrap_or_else(|| whole.clone()));
-        Cow::Owned(Self { devices: devices.collect(), ..self.clone() })
+        let mut all = self.clone();
+        for part in parts {
+            if let Some(own) = all.devices.iter_mut().find(|own| own.place == part.place) {
+                *own = part;
+            }
+        }
+        Cow::Owned(all)
     }
 
     /// Measures the ops and the zones of a recording. Each lost record counts as an item that could
@@ -470,11 +507,7 @@ impl Measurements {
         for device in &mut self.devices {
             device.merged_counts = Some(device.launch_counts());
             let iteration = device.iteration.take().filter(|_| is_iteration);
-            device.merged_length = iteration.as_ref().map(Vec::len);
-            device.iteration_times = mean_time(&device.iteration_times)
-                .filter(|_| device.merged_length.is_some())
-                .into_iter()
-                .collect();
+            device.iteration_times = mean_time(&device.iteration_times).into_iter().collect();
             device.launches = iteration.unwrap_or_else(|| std::mem::take(&mut device.launches));
             if !is_iteration {
                 device.left_out = LeftOut::default();
@@ -498,7 +531,8 @@ impl Measurements {
             own.merged_counts = Some(own.launch_counts().plus(device.launch_counts()));
             own.left_out.add(device.left_out);
             // Each recording must have the same iteration, and show its time.
-            let is_comparable = own.merged_length == device.merged_length
+            let length = |ops: &DeviceOps| ops.loop_steps.as_ref().map(Vec::len);
+            let is_comparable = length(own) == length(&device)
                 && !own.iteration_times.is_empty()
                 && !device.iteration_times.is_empty();
             if is_comparable {
@@ -578,6 +612,16 @@ impl Measurements {
     pub const fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.skipped
     }
+}
+
+/// Least share of the kernels' time that iterations after other launches have, and that runs of a single op have.
+const LEAST_SHARE_OF_LOOP: f64 = 0.5;
+const LEAST_SHARE_OF_ONE_OP: f64 = 0.9;
+
+/// Returns the indices of the launches at each position of `count` iterations of `period` launches.
+fn positions(begin: usize, period: usize, count: usize) -> Vec<Vec<usize>> {
+    let first = (begin..).take(period);
+    first.map(|position| (position..).step_by(period).take(count).collect()).collect()
 }
 
 /// Returns the geometric mean of times, with the mean share of gaps; `None` if there are none.

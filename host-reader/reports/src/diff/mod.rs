@@ -7,6 +7,7 @@
 //! | which kind is an op, whatever its version calls it? | [`kind_of`], [`OpTraits`] |
 //! | what changed, in time and otherwise? | [`Diff`], [`Change`], [`Group`], [`Difference`] |
 //! | how long does an iteration take with the gaps between its ops? | [`Elapsed`] |
+//! | why is the time of an iteration not compared? | [`UncomparedIterations`], [`IterationDoubt`] |
 //! | how long do the ops of a module take in both? | [`ColumnDiff`] |
 //! | what could not be compared? | [`Side`], [`Unmatched`] |
 //! | what do limits of a chip cost, by two simulations? | [`LimitCost`] |
@@ -46,6 +47,7 @@ mod ops;
 mod pairing;
 #[cfg(test)]
 mod properties;
+mod same_work;
 mod statistics;
 mod traits;
 mod unmatched;
@@ -60,6 +62,7 @@ pub use groups::Group;
 pub use kind::kind_of;
 pub use limits::LimitCost;
 pub use measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements};
+pub use same_work::{IterationDoubt, UncomparedIterations};
 pub use statistics::{Welch, adjusted_p_values, welch};
 pub use traits::{Aspect, Difference, OpTraits};
 pub use unmatched::{Unmatched, UnmatchedReason};

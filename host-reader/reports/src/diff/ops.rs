@@ -63,6 +63,8 @@ impl Measurements {
                 };
                 let positions: Vec<Vec<usize>> = found.ops.iter().map(launches).collect();
                 ops.set_iterations(&positions, found.iteration_count);
+            } else {
+                ops.find_loop();
             }
             measurements.devices.push(ops);
         }

@@ -3,8 +3,10 @@
 use super::{
     align::{Alignment, align},
     matching::pairs_of,
-    measured::{DeviceOps, FirstIteration, LaunchCounts, LeftOut, Measured, Measurements, Slot},
-    traits::{Aspect, Difference, OpTraits},
+    measured::{
+        DeviceOps, FirstIteration, LaunchCounts, LeftOut, Measured, Measurements, Program, Slot,
+    },
+    traits::{Aspect, Difference},
 };
 use crate::perf::{ArgumentChange, Spread, argument_changes, variants, without_numbers};
 use std::{
@@ -58,9 +60,7 @@ impl Paired<'_> {
 
     /// Returns true if both have the same shapes, as far as known.
     pub(super) fn is_of_same_shape(&self) -> bool {
-        let shape =
-            |item: &Measured| item.traits.shapes.clone().map_or(item.source.clone(), Arc::from);
-        shape(self.a) == shape(self.b)
+        self.a.shapes() == self.b.shapes()
     }
 
     fn log_ratio(&self) -> f64 {
@@ -248,7 +248,7 @@ impl<'a> Pairing<'a> {
             for (slots, paired) in self.compared(pair) {
                 let key = match slots.map(|slot| slot.position) {
                     [Some(a), Some(b)] => Together::Positions(a, b),
-                    _ => Together::Programs([paired.a, paired.b].map(program_of)),
+                    _ => Together::Programs([paired.a, paired.b].map(Measured::program)),
                 };
                 groups.add(key, paired);
             }
@@ -344,7 +344,10 @@ impl<'a> Pairing<'a> {
 }
 
 /// Pairs devices with the same name, then the others in order.
-fn device_pairs<'a>(a: &'a [DeviceOps], b: &'a [DeviceOps]) -> Vec<[Option<&'a DeviceOps>; 2]> {
+pub(super) fn device_pairs<'a>(
+    a: &'a [DeviceOps],
+    b: &'a [DeviceOps],
+) -> Vec<[Option<&'a DeviceOps>; 2]> {
     let partner = |ops: &DeviceOps| b.iter().find(|other| other.place == ops.place);
     let mut others = b.iter().filter(|ops| !a.iter().any(|own| own.place == ops.place));
     let mut pairs: Vec<[Option<&DeviceOps>; 2]> =
@@ -366,13 +369,6 @@ fn renamed<'a>(zones: &'a [Measured], devices: &[(Arc<str>, Arc<str>)]) -> Cow<'
         Measured { place: new.unwrap_or_else(|| zone.place.clone()), ..zone.clone() }
     };
     zones.iter().map(rename).collect()
-}
-
-/// Name, source and properties, which together identify a program.
-type Program<'a> = (&'a str, &'a str, &'a OpTraits);
-
-fn program_of(item: &Measured) -> Program<'_> {
-    (&item.name, &item.source, &item.traits)
 }
 
 /// What the pairs of one change have in common.

@@ -1,7 +1,9 @@
 //! Properties of the comparison of generated pairs of ops CSVs: what users change between two
 //! recordings, and what must hold whatever they change.
 
-use super::{Agreement, Aspect, Change, Diff, DiffOptions, Gate, Measurements, Side};
+use super::{
+    Agreement, Aspect, Change, Diff, DiffOptions, Finding, Gate, IterationDoubt, Measurements, Side,
+};
 use crate::perf::{PerfOptions, PerfReport, read_ops_csv};
 use proptest::prelude::{
     Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest,
@@ -124,6 +126,45 @@ fn permuted(launches: &[(usize, f64)]) -> Measurements {
     let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
     let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
     Measurements::from_report(&PerfReport::new(vec![csv], &options).unwrap())
+}
+
+/// An op of a loop: number of its kind and shape, length of its kernel, and gap before it, in ns.
+type Step = (usize, u64, u64);
+
+/// Measures ops with gaps; each number is another kind and shape.
+fn looped(steps: &[Step]) -> Measurements {
+    replayed(steps, &vec![None; steps.len()])
+}
+
+/// Measures ops with gaps, and the replay of a trace that each is of.
+fn replayed(steps: &[Step], replays: &[Option<u64>]) -> Measurements {
+    let mut text = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,METAL TRACE ID,\
+                    METAL TRACE REPLAY SESSION ID,DEVICE KERNEL DURATION [ns],\
+                    OP TO OP LATENCY [ns],INPUT_0_W,INPUT_0_Z,INPUT_0_Y,INPUT_0_X,INPUT_0_LAYOUT,\
+                    INPUT_0_DATATYPE,INPUT_0_MEMORY\n"
+        .to_owned();
+    for (call, ((number, ns, gap_ns), replay)) in steps.iter().zip(replays).enumerate() {
+        let width = (number + 1) * 32;
+        let trace = replay.map_or_else(|| ",".to_owned(), |session| format!("7,{session}"));
+        text += &format!(
+            "Kind{}Op,tt_dnn_device,{call},0,{trace},{ns},{gap_ns},1,1,32,{width},TILE,BFLOAT16,\
+             DEV_0_DRAM_INTERLEAVED\n",
+            ["A", "B", "C", "D", "E"][number % 5]
+        );
+    }
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
+    Measurements::from_report(&PerfReport::new(vec![csv], &options).unwrap())
+}
+
+/// Returns passes after other ops, and the time of a pass: the first one takes longer, as it compiles.
+fn passes(before: usize, pass: &[Step], count: usize, cut: usize) -> (Vec<Step>, u64) {
+    let mut steps: Vec<Step> = (0..before).map(|number| (100 + number, 50, 700)).collect();
+    let begin = steps.len();
+    steps.extend(pass.repeat(count));
+    steps[begin].2 = 900_000_000;
+    steps.extend(&pass[..cut % pass.len()]);
+    (steps, pass.iter().map(|(_, ns, gap_ns)| ns + gap_ns).sum())
 }
 
 fn diff(a: &[Launch], b: &[Launch]) -> Diff {
@@ -357,6 +398,102 @@ proptest! {
         }
         if let Some(change_ns) = diff.compared_change_ns() {
             prop_assert!(is_close(change_ns, 0.0), "{change_ns}");
+        }
+    }
+
+    #[test]
+    fn an_iteration_is_compared_whatever_ops_it_gained_or_lost(
+        pass in prop::collection::vec((500..4000_u64, 500..900_u64), 3..9),
+        gone in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        added in prop::collection::vec((any::<prop::sample::Index>(), 500..4000_u64), 0..4),
+        waits in (0..60_000_u64, 0..60_000_u64),
+        counts in (3..7_usize, 3..7_usize),
+        before in (0..3_usize, 0..3_usize),
+        cuts in (0..9_usize, 0..9_usize),
+    ) {
+        let steps = pass.iter().enumerate().map(|(number, (ns, gap_ns))| (number, *ns, *gap_ns));
+        let mut a: Vec<Step> = steps.collect();
+        let mut b = a.clone();
+        for at in gone.iter().take(pass.len() / 2) {
+            b.remove(at.index(b.len()));
+        }
+        for (number, (at, ns)) in added.iter().enumerate() {
+            b.insert(at.index(b.len() + 1), (20 + number, *ns, 600));
+        }
+        (a[0].2, b[0].2) = (a[0].2 + waits.0, b[0].2 + waits.1);
+        let (all_a, a_ns) = passes(before.0, &a, counts.0, cuts.0);
+        let (all_b, b_ns) = passes(before.1, &b, counts.1, cuts.1);
+        let diff = Diff::new(&looped(&all_a), &looped(&all_b), DiffOptions::default());
+        prop_assert!(diff.uncompared_iterations.is_empty(), "{:?}", diff.uncompared_iterations);
+        let [elapsed] = &diff.elapsed[..] else { panic!("{:?}", diff.elapsed) };
+        prop_assert_eq!((elapsed.a_op_count, elapsed.b_op_count), (a.len(), b.len()));
+        prop_assert!(is_close(elapsed.ratio, b_ns as f64 / a_ns as f64), "{:?} {} {}", elapsed, a_ns, b_ns);
+        let percent = elapsed.percent();
+        let gate = Gate { above_percent: Some(5.0), below_percent: Some(5.0), ..Gate::default() };
+        let expected = match percent {
+            _ if percent > 5.0 => Some(Finding::Slower),
+            _ if percent < -5.0 => Some(Finding::Faster),
+            _ => None,
+        };
+        prop_assert_eq!(gate.finding_of_elapsed(elapsed), expected);
+    }
+
+    #[test]
+    fn iterations_of_other_work_or_of_several_parts_are_not_compared(
+        pass in prop::collection::vec((500..4000_u64, 500..900_u64), 2..9),
+        others in prop::collection::vec((500..4000_u64, 500..900_u64), 1..4),
+        part_count in 2..5_usize,
+        counts in (3..7_usize, 3..7_usize),
+    ) {
+        let steps = |of: &[(u64, u64)], first: usize| -> Vec<Step> {
+            let numbered = of.iter().enumerate();
+            numbered.map(|(number, (ns, gap_ns))| (first + number, *ns, *gap_ns)).collect()
+        };
+        let part = steps(&pass, 0);
+        let (part_loop, _) = passes(0, &part, counts.0, 0);
+        // A model of equal parts, and others before and after them.
+        let mut whole = part.repeat(part_count);
+        whole.extend(steps(&others, 40));
+        let (whole_loop, _) = passes(0, &whole, counts.1, 0);
+        // Another model: its kinds have letters that `part` has not.
+        let other: Vec<Step> = part.iter().map(|(number, ns, gap_ns)| (number * 5 + 1, *ns, *gap_ns)).collect();
+        let (other_loop, _) = passes(0, &other, counts.1, 0);
+        let only_a: Vec<Step> = part.iter().map(|(number, ns, gap_ns)| (number * 5, *ns, *gap_ns)).collect();
+        let (only_a_loop, _) = passes(0, &only_a, counts.0, 0);
+        for (a, b, is_several) in [
+            (&part_loop, &whole_loop, true),
+            (&whole_loop, &part_loop, true),
+            (&only_a_loop, &other_loop, false),
+        ] {
+            let diff = Diff::new(&looped(a), &looped(b), DiffOptions::default());
+            prop_assert!(diff.elapsed.is_empty(), "{:?}", diff.elapsed);
+            let [found] = &diff.uncompared_iterations[..] else { panic!("{diff:?}") };
+            prop_assert_eq!(matches!(found.doubt, IterationDoubt::Several { .. }), is_several, "{:?}", found);
+            prop_assert!(found.doubt.is_of_work());
+        }
+    }
+
+    #[test]
+    fn equal_parts_are_compared_with_replays_whose_parts_gained_an_op(
+        pass in prop::collection::vec((500..4000_u64, 500..900_u64), 2..9),
+        at in any::<prop::sample::Index>(),
+        part_count in 2..5_usize,
+        added_ns in 500..4000_u64,
+    ) {
+        let part: Vec<Step> =
+            pass.iter().enumerate().map(|(number, (ns, gap_ns))| (number, *ns, *gap_ns)).collect();
+        let mut more = part.clone();
+        more.insert(at.index(part.len() + 1), (20, added_ns, 600));
+        let (all_a, a_ns) = passes(0, &part, 8, 0);
+        let b_ns: u64 = more.iter().map(|(_, ns, gap_ns)| ns + gap_ns).sum();
+        let replay = more.repeat(part_count);
+        let sessions: Vec<Step> = replay.repeat(4);
+        let replays = (0..4_u64).flat_map(|session| vec![Some(session); replay.len()]).collect::<Vec<_>>();
+        let (a, b) = (looped(&all_a), replayed(&sessions, &replays));
+        for (a, b, ratio) in [(&a, &b, b_ns as f64 / a_ns as f64), (&b, &a, a_ns as f64 / b_ns as f64)] {
+            let diff = Diff::new(a, b, DiffOptions::default());
+            let [elapsed] = &diff.elapsed[..] else { panic!("{:?}", diff.uncompared_iterations) };
+            prop_assert!(is_close(elapsed.ratio, ratio), "{:?}", elapsed);
         }
     }
 

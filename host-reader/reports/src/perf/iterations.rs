@@ -263,6 +263,29 @@ pub(crate) fn repeated_sequence<T: PartialEq>(items: &[T]) -> Option<(usize, usi
     (count >= 2).then_some((period, count))
 }
 
+/// Returns the length of the sequence whose repetitions up to the last item cover the largest number of items, and
+/// the number of complete repetitions; `None` if the end does not repeat.
+///
+/// If several lengths cover equally many items, the shortest is returned.
+///
+/// ```
+/// use reports::perf::repeated_end;
+/// assert_eq!(repeated_end(b"xyabcabcabc"), Some((3, 3)));
+/// assert_eq!(repeated_end(b"abcdd"), Some((1, 2)));
+/// assert_eq!(repeated_end(b"ababx"), None);
+/// ```
+#[must_use]
+pub fn repeated_end<T: PartialEq>(items: &[T]) -> Option<(usize, usize)> {
+    let backwards: Vec<&T> = items.iter().rev().collect();
+    let matches = prefix_matches(&backwards);
+    let periods = matches.iter().enumerate().skip(1);
+    let repeated = periods.filter(|(period, length)| *length >= period);
+    let best = repeated.max_by_key(|(period, length)| {
+        (period.saturating_add(**length), std::cmp::Reverse(*period))
+    });
+    best.map(|(period, length)| (period, 1 + length / period))
+}
+
 /// Returns the smallest p with `items[i] == items[i + p]` for all i.
 fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     let matches = prefix_matches(items);
@@ -351,6 +374,28 @@ mod tests {
         assert_eq!((iterations.iteration_count, iterations.left_out_count), (2, 3));
         let means: Vec<f64> = iterations.ops.iter().map(|op| op.device_time_us.mean).collect();
         assert_eq!(means, [4.25, 0.55]);
+    }
+
+    #[test]
+    fn the_longest_repeated_end_wins_over_a_loop_within_it() {
+        // Two passes of `abbcd`, with the inner loop `bb`.
+        assert_eq!(repeated_end(b"abbcdabbcd"), Some((5, 2)));
+        assert_eq!(repeated_end(b"zyxabbcdabbcd"), Some((5, 2)), "warm-up differs");
+        assert_eq!(repeated_end(b"aaaa"), Some((1, 4)));
+        assert_eq!(repeated_end(b"abc"), None);
+        assert_eq!(repeated_end(b"babax"), None, "the end does not repeat");
+        assert_eq!(repeated_end::<u8>(&[]), None);
+    }
+
+    #[test]
+    fn matches_are_those_of_the_definition() {
+        for number in 0..4096_u32 {
+            let items: Vec<u32> = (0..12).map(|bit| number >> bit & 1).collect();
+            let slow = (1..12).map(|at| {
+                items.iter().zip(&items[at..]).take_while(|(one, other)| one == other).count()
+            });
+            assert_eq!(prefix_matches(&items)[1..], slow.collect::<Vec<_>>(), "{items:?}");
+        }
     }
 
     proptest! {

@@ -80,7 +80,7 @@ pub use category::OpCategory;
 pub use chip::{ChipFacts, UnknownArch};
 pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
 pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
-pub use iterations::{Iterations, OpStatistics, RepetitionRule, prefix_matches};
+pub use iterations::{Iterations, OpStatistics, RepetitionRule, prefix_matches, repeated_end};
 pub(crate) use iterations::{Repetitions, repeated_sequence};
 pub use model::{BoundAnalysis, LimitKind, ShapeLimit};
 pub use no_room::NoRoom;
