@@ -250,7 +250,9 @@ fn json_holds_every_event_pair_and_link() {
     }
     let events = json["events"].as_array().unwrap().iter();
     assert_eq!(events.map(|event| event["events"].as_u64().unwrap()).sum::<u64>(), 50);
-    assert!(!json["links"].as_array().unwrap().is_empty());
+    let bytes =
+        json["links"].as_array().unwrap().iter().map(|link| link["bytes"].as_u64().unwrap());
+    assert!(bytes.clone().count() > 1 && bytes.is_sorted_by(|one, next| one >= next), "{json:#}");
 }
 
 #[test]

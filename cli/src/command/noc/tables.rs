@@ -124,8 +124,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
             ),
         };
     }
-    let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();
-    loads.sort_by_key(|load| Reverse(load.byte_count));
+    let loads: Vec<&LinkLoad> = traffic.links.iter().collect();
     writeln!(out, "\nLinks between neighbouring tiles\n")?;
     write_columns!(&loads, rows, out, |load| {
         "chip" => load.link.chip_id,

@@ -147,7 +147,7 @@ pub struct Traffic {
     pub activities: Vec<Activity>,
     /// Transfers, summed by network and pair of tiles.
     pub pairs: Vec<Pair>,
-    /// Bytes transferred over each link.
+    /// Bytes transferred over each link, the busiest first.
     pub links: Vec<LinkLoad>,
     /// Number of multicasts. They are not in `pairs` or `links`.
     pub multicast_count: u64,
@@ -272,7 +272,7 @@ mod tests {
         assert!(write.is_lower_bound());
         let loads: Vec<_> =
             traffic.links.iter().map(|load| (load.link.tile.x, load.byte_count)).collect();
-        assert_eq!(loads, [(0, 64), (1, 8_192), (2, 8_192)]);
+        assert_eq!(loads, [(1, 8_192), (2, 8_192), (0, 64)]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap, HashSet},
     hash::Hash,
     sync::Arc,
@@ -293,7 +294,7 @@ fn in_order<K: Ord>(sums: HashMap<K, Moved>) -> impl Iterator<Item = (K, Moved)>
     sums.into_iter().collect::<BTreeMap<_, _>>().into_iter()
 }
 
-/// Returns the bytes over each link, derived from the routes between pairs of tiles.
+/// Returns the bytes over each link, derived from the routes between pairs of tiles, the busiest link first.
 fn links(pairs: &[Pair], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Vec<LinkLoad> {
     let mut links: BTreeMap<Link, u64> = BTreeMap::new();
     for &Pair { chip_id, noc, from, to, byte_count, .. } in pairs {
@@ -303,7 +304,10 @@ fn links(pairs: &[Pair], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Vec<LinkLo
             *load = load.saturating_add(byte_count);
         }
     }
-    links.into_iter().map(|(link, byte_count)| LinkLoad { link, byte_count }).collect()
+    let links = links.into_iter().map(|(link, byte_count)| LinkLoad { link, byte_count });
+    let mut links: Vec<LinkLoad> = links.collect();
+    links.sort_by_key(|load| Reverse(load.byte_count));
+    links
 }
 
 fn add_transfer<K: Eq + Hash>(transfers: &mut HashMap<K, Moved>, key: K, bytes: u64) {
