@@ -76,11 +76,13 @@ impl LaunchRows {
         let launch_of_row = join.join_rows(&rows);
         let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row, builds) };
         let (described, all) = (joined.row_of_launch.len(), launches.len());
-        if described == 0 {
-            let reason = format!("no op of {name} starts with a launch: it is from another run");
-            return Self::without_file(reason);
-        }
         let row_count = joined.rows.iter().filter(|row| row.kind == RowKind::Device).count();
+        if described == 0 {
+            return Self::without_file(match row_count {
+                0 => format!("{name} has no rows of ops that ran on a chip"),
+                _ => format!("no op of {name} starts with a launch: it is from another run"),
+            });
+        }
         let rest = match row_count.saturating_sub(described) {
             0 => String::new(),
             count => {

@@ -114,7 +114,11 @@ impl Explanation {
                 .chain(report.chip.clock.clone())
                 .chain(refuted_models(rows))
                 // Cycles of several runs are far apart, though no row is missing.
-                .chain(removed_rows(rows).filter(|_| !report.has_joined_runs))
+                .chain(
+                    removed_rows(rows)
+                        .or_else(|| removed_rows(&all_rows))
+                        .filter(|_| !report.has_joined_runs),
+                )
                 .collect(),
             ..Self::default()
         };

@@ -90,6 +90,13 @@ fn the_csv_of_another_run_is_not_used() {
 }
 
 #[test]
+fn a_csv_without_rows_is_not_said_to_be_of_another_run() {
+    let explained = explain(folder(&model(), Some(&[])).path());
+    let untold = explained.untold.last().unwrap();
+    assert_eq!(untold.reason, "ops_perf_results_today.csv has no rows of ops that ran on a chip");
+}
+
+#[test]
 fn launches_without_a_row_and_rows_without_a_launch_are_counted() {
     let ops = model();
     let part = explain(folder(&ops, Some(&ops[..2])).path());

@@ -313,3 +313,38 @@ fn moved_padding_is_told_with_its_share() {
     assert!(why("PermuteDeviceOperation", "160,48,32,256", "TILE").is_empty(), "unknown");
     assert!(why("SoftmaxDeviceOperation", padded, "TILE").is_empty(), "it computes");
 }
+
+/// By hand: three iterations of 202 us, and 50 ms between the first two, of which the gap says nothing: the rows of
+/// this time are not in the file.
+#[test]
+fn rows_that_are_missing_before_the_last_iteration_are_told() {
+    let explained = |missing_cycles: u64| {
+        let mut text =
+            "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,DEVICE FW START CYCLE,\
+                        DEVICE FW END CYCLE,DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns],\
+                        OP TO OP LATENCY [ns]\n"
+                .to_owned();
+        let mut start = 1_000_000;
+        for call in 0..6 {
+            let name = ["MatmulDeviceOperation", "SoftmaxDeviceOperation"][call % 2];
+            // 1 GHz.
+            let end = start + 100_000;
+            text += &format!(
+                "{name},tt_dnn_device,{call},0,wormhole_b0,{start},{end},100000,99000,1000\n"
+            );
+            start = end + 1000 + if call == 1 { missing_cycles } else { 0 };
+        }
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        Explanation::from_perf_report(&report)
+    };
+    let told = |of: &Explanation| {
+        of.not_used.iter().any(|note| note.contains("rows between them are missing"))
+    };
+    let (whole, cut) = (explained(0), explained(50_000_000));
+    assert!(whole.steady.is_some() && cut.steady.is_some());
+    assert!(!told(&whole), "{:?}", whole.not_used);
+    assert!(told(&cut), "{:?}", cut.not_used);
+    let span = "span 50.6 ms by their cycles";
+    assert!(cut.not_used.iter().any(|note| note.contains(span)), "{:?}", cut.not_used);
+}
