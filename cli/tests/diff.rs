@@ -286,6 +286,108 @@ fn a_gate_of_two_conditions_spares_short_zones_and_a_band_finds_fast_ones() {
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
 
+/// A device log with `launches` of a reader: a number of zones of as many cycles each. Without kernel zones, nobody
+/// knows how long a launch takes. The last zone of the launch `open` has no end.
+fn log_of_reads(path: &Path, (count, cycles): (u64, u64), has_kernels: bool, open: Option<u64>) {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+                   PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since \
+                   reset], data, run host ID, trace id, trace id counter, zone name, type, source \
+                   line, source file, meta data\n"
+        .to_owned();
+    let mut now = 1_000_000;
+    for launch in 1..=4_u64 {
+        let mut mark = |id: u64, zone: &str, kind: &str, at: u64| {
+            log += &format!(
+                "0,1,1,NCRISC,{id},{at},0,{},,,{zone},{kind},{id},r.cpp,\n",
+                launch * 1024
+            );
+        };
+        if has_kernels {
+            mark(1, "NCRISC-FW", "ZONE_START", now);
+            mark(2, "NCRISC-KERNEL", "ZONE_START", now);
+        }
+        for zone in 1..=count {
+            mark(10, "READ", "ZONE_START", now + 10);
+            // A cycle more in every other launch, so that there is a variation.
+            now += 10 + cycles + launch % 2;
+            if open != Some(launch) || zone < count {
+                mark(10, "READ", "ZONE_END", now);
+            }
+        }
+        if has_kernels {
+            mark(2, "NCRISC-KERNEL", "ZONE_END", now + 10);
+            mark(1, "NCRISC-FW", "ZONE_END", now + 20);
+        }
+        now += 1000;
+    }
+    std::fs::write(path, log).unwrap();
+}
+
+/// By hand: 64 zones of 420 cycles are 26,880 in a run, 8 of 2,400 are 19,200: 0.71 times as many, though a zone takes
+/// 5.7 times as long.
+#[test]
+fn a_zone_that_runs_less_often_is_compared_by_its_sum_in_a_kernel_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |name: &str, zones: (u64, u64), open: Option<u64>| {
+        let path = folder.path().join(name);
+        log_of_reads(&path, zones, true, open);
+        path
+    };
+    let (often, rarely) = (log("a", (64, 420), None), log("b", (8, 2400), None));
+    let told = |a: &Path, b: &Path| {
+        let output = diff(a, b, &["--fail-above", "5"]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let read = |text: &str| {
+        let row = text.lines().find(|line| line.contains(" READ ")).unwrap().to_owned();
+        row.split_whitespace().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let (code, text) = told(&often, &rarely);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(read(&text)[6..8], ["64", "8"], "{text}");
+    assert!(read(&text)[12].starts_with("0.71"), "{text}");
+    assert!(text.contains(
+        "With zones A and zones B, their numbers in a kernel run, they are sums over a run"
+    ));
+    let (code, text) = told(&rarely, &often);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(read(&text)[12].starts_with("1.40"), "{text}");
+    assert!(read(&text).contains(&"slower".to_owned()), "{text}");
+    let change = &json(&often, &rarely, &[])["changes"];
+    let change = change.as_array().unwrap().iter().find(|change| change["name"] == "READ").unwrap();
+    assert_eq!(change["zones_per_run"], serde_json::json!([64.0, 8.0]));
+    // As many zones have no such columns.
+    let (code, text) = told(&often, &log("c", (64, 460), None));
+    assert!(!text.contains("zones A") && code == Some(1), "{text}");
+    // The sum over a hole is unknown, so the mean decides.
+    let (_, text) = told(&often, &log("d", (8, 2400), Some(3)));
+    assert!(!text.contains("zones A") && read(&text).contains(&"slower".to_owned()), "{text}");
+}
+
+/// By hand: eight zones of 300 or 330 cycles in each of four launches, and one cycle more in two of them.
+#[test]
+fn of_logs_without_kernel_zones_the_first_lines_tell_what_zones_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |name: &str, cycles: u64| {
+        let path = folder.path().join(name);
+        log_of_reads(&path, (8, cycles), false, None);
+        path
+    };
+    let (a, b) = (log("a", 300), log("b", 330));
+    let told = |a: &Path, b: &Path| {
+        let output = diff(a, b, &["--fail-above", "5"]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = told(&a, &b);
+    let first = "Total: no op has a duration (4 launches in A, 4 launches in B), so zones alone are compared: 1 in \
+                 both, 0 only in A, 0 only in B\n\
+                 Zones in a kernel run, nested ones once: device 0 NCRISC A 2.404 us, B 2.644 us, +10.0 %\n\
+                 Compared: 100.0 % of the time of A's zones, 100.0 % of B's\n";
+    assert!(text.starts_with(first), "{text}");
+    assert_eq!((code, told(&b, &a).0), (Some(1), Some(0)));
+    assert!(told(&a, &a).1.contains("device 0 NCRISC A 2.404 us, B 2.404 us, +0.0 %\n"));
+}
+
 #[test]
 fn junit_has_a_test_for_each_change_and_for_what_was_compared_or_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -760,6 +862,57 @@ fn iterations_that_are_not_known_to_do_the_same_work_pass_no_gate() {
         {"place": "device 0", "reason": "several", "a_op_count": 2, "b_op_count": 7}
     ]);
     assert_eq!(document["uncompared_iterations"], found);
+}
+
+/// By hand: Softmax takes twice as long in B, Matmul three times, and the gaps are the same.
+#[test]
+fn ops_csvs_are_filtered_by_op_and_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, matmul_ns: u64, softmax_ns: u64| {
+        let iteration = [("Matmul", matmul_ns, 1_000), ("Softmax", softmax_ns, 1_000)];
+        ops_file(folder.path(), name, &iteration.repeat(4))
+    };
+    let (a, b) = (file("a.csv", 9_000, 1_000), file("b.csv", 27_000, 2_000));
+    for (filter, names, total_ns) in [
+        ("op=Soft*", &["Softmax"][..], 4_000.0),
+        ("op!=Soft*", &["Matmul"], 36_000.0),
+        ("device=0", &["Matmul", "Softmax"], 40_000.0),
+    ] {
+        let found = json(&a, &b, &["--filter", filter]);
+        let changes = found["changes"].as_array().unwrap();
+        let mut own: Vec<&str> = changes.iter().map(|of| of["name"].as_str().unwrap()).collect();
+        own.sort_unstable();
+        assert_eq!(own, names, "{filter}");
+        assert_eq!(found["in_a"]["total_ns"], total_ns, "{filter}");
+        // The time between ops that were chosen is that of others.
+        let elapsed = found["elapsed"].as_array().unwrap().len();
+        let gaps = &found["in_a"]["gaps"]["known_count"];
+        let is_whole = names.len() == 2;
+        assert_eq!((elapsed, gaps == 7), (usize::from(is_whole), is_whole), "{filter}: {found:#}");
+    }
+    assert_eq!(
+        diff(&a, &b, &["--filter", "op=Soft*", "--fail-above", "150"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(diff(&a, &b, &["--fail-above", "150"]).status.code(), Some(1));
+    let refused = diff(&a, &b, &["--filter", "zone=X"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("expected --filter with device or op"), "{said}");
+}
+
+#[test]
+fn the_csv_of_a_folder_without_rows_is_not_said_to_be_of_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = profiler_folder(folder.path(), &[("Matmul", 40_000)], 1_000_000);
+    let csv = a.join("reports/1/ops_perf_results_1.csv");
+    let titles = std::fs::read_to_string(&csv).unwrap().lines().next().unwrap().to_owned();
+    std::fs::write(&csv, titles + "\n").unwrap();
+    let output = diff(&a, &a, &["--fail-above", "5"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("no rows of ops that ran on a chip; ops have the numbers"), "{said}");
+    assert!(!said.contains("another run"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
 }
 
 /// By hand: gaps begin and end with firmware. The same iteration of 20 us has more of it in its gaps where

@@ -391,9 +391,25 @@ fn an_ops_csv_becomes_a_page_and_nothing_else() {
     assert_eq!(ops["gap_ns"].as_array().unwrap()[1..], gaps.map(serde_json::Value::from));
     assert_eq!(ops["core_count"], serde_json::json!([8, 64, 8, 1, 64, 64]));
     assert_eq!(facts["causes"]["findings"][0]["cause"], "host");
+    assert_eq!(facts["comparison"], serde_json::Value::Null);
+    // The third op takes twice as long in the other file.
+    let text = std::fs::read_to_string(folder.path().join("ops.csv")).unwrap();
+    std::fs::write(folder.path().join("slow.csv"), text.replace(",3088,", ",6176,")).unwrap();
+    kprof(folder.path(), &["export", "ops.csv", "-o", "page.html", "--compare", "slow.csv"]);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    let facts = page.split_once("id=\"facts\">").unwrap().1.split_once("</script>").unwrap().0;
+    let facts: serde_json::Value = serde_json::from_str(facts).unwrap();
+    let comparison = &facts["comparison"];
+    assert_eq!(comparison["title"], "slow.csv");
+    let changes = comparison["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 5, "two of six ops are repetitions: {comparison:#}");
+    let slower: Vec<_> =
+        changes.iter().filter(|change| change["ratio"].as_f64().unwrap() > 1.0).collect();
+    let [slower] = slower[..] else { panic!("{comparison:#}") };
+    assert!((slower["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{slower:#}");
+    assert!((slower["a_ns"].as_f64().unwrap() - 3088.0).abs() < 1e-6, "{slower:#}");
     for (args, expected) in [
         (&["-o", "page.pftrace"][..], "`kprof export ops.csv -o page.html` writes a page about it"),
-        (&["-o", "page.html", "--compare", "ops.csv"], "`kprof diff` compares ops CSVs"),
         (&["-o", "page.html", "--run", "1"], "an ops CSV has one run"),
         (&["-o", "page.html", "--filter", "zone=x"], "expected --filter with device or op"),
     ] {

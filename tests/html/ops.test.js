@@ -228,3 +228,27 @@ describe('a folder with a device log and its ops CSV', () => {
     await report.close();
   });
 });
+
+test('another ops CSV is compared as kprof diff does', async () => {
+  // Four passes; the second op takes twice as long in the other file, and the gaps are the same.
+  const file = (name, softmax) => {
+    const passes = Array.from({ length: 4 }, () => [['Tilize', 4000, 700], ['Softmax', softmax, 300]]).flat();
+    const rows = passes.map(([op, kernel, gap], index) => `${op},tt_dnn_device,${1024 * (index + 1)},0,{},${index},${kernel},${gap},64,DEV_0_L1,model.py:1`);
+    writeFileSync(join(folder, name), [TITLES, ...rows].join('\n'));
+  };
+  file('one.csv', 1500);
+  file('two.csv', 3000);
+  exported('one.csv', 'compared-ops.html', '--compare', 'two.csv');
+  const { page, complaints, close } = await open('compared-ops.html');
+  assert.equal(await page.textContent('#comparison-title'), 'Comparison with two.csv');
+  const rows = await page.$$eval('#comparison tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.map((row) => [row[1], row[3], row[4], row[5]]).sort(), [['Softmax', '1.500 µs', '3.000 µs', '2.000 ×'], ['Tilize', '4.000 µs', '4.000 µs', '1.000 ×']]);
+  assert.match(await page.textContent('#comparison'), /An iteration with its gaps on device 0: A 6\.500 µs, B 8\.000 µs, 1\.231 ×/);
+  assert.equal(await page.locator('#bar a[href="#comparison"]').count(), 1);
+  assert.deepEqual(complaints, []);
+  await close();
+  exported('one.csv', 'alone.html');
+  const alone = await open('alone.html');
+  assert.equal(await alone.page.locator('#bar a[href="#comparison"]').count(), 0);
+  await alone.close();
+});

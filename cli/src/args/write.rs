@@ -67,7 +67,7 @@ pub(crate) struct ExportArgs {
     /// Number of the run to export from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// For html: another recording. The page also shows which ops and zones are slower or faster in
+    /// For html: another recording, or another ops CSV. The page also shows which ops and zones are slower or faster in
     /// the other recording, as found by `kprof diff FILE OTHER`.
     #[arg(long, value_name = "OTHER", conflicts_with = "filters")]
     pub(crate) compare: Option<PathBuf>,

@@ -14,7 +14,7 @@ use self::{
 use super::explain_limits::cost_sentence;
 use crate::{
     by_column::value_name,
-    failure::Failure,
+    failure::{Failure, note},
     input::joined,
     layout::{lines_of, row_limit, table},
     memory::MemoryArgs,
@@ -27,7 +27,7 @@ use host_reader::{
     diff::{
         Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, DiffOptions, Difference, Elapsed,
         FirstIteration, Gate, Group, LimitCost, MeasuredKind, Measurements, Shortfall, Side,
-        UncomparedIterations, UnmatchedReason,
+        UncomparedIterations, UnmatchedReason, ZoneTimes,
     },
     export::TraceFilter,
     perf::WindowOptions,
@@ -52,7 +52,8 @@ use std::{
 /// replaces another one with the same shapes is compared with it. Each pair says what else differs. Zones are matched by name and source. The ratio is the geometric mean of the durations in B,
 /// divided by the geometric mean of those in A. Its interval is Welch's t interval of the
 /// difference between the mean logarithms of the durations. Repetitions are iterations of a model
-/// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),
+/// or launches of a program. A zone that does not run as often in a kernel run of B as in one of A is compared by
+/// the sum of a run, and the table has both numbers. Significance is adjusted for the number of ops (Benjamini-Hochberg),
 /// because among hundreds of ops, some seem to change by chance. An op with a single repetition has
 /// a ratio without an interval.
 ///
@@ -101,7 +102,7 @@ pub(crate) struct DiffArgs {
     /// Another recording to compare; repeat for more.
     #[arg(long, value_name = "FILE")]
     more_b: Vec<PathBuf>,
-    /// Exit with code 1 if an op or zone is slower by more than PCT percent, unless the change is
+    /// Exit with code 1 if an op or zone is slower by more than PCT percent (5 is 5 %, 0.05 is 0.05 %), unless the change is
     /// known to be insignificant, if an iteration with the gaps between its ops is, if ops that only B has add more than PCT percent to the time of A,
     /// or if too little was compared: less than half of the time, more than half of the ops
     /// without a duration, or iterations that do not do the same work.
@@ -133,7 +134,8 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
     /// Launches, lanes and zones to compare, as filter terms; `kprof export --help` lists the
-    /// terms. Repeat to add terms.
+    /// terms. Repeat to add terms. Of ops CSVs, devices and ops. If ops are chosen, the time between ops is not
+    /// compared.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
     /// Also compare the times of groups of ops by a column of their report: module, function or
@@ -153,6 +155,9 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// A limit below this percentage may be meant as a fraction, since durations vary more.
+const DOUBTFUL_PERCENT: f64 = 0.1;
 
 /// JSON output of the comparison.
 #[derive(Serialize)]
@@ -182,6 +187,8 @@ struct Document<'a> {
     /// The other devices, and why it is not compared there.
     uncompared_iterations: &'a [UncomparedIterations],
     groups: &'a [Group],
+    /// Time of the compared zones by device and RISC.
+    zone_times: &'a [ZoneTimes],
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a ColumnDiff>,
     /// Cost of limits that B has lifted, if both are simulations of a program.
@@ -209,14 +216,17 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         _ => None,
     });
     let filter = joined(&args.filters);
-    let [a, b] = sides.map(|recordings| {
-        let measured = recordings.iter().map(Recording::measurements);
-        let measured: Vec<_> = measured.collect::<Result<_, Failure>>()?;
-        let mut measurements = Measurements::from_recordings(measured);
-        measurements.retain_zones(|zone| filter.selects_zone(&zone.name));
-        Ok::<_, Failure>(measurements)
-    });
+    let [a, b] = sides.map(|recordings| measurements_of(&recordings, &filter));
     let (a, b) = (a?, b?);
+    for percent in [args.fail_above, args.fail_below].into_iter().flatten() {
+        if percent > 0.0 && percent < DOUBTFUL_PERCENT {
+            note!(
+                "kprof: the limit is {percent} %; for {} %, write {}",
+                percent * 100.0,
+                percent * 100.0
+            );
+        }
+    }
     let diff = Diff::new(&a, &b, DiffOptions { confidence: args.confidence / 100.0 });
     let gate = Gate {
         above_percent: args.fail_above,
@@ -250,6 +260,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         elapsed: &diff.elapsed,
         uncompared_iterations: &diff.uncompared_iterations,
         groups: &diff.groups,
+        zone_times: &diff.zone_times,
         by: by.as_ref(),
         limits: limits.as_ref(),
         changes: &diff.changes,
@@ -264,6 +275,31 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         show(args, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
     })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Compares two recordings as the command does without further options.
+pub(super) fn compared(files: [&Path; 2], memory: &MemoryArgs) -> Result<Diff, Failure> {
+    let window = WindowOptions::between(None, None);
+    let [a, b] = files.map(|file| {
+        let recording = Recording::open(file, &[], (memory, None, &window))?;
+        measurements_of(&[recording], &TraceFilter::default())
+    });
+    Ok(Diff::new(&a?, &b?, DiffOptions::default()))
+}
+
+/// Measures the recordings of a side.
+fn measurements_of(
+    recordings: &[Recording],
+    filter: &TraceFilter,
+) -> Result<Measurements, Failure> {
+    let measured = recordings.iter().map(Recording::measurements);
+    let measured: Vec<_> = measured.collect::<Result<_, Failure>>()?;
+    let mut measurements = Measurements::from_recordings(measured);
+    if filter.keys_besides(&[]).contains(&"op") {
+        measurements.forget_gaps();
+    }
+    measurements.retain_zones(|zone| filter.selects_zone(&zone.name));
+    Ok(measurements)
 }
 
 fn open_all(first: &Path, more: &[PathBuf], args: &DiffArgs) -> Result<Vec<Recording>, Failure> {
@@ -343,37 +379,10 @@ const FEW_CHANGES: usize = 3;
 
 /// Writes the time of each side and its change, and how much of it was compared.
 fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
-    let [a, b] = [&diff.a, &diff.b].map(|side| {
-        let unit = match side.iteration_count {
-            1 => String::new(),
-            count => format!(" per iteration, mean of {count}"),
-        };
-        if side.total_ns > 0.0 {
-            let ops = match side.timed_op_count == side.op_count {
-                true => counted(side.op_count as u64, "op", "ops"),
-                false => timed_of(side),
-            };
-            format!("{} in {ops}{unit}", microseconds(side.total_ns))
-        } else {
-            "unknown, as no op has a duration".to_owned()
-        }
-    });
-    writeln!(out, "Total: A {a}; B {b}; {}", change_sentence(diff))?;
-    write_iterations(diff, out)?;
-    let share = |side: &Side| {
-        let share = side.compared_share * 100.0;
-        if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
-    };
-    let [of_a, of_b] = [share(&diff.a), share(&diff.b)];
-    if has_all_durations(diff) {
-        writeln!(out, "Compared: {of_a} of A's time, {of_b} of B's")?;
+    if [&diff.a, &diff.b].iter().all(|side| side.total_ns == 0.0) && !diff.zone_times.is_empty() {
+        write_zone_totals(diff, out)?;
     } else {
-        writeln!(
-            out,
-            "Compared: {of_a} of A's known time, that of {}; {of_b} of B's, that of {}",
-            timed_of(&diff.a),
-            timed_of(&diff.b)
-        )?;
+        write_op_totals(diff, out)?;
     }
     for (name, side) in [("A", &diff.a), ("B", &diff.b)] {
         if side.left_out_count > 0 {
@@ -398,6 +407,97 @@ fn write_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
         writeln!(
             out,
             "The sequences of ops are too long for the best alignment; a shorter search aligned them"
+        )?;
+    }
+    Ok(())
+}
+
+/// Number of RISCs whose zones have their times in the first lines.
+const FEW_RISCS: usize = 5;
+
+/// Writes what was compared of zones, as no op has a duration.
+fn write_zone_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let zones: usize = diff.zone_times.iter().map(|of| of.zone_count).sum();
+    let [of_a, of_b] = [&diff.a, &diff.b].map(|side| {
+        let alone = side.only_here.iter().filter(|item| item.kind == MeasuredKind::Zone);
+        (
+            side,
+            grouped(alone.count() as u64),
+            counted(side.launches.launch_count as u64, "launch", "launches"),
+        )
+    });
+    writeln!(
+        out,
+        "Total: no op has a duration ({} in A, {} in B), so zones alone are compared: {} in both, {} only in A, {} \
+         only in B",
+        of_a.2,
+        of_b.2,
+        grouped(zones as u64),
+        of_a.1,
+        of_b.1
+    )?;
+    let times = diff.zone_times.iter().take(FEW_RISCS).map(|of| {
+        let known = of.a_ns.zip(of.b_ns);
+        let time = known.map_or_else(
+            || "unknown".to_owned(),
+            |(a_ns, b_ns)| format!("A {}, B {}", microseconds(a_ns), microseconds(b_ns)),
+        );
+        let change = of.percent().map_or_else(String::new, |percent| {
+            // Not -0.0.
+            let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
+            format!(", {percent:+.1} %")
+        });
+        format!("{} {time}{change}", of.place)
+    });
+    let times: Vec<String> = times.collect();
+    let rest = match diff.zone_times.len().saturating_sub(FEW_RISCS) {
+        0 => String::new(),
+        count => format!("; and {} more RISCs", grouped(count as u64)),
+    };
+    writeln!(out, "Zones in a kernel run, nested ones once: {}{rest}", times.join("; "))?;
+    let share =
+        |(side, ..): &(&Side, String, String)| side.compared_zones_ns / side.zones_ns * 100.0;
+    writeln!(
+        out,
+        "Compared: {:.1} % of the time of A's zones, {:.1} % of B's",
+        share(&of_a),
+        share(&of_b)
+    )
+}
+
+fn write_op_totals(diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let [a, b] = [&diff.a, &diff.b].map(|side| {
+        let unit = match side.iteration_count {
+            1 => String::new(),
+            count => format!(" per iteration, mean of {count}"),
+        };
+        if side.total_ns > 0.0 {
+            let ops = match side.timed_op_count == side.op_count {
+                true => counted(side.op_count as u64, "op", "ops"),
+                false => timed_of(side),
+            };
+            format!("{} in {ops}{unit}", microseconds(side.total_ns))
+        } else if side.launches.launch_count == 0 {
+            "none, as no op ran on a chip".to_owned()
+        } else {
+            "unknown, as no op has a duration".to_owned()
+        }
+    });
+    writeln!(out, "Total: A {a}; B {b}; {}", change_sentence(diff))?;
+    write_iterations(diff, out)?;
+    let share = |side: &Side| {
+        let share = side.compared_share * 100.0;
+        if side.total_ns > 0.0 { format!("{share:.1} %") } else { "nothing".to_owned() }
+    };
+    let [of_a, of_b] = [share(&diff.a), share(&diff.b)];
+    if has_all_durations(diff) {
+        writeln!(out, "Compared: {of_a} of A's time, {of_b} of B's")?;
+    } else {
+        writeln!(
+            out,
+            "Compared: {of_a} of A's known time, that of {}; {of_b} of B's, that of {}",
+            timed_of(&diff.a),
+            timed_of(&diff.b)
         )?;
     }
     Ok(())
@@ -557,6 +657,8 @@ fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> st
     let has_distinctions = shown.iter().any(|change| !change.distinction.is_empty());
     let mut titles = vec!["kind", "where", "name", "source"];
     titles.extend(has_distinctions.then_some("which one"));
+    let has_sums = shown.iter().any(|change| change.zones_per_run.is_some());
+    titles.extend(["zones A", "zones B"].into_iter().filter(|_| has_sums));
     titles.extend(["A ns", "B ns", "n A", "n B", "B/A", "interval", "p", "verdict", "differs"]);
     let mut changes = table(&titles);
     let sources = distinct_sources(shown.iter().map(|change| {
@@ -564,9 +666,16 @@ fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> st
         (key, &*change.source)
     }));
     for (change, source) in shown.iter().zip(sources).take(rows) {
-        changes.add_row(cells(change, source, has_distinctions));
+        changes.add_row(cells(change, source, (has_distinctions, has_sums)));
     }
-    writeln!(out, "A ns and B ns are geometric means of n A and of n B durations\n")?;
+    writeln!(out, "A ns and B ns are geometric means of n A and of n B durations")?;
+    if has_sums {
+        writeln!(
+            out,
+            "With zones A and zones B, their numbers in a kernel run, they are sums over a run"
+        )?;
+    }
+    writeln!(out)?;
     for line in lines_of(&mut changes) {
         writeln!(out, "{line}")?;
     }
@@ -612,7 +721,11 @@ fn distinct_sources<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> Vec<St
 /// Longest source of an op that a shorter one would not tell from another.
 const LONGEST_SOURCE: usize = 400;
 
-fn cells(change: &Change, source: String, has_distinctions: bool) -> Vec<String> {
+fn cells(
+    change: &Change,
+    source: String,
+    (has_distinctions, has_sums): (bool, bool),
+) -> Vec<String> {
     let interval =
         change.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.4}-{high:.4}"));
     let p_value = change.adjusted_p_value.map_or_else(|| "-".to_owned(), |p| format!("{p:.2e}"));
@@ -629,6 +742,10 @@ fn cells(change: &Change, source: String, has_distinctions: bool) -> Vec<String>
         source,
     ];
     cells.extend(has_distinctions.then(|| printable(&change.distinction, LONGEST_NAME)));
+    if has_sums {
+        let both = change.zones_per_run.map(|(a, b)| [a, b].map(count_text));
+        cells.extend(both.unwrap_or_default());
+    }
     cells.extend([
         format!("{:.1}", change.a_geometric_mean_ns),
         format!("{:.1}", change.b_geometric_mean_ns),
@@ -641,6 +758,11 @@ fn cells(change: &Change, source: String, has_distinctions: bool) -> Vec<String>
         differing(change),
     ]);
     cells
+}
+
+/// Returns a mean number, without decimals if it is whole.
+fn count_text(count: f64) -> String {
+    if count.fract() == 0.0 { format!("{count}") } else { format!("{count:.2}") }
 }
 
 /// Returns the properties in which the ops of a change differ.

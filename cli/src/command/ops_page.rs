@@ -1,6 +1,7 @@
 //! `kprof export` of an ops CSV to an HTML page.
 
 use super::{
+    diff::compared,
     explain::report_csv,
     written::{Written, cancel_on_signals, refusal},
 };
@@ -11,7 +12,7 @@ use crate::{
 };
 use host_reader::{
     causes::{Explanation, Scope},
-    export::{Destination, ExportFormat, write_atomically, write_ops_page},
+    export::{Destination, ExportFormat, TraceComparison, write_atomically, write_ops_page},
 };
 use serde::Serialize;
 use std::path::Path;
@@ -30,19 +31,22 @@ pub(super) fn write(
     csv: &Path,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let refused = [
-        (args.compare.is_some(), "--compare is for recordings; `kprof diff` compares ops CSVs"),
-        (args.run.is_some(), "--run is only for captures; an ops CSV has one run"),
-    ];
-    if let Some((_, sentence)) = refused.iter().find(|(is_given, _)| *is_given) {
-        return Err(failure!("{sentence}"));
+    if args.run.is_some() {
+        return Err(failure!("--run is only for captures; an ops CSV has one run"));
     }
+    let comparison = match &args.compare {
+        Some(other) => Some(TraceComparison {
+            title: other.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            diff: compared([csv, other], &args.memory)?,
+        }),
+        None => None,
+    };
     let report = report_csv(csv, &args.filters)?;
     let explanation = Explanation::from_perf_window(&report, Scope::BY_MODULE);
     let title = csv.file_name().unwrap_or_default().to_string_lossy();
     let cancel = cancel_on_signals()?;
     write_atomically(destination, &cancel, |out| {
-        write_ops_page(&title, &report, &explanation, out)
+        write_ops_page(&title, &report, &explanation, comparison.as_ref(), out)
     })
     .map_err(|error| refusal(&error))?;
     if *destination == Destination::Stdout {

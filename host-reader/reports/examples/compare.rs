@@ -13,6 +13,7 @@ fn measured(durations_ns: &[f64]) -> Measurements {
         attributes: Default::default(),
         clock_mhz: Some(1000.0),
         durations_ns: durations_ns.to_vec(),
+        in_runs: None,
     });
     measurements
 }

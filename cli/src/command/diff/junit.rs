@@ -1,6 +1,9 @@
 //! The verdict of a gate as JUnit XML, which CI systems show as tests.
 
-use super::verdict::{Verdict, elapsed_sentence};
+use super::{
+    count_text,
+    verdict::{Verdict, elapsed_sentence},
+};
 use crate::{
     failure::{Failure, OrFail},
     terminal::printable,
@@ -101,8 +104,11 @@ fn name_of(change: &Change) -> String {
 fn durations(change: &Change) -> String {
     let cycles = change.a_cycles.zip(change.b_cycles);
     let cycles = cycles.map_or_else(String::new, |(a, b)| format!(", {a:.0} and {b:.0} cycles"));
+    let zones = change.zones_per_run.map_or_else(String::new, |(a, b)| {
+        format!(", in {} and {} zones of a kernel run", count_text(a), count_text(b))
+    });
     format!(
-        "{:.1} ns in A, {:.1} ns in B{cycles}",
+        "{:.1} ns in A, {:.1} ns in B{cycles}{zones}",
         change.a_geometric_mean_ns, change.b_geometric_mean_ns
     )
 }

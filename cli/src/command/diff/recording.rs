@@ -2,7 +2,7 @@
 
 use crate::{
     by_column::no_such_column,
-    command::perf::note_others,
+    command::perf::{self, note_others},
     failure::{Failure, OrFail, failure, note},
     file_kind::{has_records, is_ops_csv},
     input::{Run, open_flat},
@@ -63,14 +63,7 @@ impl Recording {
                 (_, Err(runs)) => Ok(Self::Runs(runs)),
             };
         }
-        if !filters.is_empty() {
-            let path = path.display();
-            return Err(failure!(
-                "--filter is for device logs and captures; {path} is an ops CSV, for which \
-                 `kprof perf` has a filter"
-            ));
-        }
-        let report = report_of(path, by, window)?;
+        let report = report_of(path, filters, (by, window))?;
         let is_of_window = |note: &&String| note.contains("signpost") && !window.ignores_signposts;
         for note in report.notes.iter().filter(is_of_window) {
             note!("kprof: {}: {note}", path.display());
@@ -87,7 +80,7 @@ impl Recording {
         run: Run,
         (by, window): (Option<&str>, &WindowOptions),
     ) -> Result<Self, Failure> {
-        let report = match report_of(csv, by, window) {
+        let report = match report_of(csv, &[], (by, window)) {
             Ok(report) => report,
             Err(error) => {
                 note!(
@@ -110,7 +103,14 @@ impl Recording {
             at.is_some_and(|at| starts.contains(&at))
         };
         let (known, all) = (rows().filter(is_known).count() as u64, rows().count() as u64);
-        if known == 0 || known < all {
+        if all == 0 {
+            note!(
+                "kprof: {}: no rows of ops that ran on a chip; ops have the numbers of their programs",
+                csv.display()
+            );
+            return Ok(Self::Runs(vec![run]));
+        }
+        if known < all {
             note!(
                 "kprof: {}: {known} of {} start where a launch of the log does, so it is from another run and not \
                  used; ops have the numbers of their programs",
@@ -203,10 +203,15 @@ fn measured(runs: &[Run]) -> Result<Measurements, Failure> {
 }
 
 /// Reads an ops CSV, and returns its report.
-fn report_of(path: &Path, by: Option<&str>, window: &WindowOptions) -> Result<PerfReport, Failure> {
+fn report_of(
+    path: &Path,
+    filters: &[TraceFilter],
+    (by, window): (Option<&str>, &WindowOptions),
+) -> Result<PerfReport, Failure> {
+    let filter = perf::filter(filters)?;
     let file = File::open(path).or_fail_at(path)?;
     let csv = read_ops_csv_with(file, &path.display().to_string(), by).or_fail()?;
-    by_device(vec![csv], window).or_fail_at(path)
+    by_device(vec![csv], window, filter).or_fail_at(path)
 }
 
 /// Returns the report on files of ops that a comparison needs: in a row of several devices, one slow
@@ -214,8 +219,9 @@ fn report_of(path: &Path, by: Option<&str>, window: &WindowOptions) -> Result<Pe
 pub(crate) fn by_device(
     files: Vec<OpsCsv>,
     window: &WindowOptions,
+    filter: TraceFilter,
 ) -> Result<PerfReport, UnknownArch> {
-    let options =
-        PerfOptions { is_by_device: true, window: window.clone(), ..PerfOptions::default() };
+    let window = window.clone();
+    let options = PerfOptions { is_by_device: true, window, filter, ..PerfOptions::default() };
     PerfReport::new(files, &options)
 }

@@ -78,6 +78,8 @@ fn changes(diff: &Diff, is_wanted: impl Fn(&Change) -> bool) -> Table<'_> {
         "b_mean_ns" => change.b_geometric_mean_ns,
         "a_count" => change.a_ns.count,
         "b_count" => change.b_ns.count,
+        "a_zones_per_run" or "times are not sums over a kernel run" => change.zones_per_run.map(|(a, _)| a),
+        "b_zones_per_run" or "times are not sums over a kernel run" => change.zones_per_run.map(|(_, b)| b),
         "a_median_ns" => change.a_ns.median,
         "b_median_ns" => change.b_ns.median,
         "slower_percent" => change.percent(),

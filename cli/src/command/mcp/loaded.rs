@@ -15,6 +15,7 @@ use host_reader::{
     analysis::{Report, Unfinished, launches_of},
     causes::Explanation,
     diff::Measurements,
+    export::TraceFilter,
     ledger::LossLedger,
     memory::Usage,
     noc_events::Traffic,
@@ -101,8 +102,11 @@ impl Loaded {
         let name = path.display().to_string();
         if let Some(csv) = explain::ops_csv(path) {
             let (part, problem_count) = Part::from_ops_csv(&csv)?;
-            let by_device =
-                diff::by_device(vec![perf::open(&csv, None)?], &WindowOptions::all_rows());
+            let by_device = diff::by_device(
+                vec![perf::open(&csv, None)?],
+                &WindowOptions::all_rows(),
+                TraceFilter::default(),
+            );
             let by_device = by_device.or_fail_at(&csv)?;
             let measurements = Measurements::from_report(&by_device);
             let lines = LazyLines::of_recording(path);

@@ -1,7 +1,7 @@
 //! Changes against another recording.
 
 use crate::TraceComparison;
-use reports::diff::{Change, Side};
+use reports::diff::{Change, Elapsed, Side};
 use serde::Serialize;
 use serde_json::json;
 use tables::Objects;
@@ -11,6 +11,8 @@ pub(super) struct ComparisonFacts<'a> {
     title: &'a str,
     /// Changes of the ops and zones that exist in both recordings.
     changes: Objects<&'a Change>,
+    /// Time of an iteration with the gaps between its ops, by device.
+    elapsed: Objects<&'a Elapsed>,
     /// Labels of ops and zones that exist only in this recording.
     only_a: Vec<String>,
     /// Labels of ops and zones that exist only in the other recording.
@@ -31,10 +33,20 @@ impl<'a> ComparisonFacts<'a> {
                 ("ratio", |change| change.ratio.into()),
                 ("interval", |change| json!(change.interval)),
                 ("certainty", |change| json!(change.certainty)),
+                ("zones_per_run", |change| json!(change.zones_per_run)),
                 ("repetitions", |change| json!([change.a_ns.count, change.b_ns.count])),
             ],
         );
-        Self { title, changes, only_a: labels_of(&diff.a), only_b: labels_of(&diff.b) }
+        let elapsed = Objects::new(
+            &diff.elapsed,
+            [
+                ("place", |of| (*of.place).into()),
+                ("a_ns", |of| of.a_ns.mean.into()),
+                ("b_ns", |of| of.b_ns.mean.into()),
+                ("ratio", |of| of.ratio.into()),
+            ],
+        );
+        Self { title, changes, elapsed, only_a: labels_of(&diff.a), only_b: labels_of(&diff.b) }
     }
 }
 

@@ -3,8 +3,10 @@
 
 use super::{
     cause_facts::CauseFacts,
+    comparison_facts::ComparisonFacts,
     page::{OPS, write_facts},
 };
+use crate::TraceComparison;
 use causes::{Explanation, OpCodeGroup};
 use reports::perf::{Bound, LimitKind, OpReport, OpsByColumn, PerfReport, RowKind};
 use serde::Serialize;
@@ -41,6 +43,7 @@ struct OpsPageFacts<'a> {
     /// Indices of the first and last op of the model's last iteration, if only this iteration is
     /// explained; `None` if all ops are explained.
     steady: Option<(usize, usize)>,
+    comparison: Option<ComparisonFacts<'a>>,
     absent: [(&'static str, &'static str); ABSENT.len()],
     notes: &'a [String],
     problems: Vec<String>,
@@ -103,7 +106,7 @@ fn rounded_ns(us: Option<f64>) -> Option<f64> {
 /// Writes a page about an ops CSV.
 ///
 /// `report` must have separate rows for each device, as with [`Explanation::report_options`].
-/// `explanation` must be the explanation of that report.
+/// `explanation` must be the explanation of that report. `comparison` is shown if it is given.
 ///
 /// ```
 /// use causes::Explanation;
@@ -113,7 +116,8 @@ fn rounded_ns(us: Option<f64>) -> Option<f64> {
 /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
 /// let report = PerfReport::new(vec![csv], &Explanation::report_options())?;
 /// let mut page = Vec::new();
-/// export::write_ops_page("ops.csv", &report, &Explanation::from_perf_report(&report), &mut page)?;
+/// let explanation = Explanation::from_perf_report(&report);
+/// export::write_ops_page("ops.csv", &report, &explanation, None, &mut page)?;
 /// let page = String::from_utf8(page)?;
 /// assert!(page.contains(r#""time_ns":[1500.0]"#));
 /// assert!(page.contains(r#""others":[["MODULE: Model.head"]]"#));
@@ -126,6 +130,7 @@ pub fn write_ops_page(
     title: &str,
     report: &PerfReport,
     explanation: &Explanation,
+    comparison: Option<&TraceComparison>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let rows = report.rows.iter().filter(|row| row.kind != RowKind::Signpost);
@@ -147,6 +152,7 @@ pub fn write_ops_page(
         groups: &explanation.groups,
         modules: explanation.by.as_ref(),
         steady,
+        comparison: comparison.map(ComparisonFacts::new),
         absent: ABSENT,
         notes: &report.notes,
         problems: report.problems.iter().take(LISTED_PROBLEMS).map(ToString::to_string).collect(),

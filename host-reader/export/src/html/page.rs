@@ -72,6 +72,7 @@ pub(super) const OPS: Page = Page {
         include_str!("assets/groups.js"),
         include_str!("assets/modules.js"),
         include_str!("assets/roofline.js"),
+        include_str!("assets/comparison.js"),
         include_str!("assets/ops.js"),
         "})();\n"
     ),

@@ -72,6 +72,12 @@ impl BetweenOps {
         }
     }
 
+    pub(super) fn forget_gaps(&mut self) {
+        self.gaps_ns.clear();
+        self.unknown_count = 0;
+        self.side_by_side = None;
+    }
+
     pub(super) fn join(&mut self, other: Self) {
         self.gaps_ns.extend(other.gaps_ns);
         self.unknown_count = self.unknown_count.saturating_add(other.unknown_count);

@@ -81,6 +81,9 @@ pub struct Change {
     pub a_ns: Spread,
     /// Durations in B, in ns.
     pub b_ns: Spread,
+    /// Mean numbers of the zone in a kernel run of A and of B, if B does not run it as often as A: then all times are
+    /// sums over a run.
+    pub zones_per_run: Option<(f64, f64)>,
     /// Geometric mean of the durations in A, in ns.
     pub a_geometric_mean_ns: f64,
     /// Geometric mean of the durations in B, in ns.
@@ -164,6 +167,29 @@ pub struct Side {
     pub skipped: BTreeMap<String, u64>,
 }
 
+/// Time of the zones of a device and RISC that were compared.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ZoneTimes {
+    /// Device and RISC in A.
+    pub place: Arc<str>,
+    /// Number of zones that both recordings have.
+    pub zone_count: usize,
+    /// Time of these zones in a kernel run of A in ns, in which zones within zones count once: the sum of the
+    /// means over launches; `None` if it is unknown.
+    pub a_ns: Option<f64>,
+    /// The same of B.
+    pub b_ns: Option<f64>,
+}
+
+impl ZoneTimes {
+    /// Returns by how many percent B takes longer than A; `None` if it is unknown.
+    #[must_use]
+    pub fn percent(&self) -> Option<f64> {
+        let (a_ns, b_ns) = self.a_ns.zip(self.b_ns).filter(|(a_ns, _)| *a_ns > 0.0)?;
+        Some((b_ns / a_ns - 1.0) * 100.0)
+    }
+}
+
 /// Comparison of two recordings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Diff {
@@ -181,6 +207,8 @@ pub struct Diff {
     pub has_zones: bool,
     /// Number of pairs of ops that were compared.
     pub op_pair_count: usize,
+    /// Time of the zones that were compared, by device and RISC, the largest change first.
+    pub zone_times: Vec<ZoneTimes>,
     /// Time of an iteration with its gaps, for each device on which both recordings show it.
     pub elapsed: Vec<Elapsed>,
     /// The other devices that both recordings have.
@@ -207,6 +235,7 @@ impl Diff {
     ///         attributes: Default::default(),
     ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
+    ///         in_runs: None,
     ///     });
     ///     measurements
     /// };
@@ -248,6 +277,7 @@ impl Diff {
             is_alignment_bounded: pairing.is_bounded(),
             has_zones: a.records_zones && b.records_zones,
             op_pair_count: pairing.ops().count(),
+            zone_times: zone_times_of(&pairing),
             elapsed,
             uncompared_iterations,
             a: side(a, &pairing, 0),
@@ -287,6 +317,7 @@ impl Diff {
     ///         attributes: Default::default(),
     ///         clock_mhz: Some(clock_mhz),
     ///         durations_ns: vec![9e6 / clock_mhz],
+    ///         in_runs: None,
     ///     });
     ///     measurements
     /// };
@@ -316,6 +347,25 @@ impl Diff {
         let are_equal = clocks.all(|(one, other)| is_near(a, one) && is_near(b, other));
         (are_equal && !is_near(a, b)).then_some((a, b))
     }
+}
+
+/// Returns the times of the compared zones of each device and RISC.
+fn zone_times_of(pairing: &Pairing<'_>) -> Vec<ZoneTimes> {
+    let mut places: BTreeMap<&Arc<str>, ZoneTimes> = BTreeMap::new();
+    for pair in pairing.compared_zones() {
+        let [a_ns, b_ns] =
+            [pair.a, pair.b].map(|zone| zone.in_runs.as_ref().map(|runs| mean(&runs.own_ns)));
+        let place = pair.a.place.clone();
+        let none = ZoneTimes { place, zone_count: 0, a_ns: Some(0.0), b_ns: Some(0.0) };
+        let of = places.entry(&pair.a.place).or_insert(none);
+        of.zone_count = of.zone_count.saturating_add(1);
+        of.a_ns = of.a_ns.zip(a_ns).map(|(sum_ns, ns)| sum_ns + ns);
+        of.b_ns = of.b_ns.zip(b_ns).map(|(sum_ns, ns)| sum_ns + ns);
+    }
+    let mut times: Vec<ZoneTimes> = places.into_values().collect();
+    let size = |of: &ZoneTimes| of.percent().map_or(-1.0, f64::abs);
+    times.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    times
 }
 
 /// Clocks that differ by less than this part of them are taken as equal.
@@ -359,9 +409,13 @@ fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
     let first = pairs.first()?;
     let (in_a, in_b): (Vec<&Measured>, Vec<&Measured>) =
         pairs.iter().map(|pair| (pair.a, pair.b)).unzip();
-    let both = [in_a, in_b].map(|side| -> Vec<f64> {
-        side.into_iter().flat_map(|item| item.durations_ns.iter().copied()).collect()
-    });
+    let runs = first.runs_of_other_counts();
+    let both = match runs {
+        Some((a, b)) => [a, b].map(|of| of.sums_ns.clone()),
+        None => [in_a, in_b].map(|side| -> Vec<f64> {
+            side.into_iter().flat_map(|item| item.durations_ns.iter().copied()).collect()
+        }),
+    };
     let [logs_a, logs_b] =
         both.each_ref().map(|side| side.iter().map(|duration| duration.ln()).collect::<Vec<_>>());
     let found = welch(&logs_a, &logs_b, confidence);
@@ -386,6 +440,7 @@ fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
         pair_count: pairs.len(),
         a_ns,
         b_ns,
+        zones_per_run: runs.map(|(a, b)| (mean(&a.counts), mean(&b.counts))),
         a_geometric_mean_ns: means[0],
         b_geometric_mean_ns: means[1],
         a_cycles: cycles(means[0], first.a),

@@ -76,6 +76,7 @@ mod tests {
             attributes: Default::default(),
             clock_mhz: None,
             durations_ns: vec![1.0],
+            in_runs: None,
         }
     }
 

@@ -39,6 +39,39 @@ pub struct Measured {
     pub clock_mhz: Option<f64>,
     /// Durations in ns, one for each repetition. Empty if the op ran and its duration is unknown.
     pub durations_ns: Vec<f64>,
+    /// What a zone takes in kernel runs; `None` for an op, or if any of it is unknown.
+    pub in_runs: Option<InRuns>,
+}
+
+/// What a zone takes in a kernel run: one value for each launch, the mean of all runs that have the zone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InRuns {
+    /// Number of zones in a run.
+    pub counts: Vec<f64>,
+    /// Sum of their durations in ns.
+    pub sums_ns: Vec<f64>,
+    /// Part of the sum in ns that no zone inside covers.
+    pub own_ns: Vec<f64>,
+}
+
+impl InRuns {
+    /// Returns true if the runs of `other` have as many zones. How often there is which number does not count,
+    /// because recordings may have other numbers of launches of each program.
+    pub(super) fn is_as_many(&self, other: &Self) -> bool {
+        let [own, their] = [self, other].map(|of| {
+            let mut counts = of.counts.clone();
+            counts.sort_by(f64::total_cmp);
+            counts.dedup();
+            counts
+        });
+        own == their
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.counts.extend(other.counts);
+        self.sums_ns.extend(other.sums_ns);
+        self.own_ns.extend(other.own_ns);
+    }
 }
 
 /// Name, source and properties, which together identify a program.
@@ -442,6 +475,15 @@ impl Measurements {
         self.zones.retain(is_wanted);
     }
 
+    /// Makes the time between ops unknown: ops before and after an op that was chosen are not here.
+    pub fn forget_gaps(&mut self) {
+        self.between.forget_gaps();
+        for device in &mut self.devices {
+            device.launches.iter_mut().for_each(|slot| slot.gap_ns = None);
+            device.iteration_times.clear();
+        }
+    }
+
     /// Counts items that could not be measured, by reason.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {
@@ -470,6 +512,7 @@ impl Measurements {
     ///         attributes: Default::default(),
     ///         clock_mhz: None,
     ///         durations_ns: durations_ns.to_vec(),
+    ///         in_runs: None,
     ///     });
     ///     measurements
     /// };
@@ -596,6 +639,10 @@ impl Measurements {
                 && let Some(own) = self.zones.get_mut(own)
             {
                 own.durations_ns.extend(zone.durations_ns);
+                own.in_runs = own.in_runs.take().zip(zone.in_runs).map(|(mut all, more)| {
+                    all.extend(more);
+                    all
+                });
             }
         }
         self.zones.extend(zones.into_iter().flatten());
@@ -639,8 +686,15 @@ fn mean_time(times: &[IterationTime]) -> Option<IterationTime> {
 }
 
 fn take_mean(item: &mut Measured) {
-    if !item.durations_ns.is_empty() {
-        let logs: f64 = item.durations_ns.iter().map(|duration| duration.ln()).sum();
-        item.durations_ns = vec![(logs / item.durations_ns.len() as f64).exp()];
+    take_geometric_mean(&mut item.durations_ns);
+    if let Some(InRuns { sums_ns, .. }) = &mut item.in_runs {
+        take_geometric_mean(sums_ns);
+    }
+}
+
+fn take_geometric_mean(values: &mut Vec<f64>) {
+    if !values.is_empty() {
+        let logs: f64 = values.iter().map(|value| value.ln()).sum();
+        *values = vec![(logs / values.len() as f64).exp()];
     }
 }

@@ -55,13 +55,13 @@ mod zones;
 
 pub use between::Gaps;
 pub use by_column::{ColumnChange, ColumnDiff};
-pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side};
+pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side, ZoneTimes};
 pub use elapsed::Elapsed;
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;
 pub use kind::kind_of;
 pub use limits::LimitCost;
-pub use measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements};
+pub use measured::{FirstIteration, InRuns, LaunchCounts, Measured, MeasuredKind, Measurements};
 pub use same_work::{IterationDoubt, UncomparedIterations};
 pub use statistics::{Welch, adjusted_p_values, welch};
 pub use traits::{Aspect, Difference, OpTraits};

@@ -91,6 +91,7 @@ impl Measurements {
             attributes: row.recorded.attributes.clone(),
             clock_mhz: row.recorded.clock_mhz,
             durations_ns: duration_ns.into_iter().collect(),
+            in_runs: None,
         }))
     }
 
@@ -125,6 +126,7 @@ impl Measurements {
                 attributes: program.attributes.clone(),
                 clock_mhz: Some(clock_mhz),
                 durations_ns: duration_ns.into_iter().collect(),
+                in_runs: None,
             });
             let gap_ns = op.op_to_op_latency_ns.filter(|_| !op.is_first_of_chip);
             let gap_ns = gap_ns.map(|ns| ns as f64);

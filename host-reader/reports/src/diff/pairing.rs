@@ -4,7 +4,8 @@ use super::{
     align::{Alignment, align},
     matching::pairs_of,
     measured::{
-        DeviceOps, FirstIteration, LaunchCounts, LeftOut, Measured, Measurements, Program, Slot,
+        DeviceOps, FirstIteration, InRuns, LaunchCounts, LeftOut, Measured, Measurements, Program,
+        Slot,
     },
     traits::{Aspect, Difference},
 };
@@ -61,6 +62,13 @@ impl Paired<'_> {
     /// Returns true if both have the same shapes, as far as known.
     pub(super) fn is_of_same_shape(&self) -> bool {
         self.a.shapes() == self.b.shapes()
+    }
+
+    /// Returns what a zone takes in kernel runs of both, if those of B do not have it as often as those of A; `None`
+    /// if they do, if it is unknown, or for an op.
+    pub(super) fn runs_of_other_counts(&self) -> Option<(&InRuns, &InRuns)> {
+        let runs = self.a.in_runs.as_ref().zip(self.b.in_runs.as_ref());
+        runs.filter(|(a, b)| !a.is_as_many(b))
     }
 
     fn log_ratio(&self) -> f64 {
@@ -229,7 +237,7 @@ impl<'a> Pairing<'a> {
         self.devices.iter().flat_map(|pair| self.compared(pair).map(|(_, paired)| paired))
     }
 
-    fn compared_zones(&self) -> impl Iterator<Item = Paired<'a>> {
+    pub(super) fn compared_zones(&self) -> impl Iterator<Item = Paired<'a>> {
         let [a, b] = self.zones;
         self.zone_pairs.iter().filter_map(move |&(in_a, in_b)| {
             let (a, b) = (a.get(in_a)?, b.get(in_b)?);

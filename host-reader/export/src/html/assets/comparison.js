@@ -10,7 +10,9 @@ function buildComparison() {
   const significant = changes.filter((change) => change.certainty === 'significant');
   const slower = significant.filter((change) => change.ratio > 1).length;
   const words = [`${counted(changes.length, 'op or zone', 'ops and zones')} in both: ${grouped(slower)} significantly slower there, ${grouped(significant.length - slower)} significantly faster. `,
-    `A is this recording, B is ${comparison.title}; durations are geometric means.`];
+    `A is this recording, B is ${comparison.title}; durations are geometric means. `,
+    ...comparison.elapsed.map((of) => `An iteration with its gaps on ${visible(of.place)}: A ${timeText(of.a_ns)}, B ${timeText(of.b_ns)}, ${of.ratio.toFixed(3)} ×. `)];
+  const inRun = (change) => change.zones_per_run ? ` (sum of ${change.zones_per_run.map((count) => +count.toFixed(2)).join(' and ')} in a kernel run)` : '';
   const number = (key, label, title) => ({ label, title, width: '11%', value: (row) => changes[row][key], show: (row) => timeText(changes[row][key]) });
   const most = maximum(changes.map((change) => Math.abs(Math.log(change.ratio))));
   const table = new Table({
@@ -18,7 +20,7 @@ function buildComparison() {
     search: (row) => `${changes[row].kind} ${changes[row].place} ${changes[row].name} ${changes[row].source} ${CERTAINTY[changes[row].certainty][1]}`,
     columns: [
       { label: 'Kind', isText: true, width: '6%', value: (row) => changes[row].kind, show: (row) => changes[row].kind },
-      { label: 'Name', isText: true, width: '20%', value: (row) => changes[row].name, show: (row) => h('span', { title: changes[row].source }, changes[row].name) },
+      { label: 'Name', isText: true, width: '20%', value: (row) => changes[row].name, show: (row) => h('span', { title: changes[row].source }, changes[row].name + inRun(changes[row])) },
       { label: 'Where', isText: true, width: '13%', value: (row) => changes[row].place, show: (row) => changes[row].place },
       number('a_ns', 'A'), number('b_ns', 'B'),
       { label: 'B / A', width: '14%', value: (row) => changes[row].ratio, show: (row) => changeBar(changes[row], most) },

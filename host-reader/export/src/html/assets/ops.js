@@ -105,6 +105,7 @@ buildGroups();
 buildModules();
 buildRoofline();
 buildGaps();
+buildComparison();
 buildNotes();
 if (slowest >= 0) showOp(slowest, 'Slowest op');
 else byId('op').hidden = true;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::diff::Gate;
+use crate::diff::{Gate, InRuns};
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
 
 fn recordings() -> impl Strategy<Value = Vec<Vec<f64>>> {
@@ -18,6 +18,7 @@ fn measurements(items: &[Vec<f64>], factor: f64) -> Measurements {
             attributes: Default::default(),
             clock_mhz: Some(1000.0),
             durations_ns: durations.iter().map(|duration| duration * factor).collect(),
+            in_runs: None,
         });
     }
     measurements
@@ -59,6 +60,115 @@ proptest! {
         let product = |diff: &Diff| diff.changes.iter().map(|c| c.ratio.ln()).sum::<f64>();
         prop_assert!((product(&there) + product(&back)).abs() < 1e-6);
     }
+}
+
+/// A zone of some RISC that runs as often as `counts` in the runs of each launch, for `ns` each time.
+fn zone(risc: &str, counts: &[u32], ns: f64) -> Measured {
+    let counts: Vec<f64> = counts.iter().copied().map(f64::from).collect();
+    let sums_ns: Vec<f64> = counts.iter().map(|count| count * ns).collect();
+    Measured {
+        kind: MeasuredKind::Zone,
+        place: format!("device 0 {risc}").into(),
+        name: "READ".into(),
+        source: "reader.cpp:7".into(),
+        traits: Default::default(),
+        attributes: Default::default(),
+        clock_mhz: Some(1000.0),
+        durations_ns: vec![ns; counts.len()],
+        in_runs: Some(InRuns { counts, own_ns: sums_ns.clone(), sums_ns }),
+    }
+}
+
+proptest! {
+    /// The sum of a run decides where B does not run the zone as often, else the mean of a zone.
+    #[test]
+    fn a_zone_is_compared_by_its_sum_if_runs_have_another_number_of_it(
+        counts in (1..100_u32, 1..100_u32),
+        launches in (2..6_usize, 2..6_usize),
+        times_ns in (50.0..5000.0_f64, 50.0..5000.0_f64),
+        others in prop::collection::vec(1..100_u32, 0..3),
+    ) {
+        let side = |(count, launches, ns): (u32, usize, f64)| {
+            // Launches of other programs, as often as they like.
+            let mut all = vec![count; launches];
+            all.extend(others.iter().flat_map(|other| vec![*other; launches]));
+            let mut measurements = Measurements::default();
+            measurements.add(zone("NCRISC", &all, ns));
+            measurements
+        };
+        let (a, b) = (side((counts.0, launches.0, times_ns.0)), side((counts.1, launches.1, times_ns.1)));
+        let diff = Diff::new(&a, &b, DiffOptions::default());
+        let [change] = &diff.changes[..] else { panic!("{diff:?}") };
+        let kinds = |count: u32| {
+            let mut kinds: Vec<u32> = others.iter().copied().chain([count]).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            kinds
+        };
+        let is_as_many = kinds(counts.0) == kinds(counts.1);
+        prop_assert_eq!(change.zones_per_run.is_none(), is_as_many);
+        let of_mean = times_ns.1 / times_ns.0;
+        if is_as_many {
+            prop_assert!((change.ratio / of_mean - 1.0).abs() < 1e-9, "{change:?}");
+        } else if others.is_empty() {
+            let of_sum = of_mean * f64::from(counts.1) / f64::from(counts.0);
+            prop_assert!((change.ratio / of_sum - 1.0).abs() < 1e-9, "{change:?}");
+            prop_assert_eq!(change.zones_per_run, Some((f64::from(counts.0), f64::from(counts.1))));
+            let gate = Gate { above_percent: Some(5.0), below_percent: Some(5.0), ..Gate::default() };
+            prop_assert_eq!(gate.finding(change).is_some(), change.percent().abs() > 5.0);
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_riscs_zones_is_the_sum_of_their_own_times(
+        zones in prop::collection::vec((1..50_u32, 10.0..900.0_f64, 10.0..900.0_f64), 1..5),
+        is_unknown in prop::bool::ANY,
+    ) {
+        let side = |is_b: bool| {
+            let mut measurements = Measurements::default();
+            for (at, (count, a_ns, b_ns)) in zones.iter().enumerate() {
+                let one = zone("TRISC_1", &[*count, *count], if is_b { *b_ns } else { *a_ns });
+                measurements.add(Measured { name: format!("Z{at}").into(), ..one });
+            }
+            let unknown = zone("BRISC", &[3], 7.0);
+            measurements.add(Measured { in_runs: unknown.in_runs.clone().filter(|_| !is_unknown), ..unknown });
+            measurements
+        };
+        let diff = Diff::new(&side(false), &side(true), DiffOptions::default());
+        let find = |place: &str| diff.zone_times.iter().find(|of| &*of.place == place).unwrap();
+        let sum = |is_b: bool| -> f64 {
+            zones.iter().map(|(count, a_ns, b_ns)| f64::from(*count) * if is_b { *b_ns } else { *a_ns }).sum()
+        };
+        let found = find("device 0 TRISC_1");
+        prop_assert_eq!(found.zone_count, zones.len());
+        let percent = (sum(true) / sum(false) - 1.0) * 100.0;
+        prop_assert!((found.percent().unwrap() - percent).abs() < 1e-6, "{found:?} {percent}");
+        let other = find("device 0 BRISC");
+        prop_assert_eq!(other.percent().is_none(), is_unknown, "{:?}", other);
+        let last = diff.zone_times.last().unwrap();
+        prop_assert!(!is_unknown || &*last.place == "device 0 BRISC");
+    }
+}
+
+#[test]
+fn zones_whose_number_in_runs_is_unknown_are_compared_by_their_mean() {
+    let side = |count: u32, ns: f64, is_known: bool| {
+        let one = zone("BRISC", &[count, count], ns);
+        let mut measurements = Measurements::default();
+        measurements.add(Measured { in_runs: one.in_runs.clone().filter(|_| is_known), ..one });
+        measurements
+    };
+    for (of_a, of_b, ratio) in [(true, true, 0.5), (true, false, 2.0), (false, true, 2.0)] {
+        let diff = Diff::new(&side(8, 100.0, of_a), &side(2, 200.0, of_b), DiffOptions::default());
+        assert!((diff.changes[0].ratio - ratio).abs() < 1e-9, "{of_a} {of_b}: {diff:?}");
+    }
+    // Recordings of a side keep their sums and counts.
+    let both = |count, ns| {
+        Measurements::from_recordings([side(count, ns, true), side(count, ns * 1.1, true)])
+    };
+    let diff = Diff::new(&both(8, 100.0), &both(2, 200.0), DiffOptions::default());
+    assert!((diff.changes[0].ratio - 0.5).abs() < 1e-9, "{diff:?}");
+    assert_eq!((diff.changes[0].a_ns.count, diff.changes[0].zones_per_run), (2, Some((8.0, 2.0))));
 }
 
 #[test]
