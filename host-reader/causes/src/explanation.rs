@@ -373,6 +373,21 @@ impl Explanation {
         finding.gain_text(self.all_time().1)
     }
 
+    /// Says of findings about some ops of a code which finding is about all of them.
+    fn number_groups_of_parts(&mut self) {
+        let is_whole = |of: &Finding| of.rests_on.count == of.rests_on.of;
+        let groups = self.findings.iter().enumerate().filter(|(_, of)| of.cause == Cause::OpGroup);
+        let wholes = groups.filter(|(_, of)| is_whole(of));
+        let wholes: Vec<_> =
+            wholes.map(|(index, of)| (of.place.op.clone(), index.saturating_add(1))).collect();
+        let parts =
+            self.findings.iter_mut().filter(|of| of.cause == Cause::OpGroup && !is_whole(of));
+        for part in parts {
+            let whole = wholes.iter().find(|(op, _)| *op == part.place.op);
+            part.part_of = whole.map(|(_, number)| *number);
+        }
+    }
+
     /// Sorts findings by descending gain and limits their number. Findings with hardly any gain are
     /// removed.
     pub(crate) fn rank(&mut self) {
@@ -396,6 +411,7 @@ impl Explanation {
         for finding in self.findings.iter_mut().filter(|of| of.is_in_layout) {
             finding.part_of = number;
         }
+        self.number_groups_of_parts();
         for finding in &mut self.findings {
             finding.location = finding.place.text(&finding.rows);
             let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);

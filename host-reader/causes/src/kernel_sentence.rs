@@ -41,7 +41,7 @@ fn bare_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
         zones.push(format!("{more} more that are shorter"));
     }
     Some(format!(
-        "Zones of launch {} of {}, which has none of kernels: {}.",
+        "Zones of launch {} of {}, which has none of kernels, each without the zones within it: {}.",
         op.launch,
         label_of(op),
         zones.join(", ")

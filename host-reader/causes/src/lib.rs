@@ -42,6 +42,7 @@ mod iteration_rows;
 mod kernel_sentence;
 mod kernel_zone;
 mod last_block;
+mod late_starts;
 mod launch_rows;
 mod lost_runs;
 mod math_use;

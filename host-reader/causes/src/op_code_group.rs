@@ -5,7 +5,7 @@ use crate::{
     finding::percent,
     noc_use::NocUses,
     reason::{Reason, reasons},
-    threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
+    threshold::{FAR_FROM_LIMIT, FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
 };
 use reports::perf::{LimitKind, OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
@@ -290,6 +290,11 @@ impl OpCodeGroup {
     pub(crate) fn is_close_to_limit(&self) -> bool {
         self.limit_ns.is_some_and(|ns| self.duration_ns < ns * GROUP_LIMIT.value)
             && !self.has_excess_fidelity()
+    }
+
+    /// Returns true if the ops take at least twice their minimum time, or if it is not known.
+    pub(crate) fn is_far_from_limit(&self) -> bool {
+        self.limit_ns.is_none_or(|ns| self.duration_ns >= ns * FAR_FROM_LIMIT.value)
     }
 
     /// Returns true if the ops are compute-bound with a higher math fidelity than their element

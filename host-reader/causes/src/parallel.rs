@@ -41,7 +41,7 @@ impl<'a> ChipOp<'a> {
             name: Cow::Borrowed(&row.raw_op_code),
             form: &row.source,
             call: row.program().map(|(_, id)| (RunHostId(id).base(), row.trace_session)),
-            is_collective: row.category == Some(OpCategory::Ccl),
+            is_collective: OpCategory::waits_for_chips(&row.raw_op_code),
             duration_ns: row.device_time_us.map(|us| us * 1000.0),
             gap_ns: row.op_to_op_gap_us.map(|us| us * 1000.0),
             start_ns: None,

@@ -2,10 +2,11 @@
 
 use crate::{
     finding::percent,
+    late_starts::{LATE_STARTS, start_skew_of},
     op_code_group::{
         TimedRow, dram_percent, few_cores_of, limit_ns, may_be_dram_bound, tensors_ns,
     },
-    rules::{LATE_STARTS, duration, start_skew_of},
+    rules::duration,
     threshold::{BETTER_ROW, DRAM_REASON, PADDING, REASON_TIME, START_SKEW, STRAGGLER, WAITING},
 };
 use recording::problem::counted;

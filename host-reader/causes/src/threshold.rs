@@ -46,13 +46,14 @@ thresholds! {
     STEADY_COVER: "steady-cover", 50.0, "%", "proposal: the steady part stands for most of the kernels' time";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
-    GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: an op below twice its modelled limit is close to the limit";
+    GROUP_LIMIT: "group-limit", 1.25, "x", "proposal: as `dram-peak`, an op at 80 % of its modelled limit is close to it";
+    FAR_FROM_LIMIT: "far-from-limit", 2.0, "x", "proposal: from twice its limit on, other reasons than the limit are looked for";
     LAYOUT_TIME: "layout-time", 10.0, "%", "proposal: share of the kernels' time";
     ROUND_TRIP_TIME: "round-trip-time", 1.0, "%", "proposal: share of the kernels' time; omitting both conversions changes no result";
     REASON_TIME: "reason-time", 50.0, "%", "proposal: a fact explains a group if it holds for most of its time";
     DRAM_REASON: "dram-reason", 50.0, "%", "proposal: below half of the peak bandwidth, inputs in DRAM hardly affect the time";
     SMALL_TRANSFER: "small-transfer", 1024.0, "bytes", "proposal: half a tile of BFLOAT16";
-    BETTER_ROW: "better-row", 2.0, "x", "proposal: as `group-limit`, between two ops with the same op code";
+    BETTER_ROW: "better-row", 2.0, "x", "proposal: between two ops with the same op code";
     FEW_CORES: "few-cores", 50.0, "%", "proposal: of the cores that are available";
     SMALL_OP: "small-op", 5.0, "us", "proposal: a launch costs about as much";
     SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so `small-ops-time` must also be reached";

@@ -8,6 +8,7 @@ use crate::{
     parallel::{ChipOp, Round, rounds},
     threshold::{CHIP, CHIP_LAUNCHES},
 };
+use reports::perf::OpCategory;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::RunHostId;
 
@@ -23,7 +24,7 @@ pub(crate) fn chip_op(op: &OpCauses, start_ns: Option<f64>) -> ChipOp<'_> {
         name: Cow::Owned(label_of(op)),
         form: "",
         call: Some((RunHostId(op.run_host_id).base(), op.replay)),
-        is_collective: op.is_collective(),
+        is_collective: op.name.as_deref().is_some_and(OpCategory::waits_for_chips),
         duration_ns: Some(kernel_ns(op)).filter(|ns| *ns > 0.0),
         gap_ns: op.gap_ns.map(|ns| ns as f64),
         start_ns,

@@ -78,7 +78,14 @@ impl OpCodeGroup {
 
     /// Adds reasons, rows and advice to a finding.
     fn explain(&self, finding: &mut Finding) {
-        let reasons = self.reasons.iter().take(NAMED_REASONS);
+        // At more than half of a limit, the limit is the reason.
+        let is_bound = matches!(
+            self.bound,
+            Some(GroupBound::Dram | GroupBound::Compute | GroupBound::Both | GroupBound::Noc)
+        );
+        let is_near = is_bound && !self.is_far_from_limit();
+        let reasons = self.reasons.iter().filter(|reason| !is_near || reason.is_fidelity);
+        let reasons = reasons.take(NAMED_REASONS);
         finding.why = reasons.clone().map(|reason| reason.fact.clone()).collect();
         finding.why.extend(self.longest_risc());
         finding.rows.clone_from(&self.rows);
@@ -107,7 +114,7 @@ fn lower_first(text: &str) -> String {
 /// Reports groups with a large part of the kernel time, if they are much slower than their shapes
 /// allow, run on few cores, or have an unknown minimum time.
 ///
-/// If all ops of a group together are close to their limit, those of one shape may not be.
+/// If all ops of a group together are closer to their limit, those of one shape may be far from it.
 ///
 /// Collectives are left out: their time is that of links and of waiting for other chips, about which
 /// a group's shapes, cores and fidelity say nothing.
@@ -116,9 +123,16 @@ pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
         |group: &OpCodeGroup| OpCategory::from_op_code(&group.op) == OpCategory::Ccl;
     let others = groups.iter().filter(|group| !group.is_layout && !is_collective(group));
     let is_large = |group: &&OpCodeGroup| group.percent >= GROUP_TIME.value;
-    let found = others.filter(is_large).flat_map(|group| match op_group(group) {
-        Some(finding) => vec![finding],
-        None => group.parts.iter().filter(is_large).filter_map(op_group).collect(),
+    let found = others.filter(is_large).flat_map(|group| {
+        let of_group = op_group(group);
+        let parts = group.parts.iter().filter(is_large);
+        // A mean over all shapes hides one that is far from its limit.
+        let parts = parts.filter(|part| match of_group {
+            Some(_) => !group.is_far_from_limit() && part.is_far_from_limit(),
+            None => true,
+        });
+        let of_parts = parts.filter_map(op_group).collect::<Vec<_>>();
+        of_group.into_iter().chain(of_parts)
     });
     found.collect()
 }
@@ -560,7 +574,9 @@ mod tests {
         );
         assert_eq!((found[0].gain_at_most_ns, &*found[0].rows), (Some(4.5e6), &[4, 9][..]));
         assert_eq!((found[1].gain_at_most_ns, found.len()), (None, 2), "no model, no gain");
-        assert_eq!(op_groups(&[limited(6e6, 60.0, 3.1e6)]), [], "within twice its limit");
+        assert_eq!(op_groups(&[limited(6e6, 60.0, 4.9e6)]), [], "at 82 % of its limit");
+        let near = op_groups(&[limited(6e6, 60.0, 4.0e6)]);
+        assert_eq!(near[0].gain_at_most_ns, Some(2e6), "at 67 % of its limit");
         assert_eq!(op_groups(&[limited(0.9e6, 9.0, 1.0)]), [], "below a tenth");
     }
 
@@ -614,12 +630,12 @@ mod tests {
         let high = |bound| OpCodeGroup {
             bound: Some(bound),
             reasons: vec![reason.clone()],
-            ..limited(6e6, 60.0, 3.4e6)
+            ..limited(6e6, 60.0, 5.0e6)
         };
         let found = op_groups(&[high(GroupBound::Compute)]);
         assert!(found[0].sentence.ends_with(
-            "bound by the FLOPs of these cores; at the peaks of the whole chip it would take 3.4 \
-                     ms, 1.8 times less"
+            "bound by the FLOPs of these cores; at the peaks of the whole chip it would take 5.0 \
+                     ms, 1.2 times less"
         ));
         assert_eq!(
             (found[0].advice.as_str(), &*found[0].why),

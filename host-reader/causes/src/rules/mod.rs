@@ -38,7 +38,7 @@ pub(crate) use late_host::{Compilation, TracedGaps};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::collective_skew;
-pub(crate) use starts::{LATE_STARTS, start_skew_of, start_skew_of_rows};
+pub(crate) use starts::start_skew_of_rows;
 
 /// Launches with the same op name. Launches without an op name form one group for each program.
 pub(crate) struct OpGroup<'a> {

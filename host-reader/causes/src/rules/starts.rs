@@ -3,16 +3,13 @@
 use super::{OpGroup, duration, kernel_ns, zones::is_large};
 use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
+    late_starts::{LATE_STARTS, start_skew_of},
     op_code_group::most_of_one_chip,
     threshold::{START_SKEW, START_SKEW_TIME},
 };
 use recording::problem::counted;
 use reports::perf::{OpReport, RowKind};
 use std::collections::BTreeMap;
-
-/// Advice about cores that start late.
-pub(crate) const LATE_STARTS: &str = "send fewer runtime arguments and smaller kernels to each core, or multicast what is the same for all \
-     cores (common runtime arguments), so that the last core starts earlier";
 
 /// Reports cores that start late within each launch.
 pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding> {
@@ -46,13 +43,6 @@ pub(super) fn start_skew(group: &OpGroup<'_>, kernels_ns: f64) -> Option<Finding
 
 /// Maximum number of op codes that the sentence about all rows names.
 const MOST_NAMES: usize = 3;
-
-/// Returns how much later than the first core the last core of a row's op starts, and the op's time, both
-/// in nanoseconds; `None` if either is unknown, or if the start would not lie within the op.
-pub(crate) fn start_skew_of(row: &OpReport) -> Option<(f64, f64)> {
-    let ns = row.device_time_us.filter(|us| *us > 0.0)? * 1000.0;
-    row.recorded.start_skew_ns.filter(|skew_ns| *skew_ns <= ns).map(|skew_ns| (skew_ns, ns))
-}
 
 /// Reports that the cores of the ops in an ops CSV start late, over all ops together: what a short op
 /// loses to it is little, what hundreds of them lose is not.

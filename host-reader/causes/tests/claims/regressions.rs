@@ -393,7 +393,8 @@ fn zones_of_launches_without_kernels_are_told() {
         (1, "TRISC_2", 3, 1_100, 0, "TILE_LOOP,ZONE_START"),
         (1, "TRISC_2", 3, 2_000, 0, "TILE_LOOP,ZONE_END"),
     ]);
-    let expected = "Zones of launch 1 of program 1, which has none of kernels: TILE_LOOP of TRISC_2 900 ns on 1 \
+    let expected = "Zones of launch 1 of program 1, which has none of kernels, each without the zones within \
+                    it: TILE_LOOP of TRISC_2 900 ns on 1 \
                     core, TILE_LOOP of TRISC_0 860 ns on 1 core, INIT of TRISC_2 20 ns on 1 core.";
     assert_eq!(explain_log(&log).kernels.as_deref(), Some(expected));
 }
@@ -867,8 +868,8 @@ fn a_risc_that_is_blocked_most_of_the_time_is_named_without_a_pace() {
     assert_eq!(blocked(490), None);
 }
 
-/// Four shapes of one op in a loop: together they are within twice their limit, and the one on a single
-/// core takes seven times its own.
+/// Two shapes of one op: together they are within twice their limit, and the one on a single core takes
+/// seven times its own.
 #[test]
 fn an_op_of_one_shape_is_not_hidden_by_others_of_its_code() {
     let titles = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
@@ -888,7 +889,8 @@ fn an_op_of_one_shape_is_not_hidden_by_others_of_its_code() {
     let group = &found.groups[0];
     assert_eq!((group.least_core_count, group.most_core_count), (Some(1), Some(64)));
     let told: Vec<_> = found.findings.iter().filter(|of| of.cause == Cause::OpGroup).collect();
-    let [finding] = told.as_slice() else { panic!("{:#?}", found.findings) };
+    let [whole, finding] = told.as_slice() else { panic!("{:#?}", found.findings) };
+    assert!(whole.sentence.starts_with("Unary takes 100.0 % of the kernels' time (2 ops, 93 us)"));
     assert!(
         finding
             .sentence
@@ -898,8 +900,10 @@ fn an_op_of_one_shape_is_not_hidden_by_others_of_its_code() {
     );
     assert_eq!((finding.place.row, finding.rests_on.to_string().as_str()), (Some(3), "1 of 2 ops"));
     assert_eq!(finding.why, ["it runs on 1 of 64 cores"]);
+    assert_eq!((whole.part_of, finding.part_of), (None, Some(1)));
     // A tenth of the kernels' time is worth a sentence, and less is not.
-    assert!(!of(8_000).findings.iter().any(|of| of.cause == Cause::OpGroup));
+    let groups = of(8_000).findings.into_iter().filter(|of| of.cause == Cause::OpGroup);
+    assert_eq!(groups.map(|of| of.rests_on.count).collect::<Vec<_>>(), [2]);
 }
 
 /// Cells of a spreadsheet with decimal commas: 50 kernels were recorded, and none can be read.

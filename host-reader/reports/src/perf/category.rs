@@ -151,8 +151,8 @@ impl OpCategory {
     /// Returns the category of an op code. Only the first word of the op code is used.
     ///
     /// # Compatibility
-    /// The categories are those of tt-perf-report 1.4.1, except for collectives that it does not know or
-    /// that other ops are fused with, and for names of ttnn's functions.
+    /// The categories are those of tt-perf-report 1.4.1, except for collectives that it does not know, for
+    /// ops that compute and communicate in one, and for names of ttnn's functions.
     ///
     /// ```
     /// use reports::perf::OpCategory;
@@ -170,8 +170,11 @@ impl OpCategory {
             return Self::Host;
         }
         let name = name_of(op_code);
-        if is_collective(name) {
-            return Self::Ccl;
+        match (is_collective(name), computes(name)) {
+            (true, false) => return Self::Ccl,
+            // What it sends is a part of its work.
+            (true, true) => return Self::Compute,
+            (false, _) => {}
         }
         let function = || {
             let name = name.rsplit('.').next().unwrap_or(name);
@@ -179,9 +182,23 @@ impl OpCategory {
             BY_FUNCTION.get(&name.replace('_', "")).filter(|_| is_function)
         };
         let known = in_table(name).or_else(function).copied();
-        let words = || words_of(name);
-        let computes = || COMPUTE_WORDS.iter().any(|of| place_of(of, &words()).is_some());
-        known.unwrap_or_else(|| if computes() { Self::Compute } else { Self::Other })
+        known.unwrap_or_else(|| if computes(name) { Self::Compute } else { Self::Other })
+    }
+
+    /// Returns true if an op waits for other chips within itself: a collective, or an op that computes and
+    /// communicates in one.
+    ///
+    /// ```
+    /// use reports::perf::OpCategory;
+    /// for name in ["AllGatherDeviceOperation", "RingJointSDPADeviceOperation", "MatmulReduceScatterAsync"] {
+    ///     assert!(OpCategory::waits_for_chips(name));
+    /// }
+    /// assert_eq!(OpCategory::from_op_code("MatmulReduceScatterAsync"), OpCategory::Compute);
+    /// assert!(!OpCategory::waits_for_chips("MatmulDeviceOperation"));
+    /// ```
+    #[must_use]
+    pub fn waits_for_chips(op_code: &str) -> bool {
+        !is_host_op(op_code) && is_collective(name_of(op_code))
     }
 
     /// Returns the category that tt-perf-report gives an op code.
@@ -202,6 +219,12 @@ fn name_of(op_code: &str) -> &str {
 
 fn in_table(name: &str) -> Option<&'static OpCategory> {
     BUILT_IN.get(name).or_else(|| BUILT_IN.get(name.strip_suffix(ENDING)?))
+}
+
+/// Returns true if the words of a name tell an op that computes.
+fn computes(name: &str) -> bool {
+    let words = words_of(name);
+    COMPUTE_WORDS.iter().any(|of| place_of(of, &words).is_some())
 }
 
 fn is_collective(name: &str) -> bool {
@@ -266,21 +289,27 @@ mod tests {
 
     #[test]
     fn words_of_a_name_tell_collectives() {
-        let collectives = "AllGatherMatmul RMSAllGather Matmul_RS LlamaReduceScatterDeviceOperation \
+        let collectives = "RMSAllGather LlamaReduceScatterDeviceOperation \
             LlamaReduceScatterCreateHeadsDeviceOperation ttnn.all_gather ttnn.reduce_scatter \
             RingAttentionAllGatherAsync AllToAllDispatchDeviceOperation all_to_all_combine \
             DeepseekMoEReduceScatter AllBroadcast AllReduceCreateQkvHeads PointToPoint \
-            ttnn::experimental::all_reduce_async MatmulReduceScatterAsyncDeviceOperation \
-            NeighborPadAsync ReduceToRootOp RingJointSDPADeviceOperation \
-            ring_joint_scaled_dot_product_attention";
+            ttnn::experimental::all_reduce_async NeighborPadAsync ReduceToRootOp";
         for name in collectives.split_whitespace() {
             assert_eq!(OpCategory::from_op_code(name), OpCategory::Ccl, "{name}");
+            assert!(OpCategory::waits_for_chips(name), "{name}");
+        }
+        let fused = "AllGatherMatmul Matmul_RS MatmulReduceScatterAsyncDeviceOperation \
+            LlamaReduceScatterMatmul RingJointSDPADeviceOperation ring_joint_scaled_dot_product_attention";
+        for name in fused.split_whitespace() {
+            assert_eq!(OpCategory::from_op_code(name), OpCategory::Compute, "{name}");
+            assert!(OpCategory::waits_for_chips(name), "{name}");
         }
         let others = "Gather GatherDeviceOperation Scatter Reduce AllClose ReduceScatterless \
             ScatterReduce BroadcastTo Matmul_RSQRT Matmul_rs CARS wall_gathering \
             LayerNormPreAllGatherDeviceOperation LayerNormPostAllGather rms_norm_pre_all_gather";
         for name in others.split_whitespace() {
             assert_ne!(OpCategory::from_op_code(name), OpCategory::Ccl, "{name}");
+            assert!(!OpCategory::waits_for_chips(name), "{name}");
         }
         assert_eq!(OpCategory::of_tt_perf_report("RMSAllGather"), OpCategory::Compute);
         assert_eq!(OpCategory::of_tt_perf_report("Matmul_RS"), OpCategory::Other);

@@ -140,7 +140,7 @@ fn merged_row(rows: &[OpRow], block: &[usize], is_upstream_exact: bool) -> OpRow
     let mut lowest = rows[known[0]].clone();
     let is_collective = match is_upstream_exact {
         true => COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)),
-        false => OpCategory::from_op_code(&lowest.op_code) == OpCategory::Ccl,
+        false => OpCategory::waits_for_chips(&lowest.op_code),
     };
     if is_collective {
         let durations: Vec<f64> =

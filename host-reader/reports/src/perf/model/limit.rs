@@ -158,7 +158,7 @@ impl Modelled {
     fn has_all_flops(&self, has_flops: bool, row: &OpRow) -> bool {
         let op_code = &row.op_code;
         let category = OpCategory::from_op_code(op_code);
-        if category == OpCategory::Ccl {
+        if OpCategory::waits_for_chips(op_code) {
             return false;
         }
         let only_moves =
