@@ -167,15 +167,15 @@ pub struct Side {
     pub skipped: BTreeMap<String, u64>,
 }
 
-/// Time of the zones of a device and RISC that were compared.
+/// Time of the zones of a device and RISC, if any of them was compared.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ZoneTimes {
     /// Device and RISC in A.
     pub place: Arc<str>,
     /// Number of zones that both recordings have.
     pub zone_count: usize,
-    /// Time of these zones in a kernel run of A in ns, in which zones within zones count once: the sum of the
-    /// means over launches; `None` if it is unknown.
+    /// Time of all zones of the RISC in a kernel run of A in ns, in which zones within zones count once: the sum
+    /// of the means over launches; `None` if it is unknown.
     pub a_ns: Option<f64>,
     /// The same of B.
     pub b_ns: Option<f64>,
@@ -207,7 +207,7 @@ pub struct Diff {
     pub has_zones: bool,
     /// Number of pairs of ops that were compared.
     pub op_pair_count: usize,
-    /// Time of the zones that were compared, by device and RISC, the largest change first.
+    /// Time of all zones, by device and RISC of which any zone was compared, the largest change first.
     pub zone_times: Vec<ZoneTimes>,
     /// Time of an iteration with its gaps, for each device on which both recordings show it.
     pub elapsed: Vec<Elapsed>,
@@ -349,18 +349,33 @@ impl Diff {
     }
 }
 
-/// Returns the times of the compared zones of each device and RISC.
+/// Returns the times of the zones of each device and RISC that have zones in both recordings.
+///
+/// A zone that only one of them has counts, too: if it is within another one, that one is shorter by it.
 fn zone_times_of(pairing: &Pairing<'_>) -> Vec<ZoneTimes> {
+    let own_ns = |zone: &Measured| zone.in_runs.as_ref().map(|runs| mean(&runs.own_ns));
     let mut places: BTreeMap<&Arc<str>, ZoneTimes> = BTreeMap::new();
+    let mut places_of_b: BTreeMap<&Arc<str>, &Arc<str>> = BTreeMap::new();
     for pair in pairing.compared_zones() {
-        let [a_ns, b_ns] =
-            [pair.a, pair.b].map(|zone| zone.in_runs.as_ref().map(|runs| mean(&runs.own_ns)));
+        places_of_b.insert(&pair.b.place, &pair.a.place);
+        let [a_ns, b_ns] = [pair.a, pair.b].map(own_ns);
         let place = pair.a.place.clone();
         let none = ZoneTimes { place, zone_count: 0, a_ns: Some(0.0), b_ns: Some(0.0) };
         let of = places.entry(&pair.a.place).or_insert(none);
         of.zone_count = of.zone_count.saturating_add(1);
         of.a_ns = of.a_ns.zip(a_ns).map(|(sum_ns, ns)| sum_ns + ns);
         of.b_ns = of.b_ns.zip(b_ns).map(|(sum_ns, ns)| sum_ns + ns);
+    }
+    for zone in pairing.alone_zones(0) {
+        if let Some(of) = places.get_mut(&zone.place) {
+            of.a_ns = of.a_ns.zip(own_ns(zone)).map(|(sum_ns, ns)| sum_ns + ns);
+        }
+    }
+    for zone in pairing.alone_zones(1) {
+        let place = places_of_b.get(&zone.place).and_then(|place| places.get_mut(place));
+        if let Some(of) = place {
+            of.b_ns = of.b_ns.zip(own_ns(zone)).map(|(sum_ns, ns)| sum_ns + ns);
+        }
     }
     let mut times: Vec<ZoneTimes> = places.into_values().collect();
     let size = |of: &ZoneTimes| of.percent().map_or(-1.0, f64::abs);

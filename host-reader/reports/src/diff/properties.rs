@@ -555,6 +555,24 @@ fn an_iteration_is_compared_with_replays_of_it() {
 }
 
 /// A model of equal layers alone: its passes repeat a layer, and the replays of its trace are three layers each.
+/// Figures of tt-metal issue 53108: a tensor is split into four in place of two, padded, and searched ten times
+/// as fast. Few of its ops keep their shapes, and pairs by kind have most of both times.
+#[test]
+fn an_iteration_of_smaller_parts_is_compared() {
+    let a = [
+        vec![(0, 1_150_000, 600)],
+        vec![(1, 4_000, 600), (2, 10_192_500, 600)].repeat(2),
+        vec![(3, 3_100, 600)],
+    ];
+    let parts = vec![(6, 4_000, 600), (4, 6_000, 600), (7, 185_500, 600)];
+    let b = [vec![(0, 1_150_000, 600)], parts.repeat(4), vec![(3, 3_100, 600)]];
+    let [(a, a_ns), (b, b_ns)] = [a.concat(), b.concat()].map(|pass| passes(0, &pass, 5, 0));
+    let diff = Diff::new(&looped(&a), &looped(&b), DiffOptions::default());
+    assert_eq!(diff.uncompared_iterations, []);
+    let [elapsed] = &diff.elapsed[..] else { panic!("{:?}", diff.elapsed) };
+    assert!(is_close(elapsed.ratio, b_ns as f64 / a_ns as f64), "{elapsed:?}");
+}
+
 #[test]
 fn passes_of_equal_layers_are_compared_with_replays_of_several() {
     let side = |replays: &[Option<u64>], matmul_ns: f64| {

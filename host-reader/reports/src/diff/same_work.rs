@@ -172,7 +172,12 @@ fn doubt_of_work(steps_a: &[Slot], steps_b: &[Slot]) -> Option<IterationDoubt> {
     let is_much_longer = long.len() >= short.len().saturating_mul(2);
     let pair_count = if is_much_longer { once.alike } else { once.all };
     let is_most = pair_count as f64 >= LEAST_COMMON_SHARE * short.len() as f64;
-    let is_most_time = !is_much_longer && once.time_share >= LEAST_COMMON_SHARE;
+    // Pairs with most of the longer one's time, too, are no part of it.
+    let is_most_of_both = once.time_shares.iter().all(|share| *share >= LEAST_COMMON_SHARE);
+    let is_most_time = match is_much_longer {
+        true => is_most_of_both,
+        false => once.time_shares[0] >= LEAST_COMMON_SHARE,
+    };
     let is_same = is_most || is_most_time;
     (!is_same).then_some(IterationDoubt::OtherWork { a_op_count, b_op_count, pair_count })
 }
@@ -183,8 +188,8 @@ struct Common {
     all: usize,
     /// Number of those whose counterpart has the same kind and shapes.
     alike: usize,
-    /// Share of the first iteration's time that ops with a counterpart have.
-    time_share: f64,
+    /// Share of each iteration's time that ops with a counterpart have.
+    time_shares: [f64; 2],
 }
 
 impl Common {
@@ -192,17 +197,18 @@ impl Common {
         let [ops, others] =
             [one, other].map(|slots| slots.iter().map(|slot| &slot.op).collect::<Vec<&Measured>>());
         let pairs = align(&ops, &others).pairs;
-        let mut common = Self { all: pairs.len(), alike: 0, time_share: 0.0 };
-        let mut paired_ns = 0.0;
+        let mut common = Self { all: pairs.len(), alike: 0, time_shares: [0.0; 2] };
+        let mut paired_ns = [0.0; 2];
         for pair in pairs {
             let (Some(own), Some(their)) = (one.get(pair.a), other.get(pair.b)) else { continue };
             let is_alike = kind_of(&own.op.name) == kind_of(&their.op.name)
                 && own.op.shapes() == their.op.shapes();
             common.alike = common.alike.saturating_add(is_alike.into());
-            paired_ns += own.time_ns().unwrap_or(0.0);
+            paired_ns[0] += own.time_ns().unwrap_or(0.0);
+            paired_ns[1] += their.time_ns().unwrap_or(0.0);
         }
-        let all_ns: f64 = one.iter().filter_map(Slot::time_ns).sum();
-        common.time_share = paired_ns / all_ns;
+        let all_ns = [one, other].map(|slots| slots.iter().filter_map(Slot::time_ns).sum::<f64>());
+        common.time_shares = [paired_ns[0] / all_ns[0], paired_ns[1] / all_ns[1]];
         common
     }
 }

@@ -122,6 +122,7 @@ proptest! {
     #[test]
     fn the_time_of_a_riscs_zones_is_the_sum_of_their_own_times(
         zones in prop::collection::vec((1..50_u32, 10.0..900.0_f64, 10.0..900.0_f64), 1..5),
+        (only_a, only_b) in (prop::option::of(10.0..900.0_f64), prop::option::of(10.0..900.0_f64)),
         is_unknown in prop::bool::ANY,
     ) {
         let side = |is_b: bool| {
@@ -130,6 +131,11 @@ proptest! {
                 let one = zone("TRISC_1", &[*count, *count], if is_b { *b_ns } else { *a_ns });
                 measurements.add(Measured { name: format!("Z{at}").into(), ..one });
             }
+            // Zones of one side alone.
+            if let Some(ns) = if is_b { only_b } else { only_a } {
+                let name = if is_b { "IN_B" } else { "IN_A" };
+                measurements.add(Measured { name: name.into(), ..zone("TRISC_1", &[1, 1], ns) });
+            }
             let unknown = zone("BRISC", &[3], 7.0);
             measurements.add(Measured { in_runs: unknown.in_runs.clone().filter(|_| !is_unknown), ..unknown });
             measurements
@@ -137,7 +143,11 @@ proptest! {
         let diff = Diff::new(&side(false), &side(true), DiffOptions::default());
         let find = |place: &str| diff.zone_times.iter().find(|of| &*of.place == place).unwrap();
         let sum = |is_b: bool| -> f64 {
-            zones.iter().map(|(count, a_ns, b_ns)| f64::from(*count) * if is_b { *b_ns } else { *a_ns }).sum()
+            let zones: f64 = zones
+                .iter()
+                .map(|(count, a_ns, b_ns)| f64::from(*count) * if is_b { *b_ns } else { *a_ns })
+                .sum();
+            zones + if is_b { only_b } else { only_a }.unwrap_or(0.0)
         };
         let found = find("device 0 TRISC_1");
         prop_assert_eq!(found.zone_count, zones.len());
