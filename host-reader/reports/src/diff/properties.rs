@@ -561,10 +561,10 @@ fn an_iteration_is_compared_with_replays_of_it() {
 fn an_iteration_of_smaller_parts_is_compared() {
     let a = [
         vec![(0, 1_150_000, 600)],
-        vec![(1, 4_000, 600), (2, 10_192_500, 600)].repeat(2),
+        [(1, 4_000, 600), (2, 10_192_500, 600)].repeat(2),
         vec![(3, 3_100, 600)],
     ];
-    let parts = vec![(6, 4_000, 600), (4, 6_000, 600), (7, 185_500, 600)];
+    let parts = [(6, 4_000, 600), (4, 6_000, 600), (7, 185_500, 600)];
     let b = [vec![(0, 1_150_000, 600)], parts.repeat(4), vec![(3, 3_100, 600)]];
     let [(a, a_ns), (b, b_ns)] = [a.concat(), b.concat()].map(|pass| passes(0, &pass, 5, 0));
     let diff = Diff::new(&looped(&a), &looped(&b), DiffOptions::default());
