@@ -129,7 +129,7 @@ struct Link {
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     holder: u32,
-    /// Flits of the buffer that short packets occupy.
+    /// Flits of the short packets in the buffer, and on the way to it.
     occupied_flits: u64,
     /// Packet whose flits leave the buffer next.
     front: u32,
@@ -312,7 +312,7 @@ impl<T> Links<T> {
         let Link { channels, waiting, .. } = &mut self.links[link as usize];
         let wanted = packet.channels.0.map(|channel| channel | dateline);
         let is_free = |channel: &u8| {
-            let has_room = channels[usize::from(*channel)].has_room(packet.size);
+            let has_room = channels[usize::from(*channel)].has_room();
             // Packets on one channel keep their order.
             has_room && waiting.find(&self.packets, |packet| packet.wants(*channel)).is_none()
         };
@@ -342,6 +342,12 @@ impl<T> Links<T> {
         if !is_last {
             channel.occupied_flits += short_flits(packet.size);
         }
+        // Its flits make room at the rate at which those of the next packet come.
+        let before = at.checked_sub(1).map(|before| packet.steps[before]);
+        if let Some(Step { link, channel, .. }) = before {
+            links[link as usize].channels[usize::from(channel)].occupied_flits -=
+                short_flits(packet.size);
+        }
         for step in packet.open..=at {
             let room = (at - step) as u64 * BUFFER_FLITS;
             let leaves_at = &mut packet.steps[step].leaves_at;
@@ -366,6 +372,9 @@ impl<T> Links<T> {
             let latency = if at == 0 { INTERFACE_CYCLES } else { HOP_CYCLES };
             events.add(cycle + latency, index, Event::Arrives);
         }
+        if let Some(Step { link, channel, .. }) = before {
+            self.wake(link, channel, cycle);
+        }
     }
 
     /// Frees the link of a step, and the buffer before it, after the last flit of a packet.
@@ -376,7 +385,6 @@ impl<T> Links<T> {
         if at + 1 == packet.steps.len() {
             self.free.push(index);
         }
-        let size = packet.size;
         let left = &mut self.links[link as usize];
         left.channels[usize::from(channel)].holder = NONE;
         left.held_count -= 1;
@@ -385,13 +393,11 @@ impl<T> Links<T> {
             let buffer =
                 &mut self.links[before.link as usize].channels[usize::from(before.channel)];
             buffer.front = NONE;
-            buffer.occupied_flits -= short_flits(size);
             if let Some((before, next)) = buffer.heads.find(&self.packets, |_| true) {
                 buffer.heads.remove(&mut self.packets, (before, next));
                 buffer.front = next;
                 self.request(next, cycle);
             }
-            self.wake(before.link, before.channel, cycle);
         }
     }
 
@@ -402,7 +408,7 @@ impl<T> Links<T> {
         else {
             return;
         };
-        if channels[usize::from(channel)].has_room(self.packets[next as usize].size) {
+        if channels[usize::from(channel)].has_room() {
             waiting.remove(&mut self.packets, (before, next));
             self.take(next, channel, cycle);
         }
@@ -463,16 +469,16 @@ impl<T> Packet<T> {
     }
 }
 
-/// Returns the flits for which a packet that fits into a buffer as a whole needs room.
+/// Returns the flits for which a packet needs room if it fits into an empty buffer as a whole.
 fn short_flits(size: u64) -> u64 {
     if size <= BUFFER_FLITS { size } else { 0 }
 }
 
 impl Channel {
-    /// Returns true if a packet can take the channel.
-    fn has_room(&self, size: u64) -> bool {
-        let room = BUFFER_FLITS - self.occupied_flits;
-        self.holder == NONE && room >= short_flits(size).max(1)
+    /// Returns true if a packet can take the channel: there is room for its head. Its other flits follow
+    /// as those before them leave, so packets of every size have the documented flit a cycle.
+    fn has_room(&self) -> bool {
+        self.holder == NONE && self.occupied_flits < BUFFER_FLITS
     }
 }
 

@@ -362,6 +362,29 @@ mod tests {
         }
     }
 
+    /// Two flows whose packets are small take turns on a channel of a link, and keep it busy.
+    #[test]
+    fn packets_of_every_size_have_the_rate_of_a_link() {
+        for arch in Arch::ALL {
+            let flit_bytes = arch.facts().noc_flit_bytes;
+            for flits in 1..=24 {
+                let (mut packets, count) = (Vec::new(), 256);
+                // Each flow alone takes half of the rate.
+                for index in 0..count {
+                    let cycle = 1_000 + 2 * index * (1 + flits);
+                    for from in [A, C] {
+                        packets.push(((0, from, E), REQUESTS, flits * flit_bytes, cycle));
+                    }
+                }
+                let found = arrivals(arch, &packets);
+                let last = found.iter().max().unwrap() - 1_000;
+                let expected = 2 * count * (1 + flits);
+                let range = expected..expected * 105 / 100 + 100;
+                assert!(range.contains(&last), "{flits} flits: {last}, not {expected}");
+            }
+        }
+    }
+
     /// A DRAM tile accepts only some requests. What is behind the next one on the same channel waits,
     /// also for another target.
     #[test]
