@@ -1,9 +1,16 @@
 """Whole ops on simulated chips beside their durations on cards, from public ops CSVs: the table of docs/silicon.md.
 
 `cards.jsonl` has a line for each kind of row of those CSVs: the shapes, types and memory of an op, the cores
-that it took, the names of its kernels, and its least, median and greatest duration. The input of a sharded move has
-the shard of its output, because the CSVs name a shard that cannot hold the tensor. Without `KPROF_CARDS=all`,
-only a sample runs, and no table is compared. `BLESS=1 KPROF_CARDS=all` writes the table.
+that it took, the names of its kernels, the padded shape of its output, and its least, median and greatest duration.
+Older versions padded sharded outputs to whole shards, which is left out. The input of a sharded move has the shard of its
+output, because the CSVs name a shard that cannot hold the tensor. Other keys of a line:
+
+- `back_to_back`: the card began within 2 us after the op before; with all other ops, it had waited for the host.
+- `risc`: the durations are of the kernels of this RISC. In sources of 2024, kernels of TRISCs began up to 0.65 us
+  before those of the other RISCs; since tt-metal's kernels wait for the go message themselves, all begin together.
+- `partial_sums`: the format to which the card's version unpacked partial sums of 32 bits.
+
+Without `KPROF_CARDS=all`, only a sample runs, and no table is compared. `BLESS=1 KPROF_CARDS=all` writes the table.
 """
 
 from __future__ import annotations
@@ -60,11 +67,14 @@ CODES = {
 
 
 class Found:
-    """What the simulator gave for a row: durations after the first one, cores, and names of kernels."""
+    """What the simulator gave for a row: durations after the first one, cores, names of kernels, and the padded shape
+    of the output."""
 
-    def __init__(self, ops: list[dict[str, str]]) -> None:
-        durations = [int(op["DEVICE KERNEL DURATION [ns]"]) for op in ops]
+    def __init__(self, row, ops: list[dict[str, str]]) -> None:
+        column = f"DEVICE {row['risc']} KERNEL DURATION [ns]" if "risc" in row else "DEVICE KERNEL DURATION [ns]"
+        durations = [int(op[column]) for op in ops]
         self.ns = round(statistics.median(durations[1:]))
+        self.output = [int(ops[-1][f"OUTPUT_0_{axis}_PAD[LOGICAL]"].partition("[")[0]) for axis in "WZYX"]
         self.cores = int(ops[-1]["CORE COUNT"])
         titles = ("COMPUTE KERNEL SOURCE", "DATA MOVEMENT KERNEL SOURCE")
         paths = [path for title in titles for path in re.findall(r"[\w./-]+\.cpp", ops[-1][title] or "")]
@@ -90,10 +100,11 @@ def chosen() -> list[int]:
 
 
 def processes(numbers: list[int]) -> list[list[int]]:
-    """Rows that run in one process: on one chip with one grid."""
+    """Rows that run in one process: on one chip with one grid and one format of partial sums."""
     by_chip = collections.defaultdict(list)
     for number in numbers:
-        by_chip[ROWS[number]["chip"], str(ROWS[number]["grid"])].append(number)
+        row = ROWS[number]
+        by_chip[row["chip"], str(row["grid"]), row.get("partial_sums")].append(number)
     return [some[at : at + PROCESS_ROWS] for some in by_chip.values() for at in range(0, len(some), PROCESS_ROWS)]
 
 
@@ -123,6 +134,10 @@ def simulate(folder: pathlib.Path, variables, numbers: list[int]):
     """Runs rows; returns what was found for each, or in which words it was refused."""
     row = ROWS[numbers[0]]
     variables = {name: value for name, value in variables.items() if name != "TT_METAL_SIMULATOR"}
+    if "partial_sums" in row:
+        # The names under which kernels are kept do not tell the format.
+        variables["KPROF_STAND_IN_PARTIAL_SUMS"] = row["partial_sums"]
+        variables["XDG_CACHE_HOME"] = str(pathlib.Path(variables["XDG_CACHE_HOME"]) / row["partial_sums"])
     if row["grid"] is not None:
         # The path of the root is part of what is compiled, so it stays the same from run to run.
         root = root_with_grid(pathlib.Path(variables["XDG_CACHE_HOME"]), row["grid"])
@@ -142,7 +157,7 @@ def simulate(folder: pathlib.Path, variables, numbers: list[int]):
                 ops[number].append(op)
     for number, own in ops.items():
         if number not in results:
-            results[number] = Found(own)
+            results[number] = Found(ROWS[number], own)
     return results
 
 
@@ -166,6 +181,7 @@ def difference(row, found) -> str | None:
         return "on another number of cores in this version of ttnn"
     if row["kernels"] and found.kernels != row["kernels"]:
         return "other kernels in this version of ttnn"
+    assert found.output == row["output"], f"expected the output {row['output']} of {shown(row)}, found {found.output}"
     return None
 
 

@@ -1,4 +1,7 @@
-"""Ops with the shapes, types and memory of rows of `cards.jsonl`: each row three times, after a signpost."""
+"""Ops with the shapes, types and memory of rows of `cards.jsonl`: each row three times, after a signpost.
+
+Cores that wait for an op have its kernels and configuration, and begin with it at the same time. So an op starts when
+the one before has ended, unless the card had none of this time either."""
 
 import json
 import sys
@@ -119,6 +122,8 @@ def main():
                 spare = tensor(device, row["inputs"][0]) if is_moved else None
                 inputs = [tensor(device, facts) for facts in row["inputs"]]
                 output = call(device, row, inputs, spare)
+                if "back_to_back" not in row:
+                    ttnn.synchronize_device(device)
                 for one in [output, *inputs]:
                     if one.is_allocated():
                         ttnn.deallocate(one)
