@@ -475,9 +475,14 @@ fn cargo_folder(test: &str, arch: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if target.exists() {
         let mut cargo = cargo(&target);
-        cargo.args(["clean", "--quiet", "--locked", "--offline", "--package", "kernel"]);
+        // Without its profile and target, nothing of it is removed.
+        let built = ["--package", "kernel", "--release", "--target", RISCV];
+        cargo.args(["clean", "--quiet", "--locked", "--offline"]).args(built);
         let output = cargo.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let examples = target.join(RISCV).join("release/examples");
+        let left = std::fs::read_dir(examples).map_or(0, |files| files.count());
+        assert_eq!(left, 0, "kernels linked with an earlier script");
     }
     target
 }
