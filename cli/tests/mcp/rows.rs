@@ -79,6 +79,8 @@ pub(super) fn changes_of(diff: &Value) -> Vec<Value> {
             "b_mean_ns": change["b_geometric_mean_ns"],
             "a_count": change["a_ns"]["count"],
             "b_count": change["b_ns"]["count"],
+            "a_zones_per_run": change["zones_per_run"][0],
+            "b_zones_per_run": change["zones_per_run"][1],
             "a_median_ns": change["a_ns"]["median"],
             "b_median_ns": change["b_ns"]["median"],
             "slower_percent": (change["ratio"].as_f64().unwrap() - 1.0) * 100.0,
