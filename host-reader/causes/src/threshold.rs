@@ -35,6 +35,7 @@ thresholds! {
     WORK_FIT: "work-fit", 3.0, "%", "proposal: how closely the time must follow the number of steps";
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: with fewer steps, one more step alone exceeds `uneven-work`";
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time is worth a sentence";
+    COLLECTIVES: "collectives-time", 10.0, "%", "proposal: as `group-time`: what ops of one kind may take without a sentence";
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LATE_SHARE: "late-share", 50.0, "%", "proposal: a chip is named if most of the time waited in collectives is waited for it";
     LATE_CERTAIN: "late-certain", 4.0, "x", "of the standard error, and more with few collectives: by chance less than one chip in 1,000";

@@ -10,8 +10,8 @@ use crate::{
     parallel::busiest_share,
     steady::Window,
     threshold::{
-        HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, TRACED_GAP, Threshold,
-        WAITING,
+        COLLECTIVES, HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME,
+        TRACED_GAP, Threshold, WAITING,
     },
     time_class::TimeClass,
     timeline::DeviceTime,
@@ -263,7 +263,11 @@ impl Waiting {
 
 /// Reports a class of waiting, if it takes a large part of the time.
 pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
-    if of.percent < WAITING.value {
+    let threshold = match of.class {
+        TimeClass::Collective => COLLECTIVES,
+        _ => WAITING,
+    };
+    if of.percent < threshold.value {
         return None;
     }
     let (cause, sentence, advice) = of.told();
@@ -275,7 +279,7 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     let (why, rows) = (of.why(), of.rows(&place));
     let finding = Finding::new(
         cause,
-        (WAITING, of.percent),
+        (threshold, of.percent),
         sentence,
         place,
         advice,
@@ -403,7 +407,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_class_of_waiting_has_its_sentence_from_a_fifth_of_the_time_on() {
+    fn each_class_of_waiting_has_its_sentence_from_its_share_on() {
         let told = |class, percent, gaps: &[f64]| {
             waiting(&wait(class, percent, gaps, IterationScope::All))
                 .map(|of| (of.cause, of.sentence))
@@ -423,9 +427,12 @@ pub(super) mod tests {
         assert_eq!(cause, Cause::Collective);
         assert_eq!(sentence, "Collectives take 31.0 % of 10.0 ms: 1 op");
         assert_eq!(told(TimeClass::Wait, 20.0, &[]).unwrap().0, Cause::Wait);
-        for class in [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective] {
+        for class in [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Wait] {
             assert_eq!(told(class, 19.9, &[1e5]), None, "{class:?}");
         }
+        // Collectives are ops: those of another kind have a sentence from a tenth on.
+        assert!(told(TimeClass::Collective, 10.0, &[1e5]).is_some());
+        assert_eq!(told(TimeClass::Collective, 9.9, &[1e5]), None);
     }
 
     #[test]

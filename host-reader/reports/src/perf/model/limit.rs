@@ -313,6 +313,30 @@ mod tests {
         near(dram, 1024.0 * 1088.0 / 288e9 * 1e6);
     }
 
+    /// Figures of tt-metal pull request 41837: each of four chips has 896 of 3,584 columns, and gathers the rest.
+    #[test]
+    fn a_matmul_that_gathers_its_input_has_the_inner_side_of_its_weights() {
+        let flops = |name: &str, out_rows: u64| {
+            let row = format!(
+                "{name},tt_dnn_device,0,wormhole_b0,HiFi2,64,64,9000000,1,1,4096,896,BFLOAT8_B,DRAM,\
+                 1,1,3584,2048,BFLOAT8_B,DRAM,1,1,{out_rows},2048,BFLOAT8_B,DRAM"
+            );
+            let report = report(&row);
+            let limit = report.rows[0].limit.unwrap();
+            (limit.flops_us.unwrap(), limit.kind)
+        };
+        let us = |m: f64, k: f64| 2.0 * m * k * 2048.0 / (148e12 / 72.0 * 64.0) * 1e6;
+        for name in ["AllGatherMinimalMatmulAsyncOp", "AllGatherMatmulDeviceOperation"] {
+            let (found, kind) = flops(name, 4096);
+            near(Some(found), us(4096.0, 3584.0));
+            assert_eq!(kind, LimitKind::LowerBound, "{name}");
+            near(Some(flops(name, 8192).0), us(8192.0, 3584.0));
+        }
+        near(Some(flops("MatmulDeviceOperation", 4096).0), us(4096.0, 896.0));
+        // Its output is the part of one chip.
+        near(Some(flops("MatmulReduceScatterAsync", 1024).0), us(4096.0, 3584.0));
+    }
+
     fn kind(row: &str) -> Option<LimitKind> {
         report(row).rows[0].limit.map(|limit| limit.kind)
     }

@@ -1,7 +1,7 @@
 //! Model of dense matrix products.
 
 use super::{ModelContext, Modelled, UNKNOWN_SHAPE, dram_bytes};
-use crate::perf::row::OpRow;
+use crate::perf::{category::OpCategory, row::OpRow};
 
 /// M, K, N and the sizes of the batch dimensions.
 pub(super) struct MatmulShape {
@@ -23,6 +23,23 @@ impl MatmulShape {
         Some(Self { m, k, n, w: w0.max(w1), z: z0.max(z1) })
     }
 
+    /// Returns the shape that an op multiplies which first gathers its input from other chips, of which the
+    /// row has the part of one chip: its weights have all of K, and its output all of M. That of another op is
+    /// left as it is.
+    fn gathered(self, row: &OpRow) -> Self {
+        let [_, second] = &row.inputs;
+        let (Some([_, _, rows, _]), Some([_, _, m, _])) =
+            (known(second.sides), known(row.output.sides))
+        else {
+            return self;
+        };
+        if !OpCategory::waits_for_chips(&row.op_code) {
+            return self;
+        }
+        let is_part = self.k > 0 && rows.checked_rem(self.k) == Some(0);
+        Self { m: self.m.max(m), k: if is_part { rows } else { self.k }, ..self }
+    }
+
     /// Formats `M x K x N`.
     pub(super) fn text(&self) -> String {
         format!("{} x {} x {}", self.m, self.k, self.n)
@@ -40,7 +57,10 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 /// As in tt-perf-report 1.4.1, the number of operations is 2 x M x K x N x batches. The bytes of
 /// each tensor in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
-    let shape = MatmulShape::from_row(row);
+    let shape = MatmulShape::from_row(row).map(|shape| match context.is_upstream_exact {
+        true => shape,
+        false => shape.gathered(row),
+    });
     let suffix = shape.as_ref().map_or_else(|| UNKNOWN_SHAPE.to_owned(), suffix);
     let mut modelled = Modelled::from_matmul(suffix, row, context);
     if let Some(shape) = &shape {
