@@ -231,13 +231,14 @@ fn the_order_of_rows_does_not_hide_ops() {
     assert!(report["changes"].as_array().unwrap().iter().any(|change| change["is_moved"] == true));
 }
 
+/// First lines of a device log.
+const TITLES_OF_LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+    PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, \
+    trace id, trace id counter, zone name, type, source line, source file, meta data\n";
+
 /// A device log with a short and a long zone in each of 30 launches.
 fn log_of_zones(path: &Path, short_cycles: u64, long_cycles: u64) {
-    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
-                   PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since \
-                   reset], data, run host ID, trace id, trace id counter, zone name, type, source \
-                   line, source file, meta data\n"
-        .to_owned();
+    let mut log = TITLES_OF_LOG.to_owned();
     let mut now = 1_000_000;
     for launch in 1..=30_u64 {
         let mut mark = |id: u64, zone: &str, kind: &str, at: u64| {
@@ -289,11 +290,7 @@ fn a_gate_of_two_conditions_spares_short_zones_and_a_band_finds_fast_ones() {
 /// A device log with `launches` of a reader: a number of zones of as many cycles each. Without kernel zones, nobody
 /// knows how long a launch takes. The last zone of the launch `open` has no end.
 fn log_of_reads(path: &Path, (count, cycles): (u64, u64), has_kernels: bool, open: Option<u64>) {
-    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
-                   PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since \
-                   reset], data, run host ID, trace id, trace id counter, zone name, type, source \
-                   line, source file, meta data\n"
-        .to_owned();
+    let mut log = TITLES_OF_LOG.to_owned();
     let mut now = 1_000_000;
     for launch in 1..=4_u64 {
         let mut mark = |id: u64, zone: &str, kind: &str, at: u64| {

@@ -22,19 +22,18 @@ pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<St
 
 /// Returns a sentence about the zones of the launch with the longest ones, of launches without zones of kernels.
 fn bare_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
-    let most = |op: &OpCauses| op.bare_zones.iter().filter_map(|(_, ns)| *ns).fold(0.0, f64::max);
+    let most = |op: &OpCauses| op.bare_zones.iter().map(|zone| zone.ns).fold(0.0, f64::max);
     let with = ops.iter().filter(|op| most(op) > 0.0);
     let op = with.max_by(|one, other| most(one).total_cmp(&most(other)))?;
-    let mut zones: Vec<_> =
-        op.bare_zones.iter().filter_map(|(zone, ns)| Some((zone, (*ns)?))).collect();
-    zones.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let mut zones = op.bare_zones.clone();
+    zones.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     let more = zones.len().saturating_sub(MOST_BARE_ZONES);
     let mut zones: Vec<String> = zones
         .iter()
         .take(MOST_BARE_ZONES)
-        .map(|(zone, ns)| {
+        .map(|zone| {
             let cores = counted(zone.core_count, "core", "cores");
-            format!("{} of {} {} on {cores}", names.label(zone.zone), zone.risc, duration(*ns))
+            format!("{} of {} {} on {cores}", names.label(zone.zone), zone.risc, duration(zone.ns))
         })
         .collect();
     if more > 0 {

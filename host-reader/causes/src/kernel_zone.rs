@@ -153,12 +153,13 @@ pub(crate) struct BareZone {
     pub(crate) risc: Risc,
     /// Number of cores on which the RISC has the zone.
     pub(crate) core_count: u64,
-    /// Cycles in the zone, without the zones within it, summed over the cores.
-    pub(crate) cycles: u64,
+    /// Nanoseconds in the zone, without the zones within it, in the mean of the cores.
+    pub(crate) ns: f64,
 }
 
 impl BareZone {
-    /// Returns the zones of a launch, in the order of RISCs; empty if any RISC has a zone of a kernel.
+    /// Returns the zones of a launch, in the order of RISCs; empty if any RISC has a zone of a kernel, or if the
+    /// clock is unknown.
     pub(crate) fn all(view: &OpView<'_>) -> Vec<Self> {
         let is_bare = |run: &CoreRun<'_>| kernel_cycles(run.evidence) == 0;
         if view.is_open() || !view.runs.iter().all(is_bare) {
@@ -172,10 +173,12 @@ impl BareZone {
                 *sum = sum.saturating_add(of.cycles);
             }
         }
-        let zones = zones.into_iter();
-        zones
-            .map(|((risc, zone), (core_count, cycles))| Self { zone, risc, core_count, cycles })
-            .collect()
+        let zones = zones.into_iter().filter_map(|((risc, zone), (core_count, cycles))| {
+            let mean = cycles.checked_div(core_count)?;
+            let ns = analysis::cycles_to_ns(mean, view.aiclk_mhz)? as f64;
+            Some(Self { zone, risc, core_count, ns })
+        });
+        zones.collect()
     }
 }
 
@@ -209,14 +212,23 @@ fn is_too_long(of: &ZoneCycles, kernel_cycles: u64) -> bool {
     is_known && percent(of.cycles as f64, kernel_cycles as f64) > MOST_PERCENT
 }
 
+/// Zones of one name in the kernels of one RISC, over the cores.
+struct OverCores {
+    core_count: u64,
+    count: u64,
+    /// Cycles of all cores.
+    sum: u64,
+    /// Cycles on the core with the fewest and on that with the most, and the latter core.
+    spread: (u64, u64, Noc0Coord),
+}
+
 /// Returns the zones of an op with their shares of the kernels, in the order of RISCs.
 pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
     let roles = Roles::from_view(view);
     let mut cut: BTreeSet<Risc> = BTreeSet::new();
     let mut full: BTreeSet<Risc> = BTreeSet::new();
     let mut kernels: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
-    let mut zones: BTreeMap<(Risc, ZoneIndex), (u64, u64, u64)> = BTreeMap::new();
-    let mut spreads: BTreeMap<(Risc, ZoneIndex), (u64, u64, Noc0Coord)> = BTreeMap::new();
+    let mut zones: BTreeMap<(Risc, ZoneIndex), OverCores> = BTreeMap::new();
     for run in &view.runs {
         let cycles = kernel_cycles(run.evidence);
         if cycles == 0 {
@@ -232,21 +244,22 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         }
         let known = run.evidence.zones().iter();
         for of in known.filter(|of| !is_too_long(of, cycles)) {
-            let (cores, count, sum) = zones.entry((run.lane.risc, of.zone)).or_default();
-            *cores = cores.saturating_add(1);
-            *count = count.saturating_add(of.count.into());
-            *sum = sum.saturating_add(of.cycles.min(cycles));
             let (core, own) = (run.lane.core, of.cycles.min(cycles));
-            let spread = spreads.entry((run.lane.risc, of.zone)).or_insert((own, own, core));
-            spread.0 = spread.0.min(own);
-            if own > spread.1 {
-                (spread.1, spread.2) = (own, core);
+            let none = OverCores { core_count: 0, count: 0, sum: 0, spread: (own, own, core) };
+            let all = zones.entry((run.lane.risc, of.zone)).or_insert(none);
+            all.core_count = all.core_count.saturating_add(1);
+            all.count = all.count.saturating_add(of.count.into());
+            all.sum = all.sum.saturating_add(own);
+            let (least, most, _) = &mut all.spread;
+            *least = (*least).min(own);
+            if own > *most {
+                (all.spread.1, all.spread.2) = (own, core);
             }
         }
     }
-    let shares = zones.iter().filter_map(|(&(risc, zone), &(core_count, count, cycles))| {
+    let shares = zones.iter().filter_map(|(&(risc, zone), all)| {
+        let &OverCores { core_count, count, sum: cycles, spread: core_cycles } = all;
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
-        let core_cycles = *spreads.get(&(risc, zone))?;
         let percent = cycle_percent(cycles, kernel);
         let role = match risc {
             _ if roles.reader == Some(risc) => Some("reader"),

@@ -274,10 +274,9 @@ pub struct OpCauses {
     /// Zones in the kernels of each RISC that take most of their time.
     #[serde(skip)]
     pub(crate) zones: Vec<KernelZone>,
-    /// Zones of a launch without zones of kernels, each with its time in nanoseconds, in the mean of its cores;
-    /// `None` if the clock is unknown.
+    /// Zones of a launch without zones of kernels.
     #[serde(skip)]
-    pub(crate) bare_zones: Vec<(BareZone, Option<f64>)>,
+    pub(crate) bare_zones: Vec<BareZone>,
     /// Sums of zones that are longer than their kernels.
     #[serde(skip)]
     pub(crate) long_sums: Vec<LongSum>,
@@ -411,7 +410,7 @@ impl OpCauses {
             critical_path: path.filter(|_| has_all_runs),
             kernel_zone: kernel_zone(&zones, &riscs_ns(view)),
             zones,
-            bare_zones: bare_zones(view),
+            bare_zones: BareZone::all(view),
             long_sums: LongSum::all(view),
             riscs_ns: riscs_ns(view),
             start_skew_ns: start_skew_ns(view),
@@ -432,17 +431,6 @@ impl OpCauses {
 const fn is_gap_doubted(op: &Op) -> bool {
     let is_unknown = op.duration_doubt.is_some() && op.op_to_op_latency_cycles.is_none();
     op.latency_doubt.is_some() || is_unknown
-}
-
-fn bare_zones(view: &OpView<'_>) -> Vec<(BareZone, Option<f64>)> {
-    let mean = |of: &BareZone| of.cycles.checked_div(of.core_count);
-    let zones = BareZone::all(view).into_iter();
-    zones
-        .map(|of| {
-            let ns = mean(&of).and_then(|cycles| analysis::cycles_to_ns(cycles, view.aiclk_mhz));
-            (of, ns.map(|ns| ns as f64))
-        })
-        .collect()
 }
 
 fn counters_ns(view: &OpView<'_>, kernel: Span, time: &TimeSplit) -> f64 {

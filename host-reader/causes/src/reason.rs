@@ -314,10 +314,9 @@ fn by_limit(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let mut faster: Vec<_> = others.filter(|(_, of)| *of >= own * BETTER_ROW.value).collect();
     faster.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     // The fastest of all may differ in its shape alone, which is no setting.
-    let known = faster.into_iter().map(|(row, of)| (row, of, differing_facts(row, longest.0)));
-    let (best, most, facts) = known.into_iter().find(|(.., facts)| !facts.is_empty())?;
-    let (better, worse): (Vec<_>, Vec<_>) = facts.into_iter().map(Into::into).unzip();
-    let [better, worse] = [better, worse].map(|facts: Vec<String>| facts.join(", "));
+    let (best, most, [better, worse]) = faster
+        .into_iter()
+        .find_map(|(row, of)| Some((row, of, differing_settings(row, longest.0)?)))?;
     let fact = format!(
         "row {} reaches {most:.1} % of the speed that its shape allows, the longest, row {}, only \
          {own:.1} %. Row {} has {better}; row {} has {worse}",
@@ -339,12 +338,8 @@ fn by_shape(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let alike = rows.iter().filter(|row| sides(row.0) == Some(own));
     let alike: Vec<&TimedRow<'_>> = alike.collect();
     let mut faster = alike.iter().rev().filter(|(_, ns)| ns * BETTER_ROW.value <= longest.1);
-    let (best, best_ns, facts) = faster.find_map(|(row, ns)| {
-        let facts = differing_facts(row, longest.0);
-        (!facts.is_empty()).then_some((row, *ns, facts))
-    })?;
-    let (better, worse): (Vec<_>, Vec<_>) = facts.into_iter().map(Into::into).unzip();
-    let [better, worse] = [better, worse].map(|facts: Vec<String>| facts.join(", "));
+    let (best, best_ns, [better, worse]) =
+        faster.find_map(|(row, ns)| Some((row, *ns, differing_settings(row, longest.0)?)))?;
     let fact = format!(
         "row {} takes {} for tensors of the same sides, the longest, row {}, {}. Row {} has {better}; row {} \
          has {worse}",
@@ -372,8 +367,8 @@ fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
     saved.fold(0.0, |sum, ns| sum + ns)
 }
 
-/// Lists the facts that differ between two rows, each as a pair of texts.
-fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
+/// Lists the settings that differ between two rows, as a text about each row; `None` if none differ.
+fn differing_settings(one: &OpReport, other: &OpReport) -> Option<[String; 2]> {
     let names = [
         "memory of input 0",
         "memory of input 1",
@@ -390,7 +385,8 @@ fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
         let one = one.filter(|one| other.as_ref() != Some(one))?;
         Some([one, other.unwrap_or_else(|| format!("unknown {name}"))])
     });
-    differing.collect()
+    let (one, other): (Vec<_>, Vec<_>) = differing.map(Into::into).unzip();
+    (!one.is_empty()).then(|| [one, other].map(|facts: Vec<String>| facts.join(", ")))
 }
 
 /// Names the layout of a tensor; `None` if the file does not.
@@ -398,8 +394,8 @@ fn layout(name: &str, tensor: Option<&Tensor>) -> Option<String> {
     Some(format!("{name} in {}", tensor?.layout.as_deref()?))
 }
 
-/// Describes the memory of the inputs, the layouts, the program configuration, the cores as the file has them, the output
-/// subblocks, and the element types and math fidelity of a row.
+/// Describes the memory of the inputs, the layouts, the program configuration, the cores as the file has
+/// them, the output subblocks, and the element types and math fidelity of a row.
 fn row_facts(row: &OpReport) -> [Option<String>; 9] {
     let blocks = row.blocks;
     let sides = blocks.output_subblock_height_tiles.zip(blocks.output_subblock_width_tiles);

@@ -7,7 +7,7 @@ use crate::{
     tables::program_label,
     terminal::printable,
 };
-use host_reader::noc_events::{LinkLoad, LockEventKind, MemoryLock, Pair, Traffic, UnplacedPair};
+use host_reader::noc_events::{LockEventKind, MemoryLock, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
 /// Maximum number of characters printed of an unknown event's description.
@@ -124,9 +124,8 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
             ),
         };
     }
-    let loads: Vec<&LinkLoad> = traffic.links.iter().collect();
     writeln!(out, "\nLinks between neighbouring tiles\n")?;
-    write_columns!(&loads, rows, out, |load| {
+    write_columns!(&traffic.links, rows, out, |load| {
         "chip" => load.link.chip_id,
         "NoC" => load.link.noc.label(),
         "from" => load.link.tile,
