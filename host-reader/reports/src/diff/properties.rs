@@ -573,6 +573,18 @@ fn an_iteration_of_smaller_parts_is_compared() {
     assert!(is_close(elapsed.ratio, b_ns as f64 / a_ns as f64), "{elapsed:?}");
 }
 
+/// Ops of the longer iteration have counterparts in the whole of the shorter one, but little of its own time.
+#[test]
+fn a_small_part_of_a_longer_iteration_is_not_its_work() {
+    let a = vec![(0, 20_000, 600), (1, 30_000, 600)];
+    let others = [2, 3, 4, 7, 8, 9, 12, 13].map(|number| (number, 40_000, 600));
+    let b = [vec![(5, 20_000, 600), (6, 30_000, 600)], others.to_vec()].concat();
+    let [(a, _), (b, _)] = [a, b].map(|pass| passes(0, &pass, 5, 0));
+    let diff = Diff::new(&looped(&a), &looped(&b), DiffOptions::default());
+    let [found] = &diff.uncompared_iterations[..] else { panic!("{:?}", diff.elapsed) };
+    assert!(matches!(found.doubt, IterationDoubt::OtherWork { a_op_count: 2, b_op_count: 10, .. }));
+}
+
 #[test]
 fn passes_of_equal_layers_are_compared_with_replays_of_several() {
     let side = |replays: &[Option<u64>], matmul_ns: f64| {
