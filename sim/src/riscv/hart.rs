@@ -136,6 +136,23 @@ impl Hart {
         front: &mut L1Front,
         cycle: u64,
     ) -> Result<Pause, Trap> {
+        let since = self.counted_since();
+        if self.cycle() < since {
+            let result = self.execute(bus, front, cycle.min(since));
+            self.begin_counts(since);
+            if result != Ok(Pause::Cycle) || cycle <= since {
+                return result;
+            }
+        }
+        self.execute(bus, front, cycle)
+    }
+
+    fn execute<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        front: &mut L1Front,
+        cycle: u64,
+    ) -> Result<Pause, Trap> {
         let Self { core, pipeline, arch, tally, stages, .. } = self;
         let (from, mispredicts) = (pipeline.now(), pipeline.mispredict_count());
         let outside = (bus, front);
@@ -208,14 +225,16 @@ impl Hart {
         self.pipeline.move_on(cycles);
     }
 
-    /// Counts instructions and cycles by address from a cycle on, and forgets earlier counts.
+    /// Counts instructions and cycles by address from a cycle on, and forgets earlier counts. An
+    /// instruction that begins before the cycle is not counted.
     pub(crate) fn begin_counts(&mut self, cycle: u64) {
         let since = cycle.max(self.cycle());
         let next = self.pipeline.beat.count;
         self.tally.get_or_insert_default().begin(since, next);
     }
 
-    /// Returns the first cycle that is counted; 0 if none are.
+    /// Returns the first cycle that is counted; 0 if none are. While the hart executes an instruction
+    /// that began before it, this becomes the cycle in which the next one can start.
     pub(crate) fn counted_since(&self) -> u64 {
         self.tally.as_ref().map_or(0, |tally| tally.since())
     }

@@ -35,6 +35,9 @@ pub(crate) mod asm;
 mod bits;
 mod bus;
 mod code;
+#[cfg(test)]
+#[path = "../../tests/unit/counted_cycles.rs"]
+mod counted_cycles;
 mod decode;
 #[cfg(test)]
 #[path = "../../tests/unit/differential.rs"]

@@ -138,6 +138,8 @@ pub(super) struct Tally {
     stored_until: usize,
     /// Number of the load that began the current round of polling.
     round_since: usize,
+    /// Number of the first instruction that is not counted as a wait that has ended.
+    polled_until: usize,
     /// Number of instructions of the longest round of the current polling.
     round_length: usize,
     /// Addresses of loads and numbers of instructions of rounds that compute and do not wait.
@@ -251,6 +253,7 @@ impl Default for Tally {
             oldest_load: 0,
             stored_until: 0,
             round_since: 0,
+            polled_until: 0,
             round_length: 0,
             computing: [(u32::MAX, 0); COMPUTING],
             oldest_computing: 0,
@@ -446,7 +449,9 @@ impl Tally {
         self.count_until(pc);
         self.stop_polling(pc, number);
         let book = self.book_of(word);
-        self.move_counts((0, book), (since, number));
+        // The beginning of the round may be a wait for another word already.
+        let [round, free] = [since, self.polled_until].map(|first| number.wrapping_sub(first));
+        self.move_counts((0, book), (number.wrapping_sub(round.min(free)), number));
         (self.book, self.round_since) = (book, number);
         self.page = self.page_of(book, pc);
     }
@@ -472,6 +477,7 @@ impl Tally {
     fn stop_polling(&mut self, pc: u32, number: usize) {
         if self.book != 0 {
             self.move_counts((self.book, 0), (self.round_since, number));
+            self.polled_until = self.round_since;
             self.book = 0;
             self.page = self.page_of(0, pc);
         }
@@ -577,7 +583,7 @@ impl Tally {
     /// `next` is the number of the instruction that would have been next.
     pub(super) fn restart(&mut self, next: usize) {
         self.stop_polling(0, next);
-        (self.loads, self.stored_until) = ([NO_LOAD; LOADS], 0);
+        (self.loads, self.stored_until, self.polled_until) = ([NO_LOAD; LOADS], 0, 0);
         // The code may be another one.
         self.computing = [(u32::MAX, 0); COMPUTING];
     }

@@ -13,7 +13,7 @@ use crate::arch::Arch;
 use std::collections::BTreeMap;
 
 /// Number of instructions in a program, without those that end it.
-const LENGTH: usize = 200;
+pub(super) const LENGTH: usize = 200;
 /// Size of L1 in bytes, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
 /// Maximum distance in bytes of loads and stores from the middle of the data window that they
@@ -92,14 +92,14 @@ fn store() -> impl Strategy<Value = u32> {
 /// An instruction of a program that has not been laid out at addresses yet; the distances of jumps
 /// are in instructions.
 #[derive(Clone, Debug)]
-enum Piece {
+pub(super) enum Piece {
     Word(u32),
     Branch { funct3: u32, rs1: u32, rs2: u32, distance: i32 },
     Jump { rd: u32, distance: i32 },
     RegisterJump { rd: u32, distance: i32 },
 }
 
-fn piece() -> impl Strategy<Value = Piece> {
+pub(super) fn piece() -> impl Strategy<Value = Piece> {
     let branch =
         (prop::sample::select(vec![0_u32, 1, 4, 5, 6, 7]), source(), source(), -20..20_i32)
             .prop_map(|(funct3, rs1, rs2, distance)| Piece::Branch { funct3, rs1, rs2, distance });
@@ -118,7 +118,7 @@ fn piece() -> impl Strategy<Value = Piece> {
 
 /// Lays out pieces from address 0. Jumps and branches with a target outside the program are changed
 /// to go to its end.
-fn lay_out(pieces: &[Piece]) -> Vec<u32> {
+pub(super) fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     let mut words = Vec::with_capacity(LENGTH + 1);
     for piece in pieces {
         let here = i32::try_from(words.len()).unwrap();
@@ -266,7 +266,7 @@ fn found(words: &[u32], registers: &[u32; 32], arch: Arch) -> Outcome {
     Outcome { registers: hart.registers().to_vec(), pc: hart.pc(), l1: tile.l1, local: tile.local }
 }
 
-fn initial_registers(seeds: Vec<u32>) -> [u32; 32] {
+pub(super) fn initial_registers(seeds: Vec<u32>) -> [u32; 32] {
     let mut registers = [0; 32];
     registers[1..29].copy_from_slice(&seeds);
     registers[CODE_POINTER as usize] = CODE_MIDDLE.cast_unsigned();
@@ -276,7 +276,7 @@ fn initial_registers(seeds: Vec<u32>) -> [u32; 32] {
 }
 
 /// Returns the number of random programs: `KPROF_PROGRAMS_COUNT`, or 250. `.ci/run` sets more.
-fn program_count() -> u32 {
+pub(super) fn program_count() -> u32 {
     std::env::var("KPROF_PROGRAMS_COUNT").map_or(250, |count| count.parse().unwrap())
 }
 

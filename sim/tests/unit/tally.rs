@@ -1,6 +1,6 @@
 //! Counts of small programs, compared with counts that follow from the documented timing.
 
-use super::asm::{self, A0, A1, A2, A3, T0, ZERO};
+use super::asm::{self, A0, A1, A2, A3, T0, T1, ZERO};
 use super::tests::{CLOCK_LOW, REGISTER, TestTile, step};
 use super::*;
 use crate::arch::Arch;
@@ -277,6 +277,28 @@ fn a_loop_that_prepares_its_comparison_waits() {
         let rounds = counts[&(START + 12, Some(CLOCK_LOW))].instructions;
         assert!(rounds > 20, "{arch}: {rounds}");
         assert_eq!(counts[&(START + 12, None)].instructions, 1, "{arch}");
+    }
+}
+
+/// A loop waits for the clock; then each of its rounds waits for a word, too. What was counted as a wait
+/// for the clock is not counted again.
+#[test]
+fn a_loop_that_begins_to_wait_for_another_word_counts_each_instruction_once() {
+    let words = [
+        &asm::li(T0, CLOCK_LOW)[..],
+        &asm::li(T1, 0x8000),
+        &[asm::addi(A1, ZERO, 1000), asm::addi(A3, ZERO, 2000)],
+        &[asm::lw(A0, T0, 0), asm::bltu(A0, A1, -4)],
+        &[asm::lw(A2, T1, 0), asm::bltu(A3, A0, 8), asm::beq(A2, ZERO, -16), asm::EBREAK],
+    ];
+    for arch in Arch::ALL {
+        let (cycles, counts) = run(&words.concat(), arch);
+        let of_words: Vec<_> = counts.keys().filter_map(|(_, word)| *word).collect();
+        assert!([CLOCK_LOW, 0x8000].iter().all(|word| of_words.contains(word)), "{of_words:x?}");
+        for (place, count) in &counts {
+            assert!(count.instructions < cycles / 2, "{arch}: {place:x?} {count:?}");
+        }
+        assert_eq!(counts.values().map(AddressCount::total_cycles).sum::<u64>(), cycles, "{arch}");
     }
 }
 
