@@ -142,15 +142,14 @@ def test_a_sampled_table_has_no_exact_numbers(recorded):
 
 
 def test_the_program_and_its_zones_are_what_they_were(recorded, tmp_path, variables):
-    """Sampling takes at most 0.5 % of an op's time."""
+    """No time of a kernel on the chip changes."""
     plain = recorded_in(tmp_path, variables, "ops.py", options=("-r", "--simulate", SIMULATOR))
     assert plain.exit_code == 0, plain.said
     assert plain.names == recorded.names
-    for name in ("DEVICE KERNEL DURATION [ns]", "DEVICE FW DURATION [ns]"):
-        before, after = (sum(int(row[name] or 0) for row in one.rows) for one in (plain, recorded))
-        assert [not row[name] for row in plain.rows] == [not row[name] for row in recorded.rows]
-        print(name, before, after)
-        assert abs(after - before) <= 0.005 * before, (name, before, after)
+    names = [name for name in plain.rows[0] if name.startswith("DEVICE") and "DURATION" in name]
+    assert len(names) > 10 and any(row["DEVICE FW DURATION [ns]"] for row in plain.rows)
+    for before, after in zip(plain.rows, recorded.rows, strict=True):
+        assert [before[name] for name in names] == [after[name] for name in names]
 
 
 def test_the_samples_are_shown(recorded):

@@ -195,9 +195,16 @@ impl BoardCore {
     pub(super) fn sample(&mut self, firmware: &Arc<FirmwareSet>, plan: SamplingPlan, core: usize) {
         self.follow_launches(firmware);
         if self.launches.is_some() {
+            self.keep_rounds();
             let samples = CoreSamples::new(Arc::clone(firmware), plan, core);
             self.samples = Some(Box::new(samples));
         }
+    }
+
+    /// Keeps what the pipelines of harts do in a round of a polling loop, so that showing a hart that polls
+    /// changes nothing.
+    pub(super) const fn keep_rounds(&mut self) {
+        self.riscs.keep_rounds();
     }
 
     /// Removes and returns all samples, also those of a launch that has not ended, their counts, and

@@ -68,8 +68,9 @@ struct Latest {
     pc: u32,
     /// First cycle in which it can be decoded; `None` if the RISC executes nothing.
     decode_from: Option<u64>,
-    /// True if the RISC executes the same polling loop again and again, which is not simulated.
-    polls: bool,
+    /// Cycles of a round, if the RISC executes the same polling loop again and again, which is not
+    /// simulated.
+    round_cycles: Option<u64>,
 }
 
 /// State of the daisychain of a tile.
@@ -225,20 +226,27 @@ impl Daisychain {
 
     /// Adds the instructions that the shown RISC has executed, with their 32 bits, and what it
     /// executes next: the address, and the first cycle in which it can be decoded, or `None` if the
-    /// RISC executes nothing. `polls` tells that it repeats its last round of a polling loop.
+    /// RISC executes nothing. With `round_cycles`, it repeats the last round of a polling loop, which
+    /// takes so many cycles.
     pub(crate) fn follow(
         &mut self,
         steps: impl Iterator<Item = (Step, u32)>,
         (pc, decode_from): (u32, Option<u64>),
-        polls: bool,
+        round_cycles: Option<u64>,
     ) {
         self.steps.extend(steps);
-        self.latest = Latest { pc, decode_from, polls };
+        self.latest = Latest { pc, decode_from, round_cycles };
+    }
+
+    /// Returns the instructions that were executed last.
+    pub(crate) fn last_steps(&self, count: usize) -> Vec<Step> {
+        let first = self.steps.len().saturating_sub(count);
+        self.steps[first..].iter().map(|(step, _)| *step).collect()
     }
 
     /// Forgets instructions that are shown no more: those that were over long before a cycle.
     pub(crate) fn forget(&mut self, cycle: u64) {
-        if self.steps.len() > KEPT_STEPS && !self.latest.polls {
+        if self.steps.len() > KEPT_STEPS && self.latest.round_cycles.is_none() {
             let oldest = self.series.map_or(cycle, |series| series.next_cycle.min(cycle));
             let is_over =
                 |(step, _): &(Step, u32)| step.leave.max(step.enters) + KEPT_CYCLES < oldest;
@@ -290,10 +298,9 @@ impl Daisychain {
 
     /// Returns the cycle of the last simulated round of a polling loop that looks like a later cycle.
     fn in_last_round(&self, cycle: u64) -> Option<u64> {
-        let end = self.latest.decode_from.filter(|&end| self.latest.polls && end <= cycle)?;
-        let (first, _) = self.steps.iter().rev().find(|(step, _)| step.pc == self.latest.pc)?;
-        let period = end.checked_sub(first.decoded).filter(|&period| period > 0)?;
-        Some(first.decoded + (cycle - first.decoded) % period)
+        let end = self.latest.decode_from.filter(|&end| end <= cycle)?;
+        let period = self.latest.round_cycles.filter(|&period| period > 0)?;
+        Some(end.checked_sub(period)? + (cycle - end) % period)
     }
 
     fn group_b(&self, at: usize, cycle: u64) -> u128 {
@@ -436,7 +443,7 @@ mod tests {
             step(0x5000_1004, (11, 14, 15, 16)),
             step(0x5000_2000, (20, 20, 21, 22)),
         ];
-        chain.follow(steps.into_iter(), (0x5000_2004, Some(21)), false);
+        chain.follow(steps.into_iter(), (0x5000_2004, Some(21)), None);
         let fields = |cycle| {
             let sample = chain.shown_at(cycle);
             assert_eq!(sample & !(0x3FFF_FFFF << 32 | 1 << 63 | 1 << 103), 0, "reserved bits");
@@ -449,7 +456,7 @@ mod tests {
         assert_eq!(fields(17), (0x1000_1004, 0, 0));
         assert_eq!(fields(20), (0x1000_2000, 1, 1));
         assert_eq!(fields(25), (0x1000_2004, 0, 1));
-        chain.follow(std::iter::empty(), (0x5000_2004, None), false);
+        chain.follow(std::iter::empty(), (0x5000_2004, None), None);
         let sample = chain.shown_at(25);
         assert_eq!((bits(sample, 32, 30), bits(sample, 103, 1)), (0x1000_2000, 0));
     }
@@ -464,7 +471,7 @@ mod tests {
         write.1 = 0x8062_A023;
         let branch =
             (Step { next_pc: 0x4000_0F00, ..step(0x1008, (12, 30, 31, 32)).0 }, 0xFE00_1EE3);
-        chain.follow([load, write, branch].into_iter(), (0x4000_0F00, Some(31)), false);
+        chain.follow([load, write, branch].into_iter(), (0x4000_0F00, Some(31)), None);
         let at = |cycle| chain.shown_at(cycle);
         // Until the load's value arrives, the load retires next.
         for (cycle, pc, can_retire) in [(12, 0x1000, 0), (18, 0x1000, 1), (19, 0x1004, 1)] {
@@ -503,7 +510,7 @@ mod tests {
             let at = u64::from(cycle);
             step(4 * cycle, (at, at, at + 1, at + 2))
         });
-        chain.follow(steps, (0, None), false);
+        chain.follow(steps, (0, None), None);
         let mut found = Vec::new();
         while let Some((cycle, address, sample)) = chain.next_sample(200, |_, _| false) {
             found.push((cycle, address, bits(sample, 32, 30)));
@@ -525,7 +532,7 @@ mod tests {
             step(0x100, (100, 101, 102, 103)),
             step(0x104, (102, 106, 107, 108)),
         ];
-        chain.follow(steps.into_iter(), (0x100, Some(107)), true);
+        chain.follow(steps.into_iter(), (0x100, Some(107)), Some(7));
         for round in 0..50 {
             for (cycle, pc) in [(100, 0x100), (101, 0x100), (102, 0x104), (106, 0x104)] {
                 let sample = chain.shown_at(cycle + 7 * round);
@@ -619,7 +626,7 @@ mod tests {
         // The choice of 32 bits needs no wait.
         let mut chain = selected(B_OF_BRISC);
         store(&mut chain, Control, B_OF_BRISC | 1 << 25, 100);
-        chain.follow([step(0x1000, (0, 200, 201, 202))].into_iter(), (0x1004, None), false);
+        chain.follow([step(0x1000, (0, 200, 201, 202))].into_iter(), (0x1004, None), None);
         assert_eq!(chain.load(Data, 100).unwrap(), 0x1000);
         store(&mut chain, Control, B_OF_BRISC | 3 << 25, 100);
         assert_eq!(chain.load(Data, 100).unwrap(), 1 << 7, "bit 103 is bit 7 of the fourth word");

@@ -287,6 +287,10 @@ impl Devices {
         (address, risc_index): (u32, usize),
         cycle: u64,
     ) -> Result<u32, Fault> {
+        // What the daisychain shows, and when, is not for the coprocessor to know.
+        if let Effect::Daisychain(register) = found.register.effect {
+            return Ok(self.daisychain.load(register, cycle)?);
+        }
         let word = found.word as usize;
         self.follow_coprocessor(cycle)?;
         if let Some(watch) = &mut self.tile_watch {
@@ -311,7 +315,6 @@ impl Devices {
             Effect::Performance(bank, register) => {
                 self.performance.load(bank, register, self.reading(cycle))
             }
-            Effect::Daisychain(register) => self.daisychain.load(register, cycle)?,
             Effect::MoverParameter | Effect::MoverCommand => 0,
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
                 self.queues.drained_pc(pc_buffer(address))?
@@ -373,6 +376,10 @@ impl Devices {
         (address, risc_index): (u32, usize),
         (value, cycle): (u32, u64),
     ) -> Result<Consequence, Fault> {
+        if let Effect::Daisychain(register) = found.register.effect {
+            self.daisychain.store(self.arch, register, (value, cycle))?;
+            return Ok(Consequence::Daisychain);
+        }
         let word = found.word as usize;
         self.follow_coprocessor(cycle)?;
         // A store of 0 sets a counter back, which is no signal.
@@ -409,10 +416,6 @@ impl Devices {
             Effect::Performance(bank, register) => {
                 let now = self.reading(cycle);
                 self.performance.store(bank, register, value, now)?;
-            }
-            Effect::Daisychain(register) => {
-                self.daisychain.store(self.arch, register, (value, cycle))?;
-                return Ok(Consequence::Daisychain);
             }
             Effect::MoverCommand => return self.command_mover(value),
             Effect::PushInstruction => {

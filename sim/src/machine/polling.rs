@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     arch::WALL_CLOCK_LOW,
-    riscv::{Code, Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, decode, decode_bits},
+    riscv::{Code, Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Step, decode, decode_bits},
     tile::Tile,
 };
+use std::fmt;
 
 /// The words that a hart polls, with their last values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,23 @@ pub(crate) struct Watched {
     round_cycles: u64,
     /// Number of instructions of one round.
     pub(crate) round_instructions: usize,
+    /// What the pipeline does in a round, if that is kept.
+    stages: Option<RoundStages>,
+}
+
+/// What the pipeline does in each round of a polling loop.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct RoundStages {
+    /// Instructions of the last round that was executed.
+    pub(crate) steps: Vec<Step>,
+    /// First cycle after this round in which its first instruction can be decoded again.
+    pub(crate) decode_from: u64,
+}
+
+impl fmt::Debug for RoundStages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} steps", self.steps.len())
+    }
 }
 
 /// Memory access of an instruction that has no other effect.
@@ -75,6 +93,16 @@ impl Watched {
     /// Returns true if the loop reads a register whose reads have this effect.
     pub(crate) fn polls(&self, effect: Effect, devices: &Devices) -> bool {
         self.registers.iter().any(|&(address, _)| devices.effect_at(address) == Some(effect))
+    }
+
+    /// Returns what the pipeline does in a round; `None` if it was not kept.
+    pub(crate) const fn stages(&self) -> Option<&RoundStages> {
+        self.stages.as_ref()
+    }
+
+    /// Returns the duration of a round.
+    pub(crate) const fn round_cycles(&self) -> u64 {
+        self.round_cycles
     }
 
     /// Returns the start of the round that runs at `cycle`, if one began at `start`.
@@ -163,6 +191,39 @@ impl Riscs {
     /// If the hart does anything other than poll. The error is the result of the hart's last turn;
     /// it is empty if the instruction that violates the `rules` was not executed.
     pub(crate) fn poll<S: Station>(
+        &mut self,
+        index: usize,
+        station: &mut S,
+        rules: &PollRules,
+    ) -> Result<Watched, Turn> {
+        if !self.keeps_rounds {
+            return self.execute_round(index, station, rules);
+        }
+        let was_shown = self.harts[index].hart.shows_stages();
+        if !was_shown {
+            self.harts[index].hart.show_stages(true);
+        }
+        let mut found = self.execute_round(index, station, rules);
+        let hart = &mut self.harts[index].hart;
+        let mut steps = Vec::new();
+        let (_, decode_from) = hart.take_steps(&mut steps);
+        if let Ok(watched) = &mut found {
+            if was_shown {
+                steps = self.devices.daisychain.last_steps(watched.round_instructions);
+            }
+            // Before it, the last instruction of the round before was decoded.
+            if let Some(first) = steps.first_mut() {
+                first.decoded = first.enters.min(decode_from.saturating_sub(watched.round_cycles));
+            }
+            watched.stages = Some(RoundStages { steps, decode_from });
+        }
+        if !was_shown {
+            hart.show_stages(false);
+        }
+        found
+    }
+
+    fn execute_round<S: Station>(
         &mut self,
         index: usize,
         station: &mut S,

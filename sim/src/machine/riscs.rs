@@ -15,7 +15,7 @@ use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     limits::Limit,
-    riscv::{Hart, INSTRUCTION_RAM_BASE, L1Front, L1Port, Pause, Trap},
+    riscv::{Hart, INSTRUCTION_RAM_BASE, L1Front, L1Port, Pause, Step, Trap},
     tile::Tile,
 };
 use std::ops::Range;
@@ -29,6 +29,9 @@ pub(crate) struct Riscs {
     front: L1Front,
     /// The RISC that the debug daisychain shows.
     shown: Option<usize>,
+    /// True if it is kept what the pipelines of harts do in a round of a polling loop, so that the
+    /// daisychain can show a hart that polls already. Without it, such a hart executes its loop again.
+    pub(super) keeps_rounds: bool,
 }
 
 /// A hart with its private memory.
@@ -82,6 +85,7 @@ impl Riscs {
             clock_reads: ClockReads::default(),
             front: L1Front::new(),
             shown: None,
+            keeps_rounds: false,
         }
     }
 
@@ -90,6 +94,11 @@ impl Riscs {
         if let Some(risc) = self.harts.get_mut(Risc::Ncrisc.index()) {
             risc.hart = risc.hart.clone().with_uncached_code_from(address);
         }
+    }
+
+    /// Keeps what the pipelines of harts do in a round of a polling loop, from now on.
+    pub(crate) const fn keep_rounds(&mut self) {
+        self.keeps_rounds = true;
     }
 
     /// Puts all harts into reset, whatever the reset register says.
@@ -161,23 +170,18 @@ impl Riscs {
     /// writes the samples that are due.
     pub(crate) fn follow_daisychain(&mut self, tile: &mut Tile, now: u64) {
         let shown = self.devices.daisychain.shown_risc().filter(|&risc| risc < self.harts.len());
+        let mut steps = Vec::new();
         if shown != self.shown {
-            for (index, risc) in self.harts.iter_mut().enumerate() {
-                // The round of a loop that is not simulated was not kept.
-                if shown == Some(index)
-                    && let HartState::Polling(watched) = &risc.state
-                {
-                    risc.resume(watched.round_at(risc.hart.cycle(), now));
-                }
-                risc.hart.show_stages(shown == Some(index));
-            }
             self.shown = shown;
+            steps = self.show(now);
         }
         let Some(risc) = shown.and_then(|risc| self.harts.get_mut(risc)) else { return };
-        // A hart that polls repeats what it did in its last round.
-        let polls = matches!(risc.state, HartState::Polling(_));
-        let mut steps = Vec::new();
         let (pc, decode_from) = risc.hart.take_steps(&mut steps);
+        // A hart that polls repeats what it did in its last round.
+        let round_cycles = match &risc.state {
+            HartState::Polling(watched) => Some(watched.round_cycles()),
+            _ => None,
+        };
         let executes = !matches!(risc.state, HartState::InReset | HartState::Failed);
         let known = match risc.state {
             HartState::Running => risc.hart.cycle(),
@@ -194,13 +198,35 @@ impl Riscs {
             None => tile.load(u64::from(pc)),
         };
         let steps = steps.into_iter().map(|step| (step, word(step.pc)));
-        devices.daisychain.follow(steps, latest, polls);
+        devices.daisychain.follow(steps, latest, round_cycles);
         while let Some((cycle, address, sample)) =
             devices.daisychain.next_sample(known, |address, cycle| front.is_read(address, cycle))
         {
             write_bytes((&mut *tile, &mut *devices), address.into(), &sample.to_le_bytes(), cycle);
         }
         devices.daisychain.forget(known);
+    }
+
+    /// Makes the hart that the debug daisychain shows keep its stages from now on, and no other one;
+    /// returns its last round if it polls.
+    fn show(&mut self, now: u64) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (index, risc) in self.harts.iter_mut().enumerate() {
+            risc.hart.show_stages(self.shown == Some(index));
+            if self.shown != Some(index) {
+                continue;
+            }
+            if let HartState::Polling(watched) = &risc.state {
+                match watched.stages() {
+                    Some(round) => {
+                        risc.hart.decode_from(round.decode_from);
+                        steps.clone_from(&round.steps);
+                    }
+                    None => risc.resume(watched.round_at(risc.hart.cycle(), now)),
+                }
+            }
+        }
+        steps
     }
 
     /// Returns true if the debug daisychain shows a RISC, whose loops must not be skipped.

@@ -250,6 +250,14 @@ impl Hart {
         self.stages = is_shown.then(|| Box::new(Stages::new(&self.pipeline)));
     }
 
+    /// Says from which cycle on the next instruction can be decoded, if the stages are kept only since
+    /// then.
+    pub(crate) fn decode_from(&mut self, cycle: u64) {
+        if let Some(stages) = &mut self.stages {
+            stages.decode_from(cycle);
+        }
+    }
+
     /// Returns true if the stages of the pipeline are kept.
     pub(crate) const fn shows_stages(&self) -> bool {
         self.stages.is_some()

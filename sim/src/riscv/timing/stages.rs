@@ -66,6 +66,11 @@ impl Stages {
         }
     }
 
+    /// Says from which cycle on the next instruction can be decoded.
+    pub(in super::super) const fn decode_from(&mut self, cycle: u64) {
+        self.decode_from = cycle;
+    }
+
     /// Returns the instruction that is decoded next, and from which cycle on; `pc` is executed next.
     pub(in super::super) fn next_decoded(&self, pipeline: &Pipeline, pc: u32) -> (u32, u64) {
         match self.store {
