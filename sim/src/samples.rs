@@ -6,7 +6,7 @@
 //! reads the samples from L1 when they are complete, and begins again with another RISC. The chip only
 //! has the documented daisychain; [`limits`](SamplingPlan) are those of the hardware.
 
-use crate::{arch::TileCoord, lines::LoadedCode};
+use crate::{arch::TileCoord, lines::LoadedCode, riscv::is_code};
 use std::collections::BTreeMap;
 use wire::Risc;
 
@@ -94,9 +94,9 @@ pub enum SampleState {
 }
 
 impl Sample {
-    /// Reads 128 bits of group B; `None` if bits are set that the group does not have.
-    pub(crate) fn from_group_b([reserved, pc, middle, flags]: [u32; 4]) -> Option<Self> {
-        let _ = (reserved, middle);
+    /// Reads 128 bits of group B; `None` if they are none of the group's values. What reserved bits are
+    /// is not documented, and they are ignored.
+    pub(crate) fn from_group_b([_, pc, _, flags]: [u32; 4]) -> Option<Self> {
         let (can_enter, is_decoded) = (pc >> 31 != 0, flags >> 7 & 1 != 0);
         let state = match (is_decoded, can_enter) {
             (true, true) => SampleState::Enters,
@@ -107,7 +107,7 @@ impl Sample {
         let low = pc & 0x3FFF_FFFF;
         // The upper two bits are not shown. Code is in L1 or in instruction RAM.
         let address = if low >= 0x2000_0000 { low | 0xC000_0000 } else { low };
-        Some(Self { address, state })
+        (is_code(address) && address.is_multiple_of(4)).then_some(Self { address, state })
     }
 }
 
@@ -155,5 +155,24 @@ impl SamplingCounts {
         self.unfinished_series += other.unfinished_series;
         self.busy_launches += other.busy_launches;
         self.damaged_samples += other.damaged_samples;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_damaged_unless_it_has_a_state_and_an_address_of_code() {
+        let read = |pc: u32, is_decoded: u32| Sample::from_group_b([0, pc, 0, is_decoded << 7]);
+        let found = |address: u32, state: SampleState| Some(Sample { address, state });
+        assert_eq!(read(0x1000, 1), found(0x1000, SampleState::Waits));
+        assert_eq!(read(0x8000_1000, 1), found(0x1000, SampleState::Enters));
+        assert_eq!(read(0x3FC0_0000, 0), found(0xFFC0_0000, SampleState::Empty));
+        assert_eq!(read(0x8000_1000, 0), None, "nothing enters if nothing is decoded");
+        // Neither L1 nor NCRISC's instruction RAM; no address of an instruction.
+        for pc in [0x20_0000, 0x1FFF_FFFC, 0x3FB0_0000, 0x3FFF_FFFC, 0x1002] {
+            assert_eq!(read(pc, 1), None, "{pc:#x}");
+        }
     }
 }

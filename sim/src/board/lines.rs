@@ -6,7 +6,7 @@ use super::launches::{OpenLaunch, with_meaning};
 use crate::{
     lines::{CountedLaunch, LineBook, LineCount, LoadedCode, RiscLines, firmware_code},
     machine::Riscs,
-    riscv::INSTRUCTION_RAM_BASE,
+    riscv::{INSTRUCTION_RAM_BASE, is_code},
     tile::Tile,
     tt_metal::{firmware::FirmwareSet, launch::LaunchedKernel},
 };
@@ -103,10 +103,11 @@ fn with_offsets(mut counts: Vec<LineCount>, kernel: LaunchedKernel) -> Vec<LineC
     counts
 }
 
-/// Replaces an address of the kernel by an offset.
+/// Replaces an address of the kernel by an offset. There is code at the address.
 pub(super) fn offset_in_kernel(address: u32, kernel: LaunchedKernel) -> u32 {
     let first = if address >= INSTRUCTION_RAM_BASE { INSTRUCTION_RAM_BASE } else { kernel.place };
-    address.checked_sub(first).map_or(address, |offset| OFFSETS + offset)
+    let offset = address.checked_sub(first).filter(|_| is_code(address));
+    offset.and_then(|offset| OFFSETS.checked_add(offset)).unwrap_or(address)
 }
 
 /// Returns the code of a kernel, whose addresses are offsets.

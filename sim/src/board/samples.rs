@@ -8,7 +8,7 @@ use crate::{
     chip::facts::ChipFacts,
     lines::firmware_code,
     machine::{Riscs, Sampler},
-    riscv::{Code, INSTRUCTION_RAM_BASE, decode},
+    riscv::{Code, INSTRUCTION_RAM_BASE, decode, is_code},
     samples::{RiscSamples, Sample, SamplingCounts, SamplingPlan},
     tile::Tile,
     tt_metal::firmware::FirmwareSet,
@@ -97,10 +97,7 @@ impl CoreSamples {
             let place = |pc: u32| kernel.map_or(pc, |kernel| offset_in_kernel(pc, kernel));
             let mut words = BTreeMap::new();
             for sample in &series {
-                let at = sample.address & !3;
-                let target = jump_target(word(at), at);
-                let near = (at.saturating_sub(4 * WORDS_BEFORE)..=at + 4).step_by(4);
-                for address in near.chain(target) {
+                for address in words_near(sample.address, word) {
                     words.entry(place(address)).or_insert_with(|| word(address));
                 }
             }
@@ -145,6 +142,12 @@ const NO_PROGRAM: u32 = 0;
 /// Number of instructions before a sampled one that may tell what it waits for.
 const WORDS_BEFORE: u32 = 8;
 
+/// Returns the addresses of the instructions that tell what a sampled one does.
+fn words_near(sampled: u32, word: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
+    let near = (sampled.saturating_sub(4 * WORDS_BEFORE)..=sampled.saturating_add(4)).step_by(4);
+    near.chain(jump_target(word(sampled), sampled)).filter(|address| is_code(*address))
+}
+
 /// Returns the address to which a branch or a jump leads, if the instruction is one and says it.
 fn jump_target(word: u32, pc: u32) -> Option<u32> {
     let op = decode(word, pc);
@@ -159,4 +162,32 @@ fn jump_target(word: u32, pc: u32) -> Option<u32> {
             | Code::BranchNotLessUnsigned
     );
     is_jump.then_some(op.immediate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        riscv::asm::{NOP, jal},
+        tt_metal::launch::LaunchedKernel,
+    };
+
+    /// Around the first and the last instruction of a memory, there is none of another memory.
+    #[test]
+    fn words_near_a_sample_are_code_and_have_a_place() {
+        let l1 = |first: u32| (first..0x2010).step_by(4).collect::<Vec<_>>();
+        let found = |sampled: u32, instruction: u32| {
+            words_near(sampled, |_| instruction).collect::<Vec<_>>()
+        };
+        assert_eq!(found(0x200C, NOP), [&l1(0x1FEC)[..], &[0x2010]].concat());
+        assert_eq!(found(0, NOP), [0, 4]);
+        assert_eq!(found(INSTRUCTION_RAM_BASE, NOP), [0, 4].map(|at| INSTRUCTION_RAM_BASE + at));
+        assert_eq!(found(8, jal(0, 0x1000)).last(), Some(&0x1008));
+        // A jump back from the first instruction leads to no memory.
+        assert_eq!(found(0, jal(0, -0x1000)), [0, 4]);
+        let kernel = LaunchedKernel { id: Some(1), place: 0x2000, size_bytes: None };
+        let places = [0x1FFC, 0x2000, 0x20_0000, 0x8000_2000, 0xFFBF_FFFC, INSTRUCTION_RAM_BASE]
+            .map(|address| offset_in_kernel(address, kernel));
+        assert_eq!(places, [0x1FFC, 0x8000_0000, 0x20_0000, 0x8000_2000, 0xFFBF_FFFC, 0x8000_0000]);
+    }
 }

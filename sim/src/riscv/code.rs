@@ -114,6 +114,11 @@ pub(super) fn fetch<B: Bus>(bus: &B, address: u32) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes))
 }
 
+/// Returns true if there can be code at an address: in L1 or in the instruction RAM.
+pub(crate) fn is_code(address: u32) -> bool {
+    line_number(address).is_some()
+}
+
 fn line_number(pc: u32) -> Option<usize> {
     let number = if pc < L1_LIMIT {
         pc >> LINE_SHIFT

@@ -60,6 +60,7 @@ pub use bus::{
     Bus, ControlStatus, ControlStatusChange, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal,
     Region, StoreResult, Width,
 };
+pub(crate) use code::is_code;
 pub(crate) use decode::{Code, Op, SINK, decode, decode_bits, jump_to};
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
