@@ -253,7 +253,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         failed_count: verdict.findings.len(),
         failed_elapsed_count: verdict.elapsed.len(),
         unpaired_finding: verdict.unpaired.as_deref(),
-        too_little_compared: diff.shortfall(),
+        too_little_compared: gate.shortfall(&diff),
         total_change_ns: diff.change_ns(),
         compared_change_ns: diff.compared_change_ns(),
         op_pair_count: diff.op_pair_count,

@@ -23,6 +23,8 @@ pub(super) struct Verdict<'a> {
     pub(super) unpaired: Option<String>,
     /// What was compared too little for a verdict; `None` without a gate.
     pub(super) shortfall: Option<Shortfall>,
+    /// What has no counterpart, but is in iterations that are compared.
+    held: Option<Shortfall>,
     /// Number of changes whose clock is unknown, so that the percentage alone decided; 0 without a
     /// limit of cycles.
     clockless_count: usize,
@@ -47,7 +49,8 @@ impl<'a> Verdict<'a> {
             iterations: gate.uncomparable(diff).map(uncomparable_sentence),
             gaps: gate.is_set().then(|| gaps_sentence(diff, gate)).flatten(),
             unpaired: gate.finding_of_unpaired(diff).map(|_| unpaired_sentence(diff)),
-            shortfall: gate.is_set().then(|| diff.shortfall()).flatten(),
+            shortfall: gate.is_set().then(|| gate.shortfall(diff)).flatten(),
+            held: gate.is_set().then(|| gate.held_by_iterations(diff)).flatten(),
             clockless_count: match gate.cycles {
                 Some(_) => changes.filter(is_clockless).count(),
                 None => 0,
@@ -105,6 +108,15 @@ impl<'a> Verdict<'a> {
             writeln!(
                 out,
                 "The clock of {changes} is unknown, so there the percentage alone decided"
+            )?;
+        }
+        if let Some(Shortfall { a_share, b_share, .. }) = &self.held {
+            writeln!(
+                out,
+                "Ops with {:.1} % of A's and {:.1} % of B's time have a counterpart; for the others the limits \
+                 hold the time of an iteration, which is compared",
+                a_share * 100.0,
+                b_share * 100.0
             )?;
         }
         if let Some(shortfall) = &self.shortfall {

@@ -213,6 +213,9 @@ pub struct Diff {
     pub elapsed: Vec<Elapsed>,
     /// The other devices that both recordings have.
     pub uncompared_iterations: Vec<UncomparedIterations>,
+    /// Smallest share of the time of a device's ops that is in compared iterations, in A and in B, from 0 to 1. It is
+    /// 0 if the iterations of a device are not compared.
+    pub iterations_share: [f64; 2],
     /// Recording A.
     pub a: Side,
     /// Recording B.
@@ -278,6 +281,10 @@ impl Diff {
             has_zones: a.records_zones && b.records_zones,
             op_pair_count: pairing.ops().count(),
             zone_times: zone_times_of(&pairing),
+            iterations_share: match uncompared_iterations.is_empty() {
+                true => pairing.iterations_share(),
+                false => [0.0; 2],
+            },
             elapsed,
             uncompared_iterations,
             a: side(a, &pairing, 0),

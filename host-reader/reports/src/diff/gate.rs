@@ -103,6 +103,28 @@ impl Gate {
         found.find(|of| is_wanted && of.doubt.is_of_work())
     }
 
+    /// Returns what was compared too little for the gate to pass; `None` if it can rest on the comparison.
+    ///
+    /// Where ops without a counterpart take most of the time, as after a change that fuses or replaces them,
+    /// iterations that are compared as wholes hold it, unless the gate [leaves gaps out](Self::ignores_gaps).
+    #[must_use]
+    pub fn shortfall(&self, diff: &Diff) -> Option<Shortfall> {
+        diff.shortfall().filter(|found| !self.is_held_by_iterations(diff, found))
+    }
+
+    /// Returns what has no counterpart in the other recording, though the gate passes if its limits hold, as the
+    /// iterations are compared; `None` if most of the time has a counterpart, or if the gate cannot pass.
+    #[must_use]
+    pub fn held_by_iterations(&self, diff: &Diff) -> Option<Shortfall> {
+        diff.shortfall().filter(|found| self.is_held_by_iterations(diff, found))
+    }
+
+    fn is_held_by_iterations(&self, diff: &Diff, found: &Shortfall) -> bool {
+        let are_whole = diff.iterations_share.iter().all(|share| *share >= LEAST_COMPARED_SHARE);
+        let is_of_ops = found.kind == MeasuredKind::Op && !found.is_of_durations();
+        !self.ignores_gaps && are_whole && is_of_ops
+    }
+
     fn finding_of(&self, percent: f64, cycles: Option<f64>) -> Option<Finding> {
         let is_small = cycles.zip(self.cycles).is_some_and(|(found, least)| found <= least);
         let is_above = |limit: Option<f64>, found: f64| limit.is_some_and(|limit| found > limit);

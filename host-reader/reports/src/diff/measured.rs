@@ -130,6 +130,10 @@ pub(super) struct DeviceOps {
     /// The steps of one of the iterations whose times are known: of those of `iteration`, or of those at the
     /// end of the launches, if they follow others; `None` if there are none.
     pub(super) loop_steps: Option<Vec<Slot>>,
+    /// Number of these iterations.
+    pub(super) loop_count: usize,
+    /// Share of the known time of the device's ops in these iterations, from 0 to 1.
+    pub(super) loop_share: f64,
     /// Times of the iterations after the first whose durations and gaps are all known.
     pub(super) iteration_times: Vec<IterationTime>,
     /// Launches outside of the iterations.
@@ -253,6 +257,8 @@ impl DeviceOps {
                 (1..count).filter_map(|iteration| self.time_of(&positions, iteration)).collect();
             let first_of_last = programs.len().saturating_sub(period);
             self.loop_steps = self.launches.get(first_of_last..).map(<[Slot]>::to_vec);
+            self.loop_count = count;
+            self.loop_share = share;
         }
     }
 
@@ -286,7 +292,24 @@ impl DeviceOps {
             });
         }
         self.loop_steps = Some(iteration.clone());
+        self.loop_count = count;
+        let LeftOut { duration_ns, of_ns, .. } = self.left_out;
+        self.loop_share = if of_ns > 0.0 { 1.0 - duration_ns / of_ns } else { 0.0 };
         self.iteration = Some(iteration);
+    }
+
+    /// Returns these ops with the loop at their end as iterations, and the launches before it left out; `None` if
+    /// there is no loop, or if all launches are in iterations already.
+    pub(super) fn in_loop(&self) -> Option<Self> {
+        let steps = self.loop_steps.as_ref().filter(|_| self.merged_counts.is_none())?;
+        if self.iteration.is_some() {
+            return None;
+        }
+        let (period, count) = (steps.len(), self.loop_count);
+        let begin = self.launches.len().checked_sub(period.checked_mul(count)?)?;
+        let mut looped = self.clone();
+        looped.set_iterations(&positions(begin, period, count), count);
+        Some(looped)
     }
 
     /// Returns these ops with the shortest equal parts of iterations as iterations, if each iteration consists of
@@ -573,6 +596,7 @@ impl Measurements {
             };
             own.merged_counts = Some(own.launch_counts().plus(device.launch_counts()));
             own.left_out.add(device.left_out);
+            own.loop_share = own.loop_share.min(device.loop_share);
             // Each recording must have the same iteration, and show its time.
             let length = |ops: &DeviceOps| ops.loop_steps.as_ref().map(Vec::len);
             let is_comparable = length(own) == length(&device)

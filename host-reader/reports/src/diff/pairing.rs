@@ -7,6 +7,7 @@ use super::{
         DeviceOps, FirstIteration, InRuns, LaunchCounts, LeftOut, Measured, Measurements, Program,
         Slot,
     },
+    same_work::Comparable,
     traits::{Aspect, Difference},
 };
 use crate::perf::{ArgumentChange, Spread, argument_changes, variants, without_numbers};
@@ -145,7 +146,13 @@ impl<'a> Pairing<'a> {
         let repeats = [a, b].map(|side| side.devices.iter().any(|ops| ops.iteration.is_some()));
         let zones = [&*a.zones, &*b.zones];
         let mut best: Option<(f64, Self)> = None;
-        for is_iteration in [[false, false], [true, true], [true, false], [false, true]] {
+        let choices = [[false, false], [true, true], [true, false], [false, true]];
+        let choices = match Comparable::of_devices(&devices) {
+            Comparable::Any => &choices[..],
+            Comparable::Alike => &choices[..2],
+            Comparable::Iterations => &choices[1..2],
+        };
+        for &is_iteration in choices {
             if is_iteration
                 .iter()
                 .zip(repeats)
@@ -207,6 +214,16 @@ impl<'a> Pairing<'a> {
     /// Returns the devices that are compared with each other.
     pub(super) fn devices(&self) -> impl Iterator<Item = (&'a DeviceOps, &'a DeviceOps)> {
         self.devices.iter().filter_map(|pair| Some((pair.sides[0]?, pair.sides[1]?)))
+    }
+
+    /// Returns the smallest share of the time of a device's ops that is in iterations, in A and in B; 0 if a
+    /// device has no counterpart.
+    pub(super) fn iterations_share(&self) -> [f64; 2] {
+        let shares = self.devices.iter().map(|pair| match pair.sides {
+            [Some(a), Some(b)] => [a.loop_share, b.loop_share],
+            _ => [0.0; 2],
+        });
+        shares.reduce(|one, other| [one[0].min(other[0]), one[1].min(other[1])]).unwrap_or([0.0; 2])
     }
 
     /// Returns the steps of a device's ops; `number` is 0 for A and 1 for B.

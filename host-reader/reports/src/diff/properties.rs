@@ -365,6 +365,9 @@ proptest! {
             if all > 0.0 { side.compared_ns * side.iteration_count as f64 / all } else { 0.0 }
         };
         let least = share(&diff.a, &a).min(share(&diff.b, &b));
+        // These files have no gaps, so that no iteration is compared as a whole.
+        let gate = Gate { above_percent: Some(5.0), ..Gate::default() };
+        prop_assert_eq!(gate.shortfall(&diff), diff.shortfall());
         let is_untimed = 2 * untimed(&a) > a.len() || 2 * untimed(&b) > b.len();
         if diff.a.iteration_count == 1 && diff.b.iteration_count == 1 {
             prop_assert_eq!(diff.shortfall().is_some(), least < 0.5 || is_untimed, "{}", least);
@@ -428,6 +431,14 @@ proptest! {
         let [elapsed] = &diff.elapsed[..] else { panic!("{:?}", diff.elapsed) };
         prop_assert_eq!((elapsed.a_op_count, elapsed.b_op_count), (a.len(), b.len()));
         prop_assert!(is_close(elapsed.ratio, b_ns as f64 / a_ns as f64), "{:?} {} {}", elapsed, a_ns, b_ns);
+        let begun = [all_a.len().div_ceil(a.len()), all_b.len().div_ceil(b.len())];
+        if counts.0 != counts.1 && begun[0] != begun[1] {
+            // All iterations are alike, so that the mean of all is the time of one.
+            let kernels_ns = [&a, &b].map(|of| of.iter().map(|(_, ns, _)| ns).sum::<u64>() as f64);
+            let totals_ns = [&diff.a, &diff.b].map(|side| side.total_ns);
+            prop_assert!(is_close(totals_ns[0], kernels_ns[0]), "{:?} {:?}", totals_ns, kernels_ns);
+            prop_assert!(is_close(totals_ns[1], kernels_ns[1]), "{:?} {:?}", totals_ns, kernels_ns);
+        }
         let percent = elapsed.percent();
         let gate = Gate { above_percent: Some(5.0), below_percent: Some(5.0), ..Gate::default() };
         let expected = match percent {
@@ -436,6 +447,40 @@ proptest! {
             _ => None,
         };
         prop_assert_eq!(gate.finding_of_elapsed(elapsed), expected);
+        // The cuts and what comes before may be most of it, but not if they are shorter than two passes.
+        prop_assert!(counts.0 == 3 || counts.1 == 3 || gate.shortfall(&diff).is_none(), "{:?}", diff.iterations_share);
+        let without_gaps = Gate { ignores_gaps: true, ..gate };
+        prop_assert_eq!(without_gaps.shortfall(&diff), diff.shortfall());
+    }
+
+    #[test]
+    fn a_gate_rests_on_iterations_when_their_longest_ops_are_replaced(
+        pass in prop::collection::vec((500..4000_u64, 500..900_u64), 4..9),
+        long_ns in 20_000..90_000_u64,
+        new_ns in 20_000..90_000_u64,
+        counts in (2..7_usize, 2..7_usize),
+        before_ns in 0..2_000_000_u64,
+    ) {
+        let mut a: Vec<Step> =
+            pass.iter().enumerate().map(|(number, (ns, gap_ns))| (number, *ns, *gap_ns)).collect();
+        let mut b = a.clone();
+        // Kinds and shapes of their own.
+        a.push((70, long_ns, 600));
+        b.push((91, new_ns, 600));
+        let (all_a, _) = passes(0, &a, counts.0, 0);
+        let (all_b, _) = passes(0, &b, counts.1, 0);
+        let gate = Gate { above_percent: Some(5.0), ..Gate::default() };
+        let found = Diff::new(&looped(&all_a), &looped(&all_b), DiffOptions::default());
+        prop_assert_eq!(gate.shortfall(&found), None);
+        let short_ns = pass.iter().map(|(ns, _)| ns).sum::<u64>();
+        let is_short = short_ns < long_ns || short_ns < new_ns;
+        prop_assert_eq!(gate.held_by_iterations(&found).is_some(), is_short);
+        // Ops before the iterations that take longer than these are compared with nothing.
+        let mut late = vec![(53, before_ns, 600)];
+        late.extend(&all_b);
+        let found = Diff::new(&looped(&all_a), &looped(&late), DiffOptions::default());
+        let in_iterations_ns = (short_ns + new_ns) * counts.1 as u64;
+        prop_assert!(before_ns <= in_iterations_ns || gate.shortfall(&found).is_some(), "{:?}", found);
     }
 
     #[test]

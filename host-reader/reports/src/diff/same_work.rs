@@ -107,7 +107,7 @@ const LEAST_COMMON_SHARE: f64 = 0.5;
 
 /// Returns both recordings with iterations that do the same work on each device, where parts of iterations do: a
 /// replay of a model of equal layers does not do the work of a pass in which the layer repeats, but its
-/// layers do.
+/// layers do. Loops of other numbers of iterations are compared by an iteration, also if ops precede them.
 pub(super) fn in_iterations_of_same_work<'a>(
     a: &'a Measurements,
     b: &'a Measurements,
@@ -116,6 +116,10 @@ pub(super) fn in_iterations_of_same_work<'a>(
     for pair in device_pairs(&a.devices, &b.devices) {
         let [Some(own_a), Some(own_b)] = pair else { continue };
         if is_same_work(own_a, own_b) {
+            if is_another_number(own_a, own_b) {
+                parts_of_a.extend(own_a.in_loop());
+                parts_of_b.extend(own_b.in_loop());
+            }
             continue;
         }
         let (part_a, part_b) = (own_a.in_parts(), own_b.in_parts());
@@ -144,6 +148,46 @@ pub(super) fn doubt(a: &DeviceOps, b: &DeviceOps) -> Option<IterationDoubt> {
         return Some(IterationDoubt::UnknownTimes { in_a, in_b });
     }
     doubt_of_work(steps_a, steps_b)
+}
+
+/// Which parts of two recordings have comparable times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparable {
+    /// All launches, an iteration of each, or all launches of one and an iteration of the other.
+    Any,
+    /// All launches of both, or an iteration of each: their iterations do the same work.
+    Alike,
+    /// An iteration of each: their iterations do the same work, another number of times.
+    Iterations,
+}
+
+impl Comparable {
+    pub(super) fn of_devices(pairs: &[[Option<&DeviceOps>; 2]]) -> Self {
+        let of = pairs.iter().map(|pair| match pair {
+            [Some(a), Some(b)] => Self::of_device(a, b),
+            _ => Self::Any,
+        });
+        of.reduce(|one, other| if one == other { one } else { Self::Any }).unwrap_or(Self::Any)
+    }
+
+    fn of_device(a: &DeviceOps, b: &DeviceOps) -> Self {
+        if a.iteration.is_none() || b.iteration.is_none() || !is_same_work(a, b) {
+            Self::Any
+        } else if is_another_number(a, b) {
+            Self::Iterations
+        } else {
+            Self::Alike
+        }
+    }
+}
+
+/// Returns true if one of the devices began another number of iterations: a cut one counts.
+fn is_another_number(a: &DeviceOps, b: &DeviceOps) -> bool {
+    let begun = |ops: &DeviceOps| {
+        let period = ops.loop_steps.as_ref().map_or(0, Vec::len);
+        std::num::NonZeroUsize::new(period).map(|period| ops.launches.len().div_ceil(period.get()))
+    };
+    a.loop_count != b.loop_count && begun(a) != begun(b)
 }
 
 fn is_same_work(a: &DeviceOps, b: &DeviceOps) -> bool {
