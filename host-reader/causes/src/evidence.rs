@@ -2,7 +2,7 @@
 
 use crate::{
     full_buffers::FullBuffers,
-    kernel_zone::{OpenZones, SameNames, ZoneCycles},
+    kernel_zone::{NamedZones, OpenZones, ZoneCycles},
     lost_runs::LostRuns,
 };
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
@@ -40,7 +40,7 @@ pub(crate) struct EvidenceContext<'readout> {
     lost: LostRuns,
     lost_zones: LostRuns,
     zones: &'readout ZoneTable,
-    same_names: SameNames,
+    named_zones: NamedZones,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<'readout> LanesContext<'readout> for EvidenceContext<'readout> {
             lost: LostRuns::of_waits(&readout.losses),
             lost_zones: LostRuns::of_zones(&readout.losses),
             zones: &readout.zones,
-            same_names: SameNames::from_names(&readout.zones),
+            named_zones: NamedZones::from_names(&readout.zones),
         }
     }
 }
@@ -487,7 +487,7 @@ impl LaneScan<'_, '_> {
             evidence.rare.get_or_insert_default().open_kernel = Some(zones.innermost());
         }
         let is_cut = zones.is_cut();
-        let zones = zones.longest(&self.context.same_names);
+        let zones = zones.longest(&self.context.named_zones);
         if !zones.is_empty() {
             let rare = evidence.rare.get_or_insert_default();
             (rare.zones, rare.are_zones_cut) = (zones, is_cut);

@@ -268,7 +268,7 @@ impl Explanation {
             simulated: readout.simulated.as_ref().map(ToString::to_string),
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
-            kernels: kernel_sentence(&own_ops, &readout.zones),
+            kernels: kernel_sentence(&own_ops, readout),
             groups: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,

@@ -5,7 +5,7 @@ use crate::{
     op::OpCauses,
     rules::{duration, kernel_ns, label_of},
 };
-use reader::names::ZoneTable;
+use reader::{names::ZoneTable, readout::Readout};
 use recording::problem::counted;
 use wire::Risc;
 
@@ -14,8 +14,11 @@ const MOST_RISCS: usize = 8;
 
 /// Returns a sentence about where kernels that had not ended stand or, if all have ended, about the kernels of the
 /// longest launch with zones in them, from the longest RISC to the shortest; `None` if no launch has any.
-pub(crate) fn kernel_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
-    open_sentence(ops, names)
+pub(crate) fn kernel_sentence(ops: &[&OpCauses], readout: &Readout) -> Option<String> {
+    let names = &readout.zones;
+    // Where losses are not counted, ends may be missing though kernels have ended.
+    let are_losses_known = readout.losses.uncounted().next().is_none();
+    open_sentence(ops, names, are_losses_known)
         .or_else(|| longest_sentence(ops, names))
         .or_else(|| bare_sentence(ops, names))
 }
@@ -69,7 +72,7 @@ fn longest_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
 }
 
 /// Returns a sentence about where the kernels of launches that had not ended stand; `None` if all have ended.
-fn open_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
+fn open_sentence(ops: &[&OpCauses], names: &ZoneTable, are_losses_known: bool) -> Option<String> {
     let mut open = ops.iter().filter(|op| !op.open_kernels.is_empty());
     let op = open.next()?;
     let more = match open.count() {
@@ -87,12 +90,15 @@ fn open_sentence(ops: &[&OpCauses], names: &ZoneTable) -> Option<String> {
             format!("{risc} {place} on {}", counted(*count, "core", "cores"))
         })
         .collect();
-    Some(format!(
-        "Launch {} of {}{more} had not ended: {}.",
-        op.launch,
-        label_of(op),
-        stands.join(", ")
-    ))
+    let (what, stands) =
+        (format!("Launch {} of {}{more}", op.launch, label_of(op)), stands.join(", "));
+    Some(match are_losses_known {
+        true => format!("{what} had not ended: {stands}."),
+        false => format!(
+            "{what} has no end in this recording, because it had not ended or the end is missing; last known: \
+             {stands}."
+        ),
+    })
 }
 
 /// Maximum number of zones of a RISC that the sentence names, and the percentage of its kernels from which on it

@@ -1,6 +1,7 @@
 //! Zones and sums of zones that authors put into their kernels: those that take most of a RISC's time.
 
 use crate::{
+    awaited::Awaited,
     finding::percent,
     op::{CoreRun, OpView},
     risc_wait::{cycle_percent, kernel_cycles},
@@ -23,6 +24,8 @@ pub(crate) struct ZoneCycles {
     pub(crate) count: u32,
     /// Cycles in the zones, without the zones within them.
     pub(crate) cycles: u64,
+    /// What the RISC waits for in the zones; `None` if their name is not that of a wait at a circular buffer.
+    pub(crate) awaited: Option<Awaited>,
 }
 
 /// Zones of one run while its records are read.
@@ -74,7 +77,7 @@ impl OpenZones {
     }
 
     /// Returns the zones with the most cycles, those of one name together.
-    pub(crate) fn longest(self, names: &SameNames) -> Vec<ZoneCycles> {
+    pub(crate) fn longest(self, names: &NamedZones) -> Vec<ZoneCycles> {
         let mut sums: BTreeMap<ZoneIndex, (u32, u64)> = BTreeMap::new();
         for (zone, (count, cycles)) in self.sums {
             let (counts, sum) = sums.entry(names.first_of(zone)).or_default();
@@ -82,7 +85,10 @@ impl OpenZones {
         }
         let mut zones: Vec<ZoneCycles> = sums
             .into_iter()
-            .map(|(zone, (count, cycles))| ZoneCycles { zone, count, cycles })
+            .map(|(zone, (count, cycles))| {
+                let awaited = names.awaited.get(&zone).copied();
+                ZoneCycles { zone, count, cycles, awaited }
+            })
             .filter(|of| of.cycles > 0)
             .collect();
         zones.sort_by_key(|of| std::cmp::Reverse(of.cycles));
@@ -91,27 +97,34 @@ impl OpenZones {
     }
 }
 
-/// Zones with the name of another one: those of one name on several lines, as of a loop that is
-/// unrolled or of a compiler that gives each line its zone.
+/// What the names of zones say.
 #[derive(Debug)]
-pub(crate) struct SameNames(HashMap<ZoneIndex, ZoneIndex>);
+pub(crate) struct NamedZones {
+    /// Zones with the name of another one, and that one: those of one name on several lines, as of a loop that is
+    /// unrolled or of a compiler that gives each line its zone.
+    firsts: HashMap<ZoneIndex, ZoneIndex>,
+    /// Zones around waits at circular buffers.
+    awaited: HashMap<ZoneIndex, Awaited>,
+}
 
-impl SameNames {
+impl NamedZones {
     pub(crate) fn from_names(zones: &ZoneTable) -> Self {
-        let mut firsts: HashMap<&str, ZoneIndex> = HashMap::new();
-        let mut same = HashMap::new();
+        let mut known: HashMap<&str, ZoneIndex> = HashMap::new();
+        let mut named = Self { firsts: HashMap::new(), awaited: HashMap::new() };
         for (zone, name) in zones.named_indices() {
-            let first = *firsts.entry(name).or_insert(zone);
+            let first = *known.entry(name).or_insert(zone);
             if first != zone {
-                same.insert(zone, first);
+                named.firsts.insert(zone, first);
+            } else if let Some(awaited) = Awaited::from_name(name) {
+                named.awaited.insert(zone, awaited);
             }
         }
-        Self(same)
+        named
     }
 
     /// Returns the first zone with the name of a zone.
     fn first_of(&self, zone: ZoneIndex) -> ZoneIndex {
-        self.0.get(&zone).copied().unwrap_or(zone)
+        self.firsts.get(&zone).copied().unwrap_or(zone)
     }
 }
 
@@ -138,6 +151,9 @@ pub struct KernelZone {
     pub percent: f64,
     /// True if `cycles` and `percent` may be larger, because zones are missing or have no end.
     pub is_lower_bound: bool,
+    /// What the RISC waits for in the zone; `None` if its name is not that of a wait at a circular buffer.
+    #[serde(skip)]
+    pub(crate) awaited: Option<Awaited>,
     /// True if the RISC may have shorter zones of other names that were not kept.
     #[serde(skip)]
     pub(crate) has_more: bool,
@@ -218,6 +234,7 @@ struct OverCores {
     count: u64,
     /// Cycles of all cores.
     sum: u64,
+    awaited: Option<Awaited>,
     /// Cycles on the core with the fewest and on that with the most, and the latter core.
     spread: (u64, u64, Noc0Coord),
 }
@@ -245,7 +262,8 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         let known = run.evidence.zones().iter();
         for of in known.filter(|of| !is_too_long(of, cycles)) {
             let (core, own) = (run.lane.core, of.cycles.min(cycles));
-            let none = OverCores { core_count: 0, count: 0, sum: 0, spread: (own, own, core) };
+            let spread = (own, own, core);
+            let none = OverCores { core_count: 0, count: 0, sum: 0, awaited: of.awaited, spread };
             let all = zones.entry((run.lane.risc, of.zone)).or_insert(none);
             all.core_count = all.core_count.saturating_add(1);
             all.count = all.count.saturating_add(of.count.into());
@@ -258,7 +276,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         }
     }
     let shares = zones.iter().filter_map(|(&(risc, zone), all)| {
-        let &OverCores { core_count, count, sum: cycles, spread: core_cycles } = all;
+        let &OverCores { core_count, count, sum: cycles, awaited, spread: core_cycles } = all;
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
         let percent = cycle_percent(cycles, kernel);
         let role = match risc {
@@ -276,6 +294,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             cycles,
             percent,
             is_lower_bound: cut.contains(&risc),
+            awaited,
             has_more: full.contains(&risc),
             core_cycles,
         })
@@ -283,12 +302,12 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
     shares.collect()
 }
 
-/// Returns the zone with the largest share of a RISC's kernels; `None` if no zone takes most of
-/// them.
+/// Returns the zones that take most of a RISC's kernels, that which explains most first.
 ///
 /// A zone that is the only one of its RISC and takes all of the kernel explains nothing, and neither does one of
-/// a RISC whose kernels end long before the op: shorter, it would make the op no shorter.
-pub(crate) fn kernel_zone(zones: &[KernelZone], riscs_ns: &[(Risc, f64)]) -> Option<KernelZone> {
+/// a RISC whose kernels end long before the op: shorter, it would make the op no shorter. A wait explains less
+/// than the work that others wait for.
+pub(crate) fn largest_zones(zones: &[KernelZone], riscs_ns: &[(Risc, f64)]) -> Vec<KernelZone> {
     let longest_ns = riscs_ns.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
     let lasts = |risc: Risc| {
         let own = riscs_ns.iter().find(|(of, _)| *of == risc);
@@ -296,13 +315,14 @@ pub(crate) fn kernel_zone(zones: &[KernelZone], riscs_ns: &[(Risc, f64)]) -> Opt
     };
     let names = |risc: Risc| zones.iter().filter(|of| of.risc == risc).count();
     let explains = |of: &&KernelZone| names(of.risc) > 1 || of.percent <= WHOLE;
-    let shares = zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value && lasts(of.risc));
-    let shares = shares.filter(explains).copied();
+    let large = zones.iter().filter(|of| of.percent >= KERNEL_ZONE.value && lasts(of.risc));
+    let mut large: Vec<KernelZone> = large.filter(explains).copied().collect();
     // A sum is of a part of the kernel that its author chose to measure.
-    shares.max_by(|one, other| {
-        let sums = (one.count == 0).cmp(&(other.count == 0));
-        sums.then(one.percent.total_cmp(&other.percent))
-    })
+    let rank = |of: &KernelZone| (of.awaited.is_none(), of.count == 0);
+    large.sort_by(|one, other| {
+        rank(other).cmp(&rank(one)).then(other.percent.total_cmp(&one.percent))
+    });
+    large
 }
 
 /// Part of the longest RISC's time from which on the kernels of a RISC last as long as the op.
@@ -330,12 +350,13 @@ mod tests {
             cycles: 1,
             percent,
             is_lower_bound: false,
+            awaited: None,
             has_more: false,
             core_cycles: (1, 1, Noc0Coord { x: 1, y: 1 }),
         };
         let [weights, gate] = [zone(Risc::Ncrisc, 1, 85.0), zone(Risc::Trisc1, 2, 58.0)];
         let chosen = |zones: &[KernelZone], riscs_ns: &[(Risc, f64)]| {
-            kernel_zone(zones, riscs_ns).map(|of| of.zone.0)
+            largest_zones(zones, riscs_ns).first().map(|of| of.zone.0)
         };
         let riscs_ns =
             [(Risc::Ncrisc, 15_800.0), (Risc::Trisc1, 25_900.0), (Risc::Brisc, 26_100.0)];
@@ -344,6 +365,9 @@ mod tests {
         assert_eq!(chosen(&[weights, gate], &[]), Some(1), "lengths are unknown");
         let equal = [(Risc::Ncrisc, 24_000.0), (Risc::Trisc1, 26_100.0)];
         assert_eq!(chosen(&[weights, gate], &equal), Some(1));
+        let blocked = KernelZone { awaited: Some(Awaited::Room), ..weights };
+        assert_eq!(chosen(&[blocked, gate], &equal), Some(2), "work before a wait");
+        assert_eq!(chosen(&[blocked], &equal), Some(1));
     }
 
     #[test]
@@ -357,7 +381,7 @@ mod tests {
         open.end(outer, 200);
         open.end(outer, 300);
         open.sum(lost, 7);
-        let names = SameNames::from_names(&ZoneTable::default());
+        let names = NamedZones::from_names(&ZoneTable::default());
         let found: Vec<_> =
             open.longest(&names).iter().map(|of| (of.zone, of.count, of.cycles)).collect();
         assert_eq!(found, [(outer, 1, 60), (inner, 1, 40), (lost, 0, 7)]);
@@ -382,7 +406,7 @@ mod tests {
             open.end(zone, time);
         }
         let found: Vec<_> = open
-            .longest(&SameNames::from_names(&table))
+            .longest(&NamedZones::from_names(&table))
             .iter()
             .map(|of| (of.zone, of.count, of.cycles))
             .collect();

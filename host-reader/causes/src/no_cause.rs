@@ -9,13 +9,14 @@ use crate::{
     op::OpCauses,
     recorded::Recorded,
     rules::{LENGTHS, duration, kernel_ns, label_of, launch_place, rounded},
-    threshold::WAITING,
+    threshold::{BARRIERS, WAITING},
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
 use recording::problem::counted;
 use reports::perf::{OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
+use wire::RunHostId;
 
 /// Statement that an explanation makes if it has no findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -110,8 +111,8 @@ impl NoCause {
     fn without_ops(sentence: &str) -> Self {
         Self {
             sentence: sentence.to_owned(),
-            record_next: "a program that launches kernels, with the profiler on \
-                          (TT_METAL_DEVICE_PROFILER=1) and read before the program ends \
+            record_next: "a program that launches kernels and does not fail before the first, with the \
+                          profiler on (TT_METAL_DEVICE_PROFILER=1; `kprof record` sets it) and read before the program ends \
                           (ttnn.ReadDeviceProfiler, or closing the device)"
                 .to_owned(),
             ..Self::default()
@@ -131,6 +132,7 @@ impl NoCause {
         let mut measured: Vec<String> = explanation.devices.iter().filter_map(classes).collect();
         measured.extend(longest_launch(explanation));
         measured.extend(noc_fact(uses));
+        measured.extend(barrier_fact(uses));
         measured.extend(group_fact(explanation));
         let location = match explanation.groups.first() {
             Some(group) => {
@@ -220,6 +222,9 @@ fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
     if !uses.is_empty() {
         rules.push("links of the NoC");
     }
+    if uses.values().any(|of| of.barriers.is_some()) {
+        rules.push("NoC barriers");
+    }
     if explanation.sync.has_waits() {
         rules.push("waits");
     }
@@ -230,6 +235,23 @@ fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => rules.concat(),
     }
+}
+
+/// Returns a fact about the program whose cores wait longest at NoC barriers; `None` if no barrier is known.
+fn barrier_fact(uses: &NocUses) -> Option<String> {
+    let known = uses.iter().filter_map(|((_, program), of)| Some((program, of.barriers?)));
+    let (program, of) =
+        known.max_by(|(_, one), (_, other)| one.percent.total_cmp(&other.percent))?;
+    Some(format!(
+        "program {} waits at NoC barriers for {:.1} % of its kernels' time on core ({},{}): {} (a cause from \
+         {} %)",
+        RunHostId(*program).base(),
+        of.percent,
+        of.core.0,
+        of.core.1,
+        of.transfers(),
+        BARRIERS.value
+    ))
 }
 
 /// Returns a fact about a chip's time by class.

@@ -1,11 +1,18 @@
 //! Names of signposts: whether two of them mark two iterations, or two parts of one.
 
-/// Beginnings of words that count repetitions of a program, such as in `iteration 3`.
-const REPETITIONS: [&str; 24] = [
-    "batch", "bench", "compil", "decod", "epoch", "exec", "forward", "frame", "generat", "infer",
-    "iter", "loop", "measur", "pass", "perf", "prefill", "repeat", "replay", "round", "run",
-    "sample", "step", "token", "warm",
+/// Beginnings of words that count repetitions of a program, such as in `iteration 3`. Other words, such as
+/// `layer`, number the parts of a model.
+const REPETITIONS: &[&str] = &[
+    "attempt", "batch", "bench", "call", "chunk", "clip", "compil", "cycle", "decod", "denois",
+    "episode", "epoch", "eval", "exec", "forward", "frame", "generat", "image", "img", "infer",
+    "iter", "job", "launch", "loop", "measur", "pass", "perf", "prefill", "prompt", "quer",
+    "repeat", "repetit", "replay", "req", "round", "run", "sample", "sentence", "seq", "session",
+    "shot", "step", "timestep", "tok", "train", "trial", "try", "turn", "update", "user", "utter",
+    "video", "warm", "window",
 ];
+
+/// Whole words that do.
+const SHORT_REPETITIONS: [&str; 3] = ["i", "it", "t"];
 
 /// Returns true if the names differ only in numbers, and if one of these does not count repetitions:
 /// `layer00` and `layer01` are parts of a model, `iteration 0` and `iteration 1` are not.
@@ -22,12 +29,12 @@ pub(crate) fn are_parts(one: &str, other: &str) -> bool {
 }
 
 /// Beginnings of words that name parts of models, though they begin as words for repetitions do.
-const PARTS: [&str; 4] = ["decoder", "executor", "generator", "sampler"];
+const PARTS: [&str; 6] = ["decoder", "executor", "generator", "sampler", "sequential", "updater"];
 
 /// Returns true if the number behind a word in lower case counts repetitions of a program.
 fn counts_repetitions(word: &str) -> bool {
     let is_any = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
-    is_any(&REPETITIONS) && !is_any(&PARTS)
+    SHORT_REPETITIONS.contains(&word) || is_any(REPETITIONS) && !is_any(&PARTS)
 }
 
 /// Returns a name without the numbers that count repetitions, such as `iter_#_start` of `iter_0_start`;
@@ -76,12 +83,17 @@ mod tests {
             ("Block 1", "Block 2"),
             ("iter 1 layer 1", "iter 1 layer 2"),
             ("decoder_0", "decoder_1"),
+            ("expert_0", "expert_1"),
+            ("stage 1", "stage 2"),
         ] {
             assert!(are_parts(one, other), "{one}, {other}");
         }
         for (one, other) in [
             ("layer00", "layer00"),
             ("Iteration 0", "Iteration 1"),
+            ("request_0", "request_1"),
+            ("user=0", "user=31"),
+            ("it 7", "it 8"),
             ("run-3", "run-4"),
             ("iter1/layer 1", "iter2/layer 1"),
             ("warmup", "start"),

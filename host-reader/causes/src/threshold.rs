@@ -72,6 +72,7 @@ thresholds! {
     SIGNAL_DELAY: "signal-delay", 128.0, "cycles",
         "simulator: a signal behind a packet of 2 KiB waits 66 cycles, and a wait ends within one poll of 12 cycles";
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: as `barrier-share`, most of the bottleneck stage's time";
+    DOMINANT_PART: "dominant-part", 75.0, "%", "proposal: ops of one shape that take this much of their kind's time, and are at most a third of its ops, are what is to be looked at";
     KERNEL_ZONE: "kernel-zone", 50.0, "%", "proposal: most of a RISC's kernels";
     BLOCKED_RISC: "blocked-risc", 50.0, "%", "proposal: as `kernel-zone`, most of a RISC's kernels";
     LONGER_RISC: "longer-risc", 1.1, "x", "proposal: where no limit is known, a RISC that ends this much later is worth a sentence";

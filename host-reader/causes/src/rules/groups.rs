@@ -7,7 +7,8 @@ use crate::{
     parallel::busiest_share,
     reason::Reason,
     threshold::{
-        GROUP_TIME, LAYOUT_TIME, LONGER_RISC, LONGEST_RISC, LONGEST_UNLESS, ROUND_TRIP_TIME,
+        DOMINANT_PART, GROUP_TIME, LAYOUT_TIME, LONGER_RISC, LONGEST_RISC, LONGEST_UNLESS,
+        ROUND_TRIP_TIME,
     },
     ttnn_call::ttnn_call,
 };
@@ -76,6 +77,30 @@ impl OpCodeGroup {
         Some(format!("{among}{longest} runs longest, {}; {}", duration(*ns), others.join(", ")))
     }
 
+    /// Returns which ops of one shape take most of the group's time, if they are a small part of its ops.
+    fn dominant_part(&self) -> Option<String> {
+        let longest =
+            self.parts.iter().max_by(|one, other| one.duration_ns.total_cmp(&other.duration_ns))?;
+        let share = percent(longest.duration_ns, self.duration_ns);
+        let is_few = longest.op_count.saturating_mul(3) <= self.op_count;
+        if !is_few || share < DOMINANT_PART.value {
+            return None;
+        }
+        let rows: Vec<String> = longest.rows.iter().map(u64::to_string).collect();
+        let of = format!("{} of its {} ops", longest.op_count, self.op_count);
+        let (takes, rows) = match rows.as_slice() {
+            [row] if longest.op_count == 1 => ("takes", format!("row {row}")),
+            rows if rows.len() < longest.op_count => {
+                ("of one shape take", format!("such as rows {}", rows.join(", ")))
+            }
+            rows => ("of one shape take", format!("rows {}", rows.join(", "))),
+        };
+        Some(format!(
+            "{of} {takes} {share:.1} % of that ({}): {rows}",
+            duration(longest.duration_ns)
+        ))
+    }
+
     /// Adds reasons, rows and advice to a finding.
     fn explain(&self, finding: &mut Finding) {
         // At more than half of a limit, the limit is the reason.
@@ -86,7 +111,8 @@ impl OpCodeGroup {
         let is_near = is_bound && !self.is_far_from_limit();
         let reasons = self.reasons.iter().filter(|reason| !is_near || reason.is_fidelity);
         let reasons = reasons.take(NAMED_REASONS);
-        finding.why = reasons.clone().map(|reason| reason.fact.clone()).collect();
+        let facts = reasons.clone().map(|reason| reason.fact.clone());
+        finding.why = self.dominant_part().into_iter().chain(facts).collect();
         finding.why.extend(self.longest_risc());
         finding.rows.clone_from(&self.rows);
         let advice: Vec<String> = reasons.map(|reason| lower_first(&reason.advice)).collect();
@@ -540,6 +566,36 @@ fn permutation(attributes: &str) -> Option<[usize; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_ops_of_one_shape_that_take_most_of_their_kind_are_named() {
+        let part = |op_count, duration_ns, rows: &[u64]| OpCodeGroup {
+            op_count,
+            duration_ns,
+            rows: rows.to_vec(),
+            ..OpCodeGroup::default()
+        };
+        let told = |parts: &[OpCodeGroup]| {
+            let op_count = parts.iter().map(|part| part.op_count).sum();
+            let duration_ns = parts.iter().map(|part| part.duration_ns).sum();
+            let parts = parts.to_vec();
+            OpCodeGroup { op_count, duration_ns, parts, ..OpCodeGroup::default() }.dominant_part()
+        };
+        let others = part(9, 2e6, &[3, 4, 5]);
+        assert_eq!(
+            told(&[others.clone(), part(1, 38e6, &[126])]).as_deref(),
+            Some("1 of its 10 ops takes 95.0 % of that (38.0 ms): row 126")
+        );
+        assert_eq!(
+            told(&[others.clone(), part(4, 38e6, &[7, 8, 9])]).as_deref(),
+            Some(
+                "4 of its 13 ops of one shape take 95.0 % of that (38.0 ms): such as rows 7, 8, 9"
+            )
+        );
+        assert_eq!(told(&[others.clone(), part(5, 38e6, &[7, 8, 9])]), None, "more than a third");
+        assert_eq!(told(&[others, part(1, 5e6, &[126])]), None, "71 %");
+        assert_eq!(told(&[]), None);
+    }
 
     fn group(op: &str, duration_ns: f64, percent: f64) -> OpCodeGroup {
         OpCodeGroup {

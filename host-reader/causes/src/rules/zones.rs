@@ -4,7 +4,7 @@ use super::{OpGroup, duration, kernel_ns};
 use crate::{
     awaited::Awaited,
     finding::{Basis, Cause, Finding, GainOf, Place, percent},
-    kernel_zone::KernelZone,
+    kernel_zone::{KernelZone, largest_zones},
     op::OpCauses,
     threshold::{GROUP_TIME, KERNEL_ZONE, LONGEST_RISC, STRAGGLER},
     time_class::WaitEvidence,
@@ -31,7 +31,7 @@ pub(super) fn kernel_zone(
         Some(role) => format!("the {role}'s time ({})", zone.risc),
         None => format!("the time of {}", zone.risc),
     };
-    let awaited = Awaited::from_name(&name);
+    let awaited = zone.awaited;
     let is = match (awaited, zone.is_lower_bound) {
         (Some(_), true) => "is a wait and at least",
         (Some(_), false) => "is a wait and",
@@ -64,9 +64,15 @@ pub(super) fn kernel_zone(
     let basis = Basis::launches(1, group.ops.len());
     let figure = (KERNEL_ZONE, zone.percent);
     let finding = Finding::new(Cause::KernelZone, figure, sentence, place, advice, basis);
-    let others = op.zones.iter().filter(|of| of.risc != zone.risc);
-    let blocked = others.filter_map(|of| blocked(of, zones));
-    let why = uneven_cores(zone, op).into_iter().chain(blocked).collect();
+    let others = || op.zones.iter().filter(|of| of.risc != zone.risc);
+    let blocked = others().filter_map(|of| blocked(of, zones));
+    let also = largest_zones(&op.zones, &op.riscs_ns);
+    let also = also.iter().filter(|of| of.risc != zone.risc && of.awaited.is_none());
+    let also = also.map(|of| {
+        let name = zones.label(of.zone);
+        format!("{name} is {:.0} % of the time of {}", of.percent, of.risc)
+    });
+    let why = uneven_cores(zone, op).into_iter().chain(also).chain(blocked).collect();
     Some(Finding { why, ..finding })
 }
 
@@ -91,7 +97,7 @@ fn uneven_cores(zone: &KernelZone, op: &OpCauses) -> Option<String> {
 /// another zone.
 fn blocked(zone: &KernelZone, zones: &ZoneTable) -> Option<String> {
     let name = zones.label(zone.zone);
-    let what = match Awaited::from_name(&name).filter(|_| zone.percent >= KERNEL_ZONE.value)? {
+    let what = match zone.awaited.filter(|_| zone.percent >= KERNEL_ZONE.value)? {
         Awaited::Data => "data",
         Awaited::Room => "room",
     };

@@ -359,7 +359,12 @@ fn a_zone_names_its_longest_core_and_who_waits() {
         .collect();
     let found = explain_log(&log_of(&rows));
     let zone = found.findings.iter().find(|of| of.cause == Cause::KernelZone).unwrap();
-    // A sum that its author chose comes first.
+    // What others wait for comes before the wait, though this is longer, and a sum.
+    assert!(zone.sentence.starts_with("GATHER is 60 % of the time of NCRISC"), "{zone:#?}");
+    assert_eq!(zone.why[1], "TRISC_0 waits for data 70 % of its time, in CB-COMPUTE-WAIT-FRONT");
+    let only_waits: Vec<_> = rows.iter().copied().filter(|row| row.2 != 3).collect();
+    let found = explain_log(&log_of(&only_waits));
+    let zone = found.findings.iter().find(|of| of.cause == Cause::KernelZone).unwrap();
     assert!(zone.sentence.starts_with("CB-COMPUTE-WAIT-FRONT is a wait and 70 %"), "{zone:#?}");
     assert_eq!(zone.why, [""; 0]);
     let without_sum: Vec<_> = rows.iter().copied().filter(|row| row.2 != 4).collect();
@@ -437,6 +442,15 @@ fn a_kernel_that_hangs_is_told_from_one_whose_end_was_lost() {
         let found = Explanation::from_recording(&recording);
         let lengths = found.untold.iter().find(|of| of.question == "how long every op took");
         let lengths = lengths.unwrap().clone();
+        let stands = "BRISC in STUCK on 1 core.";
+        let told = match is_known {
+            true => format!("Launch 1 of program 1 had not ended: {stands}"),
+            false => format!(
+                "Launch 1 of program 1 has no end in this recording, because it had not ended or the end is \
+                 missing; last known: {stands}"
+            ),
+        };
+        assert_eq!(found.kernels, Some(told));
         assert_eq!(found.no_cause.unwrap().record_next, lengths.record_with);
         (lengths.reason, lengths.record_with)
     };
