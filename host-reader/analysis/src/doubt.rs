@@ -27,7 +27,7 @@ reader::labelled! {
         /// Records are missing on lanes that took part in the launch, or that may have taken part.
         LostRecords = "records of some RISCs are lost",
         /// Kernels or firmware began but did not end.
-        Unfinished = "some kernels did not end",
+        Unfinished = "the ends of some kernels are not recorded",
         /// The clocks of the cores do not share an epoch.
         ClocksDisagree = "clocks of the cores disagree",
         /// Launches may be missing between this op and the previous one.

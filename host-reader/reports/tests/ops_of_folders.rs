@@ -195,7 +195,7 @@ fn a_core_without_its_last_end_does_not_join_two_ops() {
     let files = [("profile_log_device.csv", &*log)];
     let ours = report(&files, &OpsOptions::default());
     assert_eq!(column(&ours.ops_csv, "DEVICE FW DURATION [ns]"), ["", "250"]);
-    let reason = "durations: some kernels did not end";
+    let reason = "durations: the ends of some kernels are not recorded";
     assert_eq!(column(&ours.ops_csv, "EMPTY FIGURES BECAUSE"), [reason, ""]);
     assert_eq!(ours.per_core_csv.unwrap().lines().count(), 2);
 }

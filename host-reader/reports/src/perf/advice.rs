@@ -136,6 +136,9 @@ pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<Stri
         }
         let note = excess.map(|fidelity| fidelity.note.unwrap_or("Use a lower math fidelity"));
         items.extend(note.filter(|note| !items.iter().any(|item| item == note)).map(str::to_owned));
+        if items.is_empty() && matches!(row.bound, Some(Bound::Flop | Bound::Both)) {
+            items.extend(lower_fidelity_advice(row));
+        }
     }
     items
 }
@@ -178,6 +181,16 @@ fn config_advice(row: &OpReport) -> Vec<String> {
 fn program_config_advice(row: &OpReport) -> Option<String> {
     let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
     (!row.tried.program_config).then(|| item.to_owned())
+}
+
+/// Returns the advice that is left for an op at the FLOPs of its fidelity; `None` if there is no lower one, or if
+/// the fidelity is unknown.
+fn lower_fidelity_advice(row: &OpReport) -> Option<String> {
+    let fidelity = row.recorded.fidelity.as_deref().filter(|of| of.starts_with("HiFi"))?;
+    Some(format!(
+        "Its FLOPs at {fidelity} are the limit: a lower math fidelity is faster, where its loss of accuracy is \
+         acceptable"
+    ))
 }
 
 fn dram_advice(row: &OpReport) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Times of cores that a file gives in cycles, though the titles of its columns say nanoseconds.
+//! What a file says of cores and cannot be: times in cycles, though the titles of the columns say nanoseconds,
+//! and ops on more cores than there are.
 
 use super::row::{CoreTimes, OpRow};
 use crate::problem::ProblemLog;
@@ -51,6 +52,22 @@ pub(super) fn correct_core_times(rows: &mut [OpRow], file: &str, problems: &mut 
     );
 }
 
+/// Tells of ops on more cores than were available to them: one of both numbers is wrong, and it is unknown which.
+pub(super) fn note_too_many_cores(rows: &[OpRow], file: &str, problems: &mut ProblemLog) {
+    let numbers = |row: &OpRow| row.core_count.zip(row.available_cores);
+    let found = rows.iter().filter_map(numbers).filter(|(used, available)| used > available);
+    let Some((used, available)) = found.clone().next() else { return };
+    problems.add_to_file(
+        file,
+        format!(
+            "column CORE COUNT: expected at most the {available} cores of AVAILABLE WORKER CORE COUNT, found \
+             {used}, in {} rows; shares of the peak of cores rest on CORE COUNT, and the number of available \
+             cores is left out there",
+            found.count()
+        ),
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +105,24 @@ mod tests {
         assert_eq!(corrected(vec![unknown, short.clone()]), (vec![None, None], 1));
         let wrong = row(250e3, Some(1.35), [101_250.0, 186_300.0, 900_000.0]);
         assert_eq!(corrected(vec![wrong, short]), (vec![None, None], 1));
+    }
+
+    #[test]
+    fn more_cores_than_there_are_is_told_once() {
+        let row =
+            |core_count, available_cores| OpRow { core_count, available_cores, ..OpRow::default() };
+        let told = |rows: &[OpRow]| {
+            let mut problems = ProblemLog::default();
+            note_too_many_cores(rows, "ops.csv", &mut problems);
+            problems.kept().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let sound = [row(Some(64), Some(64)), row(None, Some(64)), row(Some(72), None)];
+        assert!(told(&sound).is_empty());
+        let wrong = [row(Some(64), Some(64)), row(Some(72), Some(64)), row(Some(70), Some(64))];
+        let [found] = &told(&wrong)[..] else { panic!("{:?}", told(&wrong)) };
+        assert!(
+            found.contains("at most the 64 cores") && found.contains("found 72, in 2 rows"),
+            "{found}"
+        );
     }
 }

@@ -4,9 +4,10 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
 use super::{category::OpCategory, op::duration_doubt, ops_csv::OpsCsv, row::OpRow};
+use crate::report::{CALL_LOCATION, MODULE};
 use recording::problem::counted;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -66,12 +67,17 @@ pub(super) fn merge_devices(
     is_upstream_exact: bool,
     notes: &mut Vec<String>,
 ) -> Vec<OpRow> {
-    let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
+    // Rows of different calls are of different ops: chips may run different models.
+    let mut calls: BTreeMap<Option<Place<'_>>, BTreeMap<u64, VecDeque<usize>>> = BTreeMap::new();
+    let mut devices: BTreeSet<u64> = BTreeSet::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {
-        queues.entry(row.device.unwrap_or(0)).or_default().push_back(at);
+        let device = row.device.unwrap_or(0);
+        devices.insert(device);
+        let place = place_of_call(row).filter(|_| !is_upstream_exact);
+        calls.entry(place).or_default().entry(device).or_default().push_back(at);
     }
-    if queues.len() > MAX_DEVICES {
-        notes.push(format!("Warning: {} devices are too many to be merged", queues.len()));
+    if devices.len() > MAX_DEVICES {
+        notes.push(format!("Warning: {} devices are too many to be merged", devices.len()));
         return rows;
     }
     let mut merged: BTreeMap<usize, OpRow> = rows
@@ -81,27 +87,41 @@ pub(super) fn merge_devices(
         .map(|(at, row)| (at, row.clone()))
         .collect();
     let mut missing: BTreeMap<(u64, Arc<str>), u64> = BTreeMap::new();
-    let device_count = queues.len();
-    // Each device that has the next op at the front of its queue contributes a row to the op.
-    while let Some(&head) = queues.values().find_map(VecDeque::front) {
-        let op_code = &rows[head].op_code;
-        let mut block = Vec::new();
-        for (&device, queue) in &mut queues {
-            if queue.front().is_some_and(|&at| rows[at].op_code == *op_code) {
-                block.extend(queue.pop_front());
-            } else {
-                let count = missing.entry((device, op_code.clone())).or_default();
-                *count = count.saturating_add(1);
-            }
+    let device_count = devices.len();
+    for mut queues in calls.into_values() {
+        for &device in &devices {
+            queues.entry(device).or_default();
         }
-        let Some(&place) = block.iter().min() else { break };
-        merged.insert(place, merged_row(&rows, &block, is_upstream_exact));
+        // Each device that has the next op at the front of its queue contributes a row to the op.
+        while let Some(&head) = queues.values().find_map(VecDeque::front) {
+            let op_code = &rows[head].op_code;
+            let mut block = Vec::new();
+            for (&device, queue) in &mut queues {
+                if queue.front().is_some_and(|&at| rows[at].op_code == *op_code) {
+                    block.extend(queue.pop_front());
+                } else {
+                    let count = missing.entry((device, op_code.clone())).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+            let Some(&place) = block.iter().min() else { break };
+            merged.insert(place, merged_row(&rows, &block, is_upstream_exact));
+        }
     }
     if device_count > 1 {
         notes.push(format!("The rows of {device_count} devices are merged"));
     }
     notes.extend(missing_ops(missing));
     merged.into_values().collect()
+}
+
+/// Module and line of a call, as far as they are known.
+type Place<'row> = (Option<&'row str>, Option<&'row str>);
+
+/// Returns where a row's op was called; `None` if that is unknown.
+fn place_of_call(row: &OpRow) -> Option<Place<'_>> {
+    let [module, location] = [MODULE, CALL_LOCATION].map(|title| row.other(title).map(|of| &**of));
+    (module.is_some() || location.is_some()).then_some((module, location))
 }
 
 /// Returns a warning for each op code and number of times that devices lack it, with all of these devices.
@@ -207,6 +227,28 @@ mod tests {
         ];
         let expected = [("A".to_owned(), 1, 30.0), ("AllGatherAsync".to_owned(), 0, 15.0)];
         assert_eq!(merged(rows).0, expected);
+    }
+
+    /// A mesh of two chips, of which each runs a model of its own beside a common op.
+    #[test]
+    fn ops_of_different_calls_are_not_merged() {
+        let of = |device, module: Option<&str>, duration_ns| OpRow {
+            others: module.map(|module| (MODULE.into(), module.into())).into_iter().collect(),
+            ..row(device, "Clone", duration_ns)
+        };
+        let rows = vec![
+            of(0, Some("Net.a"), 10.0),
+            of(1, Some("Net.b"), 20.0),
+            of(0, Some("Net.c"), 5.0),
+            of(1, Some("Net.c"), 6.0),
+            of(0, None, 7.0),
+            of(1, None, 8.0),
+        ];
+        let found: Vec<_> =
+            merged(rows.clone()).0.into_iter().map(|(_, device, ns)| (device, ns)).collect();
+        assert_eq!(found, [(0, 10.0), (1, 20.0), (1, 6.0), (1, 8.0)]);
+        let exact = merge_devices(rows, true, &mut Vec::new());
+        assert_eq!(exact.len(), 3);
     }
 
     /// A kernel that takes longer than its firmware cannot be true, so it is not the longest.

@@ -3,7 +3,7 @@
 //! An invalid line does not affect other lines. Other modules interpret the rows.
 
 use super::{
-    core_cycles::correct_core_times,
+    core_cycles::{correct_core_times, note_too_many_cores},
     hosts::separate_hosts,
     row::{OpRow, RowColumns, RowReader},
     text_pool::TextPool,
@@ -188,6 +188,7 @@ pub fn read_ops_csv_with(
     }
     problems.append(read.problems);
     correct_core_times(&mut read.rows, file, &mut problems);
+    note_too_many_cores(&read.rows, file, &mut problems);
     Ok(OpsCsv {
         file: file.to_owned(),
         format: titles.format,

@@ -265,7 +265,7 @@ fn ops_at_the_same_time_are_told_with_their_elapsed_time() {
         AllGather,tt_dnn_device,0,wormhole_b0,16,1000000,1080600,80600,80000\n";
     let expected = "2 of 2 ops of device 0 ran at the same time as another, as their cycles show: they \
         took 121 μs from the first start to the last end, and 200 μs if each is counted in full, as in \
-        the sums here.";
+        the sums of times here.";
     assert_eq!(said(beside).as_deref(), Some(expected));
     let after = beside.replace("1000000,1080600", "1200000,1280600");
     assert_eq!(said(&after), None, "their cycles show that they did not");

@@ -28,6 +28,7 @@ use crate::{
     problem::{Position, Problem, ProblemLog, quoted},
     report::{OpsOptions, OpsReport, ReportFiles},
 };
+use analysis::MOST_PERCENT;
 use rayon::prelude::*;
 use reader::packed_bytes::PackedError;
 use recording::{PackedRecording, Recording, TraceFilter, UnreplayedTrace};
@@ -81,10 +82,12 @@ pub struct Totals {
     pub device_time_us: Option<f64>,
     /// Sum of the gaps before ops; `None` if none is known.
     pub op_to_op_gap_us: Option<f64>,
-    /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second.
+    /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second. Times of ops that ran at
+    /// the same time count once; `None` if the traffic is then more than the chip can move, so that some model
+    /// is wrong.
     pub dram_gb_per_s: Option<f64>,
-    /// Mean of the ops' DRAM bandwidth in percent, weighted by device time. Ops without modelled
-    /// bytes count as 0 %.
+    /// Mean of the ops' DRAM bandwidth in percent, weighted by device time, under the same conditions. Ops without
+    /// modelled bytes count as 0 %.
     pub dram_percent: Option<f64>,
     /// True if the two DRAM figures are lower bounds, because not all bytes of all ops are known.
     pub is_dram_lower_bound: bool,
@@ -234,7 +237,7 @@ impl PerfReport {
             kernel_column,
             has_joined_runs,
             is_call_count_missing,
-            totals: Totals::new(&rows),
+            totals: Totals::new(&rows, shared_us(&side_by_side, is_by_device, is_exact)),
             hidden_signpost_count,
             stacked,
             advice: Advice::new(&rows, is_exact),
@@ -565,8 +568,20 @@ fn shortened(op_code: &str) -> String {
     op_code.chars().take(80).collect()
 }
 
+/// Returns the time that the sum of device times counts more than once, in us.
+fn shared_us(side_by_side: &[SideBySide], is_by_device: bool, is_upstream_exact: bool) -> f64 {
+    let shared = side_by_side
+        .iter()
+        .filter(|of| of.op_count > 0 && !is_upstream_exact)
+        .map(|of| of.op_time_us - of.busy_us);
+    match is_by_device {
+        true => shared.fold(0.0, |sum, us| sum + us),
+        false => shared.fold(0.0, f64::max),
+    }
+}
+
 impl Totals {
-    fn new(rows: &[OpReport]) -> Self {
+    fn new(rows: &[OpReport], shared_us: f64) -> Self {
         let [device_op_count, host_op_count, signpost_count] =
             [RowKind::Device, RowKind::Host, RowKind::Signpost]
                 .map(|kind| rows.iter().filter(|row| row.kind == kind).count() as u64);
@@ -576,15 +591,19 @@ impl Totals {
         };
         let (device_time_us, bytes) = (sum(|row| row.device_time_us), sum(|row| row.dram_bytes));
         let weighted = sum(|row| Some(row.dram_percent? * row.device_time_us?));
-        let has_dram = bytes > 0.0 && device_time_us > 0.0;
+        let busy_us = device_time_us - shared_us;
+        let has_dram = bytes > 0.0 && busy_us > 0.0;
+        let dram_percent = (has_dram && weighted > 0.0).then(|| weighted / busy_us);
+        // No op alone exceeds the peak: those models are refuted.
+        let is_possible = shared_us <= 0.0 || dram_percent.is_none_or(|of| of <= MOST_PERCENT);
         Self {
             device_op_count,
             host_op_count,
             signpost_count,
             device_time_us: known(|row| row.device_time_us),
             op_to_op_gap_us: known(|row| row.op_to_op_gap_us),
-            dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
-            dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
+            dram_gb_per_s: (has_dram && is_possible).then(|| bytes / (busy_us * 1e-6) / 1e9),
+            dram_percent: dram_percent.filter(|_| is_possible),
             is_dram_lower_bound: rows
                 .iter()
                 .any(|row| row.device_time_us.is_some() && row.is_dram_lower_bound()),
@@ -635,5 +654,31 @@ mod tests {
         assert_eq!(gaps(&exact), [None, Some(0.0), Some(2.0), Some(3.0)]);
         // Merged rows have the gap of the slowest device.
         assert_eq!(gaps(&PerfOptions::default()), [None, Some(3.0)]);
+    }
+
+    /// Two ops of 1 us at the same time on a Blackhole (512 GB/s), each with input and output of 2 bytes an element.
+    #[test]
+    fn ops_at_the_same_time_share_the_dram() {
+        let totals = |width: u64| {
+            let tensor = |name: &str| {
+                ["W", "Z", "Y", "X", "LAYOUT", "DATATYPE", "MEMORY"]
+                    .map(|of| format!(",{name}_0_{of}"))
+                    .concat()
+            };
+            let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE FW START CYCLE,DEVICE FW END CYCLE,\
+                DEVICE KERNEL DURATION [ns],DEVICE FW DURATION [ns],DEVICE ARCH";
+            let shape = format!(",1,1,32,{width},TILE,BFLOAT16,DEV_0_DRAM_INTERLEAVED");
+            let row = format!(
+                "UnaryDeviceOperation,tt_dnn_device,0,10000,11350,1000,1000,blackhole{shape}{shape}\n"
+            );
+            let text = format!("{titles}{}{}\n{row}{row}", tensor("INPUT"), tensor("OUTPUT"));
+            let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let report = PerfReport::new(vec![csv], &PerfOptions::default()).unwrap();
+            (report.totals.dram_gb_per_s.map(f64::round), report.totals.device_time_us)
+        };
+        // 32 x 1280 x 2 bytes twice an op: 328 GB in a second in all. Sums of times count each op in full.
+        assert_eq!(totals(1280), (Some(328.0), Some(2.0)));
+        // 656 GB are more than the chip moves in a second.
+        assert_eq!(totals(2560), (None, Some(2.0)));
     }
 }

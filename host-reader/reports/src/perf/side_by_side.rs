@@ -14,6 +14,8 @@ pub struct SideBySide {
     pub of_count: u64,
     /// Sum of the times of all ops of the device.
     pub op_time_us: f64,
+    /// Time in which at least one op ran: where ops ran at the same time, from the first start to the last end.
+    pub busy_us: f64,
     /// Time from the first start to the last end of the device's ops, with the gaps between them.
     pub elapsed_us: f64,
 }
@@ -52,7 +54,7 @@ fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
     let first = spans.first()?.start;
     let last = spans.iter().map(|span| span.end).max()?;
     let ns = |start: u64, end: u64| end.abs_diff(start) as f64 / clock_ghz;
-    let mut op_count = 0_u64;
+    let (mut op_count, mut busy_ns) = (0_u64, 0.0);
     let mut rest = spans.as_slice();
     while let Some(one) = rest.first() {
         let (mut end, mut count) = (one.end, 1_usize);
@@ -64,6 +66,7 @@ fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
         // Firmware overlaps between ops that follow one another. Kernels that take longer than the
         // firmware around all of them overlap. Times are rounded to nanoseconds.
         let kernels_ns: f64 = group.iter().map(|span| span.kernel_ns).sum();
+        busy_ns += kernels_ns.min(ns(one.start, end));
         if kernels_ns > ns(one.start, end) + count as f64 {
             op_count = op_count.saturating_add(count as u64);
         }
@@ -74,6 +77,7 @@ fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
         op_count,
         of_count: spans.len() as u64,
         op_time_us: spans.iter().map(|span| span.kernel_ns).sum::<f64>() / 1000.0,
+        busy_us: busy_ns / 1000.0,
         elapsed_us: ns(first, last) / 1000.0,
     })
 }
@@ -105,11 +109,14 @@ mod tests {
             op_count: 2,
             of_count: 3,
             op_time_us: 3.9 + 2.9 + 0.9,
+            busy_us: 4.0 + 0.9,
             elapsed_us: 6.0,
         };
         let [found] = side_by_side(&rows)[..] else { panic!("one device") };
         assert!((found.op_time_us - expected.op_time_us).abs() < 1e-9, "{found:?}");
-        assert_eq!(SideBySide { op_time_us: expected.op_time_us, ..found }, expected);
+        assert!((found.busy_us - expected.busy_us).abs() < 1e-9, "{found:?}");
+        let SideBySide { op_time_us, busy_us, .. } = expected;
+        assert_eq!(SideBySide { op_time_us, busy_us, ..found }, expected);
         // Their firmware overlaps by 100 ns, in which kernels need not have run.
         let [after] = side_by_side(&[op(0, 2_000), op(1_800, 4_000)])[..] else { panic!() };
         assert_eq!((after.op_count, after.elapsed_us), (0, 2.0));

@@ -101,12 +101,20 @@ impl<W: Write> TableWriter<'_, W> {
             .filter(|of| of.op_count > 0 && !self.report.is_upstream_exact)
             .max_by(|one, other| one.elapsed_us.total_cmp(&other.elapsed_us));
         if let Some(of) = longest {
-            let SideBySide { device, op_count, of_count, op_time_us, elapsed_us } = of;
+            let SideBySide { device, op_count, of_count, op_time_us, elapsed_us, .. } = of;
+            let totals = &self.report.totals;
+            let is_moved = self.report.rows.iter().any(|row| row.dram_bytes.is_some());
+            let doubt = match totals.dram_gb_per_s {
+                None if is_moved => {
+                    " What they move with DRAM is together more than the chip can, so the model of one of them is wrong."
+                }
+                _ => "",
+            };
             return writeln!(
                 self.out,
                 "{op_count} of {of_count} ops of device {device} ran at the same time as another, as \
                  their cycles show: they took {} from the first start to the last end, and {} if \
-                 each is counted in full, as in the sums here.",
+                 each is counted in full, as in the sums of times here.{doubt}",
                 with_unit(Some(*elapsed_us), 0, "μs"),
                 with_unit(Some(*op_time_us), 0, "μs"),
             );
