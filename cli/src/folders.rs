@@ -1,5 +1,6 @@
 //! Default folders that commands read and write.
 
+use crate::failure::note;
 use host_reader::{
     environment::artifacts_folder,
     recording::{device_captures, device_log, newest_ops_csv},
@@ -31,6 +32,13 @@ pub(crate) fn newest_recording() -> PathBuf {
     let measurements = measurements();
     let simulations = simulations();
     if recorded_at(&simulations) > recorded_at(&measurements) { simulations } else { measurements }
+}
+
+/// Says which folder is read, if it is the one of simulations, which may be there by default.
+pub(crate) fn note_simulations(input: &Path) {
+    if input == simulations() && input != measurements() {
+        note!("kprof: reading {}", input.display());
+    }
 }
 
 /// Returns the time at which the newest file of a recording in a folder was written.

@@ -110,8 +110,8 @@ impl Findings {
             let is_empty = self.readout.devices.is_empty();
             let why = match (self.readout.anomalies.is_empty(), is_empty) {
                 (true, true) => {
-                    "there are no records; record a program that launches kernels, with the profiler on \
-                     (TT_METAL_DEVICE_PROFILER=1) and read before the program ends \
+                    "there are no records; record a program that launches kernels and does not fail before the \
+                     first, with the profiler on (TT_METAL_DEVICE_PROFILER=1; `kprof record` sets it) and read before the program ends \
                      (ttnn.ReadDeviceProfiler, or closing the device)"
                 }
                 (true, false) => "no records belong to a program",

@@ -295,10 +295,22 @@ fn explain_without_a_file_looks_where_run_wrote() {
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         document["ops"][0]["run_host_id"].as_u64()
     };
+    // `explain` comes last, since `ops` writes reports.
+    let are_told = |is_simulation: bool| {
+        for command in ["report", "noc", "ops", "explain"] {
+            let output = crate::program::kprof(folder.path(), &[command]);
+            let told = String::from_utf8(output.stderr).unwrap();
+            let is_told = told.contains("kprof: reading generated/kprof\n");
+            assert_eq!(is_told, is_simulation, "{command}: {told}");
+            assert!(!told.contains("found nothing there"), "{command}: {told}");
+        }
+    };
     log(&folder.path().join("generated/kprof"), 1024);
     assert_eq!(program(), Some(1024));
+    are_told(true);
     // The newer recording is explained.
     std::thread::sleep(std::time::Duration::from_millis(30));
     log(&folder.path().join("generated/profiler"), 2048);
     assert_eq!(program(), Some(2048));
+    are_told(false);
 }

@@ -173,8 +173,8 @@ fn a_log_without_records_says_what_to_record() {
     fs::write(&log, titles).unwrap();
     let output = kprof(folder.path(), &["report", "generated/profiler"]);
     let shown = String::from_utf8_lossy(&output.stdout);
-    let next = "No ops: there are no records; record a program that launches kernels, with the profiler on \
-                (TT_METAL_DEVICE_PROFILER=1) and read before the program ends (ttnn.ReadDeviceProfiler, or \
+    let next = "No ops: there are no records; record a program that launches kernels and does not fail before \
+                the first, with the profiler on (TT_METAL_DEVICE_PROFILER=1; `kprof record` sets it) and read before the program ends (ttnn.ReadDeviceProfiler, or \
                 closing the device)";
     assert!(shown.lines().any(|line| line == next), "{shown}");
 }

@@ -1,6 +1,8 @@
 //! Options of commands that print what was recorded.
 
-use crate::{folders::measurements, harvesting::Harvesting, layout::row_limit, memory::MemoryArgs};
+use crate::{
+    folders::newest_recording, harvesting::Harvesting, layout::row_limit, memory::MemoryArgs,
+};
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;
@@ -16,10 +18,10 @@ use std::path::PathBuf;
 pub(crate) struct ReportArgs {
     /// Device log of any version since 2024, capture, or folder with tt-metal's logs; - reads a
     /// device log from standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in
-    /// TT_METAL_HOME or in the current folder.
+    /// TT_METAL_HOME or in the current folder, or generated/kprof if `kprof run` wrote a newer recording there.
     #[arg(
         value_name = "FILE",
-        default_value_os_t = measurements(),
+        default_value_os_t = newest_recording(),
         hide_default_value = true
     )]
     pub(crate) file: PathBuf,
@@ -52,10 +54,10 @@ Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot
 pub(crate) struct NocArgs {
     /// Device log, capture, folder with tt-metal's logs or noc_trace files, or a noc_trace file.
     /// Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current
-    /// folder.
+    /// folder, or generated/kprof if `kprof run` wrote a newer recording there.
     #[arg(
         value_name = "FILE",
-        default_value_os_t = measurements(),
+        default_value_os_t = newest_recording(),
         hide_default_value = true
     )]
     pub(crate) file: PathBuf,

@@ -1,6 +1,6 @@
 //! Options of commands that write files or serve viewers.
 
-use crate::{folders::measurements, memory::MemoryArgs};
+use crate::{folders::newest_recording, memory::MemoryArgs};
 use chrono::NaiveDate;
 use clap::Args;
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
@@ -135,10 +135,11 @@ Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and t
 problems or losses, 2 if nothing could be written.")]
 pub(crate) struct OpsArgs {
     /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture. Default:
-    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current folder.
+    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or in the current folder, or
+    /// generated/kprof if `kprof run` wrote a newer recording there.
     #[arg(
         value_name = "FILE",
-        default_value_os_t = measurements(),
+        default_value_os_t = newest_recording(),
         hide_default_value = true
     )]
     pub(crate) file: PathBuf,

@@ -11,7 +11,7 @@ use crate::{
     by_column::{no_such_column, write_by_column},
     failure::{Failure, OrFail, failure, note},
     file_kind::{EXPLAINED, FileKind, has_records, is_ops_csv},
-    folders::{measurements, newest_recording, simulations},
+    folders::{newest_recording, note_simulations},
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
     memory::MemoryArgs,
@@ -29,7 +29,7 @@ use host_reader::{
     diff::LimitCost,
     export::TraceFilter,
     op_memory::usage_of,
-    perf::{LimitKind, PerfOptions, PerfReport, peak_share_text},
+    perf::{LimitKind, PerfOptions, PerfReport, WindowOptions, peak_share_text},
     readout::Readout,
     recording::{Opened, device_perf_report, newest_ops_csv},
 };
@@ -84,6 +84,12 @@ pub(crate) struct ExplainArgs {
     /// Part to explain: the last iteration, or the whole recording.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
+    /// Of an ops CSV, explain only what follows the first signpost with this name.
+    #[arg(long, value_name = "NAME")]
+    start_signpost: Option<String>,
+    /// Of an ops CSV, explain only what precedes the first signpost with this name.
+    #[arg(long, value_name = "NAME")]
+    end_signpost: Option<String>,
     /// Also group the explained ops by a column of their report: module, function or location of
     /// their call in Python, or any other, such as LOC.
     #[arg(long, value_name = "COLUMN")]
@@ -124,6 +130,14 @@ impl ExplainArgs {
     fn scope(&self) -> Scope<'_> {
         Scope { window: self.window.into(), by: self.by.as_deref() }
     }
+
+    /// Returns the rows of an ops CSV that are explained.
+    fn rows_between(&self) -> WindowOptions {
+        let rows =
+            WindowOptions::between(self.start_signpost.as_deref(), self.end_signpost.as_deref());
+        // Signposts between them may mark iterations.
+        WindowOptions { keeps_signposts: true, ..rows }
+    }
 }
 
 /// Explanation of one run, and the input from which the run was read.
@@ -156,9 +170,7 @@ struct Others<'a> {
 
 /// Reads the input, explains it and prints the result.
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
-    if args.input == simulations() && args.input != measurements() {
-        note!("kprof: reading {}", args.input.display());
-    }
+    note_simulations(&args.input);
     let kind = FileKind::from_path(&args.input);
     if matches!(kind, FileKind::Unread(_) | FileKind::NocTrace | FileKind::Absent) {
         return Err(EXPLAINED.instead(&args.input, failure!("expected a recording")));
@@ -168,7 +180,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let limits = costs(&args.input, &args.without, (&args.filters, &args.memory))?;
     let others = Others { lines: &lines, limits: &limits, rooms: &[] };
     if let Some(csv) = ops_csv(&args.input) {
-        let report = report_csv_with(&csv, &args.filters, args.by.as_deref())?;
+        let rows = args.rows_between();
+        let report = report_csv_with(&csv, &args.filters, (args.by.as_deref(), &rows))?;
+        let is_of_rows = |note: &&String| note.contains("signpost") && !rows.ignores_signposts;
+        for note in report.notes.iter().filter(is_of_rows) {
+            note!("kprof: {}: {note}", csv.display());
+        }
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
         if let Some(asked) = args.by.as_deref().filter(|by| report.column(by).is_none()) {
@@ -176,6 +193,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         }
         show(args, (1, &title), &Explanation::from_perf_window(&report, args.scope()), others)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if !args.rows_between().ignores_signposts {
+        return Err(failure!(
+            "--start-signpost and --end-signpost are for ops CSVs; of {}, --filter chooses what is explained",
+            args.input.display()
+        ));
     }
     let mut has_failures = false;
     let lost = |readout: &Readout| has_failed(readout, readout.anomalies.anomaly_count());
@@ -223,16 +246,20 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
 
 /// Reads an ops CSV, and returns the report from which causes are derived.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
-    report_csv_with(path, filters, None)
+    report_csv_with(path, filters, (None, &WindowOptions::all_rows()))
 }
 
 fn report_csv_with(
     path: &Path,
     filters: &[TraceFilter],
-    by: Option<&str>,
+    (by, window): (Option<&str>, &WindowOptions),
 ) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
-    let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
+    let options = PerfOptions {
+        filter: perf::filter(filters)?,
+        window: window.clone(),
+        ..Explanation::report_options()
+    };
     PerfReport::new(vec![perf::open(path, by)?], &options).or_fail()
 }
 

@@ -6,6 +6,7 @@ use crate::{
     derived_logs::{self, check_replaceable},
     failure::{Failure, OrFail, failure, make_folder, note, same_file},
     file_kind::RECORDING,
+    folders::note_simulations,
     input::{filter_for, joined, open_run},
     json::Lost,
     losses::lost_line,
@@ -42,6 +43,7 @@ const SYNC_INFO: &str = "sync_device_info.csv";
 
 /// Reads the input files, joins their data and writes the reports.
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
+    note_simulations(&args.file);
     let mut options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
     let source = Source::from_path(&args.file)?;

@@ -4,7 +4,7 @@ use super::{explain::ops_csv, perf};
 use crate::{
     by_column::value_name,
     failure::{Failure, OrFail, failure, note},
-    folders::newest_recording,
+    folders::{newest_recording, note_simulations},
     input::open_runs,
     layout::{row_limit, write_columns},
     numbers::{counted, grouped},
@@ -76,6 +76,7 @@ struct Document<'a> {
 
 /// Reads the input and prints its calls.
 pub(crate) fn run(args: &ProgramsArgs) -> Result<ExitCode, Failure> {
+    note_simulations(&args.input);
     let mut has_failed = false;
     for report in reports(args)? {
         let builds = &report.builds;

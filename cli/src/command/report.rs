@@ -3,6 +3,7 @@
 use crate::{
     args::ReportArgs,
     failure::{Failure, OrFail},
+    folders::note_simulations,
     input::{describe, joined, open_packed, retain, unpacked},
     json::{HostCounts, Source},
     numbers::grouped,
@@ -19,6 +20,7 @@ use wire::ZoneId;
 /// Reads the log or capture and prints its tables. The tables of several runs in a capture are
 /// printed one after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    note_simulations(&args.file);
     // If no option changes records, the records need not be kept in memory.
     let is_whole = joined(&args.filters).is_empty() && !args.show.subtract_probe_cost;
     // Figures of hardware counters need all lanes.

@@ -9,6 +9,7 @@ mod tables;
 use crate::{
     args::NocArgs,
     failure::{Failure, note},
+    folders::note_simulations,
     numbers::counted,
     output::print,
 };
@@ -21,6 +22,7 @@ use tables::{write_locks, write_tables};
 
 /// Reads the NoC events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
+    note_simulations(&args.file);
     let chips = (args.arch.as_deref(), &*args.harvesting);
     let events = Events::read(&args.file, args.run, &[], chips, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();

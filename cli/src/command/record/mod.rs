@@ -18,8 +18,10 @@ mod watch;
 use self::{served::ServedChip, stock::Ended, summary::Summary, watch::Watched};
 use crate::{
     failure::{Failure, OrFail, failure, note},
+    input::open_runs,
     output::print,
 };
+use host_reader::analysis::ops_of;
 use host_reader::recording::{DEVICE_LOG, device_captures};
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -118,6 +120,12 @@ fn finish_stock(args: &RecordArgs, output: &Path, ended: Ended) -> Result<ExitCo
     }
     if captures.is_empty() {
         note!("kprof: the program opened no device: nothing was recorded");
+    } else if exit_code != 0 && captures.iter().all(|capture| has_no_launch(capture)) {
+        note!(
+            "kprof: the program failed (exit code {exit_code}) before any kernel of it ran, so that nothing was \
+             profiled; its own messages, and those of the compiler, say why"
+        );
+        return Ok(program_code(args, exit_code));
     }
     for capture in &captures {
         note!("kprof: recorded {}; see: kprof report {}", capture.display(), capture.display());
@@ -138,6 +146,11 @@ fn finish_stock(args: &RecordArgs, output: &Path, ended: Ended) -> Result<ExitCo
         }
     }
     Ok(program_code(args, exit_code))
+}
+
+/// Returns true if a capture can be read and no launch of the program is in it.
+fn has_no_launch(capture: &Path) -> bool {
+    open_runs(capture).is_ok_and(|runs| runs.iter().all(|run| ops_of(&run.readout).is_empty()))
 }
 
 fn program_code(args: &RecordArgs, exit_code: i32) -> ExitCode {
