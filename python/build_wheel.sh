@@ -18,4 +18,4 @@ cargo build --release --locked "${packages[@]}" --lib --bin kprof --features kpr
 mkdir -p python/kprof.data/scripts
 cp "$target/release/kprof" python/kprof.data/scripts/kprof
 cp "$target/release/libkprof_chip.so" python/kprof/libkprof_chip.so
-"$maturin" build --manifest-path python/Cargo.toml --target-dir "$target" --locked -q --out "$out" "$@"
+"$maturin" build --release --manifest-path python/Cargo.toml --target-dir "$target" --locked -q --out "$out" "$@"

@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 
 import pytest
 from test_process import HERE, IS_FAST, Recorded, cache, recorded_in, run, variables
@@ -79,3 +80,16 @@ def test_calls_are_not_kept_if_they_are_switched_off(tmp_path, variables):
     recorded = recorded_in(tmp_path, variables, "loop.py", "3", options=("-r", "--no-calls"))
     assert recorded.exit_code == 0, recorded.said
     assert recorded.rows and not columns & set(recorded.rows[0])
+
+
+def test_frames_of_a_call_cost_little(variables, tmp_path):
+    """At most 2 % of a call, by pairs of calls in one process. That the lower end of the interval is compared
+    leaves room for a busy machine, and none for a library without optimisation, which takes 7 %."""
+    program = HERE.parents[1] / "python" / "benches" / "frames.py"
+    recorded = recorded_in(tmp_path, variables, program, "600", "trace", options=())
+    assert recorded.exit_code == 0, recorded.said
+    figure = r": ([-\d.]+) us \(([-\d.]+) to ([-\d.]+)\), (\d+) pairs"
+    [(call_us, *_, count)] = re.findall("a call without frames" + figure, recorded.said)
+    [(_, low_us, *_)] = re.findall("frames of a call" + figure, recorded.said)
+    assert int(count) > 250 and float(call_us) > 20
+    assert float(low_us) <= 0.02 * float(call_us), recorded.said

@@ -457,6 +457,18 @@ def test_a_kernel_that_conflicts_with_the_header_is_named(record, variables, tmp
         assert lost in kept.report, kept.report
 
 
+def test_a_program_whose_kernels_do_not_compile_has_recorded_nothing(variables, tmp_path, monkeypatch):
+    compiler = tmp_path / "riscv-tt-elf-g++"
+    compiler.write_text('#!/bin/sh\necho "k.cpp:7:1: error: no such thing" >&2; exit 1\n')
+    compiler.chmod(0o755)
+    monkeypatch.setitem(variables, "KPROF_TTNN_COMPILER", str(compiler))
+    monkeypatch.setitem(variables, "XDG_CACHE_HOME", str(tmp_path / "cache"))
+    failed = recorded_in(tmp_path, variables, "ends.py", "without closing the device", options=("-r",))
+    assert failed.exit_code != 0
+    assert re.search(r"failed \(exit code \d+\) before any kernel of it ran, so that nothing was profiled", failed.said)
+    assert "Lost: nothing" not in failed.said and "kprof: recorded" not in failed.said, failed.said
+
+
 def test_a_capture_keeps_the_options_with_which_it_was_recorded(variables, tmp_path):
     for waits in ("off", "totals"):
         folder = tmp_path / waits
