@@ -1,6 +1,6 @@
 //! Lines and functions in order of their cycles.
 
-use crate::frame::frames;
+use crate::{frame::frames, samples::EFFECTIVE_MAX};
 use std::collections::BTreeMap;
 use tables::{LineRow, REASONS, SampleShare};
 
@@ -200,7 +200,8 @@ fn ranked(
         };
         for (of_risc, effective) in programs.into_values() {
             samples.of_risc = samples.of_risc.saturating_add(of_risc);
-            samples.effective = samples.effective.saturating_add(effective);
+            // What a sample shows has the same error in each program.
+            samples.effective = samples.effective.saturating_add(effective).min(EFFECTIVE_MAX);
         }
     }
     let mut ranked: Vec<_> = sums.into_values().collect();

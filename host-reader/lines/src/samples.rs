@@ -424,6 +424,12 @@ struct Spread {
     with_all: f64,
 }
 
+/// Largest number of independent samples that the samples of a line are worth. What a sample shows has an
+/// error of its own, which more samples do not reduce.
+///
+/// Measured on the simulated chips, where the exact shares are known: `docs/lines.md`.
+pub(crate) const EFFECTIVE_MAX: u64 = 2000;
+
 /// Returns the number of independent samples that `total` samples are worth for the share `count` of
 /// them. `of_series` is the sum of the squares of the numbers of samples of each series.
 ///
@@ -451,12 +457,13 @@ fn effective_samples(
     let independent = if independent.is_finite() { independent.clamp(0.0, most) } else { most };
     let Ok(student) = StudentsT::new(0.0, 1.0, m - 1.0) else { return 1 };
     let ratio = NORMAL_QUANTILE / student.inverse_cdf(0.975);
-    ((independent * ratio * ratio) as u64).max(1)
+    ((independent * ratio * ratio) as u64).clamp(1, EFFECTIVE_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::by_line;
 
     /// Words from the RISC-V specification's formats, at addresses from 0 on.
     fn charged(words: &[u32], address: u32) -> u32 {
@@ -613,6 +620,30 @@ mod tests {
         sums.add([0, 4].repeat(50).into_iter().map(sample));
         let rows = sums.finish().rows(place_of).unwrap();
         assert!(rows.iter().all(|row| row.samples.unwrap().effective == 1));
+    }
+
+    /// Of 40,000 independent samples, one half is in each line.
+    #[test]
+    fn an_interval_is_as_long_as_the_error_of_what_a_sample_shows() {
+        let mut chain = Chain { state: 1, stay: [0.5; 2], is_in: false };
+        let mut sums = SampleSums::default();
+        for _ in 0..400 {
+            let samples = (0..100).map(|_| line_address(chain.next()));
+            let kernel = |address| ("kernel", Some("7"), address, NOP, SampledState::Enters);
+            sums.add(samples.map(kernel));
+        }
+        let rows = sums.finish().rows(place_of).unwrap();
+        assert_eq!(rows.len(), 2);
+        let other_program = rows.iter().map(|row| LineRow { run_host_id: 9, ..row.clone() });
+        let both: Vec<_> = rows.iter().cloned().chain(other_program).collect();
+        for rows in [rows, both] {
+            for one in by_line(&rows) {
+                let share = one.samples.unwrap().share().unwrap();
+                // 2 * 1.96 standard deviations of 2,000 samples, which are 0.01118 each.
+                let length = share.high - share.low;
+                assert!((0.0437..0.0439).contains(&length), "{length}");
+            }
+        }
     }
 
     #[test]
