@@ -428,7 +428,26 @@ fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io
     for group in groups.iter().take(rows) {
         shown.add_row(group_cells(group, has_noc));
     }
-    write_table(&mut shown, groups.len(), rows, out)
+    write_table(&mut shown, groups.len(), rows, out)?;
+    let shown = || groups.iter().take(rows);
+    let unknown = [
+        ("FLOPs %", shown().any(|group| group.flops_percent.is_none())),
+        (
+            "DRAM %",
+            shown().any(|group| group.dram_percent.or(group.dram_at_most_percent).is_none()),
+        ),
+        ("bound, limit", shown().any(|group| group.exact_limit_ns().is_none())),
+    ];
+    let unknown: Vec<&str> =
+        unknown.iter().filter_map(|(title, is_unknown)| is_unknown.then_some(*title)).collect();
+    if !unknown.is_empty() {
+        writeln!(
+            out,
+            "- of {}: no model of the op, or none of all that it does",
+            unknown.join(", ")
+        )?;
+    }
+    Ok(())
 }
 
 /// Returns the cells of an op code's row in the order of the titles; a dash means unknown.
@@ -499,6 +518,13 @@ fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -
             out,
             "- of wait: not recorded; the time in which kernels are blocked, also in zones around waits, \
              counts as compute or movement"
+        )?;
+    }
+    if explanation.devices.iter().all(|of| of.time.overlap.is_none()) {
+        writeln!(
+            out,
+            "- of side by side: whether kernels compute while others of the op move data is in records of RISCs, \
+             which are not there"
         )?;
     }
     Ok(())
