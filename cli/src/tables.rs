@@ -13,8 +13,8 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        DataKind, DataStatistics, Doubt, EventStatistics, Op, OwnZone, SubtractedProbeCost,
-        Unfinished, own_time,
+        DataKind, DataStatistics, DoubtCounts, EventStatistics, Op, OwnZone, SubtractedProbeCost,
+        Unfinished, kinds_line, own_time,
     },
     probe_cost::ProbeCostRow,
     tables::{
@@ -136,21 +136,14 @@ impl Findings {
         let shown = first.into_sorted();
         let table_rows = op_rows(&shown, |op| self.names.op_name(op));
         write_columns(&columns, &table_rows, (launches.len(), rows), out)?;
-        doubts.write(out)
+        let mut lines = doubts.lines().into_iter();
+        lines.try_for_each(|line| writeln!(out, "{}", styled(&line, Style::Doubtful)))
     }
 
     fn write_anomalies(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let summary = &self.report.summary;
         for (title, counts) in [("Anomalies", &summary.anomalies), ("Repairs", &summary.repairs)] {
-            if !counts.is_empty() {
-                let list: Vec<_> = counts
-                    .iter()
-                    .map(|kind| match kind.count {
-                        1 => kind.kind.to_owned(),
-                        count => format!("{} × {}", grouped(count), kind.kind),
-                    })
-                    .collect();
-                let line = format!("{title}: {}", list.join(", "));
+            if let Some(line) = kinds_line(title, counts) {
                 writeln!(out, "\n{}", styled(&line, Style::Doubtful))?;
             }
         }
@@ -164,33 +157,6 @@ impl Findings {
             true => writeln!(out, "  and others, counted above"),
             false => Ok(()),
         }
-    }
-}
-
-/// Numbers of ops without a duration and of ops without a latency, each by reason.
-#[derive(Default)]
-struct DoubtCounts([[u64; Doubt::ALL.len()]; 2]);
-
-impl DoubtCounts {
-    fn add(&mut self, op: &Op) {
-        for (counts, found) in self.0.iter_mut().zip([op.duration_doubt, op.latency_doubt]) {
-            let counts = counts.iter_mut().zip(Doubt::ALL);
-            counts.filter(|(_, doubt)| found == Some(*doubt)).for_each(|(count, _)| *count += 1);
-        }
-    }
-
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let figures = ["without durations", "without a time since the previous op"];
-        for (figure, counts) in figures.into_iter().zip(self.0) {
-            for (doubt, count) in Doubt::ALL.into_iter().zip(counts) {
-                if count > 0 {
-                    let count = counted(count, "op", "ops");
-                    let line = format!("{count} {figure}: {}", doubt.label());
-                    writeln!(out, "{}", styled(&line, Style::Doubtful))?;
-                }
-            }
-        }
-        Ok(())
     }
 }
 

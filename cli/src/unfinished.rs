@@ -1,10 +1,10 @@
 //! Text about launches that had not ended when they were read.
 
 use crate::{
-    numbers::{counted, grouped},
+    numbers::counted,
     terminal::{LONGEST_NAME, Style, printable, styled},
 };
-use host_reader::analysis::{OpenZones, Unfinished};
+use host_reader::analysis::Unfinished;
 use std::io::Write;
 
 /// Writes the counts as lines of text, at most `rows` zones.
@@ -24,24 +24,7 @@ pub(crate) fn write_unfinished(
     Ok(())
 }
 
-/// Returns a line with the number of runs that had not ended, and a line for each open zone; nothing
-/// if every run had ended.
+/// Returns the lines of the counts, with names that are fit for a terminal.
 pub(crate) fn unfinished_lines(unfinished: &Unfinished) -> Vec<String> {
-    if unfinished.is_empty() {
-        return Vec::new();
-    }
-    let runs = counted(unfinished.running_count(), "run", "runs");
-    let ended = match unfinished.ended_count {
-        0 => String::new(),
-        ended => format!(" ({} of their launches had)", grouped(ended)),
-    };
-    let first = format!("Unfinished: {runs} had not ended{ended}; kept is what they had recorded");
-    let zones = unfinished.open_zones.iter().map(|zones| {
-        let OpenZones { name, risc_count, first_start_cycle } = zones;
-        let riscs = counted(*risc_count, "RISC", "RISCs");
-        let name = if name.is_empty() { "without a name" } else { &**name };
-        let (name, since) = (printable(name, LONGEST_NAME), grouped(*first_start_cycle));
-        format!("in zone {name}: {riscs}, the first since cycle {since}")
-    });
-    std::iter::once(first).chain(zones).collect()
+    unfinished.lines(|name| printable(name, LONGEST_NAME))
 }

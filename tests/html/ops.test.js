@@ -32,9 +32,9 @@ describe('an ops CSV', () => {
 
   test('sums, the longest gap and the slowest op are told, and what is not known', async () => {
     const { page } = report;
-    assert.deepEqual((await texts(page, '#summary dd .figure')).slice(0, 4), ['11.25 µs', '90.70 µs', 'before Soft<b>max (row 3)', 'Tilize (row 2)']);
+    assert.deepEqual((await texts(page, '#summary dd .figure')).slice(0, 4), ['≥ 11.25 µs', '≥ 90.70 µs', 'before Soft<b>max (row 3)', 'Tilize (row 2)']);
     assert.equal(await page.textContent('#op-title'), 'Slowest op');
-    assert.match(await page.textContent('#summary .verdict'), /Losses are unknown: an ops CSV does not tell/);
+    assert.match(await page.textContent('#summary .verdict'), /Lost: unknown; an ops CSV does not contain losses\./);
     assert.match(await page.textContent('#gaps'), /1 gap not known/);
     assert.match(await page.textContent('#absent'), /Single cores and RISCs.*kprof export FOLDER/s);
     assert.match(await page.textContent('#notes'), /expected 11 cells, found 2 cells/);
@@ -251,4 +251,29 @@ test('another ops CSV is compared as kprof diff does', async () => {
   const alone = await open('alone.html');
   assert.equal(await alone.page.locator('#bar a[href="#comparison"]').count(), 0);
   await alone.close();
+});
+
+test('names of ops are whole at 1440 and at 800 pixels, and longer ones than fit are told by their title', async () => {
+  const names = ['MatmulDeviceOperation', 'DispatchDeviceOperation', 'AllGatherMinimalMatmulAsyncDeviceOperation', `Generic${'Long'.repeat(40)}DeviceOperation`];
+  // A matmul of [3200 x 2048] and [2048 x 2048] is called by its shape, too.
+  const tensor = (rows, columns) => `1,1,${rows},${columns},BFLOAT16,DEV_0_DRAM_INTERLEAVED`;
+  const rows = names.map((name, index) => [name, 'tt_dnn_device', 1024 * (index + 1), 0, 'wormhole_b0', '{}', 'HiFi2', 64, 64, index, 123_456_789, 98_765_432, tensor(3200, 2048), tensor(2048, 2048), tensor(3200, 2048)].join(','));
+  writeFileSync(join(folder, 'names.csv'), [[MODEL_TITLES, ...['INPUT_0', 'INPUT_1', 'OUTPUT_0'].map(tensorTitles)].join(','), ...rows].join('\n'));
+  exported('names.csv', 'names.html');
+  const files = ['tt-perf-report/bh_p100_dlv3.csv', 'tt-mlir/matmuls_falcon3_1b_interleaved.csv', 'tt-forge-fe/ops_perf_results.csv'];
+  files.forEach((file, index) => exported(resolve(import.meta.dirname, '../captures', file), `names-${index}.html`));
+  for (const file of ['names.html', ...files.map((_, index) => `names-${index}.html`)]) {
+    for (const width of [1440, 800]) {
+      const { page, complaints, close } = await open(file, { width });
+      const cells = await page.$$eval('#ops tbody tr[data-place] td, #groups tbody tr[data-place] td', (cells) => cells
+        .map((cell) => ({ text: cell.textContent, title: cell.title, isCut: cell.scrollWidth > cell.clientWidth, isOp: cell.closest('section').id === 'ops' })));
+      const cut = cells.filter(({ text, title, isCut, isOp }) => isCut && (isOp && text.length <= 44 || text.startsWith('≥') || title !== text));
+      assert.deepEqual(cut, [], `${file} at ${width} pixels`);
+      assert.ok(cells.length > 10, file);
+      if (file === 'names.html') assert.ok(cells.some(({ text }) => text === 'MatmulDeviceOperation 3200 x 2048 x 2048'), cells.map(({ text }) => text).join());
+      assert.deepEqual(complaints, []);
+      if (width === 1440) assert.deepEqual(await wideOf(page), [], file);
+      await close();
+    }
+  }
 });

@@ -32,7 +32,7 @@ describe('a capture of 24 ops', () => {
     for (const part of [`${told.ops} ops`, `${told.lanes} lanes`, `${told.zones.toLocaleString('en-US')} zones`, '64 cores']) {
       assert.ok(subject.includes(part), `${part} is missing in ${subject}`);
     }
-    assert.match(await page.textContent('#summary .verdict'), /^Complete/);
+    assert.match(await page.textContent('#summary .verdict'), /^Lost: nothing\. $/);
     assert.equal((await texts(page, '#ops tbody tr[data-place]')).length, 24);
     assert.equal((await texts(page, '#cores .cell')).length, 64);
     assert.ok(await coloursOfCanvas(page) > 4);
@@ -264,7 +264,8 @@ test('losses are told first, and lead to where they happened', async () => {
   const lost = ['zones', 'data', 'events', 'sums', 'unknown_markers'].reduce((sum, kind) => sum + (told.doubts[`lost_${kind}`] ?? 0), 0);
   assert.ok(lost > 0, 'the workload lost nothing');
   const verdict = await page.textContent('#summary .verdict');
-  assert.ok(verdict.startsWith(`${lost.toLocaleString('en-US')} records are missing`), verdict);
+  const kinds = ['zones', 'data', 'events', 'sums'].map((kind) => [kind, told.doubts[`lost_${kind}`]]).filter(([, count]) => count);
+  assert.ok(verdict.startsWith(`Lost: ${kinds.map(([kind, count]) => `${count.toLocaleString('en-US')} ${kind}`).join(', ')} (`), verdict);
   await page.click('#losses details summary');
   await page.click('#losses tbody button.open');
   await page.waitForFunction(() => document.querySelector('#timeline .detail h3')?.textContent.includes('lost'));

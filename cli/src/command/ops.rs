@@ -9,12 +9,12 @@ use crate::{
     folders::note_simulations,
     input::{filter_for, joined, open_run},
     json::Lost,
-    losses::lost_line,
     numbers::counted,
     output::print,
     progress::Busy,
 };
 use host_reader::{
+    analysis::lost_line,
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
     recording::{

@@ -14,6 +14,7 @@
 //! | how much time did RISCs spend on the profiler? | [`own_time`] |
 //! | which launches had not ended, and in which zones were they? | [`Unfinished`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
+//! | what does a recording lack, in sentences? | [`lost_line`], [`Unfinished::lines`], [`DoubtCounts`], [`kinds_line`] |
 //! | how are all figures computed at once? | [`Report`] |
 //! | how are figures computed lane by lane? | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
 //! | how are the launches of a long log kept? | [`PackedLaunches`] |
@@ -53,6 +54,7 @@ mod peak;
 pub mod probe_cost;
 mod replays;
 mod run_numbers;
+mod shortfall;
 mod span;
 mod sub_device;
 mod summary;
@@ -61,6 +63,7 @@ mod sync;
 mod tally;
 mod unfinished;
 mod waits;
+pub mod words;
 mod zone_time;
 mod zones;
 
@@ -75,6 +78,7 @@ pub use packed_launches::PackedLaunches;
 pub use peak::MOST_PERCENT;
 pub use probe_cost::SubtractedProbeCost;
 pub use run_numbers::{NumberedLaunches, RunNumbers};
+pub use shortfall::{DoubtCounts, LOST_OF_OPS_CSV, kinds_line, lost_line};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, Summary};
 pub use sums::SumStatistics;

@@ -242,7 +242,7 @@ fn page_ops(facts: &Value, page: &str) -> Sums {
             let _field = (cells.text(), cells.text());
         }
         for _ in 0..cells.number() {
-            let row = cells.numbers(9);
+            let row = cells.numbers(10);
             let index = |at: usize| usize::try_from(row[at]).unwrap();
             let name = facts["names"]["label"][index(0)].as_str().unwrap().to_owned();
             let risc = facts["riscs"][index(1)].as_str().unwrap().to_owned();

@@ -6,13 +6,12 @@ use crate::{
     counter_tables::CounterFindings,
     failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
-    losses::lost_line,
     numbers::counted,
     op_names::OpNames,
     unfinished::unfinished_lines,
 };
 use host_reader::{
-    analysis::{Report, Unfinished, launches_of},
+    analysis::{LOST_OF_OPS_CSV, Report, Unfinished, launches_of, lost_line},
     causes::Explanation,
     diff::Measurements,
     export::TraceFilter,
@@ -205,7 +204,7 @@ impl Part {
                 records: None,
                 omitted_records: None,
                 is_lower_bound: true,
-                text: "Lost: unknown; an ops CSV does not contain losses".to_owned(),
+                text: LOST_OF_OPS_CSV.to_owned(),
                 unfinished_runs: None,
             },
             Figures::Run(run) => Lost::from_run(run),

@@ -12,11 +12,15 @@
 //! | for each RISC in the mask | start of the kernel, in cycles since the core's first kernel |
 //! | | duration of the kernel, in cycles |
 //! | metadata | number of fields, then key and value of each field |
-//! | zones | number of pairs of name and RISC, then the figures of each pair |
+//! | zones | number of pairs of name and RISC |
+//! | for each pair | name, RISC, number of whole and of open zones, cycles and own cycles of whole zones |
+//! | | cycles of the longest |
+//! | | cycles that open zones leave unknown, plus one; 0 if nothing limits them |
+//! | | lane and index of the longest |
 //!
 //! A kernel without a recorded end has no duration, so its RISC is not in the mask.
 
-use super::{op_zones::OpZones, packed::PackedColumns};
+use super::{named_zones::NamedZones, op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp, TraceZone};
 use std::collections::BTreeMap;
 
@@ -71,13 +75,14 @@ fn add_fields(columns: &mut PackedColumns, op: &TraceOp<'_>) {
 
 fn add_zones(columns: &mut PackedColumns, zones: &OpZones) {
     columns.count(zones.len());
-    for (&(risc, name), sum) in zones {
+    for (&(risc, name), NamedZones { sum, unknown_cycles }) in zones {
         columns.count(name);
         columns.count(risc);
         let longest_cycles = sum.longest.map_or(0, |(cycles, _)| cycles);
         let figures =
             [sum.count, sum.open_count, sum.total_cycles, sum.self_cycles, longest_cycles];
         figures.into_iter().for_each(|figure| columns.number(figure));
+        columns.number(unknown_cycles.map_or(0, |cycles| cycles.saturating_add(1)));
         let (lane, zone) = sum.place().unwrap_or_default();
         columns.count(lane);
         columns.count(zone);

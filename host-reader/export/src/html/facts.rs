@@ -9,7 +9,7 @@ use super::{
     counter_facts::CounterFacts,
     device_facts::{DeviceFacts, clock_problems},
     host_facts::HostFacts,
-    loss_facts::{AnomalyFacts, LossFacts},
+    loss_facts::{AnomalyFacts, LossFacts, ShortfallFacts},
     noc_facts::NocFacts,
     op_facts::OpFacts,
     page::write_facts,
@@ -17,7 +17,6 @@ use super::{
     zone_facts::{NameFacts, PointCount, PointKey, Row, point_columns, zone_columns},
 };
 use crate::{Trace, host_names::HostNames};
-use analysis::Unfinished;
 use causes::OpCodeGroup;
 use reports::perf::OpsByColumn;
 use serde::Serialize;
@@ -35,11 +34,7 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Reasons why more records may be missing than were counted. The flag of a reason is true if a
-    /// source of records is faulty, and false if the source never counts its losses.
-    uncounted: Vec<(&'static str, bool)>,
-    /// Launches that had not ended when they were read.
-    unfinished: &'a Unfinished,
+    shortfall: ShortfallFacts,
     /// Labels of the RISCs, in the order of [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
@@ -55,11 +50,6 @@ struct Facts<'a> {
     buffers: BufferFacts<'a>,
     /// Cycles of source lines, by program; empty if they were not counted.
     source: Vec<SourceFacts<'a>>,
-    /// Number of records that are missing, except those omitted on purpose; `None` if nothing is
-    /// known.
-    lost_record_count: Option<u64>,
-    /// Number of records that were omitted on purpose.
-    omitted_record_count: u64,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
     comparison: Option<ComparisonFacts<'a>>,
@@ -81,12 +71,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         zone_count: trace.zone_count(),
         point_count: trace.point_count(),
         doubts: trace.doubts(),
-        uncounted: trace
-            .uncounted
-            .iter()
-            .map(|source| (source.label(), source.is_failure()))
-            .collect(),
-        unfinished: &trace.unfinished,
+        shortfall: ShortfallFacts::new(trace),
         riscs: Risc::ALL.map(Risc::label),
         names: NameFacts::new(trace, &host_names),
         devices: trace.devices.iter().map(|device| DeviceFacts::new(device, trace)).collect(),
@@ -100,8 +85,6 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),
         source: SourceFacts::of_programs(trace),
-        lost_record_count: trace.lost_record_count(),
-        omitted_record_count: trace.left_out().record_count(),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
         comparison: trace.comparison.as_ref().map(ComparisonFacts::new),

@@ -2,7 +2,7 @@
 //! anomalies.
 
 use crate::Trace;
-use analysis::{loss_groups, loss_remedies};
+use analysis::{DoubtCounts, KindCount, kinds_line, loss_groups, loss_remedies, lost_line};
 use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
 use serde_json::json;
@@ -11,6 +11,44 @@ use wire::RunHostId;
 
 /// Maximum number of anomalies that the page lists with lane and position.
 const SHOWN_ANOMALIES: usize = 500;
+
+/// What the recording lacks, in the sentences that the terminal shows, too.
+#[derive(Serialize)]
+pub(super) struct ShortfallFacts {
+    /// Sentence about all losses.
+    lost: String,
+    /// True if a source of records does not count its losses, so that more may be missing.
+    is_loss_uncounted: bool,
+    /// Sentences about launches that had not ended.
+    unfinished: Vec<String>,
+    /// Sentences about figures that ops lack.
+    doubts: Vec<String>,
+    /// Sentences about anomalies and about repairs; null if there are none.
+    anomalies: Option<String>,
+    repairs: Option<String>,
+}
+
+impl ShortfallFacts {
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        let mut doubts = DoubtCounts::default();
+        let ops = trace.devices.iter().flat_map(|device| &device.ops);
+        ops.for_each(|op| doubts.add(&op.figures));
+        let kinds = |title: &str, is_repair: bool| {
+            let counts = trace.anomalies.counts();
+            let counts = counts.filter(|(kind, _)| kind.is_repair() == is_repair);
+            let counts = counts.map(|(kind, count)| KindCount { kind: kind.label(), count });
+            kinds_line(title, &counts.collect::<Vec<_>>())
+        };
+        Self {
+            lost: lost_line(&trace.loss_ledger()),
+            is_loss_uncounted: !trace.uncounted.is_empty(),
+            unfinished: trace.unfinished.lines(str::to_owned),
+            doubts: doubts.lines(),
+            anomalies: kinds("Anomalies", false),
+            repairs: kinds("Repairs", true),
+        }
+    }
+}
 
 /// Losses, column by column.
 #[derive(Serialize)]

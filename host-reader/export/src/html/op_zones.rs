@@ -1,7 +1,7 @@
 //! Zones of each op by name and RISC, summed over all cores, for the page about an op.
 
+use super::named_zones::NamedZones;
 use crate::{TraceDevice, TraceLane};
-use analysis::ZoneSum;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) type ZonePlace = (usize, usize);
 
 /// Zones of an op, by RISC number and name number.
-pub(super) type OpZones = BTreeMap<(usize, usize), ZoneSum<ZonePlace>>;
+pub(super) type OpZones = BTreeMap<(usize, usize), NamedZones<ZonePlace>>;
 
 /// Sums the zones of each op of a chip.
 ///
@@ -36,7 +36,7 @@ fn add_lane(ops: &mut [OpZones], lane_index: usize, lane: &TraceLane<'_>) {
     for (index, zone) in lane.zones.iter().enumerate() {
         let op = lane.op(zone.run).and_then(|op| ops.get_mut(op as usize));
         let Some(zones) = op else { continue };
-        let sum = zones.entry((risc, zone.name.index())).or_default();
-        sum.add(zone.time(), (lane_index, index));
+        let named = zones.entry((risc, zone.name.index())).or_default();
+        named.add(zone, (lane_index, index));
     }
 }

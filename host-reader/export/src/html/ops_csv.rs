@@ -7,6 +7,7 @@ use super::{
     page::{OPS, write_facts},
 };
 use crate::TraceComparison;
+use analysis::LOST_OF_OPS_CSV;
 use causes::{Explanation, OpCodeGroup};
 use reports::perf::{Bound, LimitKind, OpReport, OpsByColumn, PerfReport, RowKind};
 use serde::Serialize;
@@ -45,6 +46,8 @@ struct OpsPageFacts<'a> {
     steady: Option<(usize, usize)>,
     comparison: Option<ComparisonFacts<'a>>,
     absent: [(&'static str, &'static str); ABSENT.len()],
+    /// Sentence about losses.
+    lost: &'static str,
     notes: &'a [String],
     problems: Vec<String>,
     problem_count: usize,
@@ -154,6 +157,7 @@ pub fn write_ops_page(
         steady,
         comparison: comparison.map(ComparisonFacts::new),
         absent: ABSENT,
+        lost: LOST_OF_OPS_CSV,
         notes: &report.notes,
         problems: report.problems.iter().take(LISTED_PROBLEMS).map(ToString::to_string).collect(),
         problem_count: report.problems.len(),

@@ -30,6 +30,7 @@ pub(super) const RECORDING: Page = Page {
         include_str!("assets/model.js"),
         include_str!("assets/host.js"),
         include_str!("assets/elements.js"),
+        include_str!("assets/shares.js"),
         include_str!("assets/table.js"),
         include_str!("assets/summary.js"),
         include_str!("assets/findings.js"),

@@ -1,7 +1,8 @@
 //! Statistics of zones, events, values and sums by name, for the page.
 
+use super::named_zones::NamedZones;
 use crate::{PointCategory, Trace, TraceLane, TraceName, host_names::HostNames};
-use analysis::{CycleStatistics, ZoneDurations, ZoneSum};
+use analysis::{CycleStatistics, ZoneDurations};
 use rayon::prelude::*;
 use reader::packed_bytes::PackedMemory;
 use serde::Serialize;
@@ -70,7 +71,7 @@ type ZonePlace = (usize, usize, usize);
 #[derive(Debug, Default)]
 struct ZoneSet {
     durations: ZoneDurations,
-    sum: ZoneSum<ZonePlace>,
+    named: NamedZones<ZonePlace>,
     risc_bits: u32,
 }
 
@@ -102,14 +103,17 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
             ("name", |(name, _)| (*name).into()),
             // One bit for each RISC that recorded the zone.
             ("risc_bits", |(_, row)| row.risc_bits.into()),
-            // Zones with a recorded start and end. All further figures are of these zones, and null
-            // if there are none.
-            ("count", |(_, row)| row.sum.count.into()),
+            // Zones with a recorded start and end.
+            ("count", |(_, row)| row.named.sum.count.into()),
             // Zones without a recorded end.
-            ("open_count", |(_, row)| row.sum.open_count.into()),
-            ("total_cycles", |(_, row)| row.figure(row.sum.total_cycles)),
+            ("open_count", |(_, row)| row.named.sum.open_count.into()),
+            // Cycles in which it is unknown whether an open zone was running; null if nothing limits
+            // an open zone.
+            ("unknown_cycles", |(_, row)| row.named.unknown_cycles.into()),
+            // All further figures are of zones with a recorded end, and null if there are none.
+            ("total_cycles", |(_, row)| row.figure(row.named.sum.total_cycles)),
             // Cycles in the zone itself, outside nested zones, as recorded.
-            ("self_cycles", |(_, row)| row.figure(row.sum.self_cycles)),
+            ("self_cycles", |(_, row)| row.figure(row.named.sum.self_cycles)),
             ("min_cycles", |(_, row)| row.figure(row.statistics.min_cycles)),
             ("median_cycles", |(_, row)| row.figure(row.statistics.median_cycles)),
             ("p99_cycles", |(_, row)| row.figure(row.statistics.p99_cycles)),
@@ -119,14 +123,14 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
             ("bars", |(_, row)| row.bars.to_vec().into()),
             // Indices of the chip, lane and zone of the longest zone, or of the first open zone if
             // all are open.
-            ("longest", |(_, row)| json!(row.sum.place())),
+            ("longest", |(_, row)| json!(row.named.sum.place())),
         ],
     )
 }
 
 /// The zones with one name, and their statistics.
 pub(super) struct Row {
-    sum: ZoneSum<ZonePlace>,
+    named: NamedZones<ZonePlace>,
     risc_bits: u32,
     statistics: CycleStatistics,
     bars: [u32; BAR_COUNT],
@@ -134,9 +138,9 @@ pub(super) struct Row {
 
 impl Row {
     fn new(sets: &[ZoneSet]) -> Self {
-        let (mut sum, mut risc_bits) = (ZoneSum::default(), 0);
+        let (mut named, mut risc_bits) = (NamedZones::default(), 0);
         for set in sets {
-            sum.merge(set.sum);
+            named.merge(set.named);
             risc_bits |= set.risc_bits;
         }
         let durations: Vec<_> = sets.iter().map(|set| &set.durations).collect();
@@ -144,12 +148,12 @@ impl Row {
         // between chips. All statistics are therefore in cycles.
         let statistics = ZoneDurations::statistics(&durations, 0);
         let bars = bars(&durations, statistics.min_cycles, statistics.p99_cycles);
-        Self { sum, risc_bits, statistics, bars }
+        Self { named, risc_bits, statistics, bars }
     }
 
     /// Returns a figure of whole zones; null if there are none.
     fn figure(&self, cycles: u64) -> Value {
-        (self.sum.count > 0).then_some(cycles).into()
+        (self.named.sum.count > 0).then_some(cycles).into()
     }
 }
 
@@ -174,7 +178,7 @@ fn add_zones(
     let risc_bit = 1_u32 << records.id.risc as usize;
     for (index, zone) in records.zones.iter().enumerate() {
         let set = sets.entry(zone.name.index()).or_default();
-        set.sum.add(zone.time(), (device, lane, index));
+        set.named.add(zone, (device, lane, index));
         set.durations.add(zone.time(), memory);
         set.risc_bits |= risc_bit;
     }

@@ -45,7 +45,7 @@ use analysis::Unfinished;
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
-    ledger::{LossCause, LossKey, LossTotals, UncountedSource, known_count},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals, UncountedSource},
     readout::ChipSummary,
 };
 use recording::{DeviceClock, capture::sync::MeshClock};
@@ -223,12 +223,17 @@ impl Trace<'_> {
         self.missing(|cause| !cause.is_intended())
     }
 
-    /// Returns the number of records that are known to be lost, as [`Self::lost`] does; `None` if
-    /// nothing is known.
-    #[must_use]
-    pub(crate) fn lost_record_count(&self) -> Option<u64> {
-        let lost = self.lost();
-        known_count(lost.record_count(), lost.is_lower_bound || !self.uncounted.is_empty())
+    /// Returns the losses that the filter does not hide, and the sources that count none.
+    pub(crate) fn loss_ledger(&self) -> LossLedger {
+        let mut ledger = LossLedger::default();
+        for lane in self.lanes() {
+            for &TraceLoss { cause, program, totals, .. } in &lane.losses {
+                ledger.add_in_windows(LossKey { lane: lane.id, cause, program }, totals);
+            }
+        }
+        self.unplaced_losses.iter().for_each(|&(key, totals)| ledger.add_in_windows(key, totals));
+        self.uncounted.iter().for_each(|&source| ledger.note_uncounted(source));
+        ledger
     }
 
     /// Returns the numbers of records that kernels left out on purpose, because they were

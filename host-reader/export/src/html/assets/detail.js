@@ -54,7 +54,7 @@ function zoneDetail(lane, zone) {
       pair('Source', h('code', {}, sourceText(name))),
       pair(cycles === null ? 'Open since' : 'Starts', whenText(device, lane.starts[zone])),
       pair('vs. median', median && cycles !== null ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
-      pair('Share', parent >= 0 && cycles !== null && lane.cycles(parent) ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
+      pair('Share', parent >= 0 && cycles !== null && !lane.recorded.has(zone) && lane.cycles(parent) ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
       pair('After the one before', isSibling && lane.cycles(before) !== null ? bothText(Math.max(0, lane.starts[zone] - lane.end(before)), device) : ''),
       pair('Note', oddities.join('; '))),
   ];

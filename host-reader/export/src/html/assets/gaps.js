@@ -12,7 +12,7 @@ function buildGaps() {
     const total = known.reduce((sum, op) => sum + ns(op), 0);
     const half = upTo(sorted.length).find((i) => sorted.slice(0, i + 1).reduce((sum, op) => sum + ns(op), 0) >= total / 2) + 1;
     const middle = ns(sorted[sorted.length >> 1]);
-    const words = [`${counted(known.length, 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
+    const words = [`${counted(known.length, unknown.length ? 'known gap' : 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
       known.length > 4 ? (half === 1 ? 'The longest alone makes up half of it.' : `The longest ${grouped(half)} make up half of it.`) : ''];
     return [unknownGaps(unknown), h('p', {}, words), h('div.gaps', {}, gapHistogram(known.map(ns)), longestGaps(sorted.slice(0, 8), ns))];
   };

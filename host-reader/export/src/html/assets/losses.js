@@ -53,7 +53,7 @@ function buildLosses() {
     });
     section.append(lossGroups(), h('details', {}, h('summary', {}, 'By core and program'), h('div.section-head', {}, table.count, h('span.tools', {}, table.filter)), table.scroller));
   }
-  const rest = facts.doubts.filter(([key]) => !/^(lost_|losses_unknown_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
+  const rest = facts.doubts.filter(([key]) => !/^(lost_|losses_unknown_|left_out_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
   section.append(...ownTimes().map((line) => h('p', {}, `${line}.`)));
   if (rest.length) section.append(h('p', {}, `Also: ${rest.join(', ')}.`));
   if (anomalies.kinds.length) section.append(anomalyList(anomalies));

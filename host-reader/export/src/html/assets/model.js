@@ -110,8 +110,12 @@ function readOpCells(columns) {
   const fields = Array.from({ length: columns.number() }, () => [visible(columns.text()), visible(columns.text())]);
   const zones = Array.from({ length: columns.number() }, () => ({
     name: columns.number(), risc: columns.number(), count: columns.number(), open: columns.number(), total: columns.number(), self: columns.number(),
-    most: columns.number(), lane: columns.number(), zone: columns.number(),
+    most: columns.number(), unknown: columns.number() - 1, lane: columns.number(), zone: columns.number(),
   }));
+  for (const row of zones) {
+    if (row.unknown < 0) row.unknown = null;
+    if (!row.count) row.self = null;
+  }
   return { cores, fields, zones };
 }
 

@@ -42,7 +42,7 @@ function buildModules() {
     column('Share', '62px', timed((group) => group.percent), percent, "Of the kernels' time"),
     column('Host', '84px', (group) => group.host_time_us, time, 'Time of the host in the calls'),
     column('FLOPs', '62px', (group) => group.flops_percent, percent, 'Share of what the cores in use could compute'),
-    { ...column('DRAM', '66px', (group) => group.dram_percent, percent, "Share of the chip's DRAM bandwidth"), show: (row) => unknownOr(modules[row].dram_percent, (value) => `${modules[row].is_dram_lower_bound ? '≥ ' : ''}${percent(value)}`) },
+    { ...column('DRAM', '76px', (group) => group.dram_percent, percent, "Share of the chip's DRAM bandwidth"), show: (row) => unknownOr(modules[row].dram_percent, (value) => `${modules[row].is_dram_lower_bound ? '≥ ' : ''}${percent(value)}`) },
   ];
   const shown = () => upTo(modules.length).filter(isShown);
   const table = new Table({

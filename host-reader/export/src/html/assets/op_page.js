@@ -1,6 +1,8 @@
 // What is known of one op: how long its RISCs ran and waited, its cores, its zones, its counters.
 
 const opPage = { op: -1, isSlowest: true };
+/** Whether one op is known to be the slowest: none is without durations. */
+const hasSlowest = slowestOp >= 0 && ops.kernel_cycles[slowestOp] !== null;
 
 function buildOpPage() {
   const section = byId('op');
@@ -20,7 +22,7 @@ function showOpPage(op, isSlowest = false) {
   Object.assign(opPage, { op, isSlowest });
   showSource(op);
   if (op < 0 || !opPage.body) return;
-  byId('op-title').textContent = isSlowest ? 'Slowest op' : 'Op';
+  byId('op-title').textContent = isSlowest && hasSlowest ? 'Slowest op' : 'Op';
   const device = opDevice(op);
   const riscs = h('table.kernels'), zones = h('div'), slowest = h('span');
   const fill = (cells) => {
@@ -46,8 +48,9 @@ function opRank(op) {
   const all = upTo(opCount).map(inTime).filter((ns) => ns !== null);
   const rank = all.filter((ns) => ns > own).length + 1;
   const named = upTo(opCount).filter((other) => ops.name[other] && ops.name[other] === ops.name[op]).map(inTime).filter((ns) => ns !== null).sort((a, b) => a - b);
-  const total = all.reduce((sum, ns) => sum + ns, 0);
-  const words = [`${rank === 1 ? 'Slowest' : `Number ${grouped(rank)}`} of ${counted(all.length, 'op')}, ${percentText(own / total)} of all kernel time`];
+  const total = all.reduce((sum, ns) => sum + ns, 0), unknown = opCount - all.length;
+  const place = `${rank === 1 ? 'Slowest' : `Number ${grouped(rank)}`} of ${unknown ? `the ${grouped(all.length)} of ` : ''}${counted(opCount, 'op')}`;
+  const words = unknown ? [`${place} whose duration is known, ${percentText(own / total)} of their kernel time`] : [`${place}, ${percentText(own / total)} of all kernel time`];
   if (named.length > 2 && named.length < all.length) words.push(`${(own / named[named.length >> 1]).toFixed(2)} × the median of its ${grouped(named.length)} launches`);
   else if (all.length > 2) words.push(`${(own / all.sort((a, b) => a - b)[all.length >> 1]).toFixed(2)} × the median`);
   return words.join(', ');
@@ -55,19 +58,20 @@ function opRank(op) {
 
 /** A row for each RISC: how much of the op its kernel takes, and what it does most. */
 function riscRows(op, cells) {
-  const whole = ops.kernel_cycles[op] || 1, device = opDevice(op);
+  const whole = ops.kernel_cycles[op], device = opDevice(op);
+  const width = (cycles) => whole ? Math.min(1, cycles / whole) * 100 : 0;
   return ops.risc_kernel_cycles[op].map((cycles, risc) => {
     if (cycles === null) return null;
     const most = cells?.zones.filter((row) => row.risc === risc && row.count && !names.is_frame[row.name]).sort((a, b) => b.self - a.self)[0];
-    const all = cells?.zones.filter((row) => row.risc === risc).reduce((sum, row) => sum + row.self, 0) || 1;
+    const time = timeInZones(cells?.zones.filter((row) => row.risc === risc) ?? []);
     const wait = waitOf(op, risc), waited = wait ? Math.min(1, (wait.blocked_percent + wait.barrier_percent) / 100) : 0;
     const fill = h('i'), blocked = h('i.waited');
-    fill.style.width = `${Math.min(1, cycles / whole) * (1 - waited) * 100}%`;
+    fill.style.width = `${width(cycles) * (1 - waited)}%`;
     fill.style.backgroundColor = markOf(RISC_HUES[risc]);
-    blocked.style.width = `${Math.min(1, cycles / whole) * waited * 100}%`;
+    blocked.style.width = `${width(cycles) * waited}%`;
     return h('tr', {}, h('th', { scope: 'row' }, facts.riscs[risc]), h('td.grow', {}, h('span.track', {}, fill, blocked)),
-      h('td.number', {}, cyclesText(cycles, device)), h('td.number', {}, percentText(cycles / whole)),
-      wait ? h('td', {}, waitCell(wait)) : h('td', {}, most ? [zoneButton(device, most), h('span.muted', {}, ` ${percentText(most.self / all)}`)] : ''));
+      h('td.number', {}, cyclesText(cycles, device)), h('td.number', {}, shareOfKnown(cycles, whole)),
+      wait ? h('td', {}, waitCell(wait)) : h('td', {}, most ? [zoneButton(device, most), ' ', h('span.muted', {}, shareOf(most.self, time))] : ''));
   });
 }
 
@@ -79,7 +83,7 @@ function opFacts(op) {
     devices.length > 1 && pair('Device', device.label),
     ops.sub_device_id[op] !== null && pair('Sub-device', String(ops.sub_device_id[op])),
     pair('Cores', most ? `${grouped(ops.recorded_core_count[op])}: ${cyclesText(least, device)} to ${cyclesText(most, device)}, median ${cyclesText(middle, device)}` : grouped(ops.recorded_core_count[op])),
-    pair('First to last start', ops.kernel_first_to_last_start_cycles[op] === null ? '' : `${cyclesWords(ops.kernel_first_to_last_start_cycles[op], device)}, ${percentText(ops.kernel_first_to_last_start_cycles[op] / (ops.kernel_cycles[op] || 1))} of the op`),
+    pair('First to last start', ops.kernel_first_to_last_start_cycles[op] === null ? '' : `${cyclesWords(ops.kernel_first_to_last_start_cycles[op], device)}, ${shareOfKnown(ops.kernel_first_to_last_start_cycles[op], ops.kernel_cycles[op])} of the op`),
     pair('Gap before', ops.op_to_op_latency_cycles[op] !== null ? cyclesWords(ops.op_to_op_latency_cycles[op], device) : ops.latency_doubt[op] === null ? '' : h('span.bad', {}, `unknown: ${gapDoubt(op)}`)),
     ops.stall_cycles[op] !== null && pair('Waited for the host to read', `${cyclesWords(ops.stall_cycles[op], device)}, all RISCs together`),
   ].filter(Boolean);
@@ -122,10 +126,9 @@ function opZoneTable(op, zones) {
   const device = opDevice(op), frames = zones.filter((row) => !names.is_frame[row.name]);
   const shown = (frames.length ? frames : zones).sort((a, b) => b.self - a.self);
   if (!shown.length) return h('p.empty-note', {}, 'No zones.');
-  const whole = new Map();
-  for (const row of zones) whole.set(row.risc, (whole.get(row.risc) ?? 0) + row.self);
-  const rows = shown.map((row) => h('tr', {}, h('td', {}, swatch(row.name), zoneButton(device, row)), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count), row.open ? h('span.bad', { title: 'The end is not recorded; not in the figures beside it' }, ` +${grouped(row.open)} open`) : ''),
-    h('td.number', {}, cyclesText(row.self, device)), h('td.number', {}, percentText(row.self / (whole.get(row.risc) || 1))), h('td.number', {}, row.count ? cyclesText(row.most, device) : '–')));
+  const ofRisc = new Map(zones.map(({ risc }) => [risc, timeInZones(zones.filter((row) => row.risc === risc))]));
+  const rows = shown.map((row) => h('tr', {}, h('td', {}, swatch(row.name), zoneButton(device, row)), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count), openCount(row.open)),
+    h('td.number', {}, row.count ? cyclesText(row.self, device) : '–'), h('td.number', {}, shareOf(row.self, ofRisc.get(row.risc))), h('td.number', {}, row.count ? cyclesText(row.most, device) : '–')));
   const heads = [['Zone'], ['RISC'], ['Count', 'Over all cores'], ['Self', 'In the zone itself, outside of nested ones, over all cores'], ['Of RISC', 'Share of the time that this RISC recorded in the op'], ['Max']];
   return h('div.scroller.op-zones', {}, h('table.plain', {}, h('caption.unseen', {}, 'Zones of the op'),
     h('thead', {}, h('tr', {}, heads.map(([text, title], index) => h(index > 1 ? 'th.number' : 'th', { scope: 'col', title: title ?? '' }, text)))), h('tbody', {}, rows)));

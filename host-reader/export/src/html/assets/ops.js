@@ -14,14 +14,14 @@ function pickOp(op) {
 const opLink = (op, before = '') => h('a', { href: '#op', onclick: () => pickOp(op) }, before + opLabel(op));
 
 function buildOps() {
-  const longest = maximum(ops.time_ns), longestGap = maximum(ops.gap_ns);
+  const longest = maximum(ops.time_ns), longestGap = maximum(ops.gap_ns), nameWidth = widthOfNames(ops.name);
   const column = (label, width, values, text, title) => ({ label, width, title, value: (op) => values[op], show: (op) => unknownOr(values[op], text) });
   const columns = [
-    { label: 'Op', isText: true, width: '26%', title: 'A click on a row shows its shapes', value: opLabel, show: (op) => ops.name[op] },
+    { label: 'Op', isText: true, width: `${nameWidth}px`, title: 'A click on a row shows its shapes', value: opLabel, show: (op) => ops.name[op] },
     column('Row', '56px', ops.id, grouped, 'Row of the CSV, as a spreadsheet counts'),
     devices.length > 1 && column('Dev', '48px', ops.device, String),
-    { ...column('Time', '15%', ops.time_ns, timeText, 'Kernels on the device'), show: (op) => unknownOr(ops.time_ns[op], (ns) => withBar(timeText(ns), ns / longest)) },
-    { ...column('Gap before', '15%', ops.gap_ns, timeText, 'From the end of the op before'), show: (op) => unknownOr(ops.gap_ns[op], (ns) => withBar(timeText(ns), ns / longestGap, 'quiet')) },
+    { ...column('Time', '112px', ops.time_ns, timeText, 'Kernels on the device'), show: (op) => unknownOr(ops.time_ns[op], (ns) => withBar(timeText(ns), ns / longest)) },
+    { ...column('Gap before', '112px', ops.gap_ns, timeText, 'From the end of the op before'), show: (op) => unknownOr(ops.gap_ns[op], (ns) => withBar(timeText(ns), ns / longestGap, 'quiet')) },
     column('Share', '64px', ops.total_percent, percent, 'Of the time of all rows, gaps included'),
     { label: 'Bound', isText: true, width: '64px', title: 'What limits its speed, as far as the model goes', value: (op) => ops.bound[op] ?? '', show: (op) => unknownOr(ops.bound[op], String) },
     { ...column('DRAM', '72px', ops.dram_percent, percent, "Share of the chip's DRAM bandwidth"), show: (op) => unknownOr(ops.dram_percent[op], (value) => `${atLeast(ops.is_dram_lower_bound[op])}${percent(value)}`) },
@@ -32,7 +32,7 @@ function buildOps() {
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: steadyOps, noun: ['op'], placeholder: 'Filter ops', sort: { column: 1, isDown: false },
-    search: (op) => `${opLabel(op)} ${ops.bound[op] ?? ''} ${ops.source[op]} ${ops.others[op].join(' ')}`, height: 446, minWidth: 900, onOpen: pickOp, onPick: pickOp,
+    search: (op) => `${opLabel(op)} ${ops.bound[op] ?? ''} ${ops.source[op]} ${ops.others[op].join(' ')}`, height: 446, minWidth: 786 + nameWidth, onOpen: pickOp, onPick: pickOp,
   });
   const all = [['steady', 'Steady part'], ['all', 'All rows']];
   const which = facts.steady && choice('Rows', all, (value) => {
@@ -74,7 +74,7 @@ function buildSummary() {
     facts.problem_count && counted(facts.problem_count, 'problem'),
   ].filter(Boolean);
   section.append(h(lacks.length ? 'p.verdict.doubtful' : 'p.verdict.unknown', {},
-    lacks.length ? [h('strong', {}, listed(lacks)), ': ', h('a', { href: '#notes' }, 'what exactly'), '. '] : '', h('strong', {}, 'Losses are unknown'), ': an ops CSV does not tell.'));
+    lacks.length ? [h('strong', {}, listed(lacks)), ': ', h('a', { href: '#notes' }, 'what exactly'), '. '] : '', h('strong', {}, facts.lost), '.'));
   buildFindings();
   const known = steadyOps.filter((op) => ops.op_to_op_latency_cycles[op] !== null);
   const longestGap = known.reduce((best, op) => best < 0 || ops.gap_ns[op] > ops.gap_ns[best] ? op : best, -1);
@@ -82,9 +82,9 @@ function buildSummary() {
   const sum = (values) => steadyOps.reduce((total, op) => total + (values[op] ?? 0), 0);
   const gaps = ops.latency_doubt.filter((doubt) => doubt !== null).length, noTimes = steadyOps.filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
   section.append(h('dl.figures', {},
-    slowest >= 0 && figure('Kernels ran', timeText(sum(ops.time_ns)), noTimes ? `${counted(noTimes, 'op')} not known` : ''),
-    known.length > 0 && figure('Between ops', timeText(sum(ops.op_to_op_latency_cycles)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
-    longestGap >= 0 && figure('Longest gap', opLink(longestGap, 'before '), timeText(ops.gap_ns[longestGap])),
+    slowest >= 0 && figure('Kernels ran', `${atLeast(noTimes)}${timeText(sum(ops.time_ns))}`, noTimes ? `${counted(noTimes, 'op')} not known` : ''),
+    known.length > 0 && figure('Between ops', `${atLeast(gaps)}${timeText(sum(ops.op_to_op_latency_cycles))}`, gaps ? `${counted(gaps, 'gap')} not known` : ''),
+    longestGap >= 0 && figure(gaps ? 'Longest known gap' : 'Longest gap', opLink(longestGap, 'before '), timeText(ops.gap_ns[longestGap])),
     slowest >= 0 && figure('Slowest', opLink(slowest), timeText(ops.time_ns[slowest])),
     !facts.steady && facts.dram_percent !== null && figure('DRAM', `${atLeast(facts.is_dram_lower_bound)}${facts.dram_percent.toFixed(1)} %`, `${atLeast(facts.is_dram_lower_bound)}${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));
   if (facts.causes.devices.length) section.append(deviceClasses());

@@ -6,13 +6,13 @@ let opTable;
 
 /** Kernels of an op's RISCs side by side, as shares of the whole. */
 function riscBars(op) {
-  const whole = ops.kernel_cycles[op] || 1;
+  const whole = ops.kernel_cycles[op];
   const words = [];
   const bars = ops.risc_kernel_cycles[op].map((cycles, risc) => {
     if (cycles === null) return null;
-    words.push(`${facts.riscs[risc]} ${percentText(cycles / whole)}`);
+    words.push(`${facts.riscs[risc]} ${shareOfKnown(cycles, whole)}`);
     const fill = h('i');
-    fill.style.width = `${Math.min(1, cycles / whole) * 100}%`;
+    fill.style.width = whole ? `${Math.min(1, cycles / whole) * 100}%` : '0';
     fill.style.backgroundColor = markOf(RISC_HUES[risc]);
     return h('b', {}, fill);
   });
@@ -77,7 +77,6 @@ function buildZones() {
   const mostSelf = maximum(zones.self_cycles);
   const nameOf = (row) => zones.name[row];
   const cycles = (key, width, label, title) => ({ label, title, width, value: (row) => zones[key][row], show: (row) => zones[key][row] === null ? '–' : cyclesText(zones[key][row]) });
-  const openText = (row) => zones.open_count[row] ? h('span.bad', { title: 'Zones whose end is not recorded; they are in no other figure' }, ` +${grouped(zones.open_count[row])} open`) : '';
   const riscs = (row) => RISC_SHORT.filter((_, risc) => zones.risc_bits[row] & (1 << risc)).join(' ');
   const table = new Table({
     label: 'Zones by name', minWidth: 980, noun: ['name'], placeholder: 'Filter zones by name, file or RISC', rows: upTo(zones.name.length), sort: { column: 4, isDown: true },
@@ -86,7 +85,7 @@ function buildZones() {
       { label: 'Zone', isText: true, width: '20%', value: (row) => names.label[nameOf(row)], show: (row) => [swatch(nameOf(row)), openButton(names.label[nameOf(row)], 'Show the longest in the timeline')] },
       { label: 'Source', isText: true, width: '17%', value: (row) => `${names.file[nameOf(row)]}:${names.line[nameOf(row)]}`, show: (row) => h('span.place', { title: sourceText(nameOf(row)) }, names.file[nameOf(row)] ? `${shortPath(names.file[nameOf(row)])}:${names.line[nameOf(row)]}` : '–') },
       { label: 'RISCs', isText: true, width: '9%', value: riscs, show: riscs },
-      { label: 'Count', width: '7.5%', value: (row) => zones.count[row], title: 'Zones with a start and an end', show: (row) => [grouped(zones.count[row]), openText(row)] },
+      { label: 'Count', width: zones.open_count.some(Boolean) ? '13%' : '7.5%', value: (row) => zones.count[row], title: 'Zones with a start and an end', show: (row) => [grouped(zones.count[row]), openCount(zones.open_count[row])] },
       { label: 'Self', width: '14%', title: 'Cycles that no zone inside covers, added up over all lanes', value: (row) => zones.self_cycles[row], show: (row) => zones.self_cycles[row] === null ? '–' : withBar(cyclesText(zones.self_cycles[row]), zones.self_cycles[row] / mostSelf, names.is_frame[nameOf(row)] ? 'quiet' : '') },
       cycles('total_cycles', '10%', 'Total', 'Cycles with those of zones inside, added up over all lanes'),
       cycles('min_cycles', '6.5%', 'Min', 'The shortest'), cycles('median_cycles', '6.5%', 'Median', 'Half of them are longer'),
@@ -128,11 +127,14 @@ function buildKernels() {
   const rows = [...groups].map(([key, members]) => {
     const cycles = members.map((op) => ops.kernel_cycles[op]).filter((c) => c !== null).sort((a, b) => a - b);
     const gaps = members.map((op) => ops.op_to_op_latency_cycles[op]).filter((c) => c !== null);
+    const unknown = members.length - cycles.length, unknownGaps = members.filter((op) => ops.latency_doubt[op] !== null).length;
     const sumOf = (all) => all.length ? all.reduce((sum, c) => sum + c, 0) : null;
-    return { key, members, total: sumOf(cycles), ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0] ?? null, median: cycles[cycles.length >> 1] ?? null, max: cycles.at(-1) ?? null,
+    return { key, members, unknown, unknownGaps, total: sumOf(cycles), ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0] ?? null, median: cycles[cycles.length >> 1] ?? null, max: cycles.at(-1) ?? null,
       gap: sumOf(gaps), slowest: members.reduce((a, b) => inTime(b) > inTime(a) ? b : a) };
   });
-  const all = rows.reduce((sum, row) => sum + row.ns, 0) || 1;
+  // Shares of a whole that is not known are none.
+  const all = rows.some((row) => row.unknown) ? 0 : rows.reduce((sum, row) => sum + row.ns, 0);
+  const atLeast = (isPart, text) => isPart && text ? `≥ ${text}` : text;
   const most = maximum(rows.map((row) => row.ns));
   const cycles = (key, label, title) => ({ label, title, width: '10%', value: (row) => rows[row][key], show: (row) => cyclesText(rows[row][key]) });
   const table = new Table({
@@ -140,10 +142,10 @@ function buildKernels() {
     search: (row) => rows[row].key, onOpen: (row) => openOp(rows[row].slowest),
     columns: [
       { label: 'Program', isText: true, width: '26%', value: (row) => rows[row].key, show: (row) => openButton(rows[row].key, 'Show the slowest launch in the timeline') },
-      { label: 'Launches', width: '9%', value: (row) => rows[row].members.length, show: (row) => grouped(rows[row].members.length) },
-      { label: 'Kernel, all', width: '17%', value: (row) => rows[row].ns, show: (row) => withBar(cyclesText(rows[row].total), rows[row].ns / most) },
-      { label: 'Share', width: '8%', value: (row) => rows[row].ns, show: (row) => percentText(rows[row].ns / all) },
-      cycles('min', 'Fastest'), cycles('median', 'Median'), cycles('max', 'Slowest'), cycles('gap', 'Gaps before', 'Gaps before its launches, added up'),
+      { label: 'Launches', width: '9%', value: (row) => rows[row].members.length, show: (row) => [grouped(rows[row].members.length), rows[row].unknown ? h('span.bad', { title: 'Launches whose duration is not known; they are in no other figure' }, ` ${grouped(rows[row].unknown)} unknown`) : ''] },
+      { label: 'Kernel, all', width: '17%', value: (row) => rows[row].ns, show: (row) => rows[row].total === null ? '–' : withBar(atLeast(rows[row].unknown, cyclesText(rows[row].total)), rows[row].ns / most) },
+      { label: 'Share', width: '8%', value: (row) => rows[row].ns, show: (row) => shareOfKnown(rows[row].ns, all) },
+      cycles('min', 'Fastest'), cycles('median', 'Median'), cycles('max', 'Slowest'), { ...cycles('gap', 'Gaps before', 'Gaps before its launches, added up'), show: (row) => atLeast(rows[row].unknownGaps, cyclesText(rows[row].gap)) },
     ],
   });
   headOf('kernels').append(table.count, h('span.tools', {}, table.filter));

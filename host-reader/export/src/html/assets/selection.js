@@ -12,7 +12,10 @@ async function statisticsOf(from, to) {
   return [...sums.values()].sort((a, b) => b.self - a.self);
 }
 
-/** Adds a lane's zones, level by level; what nested zones take is not a zone's own. */
+/**
+ * Adds a lane's zones, level by level; what nested zones take is not a zone's own. Zones whose end is not recorded are
+ * counted, and the time from their start on is of no zone: nobody knows how much of it was theirs.
+ */
 function addLane(sums, device, lane, first, last) {
   const risc = device.lanes.risc[lane.index];
   lane.levels.forEach(({ zones }, depth) => {
@@ -21,19 +24,27 @@ function addLane(sums, device, lane, first, last) {
       if (start > last) break;
       const cycles = Math.min(lane.end(zone), last) - Math.max(start, first);
       if (cycles < 0 || lane.end(zone) < first) continue;
-      const row = sumOf(sums, lane.names[zone], risc);
-      row.count += 1;
-      row.total += cycles / device.ghz;
-      row.self += cycles / device.ghz;
+      const row = sumOf(sums, lane.names[zone], risc), ns = cycles / device.ghz;
+      if (!lane.open.has(zone)) {
+        row.count += 1;
+        row.total += ns;
+        row.self += ns;
+      } else {
+        row.open += 1;
+        row.unknown = depth && row.unknown !== null ? row.unknown + ns : null;
+      }
       const parent = depth ? lane.parent(zone) : -1;
-      if (parent >= 0) sumOf(sums, lane.names[parent], risc).self -= cycles / device.ghz;
+      if (parent < 0) continue;
+      const around = sumOf(sums, lane.names[parent], risc);
+      if (!lane.open.has(parent)) around.self -= ns;
+      else if (around.unknown !== null) around.unknown -= ns;
     }
   });
 }
 
 function sumOf(sums, name, risc) {
-  const key = name * 8 + risc;
-  if (!sums.has(key)) sums.set(key, { name, risc, count: 0, total: 0, self: 0 });
+  const key = name * facts.riscs.length + risc;
+  if (!sums.has(key)) sums.set(key, { name, risc, count: 0, open: 0, total: 0, self: 0, unknown: 0 });
   return sums.get(key);
 }
 
@@ -59,11 +70,11 @@ function stretchDetail([from, to]) {
 
 function stretchTable(rows) {
   if (!rows.length) return h('p.muted', {}, 'No zones of a chip in it.');
-  const all = rows.reduce((sum, row) => sum + row.self, 0) || 1;
-  const text = (ns) => unit.isTime || devices.length > 1 ? timeText(ns) : grouped(ns * devices[0].ghz);
-  const cells = rows.map((row) => h('tr', {}, h('td', {}, swatch(row.name), names.label[row.name]), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count)),
-    h('td.number', {}, text(row.self)), h('td.number', {}, percentText(row.self / all)), h('td.number', {}, text(row.total))));
-  const heads = ['Zone', 'RISC', 'Count', 'Self', 'Of all RISC time', 'Total'];
+  const time = timeInZones(rows);
+  const text = (row, ns) => !row.count ? '–' : unit.isTime || devices.length > 1 ? timeText(ns) : grouped(ns * devices[0].ghz);
+  const cells = rows.map((row) => h('tr', {}, h('td', {}, swatch(row.name), names.label[row.name]), h('td', {}, RISC_SHORT[row.risc]), h('td.number', {}, grouped(row.count), openCount(row.open)),
+    h('td.number', {}, text(row, row.self)), h('td.number', {}, shareOf(row.count ? row.self : null, time)), h('td.number', {}, text(row, row.total))));
+  const heads = ['Zone', 'RISC', 'Count', 'Self', 'Of time in zones', 'Total'];
   return h('div.scroller', {}, h('table.plain', {}, h('caption.unseen', {}, 'Zones in the stretch'),
     h('thead', {}, h('tr', {}, heads.map((head, index) => h(index > 1 ? 'th.number' : 'th', { scope: 'col' }, head)))), h('tbody', {}, cells)));
 }

@@ -1,16 +1,13 @@
 // What to know first: how much there is, where the time went, and whether it can be trusted.
 
-const lostCount = facts.lost_record_count, omittedCount = facts.omitted_record_count;
 /** Losses that are no omissions on purpose, by their index. */
 const trueLosses = upTo(facts.losses.cause.length).filter((i) => !facts.losses.is_intended[i]);
-const anomalyCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? 0 : count), 0);
-const repairCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? count : 0), 0);
 const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
 
-/** Time in which ops ran and time between them, over all chips. */
+/** Time in which ops ran and time between them, over all chips, as far as it is known. */
 function sumTimes() {
-  const unknown = (doubts) => doubts.filter((doubt) => doubt !== null).length;
-  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1, noDuration: unknown(ops.duration_doubt), noGap: unknown(ops.latency_doubt) };
+  const noDuration = ops.kernel_cycles.filter((cycles) => cycles === null).length;
+  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1, noDuration, noGap: ops.latency_doubt.filter((doubt) => doubt !== null).length };
   for (let op = 0; op < opCount; op++) {
     times.kernel += (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
     const gap = ops.op_to_op_latency_cycles[op];
@@ -60,62 +57,49 @@ function lossCauses() {
   return [...sums].sort((one, other) => other[1] - one[1]).map(([cause, count]) => `${cause}${count ? ` ${grouped(count)}` : ''}`);
 }
 
-/** Causes of omissions on purpose, as the terminal calls them. */
-function omissions() {
-  const known = { 'validate off': 'no kernel ran', skipped: 'the policy of the stream allows it' };
-  const causes = new Set(facts.losses.cause.filter((_, i) => facts.losses.is_intended[i]));
-  return [...causes].map((cause) => known[cause] ?? cause);
-}
-
-/** Whether the figures can be trusted, in sentences. */
+/** What the recording lacks and whether its figures can be trusted, in the sentences of the terminal. */
 function verdict(hasLink = true) {
-  const link = (text) => h('a', { href: '#losses' }, text);
+  const { shortfall } = facts;
   const words = [];
-  if (trueLosses.length) {
-    const affected = ops.lost_records.filter((lost) => lost > 0).length;
-    const bound = trueLosses.some((i) => facts.losses.is_lower_bound[i]) ? 'At least ' : '';
-    const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
+  const say = (line, rest = '') => {
+    const text = visible(line), [head] = text.match(/^(\w+: [^;]*|[^:;]*)/);
+    words.push(h('strong', {}, head), `${text.slice(head.length)}${rest}. `);
+  };
+  if (facts.zone_count || facts.point_count || trueLosses.length || shortfall.is_loss_uncounted) {
     const causes = new Set(trueLosses.map((i) => facts.losses.cause[i]));
     const cores = maximum(facts.losses.groups.filter((group) => causes.has(group.cause)).map((group) => group.core_count));
-    words.push(h('strong', {}, missing), ` (${listed(lossCauses())}; on ${counted(cores, 'core')})`,
-      affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
+    say(shortfall.lost, trueLosses.length ? ` (${listed(lossCauses())}; on ${counted(cores, 'core')})` : '');
   }
-  const reasons = facts.uncounted.map(([reason]) => reason).join('; ');
-  if (facts.uncounted.some(([, isFailure]) => isFailure)) words.push(h('strong', {}, 'More may be missing'), `: ${reasons}. `);
-  else if (reasons && words.length) words.push(`More may be missing: ${reasons}. `);
-  const { run_count: all, ended_count: ended, open_zones: open } = facts.unfinished;
-  const running = all - ended;
-  if (all) {
-    const others = ended ? ` (${grouped(ended)} of their launches had)` : '';
-    const zones = open.map((zone) => `${visible(zone.name || 'without a name')} on ${counted(zone.risc_count, 'RISC')}, the first since cycle ${grouped(zone.first_start_cycle)}`);
-    words.push(h('strong', {}, `${counted(running, 'run')} had not ended`), `${others}; kept is what they had recorded${zones.length ? `. In zone ${zones.join('; ')}` : ''}. `);
-  }
-  const holes = upTo(opCount).filter(hasLostLaunches).length;
-  if (holes) words.push(h('strong', {}, 'Launches may be missing'), ` before ${counted(holes, 'op')}: the gaps there are not known. `);
-  if (anomalyCount) words.push(h('strong', {}, counted(anomalyCount, 'anomaly', 'anomalies')), ' left something in doubt. ');
-  const unfinished = ops.unfinished_core_count.filter((cores) => cores > 0).length;
-  if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
-  if (ops.clocks_of_cores_disagree.some(Boolean)) {
-    words.push(h('strong', {}, 'The clocks of cores disagree'), ': there are no figures over several cores until their origins are measured. ');
-  }
-  const { noDuration, noGap } = sumTimes();
-  const missing = [noDuration && `${counted(noDuration, 'op')} without a duration`, noGap > holes && `${counted(noGap, 'op')} without the gap before`].filter(Boolean);
-  if (missing.length) words.push(h('strong', {}, `There ${noDuration + noGap === 1 ? 'is' : 'are'} ${listed(missing)}`), ', since what is missing may belong there. ');
+  const lossy = ops.lost_records.filter((lost) => lost > 0).length;
+  const doubts = [lossy && `${counted(lossy, 'op')} lost records: their zones may be fewer and their sums smaller than what ran`,
+    shortfall.unfinished.join('; '), ...shortfall.doubts, shortfall.anomalies].filter(Boolean);
+  doubts.forEach((line) => say(line));
+  const isWhole = words.length < 2;
   const hidden = doubtOf('hidden_by_filter_zones') + doubtOf('hidden_by_filter_points') + doubtOf('hidden_by_filter_ops');
   if (hidden) words.push(h('strong', {}, 'A filter hides part of it'), `: ${facts.doubts
     .filter(([key]) => key.startsWith('hidden_by_filter_')).map(([key, count]) => `${grouped(count)} ${key.slice(17).replaceAll('_', ' ')}`).join(', ')}. `);
   const dropped = doubtOf('dropped_host_events');
   if (dropped) words.push(h('strong', {}, `${counted(dropped, 'event')} of the host`), ` ${dropped === 1 ? 'was' : 'were'} dropped: its recorder had no room. `);
   if (doubtOf('host_is_not_on_clock_of_chips')) words.push(h('strong', {}, 'The host has another clock'), ': its times cannot be compared with those of chips. ');
-  const isDoubtful = words.length > 0;
+  const isDoubtful = trueLosses.length + doubts.length + hidden + dropped + doubtOf('host_is_not_on_clock_of_chips') > 0;
   const isEmpty = !facts.zone_count && !facts.point_count;
   if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
-  else if (!isDoubtful && reasons) words.push(h('strong', {}, 'Losses are unknown'), `: ${reasons}. `);
-  else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost, and there are no anomalies. ');
-  if (omittedCount) words.push(`${counted(omittedCount, 'record')} ${omittedCount === 1 ? 'was' : 'were'} omitted on purpose (${listed(omissions())}). `);
-  if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
-  if (hasLink && (isDoubtful || repairCount || omittedCount)) words.push(link('What exactly'));
-  return h(isDoubtful ? 'p.verdict.doubtful' : reasons || isEmpty ? 'p.verdict.unknown' : 'p.verdict', {}, words);
+  if (shortfall.repairs) words.push(`${shortfall.repairs}. `);
+  if (hasLink && (isDoubtful || shortfall.repairs || facts.losses.cause.length)) words.push(h('a', { href: '#losses' }, 'What exactly'));
+  return h(isDoubtful ? 'p.verdict.doubtful' : shortfall.is_loss_uncounted || isEmpty ? 'p.verdict.unknown' : 'p.verdict', {}, words);
+}
+
+/** The zone with the most cycles of its own, and its share of the time in zones as far as that is known. */
+function mostCycles() {
+  const { zones } = facts;
+  const row = zones.self_cycles.reduce((best, cycles, i) =>
+    !names.is_frame[zones.name[i]] && cycles !== null && (best < 0 || cycles > zones.self_cycles[best]) ? i : best, -1);
+  if (row < 0) return null;
+  const time = timeInZones(zones.name.map((_, i) => ({ self: zones.self_cycles[i], unknown: zones.unknown_cycles[i] })));
+  const open = zones.open_count.reduce((sum, count) => sum + count, 0);
+  const share = time.all ? `${time.isPart ? 'at least ' : ''}${percentText(zones.self_cycles[row] / time.all, time.isPart)} of the time in zones` : 'share unknown';
+  const link = h('button.link', { type: 'button', onclick: () => showZone(zones.longest[row]) }, names.label[zones.name[row]]);
+  return figure(open ? 'Most known cycles in' : 'Most cycles in', link, open ? `${share}: ${counted(open, 'zone')} ${open === 1 ? 'is' : 'are'} open` : share);
 }
 
 function buildSummary() {
@@ -126,27 +110,21 @@ function buildSummary() {
     // Shares of a whole that is not known are none.
     const share = times.noDuration + times.noGap ? 0 : times.kernel + times.gap;
     const known = (count, one) => count ? `${counted(count, one)} not known` : '';
-    const isKernelUnknown = times.noDuration === opCount;
+    const ofDevices = (term) => devices.length > 1 ? `${term}, sum of ${devices.length} devices` : term;
+    const sum = (ns, unknown, all) => unknown === all ? 'unknown' : `${unknown ? '≥ ' : ''}${timeText(ns)}`;
     const parts = [];
     if (opCount) {
-      parts.push(figure(devices.length > 1 ? `Kernels ran, sum of ${devices.length} devices` : 'Kernels ran', isKernelUnknown ? 'unknown' : timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
-      if (times.gaps || times.noGap) parts.push(figure(devices.length > 1 ? `Between ops, sum of ${devices.length} devices` : 'Between ops', times.gaps ? timeText(times.gap) : 'unknown', share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
-      if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.op_to_op_latency_cycles[times.longestGap], opDevice(times.longestGap))));
+      parts.push(figure(ofDevices('Kernels ran'), sum(times.kernel, times.noDuration, opCount), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
+      if (times.gaps || times.noGap) parts.push(figure(ofDevices('Between ops'), sum(times.gap, times.noGap, times.gaps + times.noGap), share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
+      if (times.longestGap >= 0) parts.push(figure(times.noGap ? 'Longest known gap' : 'Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.op_to_op_latency_cycles[times.longestGap], opDevice(times.longestGap))));
     }
-    const row = facts.zones.self_cycles.reduce((best, cycles, i) =>
-      !names.is_frame[facts.zones.name[i]] && (best < 0 || cycles > facts.zones.self_cycles[best]) ? i : best, -1);
-    if (row >= 0) {
-      const label = names.label[facts.zones.name[row]];
-      const inside = facts.zones.self_cycles.reduce((sum, cycles) => sum + cycles, 0);
-      parts.push(figure('Most cycles in', h('button.link', { type: 'button', onclick: () => showZone(facts.zones.longest[row]) }, label),
-        `${percentText(facts.zones.self_cycles[row] / inside)} of all RISC time`));
-    }
+    parts.push(mostCycles());
     const { zones } = facts.host ?? {};
     if (zones?.name.length) {
       const most = zones.self_ns.reduce((best, ns, i) => ns > zones.self_ns[best] ? i : best, 0);
       parts.push(figure('Host most in', names.label[zones.name[most]], `${timeText(zones.self_ns[most])} in ${counted(zones.count[most], 'zone')}`));
     }
-    figures.replaceChildren(...parts);
+    figures.replaceChildren(...parts.filter(Boolean));
   };
   fill();
   unit.listeners.push(fill);

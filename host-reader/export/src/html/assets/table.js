@@ -2,9 +2,28 @@
 
 const ROW_HEIGHT = 26;
 const ROWS_AROUND = 12;
+/** Pixels that the longest and the shortest names of ops get. */
+const LONGEST_NAME = 360, SHORTEST_NAME = 160;
 
 /** Classes of a column's cells. Spare ones are left out where the table is narrow. */
 const kindOf = (column) => `${column.isText ? '' : '.number'}${column.isSpare ? '.spare' : ''}`;
+
+/** A cell; a text that may be cut is told whole by its title, if nothing in it has another. */
+function cellOf(column, row) {
+  const cell = h(`td${kindOf(column)}`, {}, column.show(row));
+  if (!cell.querySelector('[title]')) cell.title = cell.textContent;
+  return cell;
+}
+
+/** The width of a column that holds these names whole, unless they are very long. */
+function widthOfNames(names) {
+  const surface = document.createElement('canvas').getContext('2d');
+  const { fontSize, fontFamily } = getComputedStyle(document.body);
+  surface.font = `${fontSize} ${fontFamily}`;
+  const longest = maximum(names.map((name) => surface.measureText(name).width));
+  // Digits of tables are a little wider than those that were measured.
+  return Math.ceil(Math.min(LONGEST_NAME, Math.max(SHORTEST_NAME, longest * 1.08)) + 22);
+}
 
 class Table {
   /**
@@ -91,7 +110,7 @@ class Table {
   }
   row(place) {
     const row = this.rows[place];
-    const cells = this.columns.map((column) => h(`td${kindOf(column)}`, {}, column.show(row)));
+    const cells = this.columns.map((column) => cellOf(column, row));
     const element = h('tr', { tabIndex: place === this.focused ? 0 : -1 }, cells);
     element.dataset.place = place;
     if (row === this.picked) element.setAttribute('aria-selected', 'true');

@@ -29,13 +29,6 @@ function rulerText(ns, stepNs) {
   return `${(ns / scale).toFixed(digits)} ${unit}`;
 }
 
-/** A share in percent. */
-function percentText(share) {
-  if (!Number.isFinite(share)) return '';
-  const percent = share * 100;
-  return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : percent < 1 ? 2 : 1)} %`;
-}
-
 /** A name with whatever could turn or hide the text around it made visible. */
 const visible = (name) => name.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\ufffd');
 
