@@ -314,3 +314,40 @@ fn explain_without_a_file_looks_where_run_wrote() {
     assert_eq!(program(), Some(2048));
     are_told(false);
 }
+
+/// A file of two parts, with signposts around the second one.
+#[test]
+fn the_rows_between_two_signposts_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n\
+        Softmax,tt_dnn_device,0,900000,100\nbegin,signpost,,,\nGridSample,tt_dnn_device,0,50000,100\n\
+        Copy,tt_dnn_device,0,2000,100\nend,signpost,,,\nSoftmax,tt_dnn_device,0,900000,100\n";
+    std::fs::write(folder.path().join("ops.csv"), text).unwrap();
+    let explained = |file: &str, options: &[&str]| {
+        let output =
+            crate::program::kprof(folder.path(), &[&["explain", file][..], options].concat());
+        let [out, told] = [output.stdout, output.stderr].map(|of| String::from_utf8(of).unwrap());
+        (output.status.code(), out, told)
+    };
+    let (begin, end) = (["--start-signpost", "begin"], ["--end-signpost", "end"]);
+    let (code, out, told) = explained("ops.csv", &[begin, end].concat());
+    assert_eq!(code, Some(0));
+    assert!(out.starts_with("ops.csv, 2 ops\n"), "{out}");
+    assert!(
+        out.contains("GridSample takes 96.2 % of the kernels' time") && !out.contains("Softmax"),
+        "{out}"
+    );
+    assert!(told.contains("2 of 4 device ops"), "{told}");
+    assert!(explained("ops.csv", &begin).1.starts_with("ops.csv, 3 ops\n"));
+    let (code, out, told) =
+        explained("ops.csv", &["--start-signpost", "end", "--end-signpost", "begin"]);
+    assert_eq!((code, &*out), (Some(2), ""), "{told}");
+    let expected =
+        "ops.csv: expected ops after the signpost end and before the signpost begin, found none";
+    assert!(told.contains(expected), "{told}");
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot, core_x, core_y, RISC processor type, timer_id, \
+        time[cycles since reset], stat value, run ID, zone name, zone phase, source line, source file\n";
+    std::fs::write(folder.path().join("log.csv"), log).unwrap();
+    let (code, _, told) = explained("log.csv", &begin);
+    assert!(code == Some(2) && told.contains("are for ops CSVs"), "{told}");
+}

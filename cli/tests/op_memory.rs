@@ -175,7 +175,7 @@ fn wrong_inputs_are_refused_in_one_sentence() {
     assert!(output.status.success());
     for (args, sentence) in [
         (&["nothing"][..], "expected a capture in nothing, found none"),
-        (&["plain.kprof"], "expected a recording with buffers or launch messages"),
+        (&["plain.kprof"], "expected what buffers and circular buffers hold during each op"),
         (
             &["out", "--op", "Softmax"],
             "expected an op with `Softmax` in its name, found none among 2 ops",

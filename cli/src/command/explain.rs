@@ -186,6 +186,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         for note in report.notes.iter().filter(is_of_rows) {
             note!("kprof: {}: {note}", csv.display());
         }
+        if report.totals.device_op_count == 0 && !rows.ignores_signposts {
+            let between = [("after", &args.start_signpost), ("before", &args.end_signpost)];
+            let between = between.iter().filter_map(|(side, name)| {
+                Some(format!("{side} the signpost {}", name.as_deref()?))
+            });
+            return Err(failure!(
+                "{}: expected ops {}, found none; kprof perf --ignore-signposts --print-signposts shows the \
+                 signposts among all rows",
+                csv.display(),
+                between.collect::<Vec<_>>().join(" and ")
+            ));
+        }
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
         if let Some(asked) = args.by.as_deref().filter(|by| report.column(by).is_none()) {

@@ -170,8 +170,9 @@ pub(super) fn launches_of(input: &Path) -> Result<Vec<MemoryRow<'static>>, Failu
 fn show(args: &MemoryArgs, usage: &Usage) -> Result<(), Failure> {
     if usage.ops.is_empty() {
         return Err(failure!(
-            "expected a recording with buffers or launch messages, found {} without them; record \
-             with `kprof record --device-memory-profiler`",
+            "expected what buffers and circular buffers hold during each op, as `kprof record \
+             --device-memory-profiler` records it, found {} without; what the host allocated, if that was \
+             recorded, is in `kprof report`",
             counted(usage.op_count, "op", "ops")
         ));
     }

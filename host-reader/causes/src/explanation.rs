@@ -17,7 +17,7 @@ use crate::{
     op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
-    parallel::ChipOp,
+    parallel::{ChipOp, measure_on_own_chip},
     phase::{Phase, phases_of},
     recorded::Recorded,
     routers::Routers,
@@ -315,6 +315,7 @@ impl Explanation {
         };
         for finding in &mut findings {
             finding.measure_against(whole);
+            measure_on_own_chip(finding, &self.devices);
             if !described.is_of_file {
                 // These rows come from the report and not from a file, so they have no row numbers.
                 (finding.place.row, finding.rows) = (None, Vec::new());
@@ -388,7 +389,7 @@ impl Explanation {
         }
     }
 
-    /// Sorts findings by descending gain and limits their number. Findings with hardly any gain are
+    /// Sorts findings by descending gain, those of chips that are done before another last, and limits their number. Findings with hardly any gain are
     /// removed.
     pub(crate) fn rank(&mut self) {
         let (all_ns, all) = self.all_time();
@@ -401,9 +402,11 @@ impl Explanation {
             finding.cause == Cause::Balanced
                 || finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
         });
+        // What may make the explained time no shorter comes last.
+        let is_beside = |of: &Finding| of.gain_of == GainOf::Chip;
         self.findings.sort_by(|one, other| {
-            let [one, other] = [one, other].map(|of| of.gain_at_most_ns.unwrap_or(0.0));
-            other.total_cmp(&one)
+            let gains = [one, other].map(|of| of.gain_at_most_ns.unwrap_or(0.0));
+            is_beside(one).cmp(&is_beside(other)).then(gains[1].total_cmp(&gains[0]))
         });
         self.findings.truncate(MAX_FINDINGS);
         let layout = self.findings.iter().position(|of| of.cause == Cause::Layout);
@@ -414,7 +417,8 @@ impl Explanation {
         self.number_groups_of_parts();
         for finding in &mut self.findings {
             finding.location = finding.place.text(&finding.rows);
-            let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
+            let is_of_part = finding.gain_of != all && finding.gain_of != GainOf::Chip;
+            let ns = finding.gain_at_most_ns.filter(|_| is_of_part && all_ns > 0.0);
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
     }

@@ -108,6 +108,8 @@ reader::labelled! {
         Kernels = "the kernels' time",
         /// Time of the steady part, including gaps.
         Steady = "the steady part",
+        /// Time of the chip that runs the ops, which is done before another chip.
+        Chip = "its chip's time",
     }
 }
 
@@ -194,6 +196,9 @@ pub struct Finding {
     /// Position, counted from 1, of another finding in the list of findings: the finding whose gain
     /// completely includes this gain. `None` if there is no such finding.
     pub part_of: Option<usize>,
+    /// Chips that run the ops of the finding; empty if it is of all chips, or if they are unknown.
+    #[serde(skip)]
+    pub(crate) chips: Vec<u32>,
     /// True if the gain comes only from ops that rearrange tensors.
     #[serde(skip)]
     pub(crate) is_in_layout: bool,
@@ -238,6 +243,7 @@ impl Finding {
             gain_of: GainOf::Ops,
             gain_at_most_percent_of_all: None,
             part_of: None,
+            chips: Vec::new(),
             is_in_layout: false,
             advice: advice.into(),
         }

@@ -12,7 +12,7 @@ use crate::{
     no_cause::{NoCause, has_no_length},
     noc_use::NocUses,
     op_code_group::{OpCodeGroup, op_code_groups},
-    parallel::{ChipOp, busiest_share, rounds},
+    parallel::{ChipOp, busiest_share, measure_on_own_chip, rounds},
     row_slots::{Leads, RowSlots, are_all_there, class_of, devices, rows_by_device, slots_of_rows},
     rules::{self, Compilation, IterationScope, ModelFacts, TracedGaps, Waiting},
     steady::{HostWait, Scope, SteadyPart, Window, rows_text, steady_iteration, steps_of_rows},
@@ -160,6 +160,7 @@ impl Explanation {
         self.untold.extend(rules::chip_starts(&all_ops, None).1);
         for finding in &mut kernels {
             finding.measure_against(whole);
+            measure_on_own_chip(finding, &self.devices);
         }
         let waits = WAITING_CLASSES
             .map(|class| rules::waiting(&waiting(all, &self.devices, (class, iterations))?));

@@ -1,7 +1,14 @@
 //! Ops that several chips run in parallel: which of their ops belong together, and how much of a
 //! sum over chips passes on the busiest one.
 
-use crate::{finding::Place, middle::median, op::OpCauses};
+use crate::{
+    duration::duration,
+    finding::{Finding, GainOf, Place},
+    middle::median,
+    op::OpCauses,
+    time_class::TimeClass,
+    timeline::DeviceTime,
+};
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::RunHostId;
@@ -136,6 +143,44 @@ pub(crate) fn busiest_share(parts: impl IntoIterator<Item = (Option<u32>, f64)>)
     let most = chips.into_values().fold(0.0, f64::max) + unknown;
     if whole > 0.0 { most / whole } else { 1.0 }
 }
+
+/// Compares the gain of ops with the time of the chip that runs them, if that chip is done before another one and
+/// chips do not wait for each other in collectives: what it gains is then no part of the longer time.
+pub(crate) fn measure_on_own_chip(finding: &mut Finding, devices: &[DeviceTime]) {
+    let time = |device: &DeviceTime| Some((device.chip_id?, device.time.total_ns? as f64));
+    let Some(times) = devices.iter().map(time).collect::<Option<Vec<(u32, f64)>>>() else { return };
+    let has_collectives =
+        devices.iter().any(|device| device.time.percent(TimeClass::Collective) > 0.0);
+    let most = |times: &mut dyn Iterator<Item = (u32, f64)>| {
+        times.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    };
+    let is_own = |chip: u32| finding.chips.contains(&chip);
+    let own = most(&mut times.iter().copied().filter(|(chip, _)| is_own(*chip)));
+    let longest = most(&mut times.iter().copied());
+    let Some(((own, own_ns), (longest, longest_ns))) = own.zip(longest) else { return };
+    if has_collectives || is_own(longest) || own_ns >= longest_ns * DONE_BEFORE {
+        return;
+    }
+    finding.measure_against((own_ns, GainOf::Chip));
+    let others = finding.chips.len() > 1;
+    let who =
+        if others { "chips that are done before it run them" } else { "another chip runs them" };
+    finding.why.insert(
+        0,
+        format!(
+            "chip {longest} takes longest, {}, and {who}: chip {own} takes {}; shorter, the ops make the whole \
+             no shorter unless chip {longest} waits for them",
+            duration(longest_ns),
+            duration(own_ns)
+        ),
+    );
+    if !others {
+        finding.place.chip_id = Some(own);
+    }
+}
+
+/// Part of the longest chip's time from which on another chip takes as long.
+const DONE_BEFORE: f64 = 0.95;
 
 #[cfg(test)]
 mod tests {

@@ -10,8 +10,8 @@ use crate::{
     parallel::busiest_share,
     steady::Window,
     threshold::{
-        COLLECTIVES, HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME,
-        TRACED_GAP, Threshold, WAITING,
+        COLLECTIVES, DOMINANT_PART, HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS,
+        SMALL_TIME, TRACED_GAP, Threshold, WAITING,
     },
     time_class::TimeClass,
     timeline::DeviceTime,
@@ -220,7 +220,9 @@ impl Waiting {
             TimeClass::Collective => {
                 let ops = counted(self.parts.len() as u64, "op", "ops");
                 let alone = if self.is_alone { ", in which no other op runs" } else { "" };
-                let sentence = format!("Collectives take {percent:.1} % of {total}{alone}: {ops}");
+                let most = self.longest_of_several();
+                let sentence =
+                    format!("Collectives take {percent:.1} % of {total}{alone}: {ops}{most}");
                 let advice = "send less (smaller element types, sharded outputs), use more links, or \
                               overlap them with compute; compare the chips' times: a late chip makes \
                               the others wait in them";
@@ -235,6 +237,17 @@ impl Waiting {
                 (Cause::Wait, sentence, advice.to_owned())
             }
         }
+    }
+
+    /// Returns a text about the longest of at least three parts, if it takes most of their time; empty otherwise.
+    fn longest_of_several(&self) -> String {
+        let whole_ns: f64 = self.parts.iter().map(|(ns, _)| ns).sum();
+        let longest = self.longest().filter(|_| self.parts.len() > 2);
+        let longest = longest.map(|(ns, place)| (percent(*ns, whole_ns), place));
+        let longest = longest.filter(|(share, _)| *share >= DOMINANT_PART.value);
+        longest.map_or_else(String::new, |(share, place)| {
+            format!(", of which one takes {share:.1} % ({place})")
+        })
     }
 
     /// Returns a text about the cost of launches: the gaps before launches, and the firmware time

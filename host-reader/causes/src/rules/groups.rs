@@ -14,7 +14,7 @@ use crate::{
 };
 use recording::problem::counted;
 use reports::perf::{LimitKind, OpCategory, OpReport, RowKind, Tensor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
 /// Maximum number of reasons and advice texts in one finding.
@@ -207,8 +207,16 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         Basis::ops(group.op_count, group.part_of.unwrap_or(group.op_count)),
     );
     let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
+    finding.chips = chips_of([group]);
     group.explain(&mut finding);
     Some(finding)
+}
+
+/// Returns the chips that run the ops of groups; empty if one is unknown.
+fn chips_of<'a>(groups: impl IntoIterator<Item = &'a OpCodeGroup>) -> Vec<u32> {
+    let chips = groups.into_iter().flat_map(|group| group.chips_ns.iter().map(|(chip, _)| *chip));
+    let chips: Option<BTreeSet<u32>> = chips.collect();
+    chips.unwrap_or_default().into_iter().collect()
 }
 
 /// Returns a text about a group whose minimum time is not known.
@@ -314,6 +322,7 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let chips = changes.iter().flat_map(|group| group.chips_ns.iter().copied());
     let finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
     let mut finding = finding.with_part_of_gain(busiest_share(chips));
+    finding.chips = chips_of(changes.iter().copied());
     first.explain(&mut finding);
     let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
     let facts = finding.why.iter().map(|fact| format!("{}: {fact}", first.op));

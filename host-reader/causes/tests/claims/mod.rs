@@ -1,5 +1,6 @@
 //! Claims of explanations: each counts what it rests on, and none is about more than it looked at.
 
+mod chips;
 mod doubts;
 mod loops;
 mod perf_agrees;

@@ -88,8 +88,9 @@ pub(super) fn merge_devices(
         .collect();
     let mut missing: BTreeMap<(u64, Arc<str>), u64> = BTreeMap::new();
     let device_count = devices.len();
-    for mut queues in calls.into_values() {
-        for &device in &devices {
+    for (place, mut queues) in calls {
+        // Where calls are known, a chip without any row of one runs another model.
+        for &device in devices.iter().filter(|_| place.is_none()) {
             queues.entry(device).or_default();
         }
         // Each device that has the next op at the front of its queue contributes a row to the op.
@@ -247,6 +248,8 @@ mod tests {
         let found: Vec<_> =
             merged(rows.clone()).0.into_iter().map(|(_, device, ns)| (device, ns)).collect();
         assert_eq!(found, [(0, 10.0), (1, 20.0), (1, 6.0), (1, 8.0)]);
+        // Both have the op, each from its own call.
+        assert_eq!(merged(rows.clone()).1, ["The rows of 2 devices are merged"]);
         let exact = merge_devices(rows, true, &mut Vec::new());
         assert_eq!(exact.len(), 3);
     }
