@@ -280,6 +280,9 @@ impl Hart {
     /// Sets the pc; an address that is not a multiple of four is rounded down.
     pub fn set_pc(&mut self, pc: u32) {
         self.core.pc = pc & !3;
+        if let Some(tally) = &mut self.tally {
+            tally.leave_unfinished();
+        }
     }
 
     /// Returns the value of register `x0` to `x31`, by index; 0 for a larger index.

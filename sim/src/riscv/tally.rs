@@ -582,10 +582,16 @@ impl Tally {
     ///
     /// `next` is the number of the instruction that would have been next.
     pub(super) fn restart(&mut self, next: usize) {
+        self.leave_unfinished();
         self.stop_polling(0, next);
         (self.loads, self.stored_until, self.polled_until) = ([NO_LOAD; LOADS], 0, 0);
         // The code may be another one.
         self.computing = [(u32::MAX, 0); COMPUTING];
+    }
+
+    /// Forgets what an instruction that has not been executed to its end would wait for: another one is next.
+    pub(super) fn leave_unfinished(&mut self) {
+        self.delayed = Delayed::default();
     }
 
     pub(super) const fn since(&self) -> u64 {

@@ -191,3 +191,27 @@ proptest! {
         }
     }
 }
+
+/// A load whose address has not arrived traps, and a branch that is mispredicted is executed in its place.
+#[test]
+fn what_an_unfinished_instruction_would_have_waited_for_is_no_wait() {
+    for arch in Arch::ALL {
+        for is_reset in [false, true] {
+            let unmapped = 0x1000_0000;
+            let load = [asm::lw(A0, 0, 20), asm::lw(A1, A0, 0)];
+            let words =
+                [&load[..], &[asm::bne(T0, 0, 8), asm::NOP, asm::EBREAK, unmapped]].concat();
+            let mut machine = Machine::new(&words, &[1; 32], arch, false);
+            machine.hart.begin_counts(0);
+            machine.run(1000).unwrap_err();
+            if is_reset {
+                machine.hart.reset(8);
+                machine.set(&[1; 32]);
+            } else {
+                machine.hart.set_pc(8);
+            }
+            assert_eq!(machine.run(1000), Ok(Pause::Breakpoint), "{arch:?}");
+            assert_eq!(machine.counted(), machine.hart.cycle(), "{arch:?} {is_reset}");
+        }
+    }
+}
