@@ -1,16 +1,18 @@
 //! Claims of every output, over generated files and the recordings in the repository: `explain`, `perf`,
-//! `report`, `noc`, `diff`, JSON and the page's data say no impossible share, count what they speak of,
+//! `report`, `noc`, `diff`, JSON, the page's data and the answers to agents say no impossible share, count what they speak of,
 //! and ask for no records that are there.
 //!
 //! `KPROF_CLAIMS_COUNT` sets the number of generated files, and `KPROF_CLAIMS_SEED` runs a single one.
 
 use crate::{
-    generated::{MOST_PERCENT, Truth, assert_text, collect, device_log, ops_csv, seeds},
+    generated::{
+        MOST_PERCENT, Truth, assert_counted, assert_text, collect, device_log, ops_csv, seeds,
+    },
     program::kprof,
 };
 use captures::{capture_path, log_path};
 use serde_json::Value;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// Runs a command on a file, and returns what it prints. A refusal is one sentence.
 fn said(folder: &Path, args: &[&str], what: &str) -> String {
@@ -72,7 +74,11 @@ fn assert_explained(document: &Value, truth: &Truth, text: &str, what: &str) {
 
 /// Asserts the claims of all outputs of one file.
 fn assert_outputs(folder: &Path, input: &str, truth: &Truth, what: &str) {
-    let text = std::fs::read(folder.join(input)).unwrap();
+    let file = match folder.join(input).is_dir() {
+        true => folder.join(input).join(".logs/profile_log_device.csv"),
+        false => folder.join(input),
+    };
+    let text = std::fs::read(file).unwrap();
     let text = String::from_utf8_lossy(&text);
     let is_ops = text.starts_with("OP CODE");
     let mut commands: Vec<&[&str]> = vec![&["explain"], &["explain", "--window", "all"]];
@@ -103,6 +109,73 @@ fn assert_outputs(folder: &Path, input: &str, truth: &Truth, what: &str) {
     let (_, facts) = page.split_once(r#"id="facts">"#).unwrap();
     let facts = facts.split_once("</script>").unwrap().0;
     assert_json(&serde_json::from_str(facts).unwrap(), &format!("{what}: page"));
+    #[cfg(feature = "mcp")]
+    assert_answers(folder, input, truth, what);
+}
+
+/// Asserts the claims of what an agent is told of a file.
+#[cfg(feature = "mcp")]
+fn assert_answers(folder: &Path, input: &str, truth: &Truth, what: &str) {
+    use crate::mcp::server::{answers, call};
+    use serde_json::json;
+    let folder = if Path::new(input).is_absolute() { Path::new("/") } else { folder };
+    let mut calls = vec![call(2, "load", &json!({ "path": input }))];
+    for part in ["findings", "untold", "devices", "phases", "ops", "waits"] {
+        calls.push(call(calls.len() + 2, "explain", &json!({ "part": part })));
+    }
+    for tool in ["ops", "zones", "losses", "noc", "critical_path", "counters"] {
+        calls.push(call(calls.len() + 2, tool, &json!({})));
+    }
+    for (answer, call) in answers(folder, &calls).iter().zip(&calls) {
+        let what = format!("{what}: {call}");
+        let text = answer["result"]["content"][0]["text"].as_str().expect(&what);
+        let answer: Value = serde_json::from_str(text).unwrap();
+        if !call.contains("devices") || answer["rows"].is_null() {
+            assert_json(&answer, &what);
+            continue;
+        }
+        let columns = answer["columns"].as_array().unwrap();
+        let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
+        let (chip, total) = (at("chip_id"), at("total_ns"));
+        for row in answer["rows"].as_array().unwrap() {
+            let span_ns = row[chip].as_u64().and_then(|chip| truth.spans_ns.get(&(chip as u32)));
+            if let (Some(span_ns), Some(total_ns)) = (span_ns, row[total].as_f64()) {
+                assert!(total_ns <= span_ns + 1.0, "{what}: {total_ns} of {span_ns} ns");
+            }
+        }
+    }
+}
+
+/// Asserts the claims of a comparison of two files. A change may exceed 100 %.
+fn assert_compared(folder: &Path, [a, b]: [&str; 2], what: &str) {
+    let what = format!("{what}: diff {a} {b}");
+    let gate = ["--fail-above", "5", "--fail-below", "5"];
+    for options in [&[][..], &gate] {
+        let args: Vec<&str> = ["diff", a, b].iter().chain(options).copied().collect();
+        said(folder, &args, &what).lines().for_each(|line| assert_counted(line, &what));
+    }
+    let args: Vec<&str> = ["diff", a, b, "--json"].iter().chain(&gate).copied().collect();
+    let output = kprof(folder, &args);
+    if output.status.code() == Some(2) {
+        return;
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (mut texts, mut percents) = (Vec::new(), Vec::new());
+    collect(&document, &mut texts, &mut percents);
+    texts.into_iter().for_each(|text| assert_counted(text, &what));
+    let mut most_compared = 1.0_f64;
+    for side in ["in_a", "in_b"].map(|side| &document[side]) {
+        let number = |key: &str| side[key].as_f64().unwrap();
+        let parts = number("compared_ns") + number("alone_ns");
+        assert!((parts - number("total_ns")).abs() <= 1.0, "{what}: {side}");
+        assert!(number("timed_op_count") <= number("op_count"), "{what}: {side}");
+        assert!((0.0..=1.0 + 1e-9).contains(&number("compared_share")), "{what}: {side}");
+        most_compared = most_compared.min(number("compared_share"));
+    }
+    // Of recordings in which nothing or little was compared, a gate says so.
+    let iterations = document["elapsed"].as_array().unwrap().len();
+    let is_little = most_compared < 0.5 && iterations == 0 && document["zone_times"] == Value::Array(vec![]);
+    assert!(!is_little || output.status.code() == Some(1), "{what}: {document}");
 }
 
 fn check_generated(folder: &Path, seed: u64, kinds: &[&str]) {
@@ -111,8 +184,62 @@ fn check_generated(folder: &Path, seed: u64, kinds: &[&str]) {
             "ops" => ("ops_perf_results.csv", ops_csv(seed)),
             _ => ("profile_log_device.csv", device_log(seed)),
         };
+        let (before, other) = match *kind {
+            "ops" => ("before.csv", ops_csv(seed ^ 1).0),
+            _ => ("before_log.csv", device_log(seed ^ 1).0),
+        };
         std::fs::write(folder.join(name), text).unwrap();
-        assert_outputs(folder, name, &truth, &format!("KPROF_CLAIMS_SEED={seed} ({kind})"));
+        std::fs::write(folder.join(before), other).unwrap();
+        let what = format!("KPROF_CLAIMS_SEED={seed} ({kind})");
+        assert_outputs(folder, name, &truth, &what);
+        assert_compared(folder, [before, name], &what);
+    }
+}
+
+/// Returns the nanoseconds from the first to the last record of each chip of a device log.
+fn spans_of_log(text: &str) -> BTreeMap<u32, f64> {
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    let (_, mhz) = head.split_once("CHIP_FREQ[MHz]: ").unwrap();
+    let mhz: f64 = mhz.split(',').next().unwrap().trim().parse().unwrap();
+    let mut spans = BTreeMap::<u32, (u64, u64)>::new();
+    for line in lines.skip(1) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let (Ok(chip), Ok(time)) = (cells[0].parse(), cells[5].parse::<u64>()) else { continue };
+        let span = spans.entry(chip).or_insert((time, time));
+        *span = (span.0.min(time), span.1.max(time));
+    }
+    let length = |(first, last): (u64, u64)| (last - first) as f64 * 1e3 / mhz;
+    spans.into_iter().map(|(chip, span)| (chip, length(span))).collect()
+}
+
+/// A capture and a log of one run: chips took no longer than from the log's first record to its last.
+#[test]
+fn outputs_of_simulated_runs_take_no_longer_than_their_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let seeds = seeds(4);
+    let workloads = ["random", "pipeline", "matmul", "broken-kernels", "full-buffer"];
+    for (number, seed) in seeds.iter().enumerate() {
+        let workload = workloads[(number as u64 + seed) as usize % workloads.len()];
+        let arch = ["wormhole_b0", "blackhole"][number % 2];
+        let (out, capture) = (format!("run-{number}"), format!("run-{number}.kprof"));
+        let seed = seed.to_string();
+        let options = ["--workload", workload, "--arch", arch, "--seed", &seed, "--ops", "12"];
+        for (command, output) in [("run", &out), ("capture", &capture)] {
+            let args: Vec<&str> = [command, "--grid", "2x2", "-o", output].into_iter().chain(options).collect();
+            let output = kprof(folder.path(), &args);
+            assert!(matches!(output.status.code(), Some(0..=2)), "{output:?}");
+        }
+        let log = folder.path().join(&out).join(".logs/profile_log_device.csv");
+        let truth = Truth {
+            spans_ns: spans_of_log(&std::fs::read_to_string(log).unwrap()),
+            ..Truth::default()
+        };
+        assert!(!truth.spans_ns.is_empty());
+        for input in [out, capture] {
+            let what = format!("{workload} on {arch}, --seed {seed}: {input}");
+            assert_outputs(folder.path(), &input, &truth, &what);
+        }
     }
 }
 
@@ -185,7 +312,11 @@ fn outputs_of_the_recordings_in_the_repository_claim_only_what_is_known() {
                 || name.starts_with("f9_")
                 || is_ops
             {
-                assert_outputs(folder.path(), path.to_str().unwrap(), &Truth::default(), &name);
+                let mut truth = Truth::default();
+                if name == "profile_log_device.csv" {
+                    truth.spans_ns = spans_of_log(&std::fs::read_to_string(&path).unwrap());
+                }
+                assert_outputs(folder.path(), path.to_str().unwrap(), &truth, &name);
                 count += 1;
             }
         }

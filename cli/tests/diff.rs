@@ -398,7 +398,7 @@ fn junit_has_a_test_for_each_change_and_for_what_was_compared_or_not() {
     let written = std::fs::read_to_string(xml).unwrap();
     let report = json(a, b, &["--fail-above", "5"]);
     let changes = report["changes"].as_array().unwrap();
-    assert_eq!(written.matches("<testcase ").count(), changes.len() + 3, "{written}");
+    assert_eq!(written.matches("<testcase ").count(), changes.len() + 4, "{written}");
     assert_eq!(written.matches("<failure ").count(), 1, "{written}");
     let failed = written.split("<testcase ").find(|test| test.contains("<failure ")).unwrap();
     assert!(failed.contains("name=\"zone UNPACK_SHORT k.cpp:10\""), "{failed}");
@@ -620,6 +620,63 @@ fn ops_that_begin_to_run_side_by_side_are_told_by_the_elapsed_time() {
     // Nothing of it where no op ran beside another.
     let shown = String::from_utf8(diff(a, a, &[]).stdout).unwrap();
     assert!(!shown.contains("first start"), "{shown}");
+    assert_overlap_gate([a, b], "100.700 us, 2 of 2 ops side by side", ["98.5", "98.7"]);
+    // Another number of ops: the overlap is compared with nothing, which the gate says.
+    let more = folder.path().join("more.csv");
+    let row = "Softmax,tt_dnn_device,0,0,8,32,1000,1700,5210000,5211700\n";
+    std::fs::write(&more, std::fs::read_to_string(a).unwrap() + row).unwrap();
+    let shown = String::from_utf8(diff(b, &more, &["--fail-above", "5"]).stdout).unwrap();
+    assert!(shown.contains("The time that ops share is in no limit: A and B have"), "{shown}");
+}
+
+/// Asserts that a gate fails where the ops of the second file, which ran side by side, run one after the other, and
+/// between which limits it does.
+fn assert_overlap_gate([serial, shared]: [&Path; 2], side: &str, [below, above]: [&str; 2]) {
+    let code = |a: &Path, b: &Path, args: &[&str]| diff(a, b, args).status.code();
+    assert_eq!(code(shared, serial, &["--fail-above", below]), Some(1));
+    assert_eq!(code(shared, serial, &["--fail-above", above]), Some(0));
+    assert_eq!(code(serial, shared, &["--fail-above", "5"]), Some(0));
+    assert_eq!(code(serial, shared, &["--fail-below", "5"]), Some(1));
+    for file in [serial, shared] {
+        assert_eq!(code(file, file, &["--fail-above", "5", "--fail-below", "5"]), Some(0));
+    }
+    let gate = ["--fail-above", "5"];
+    let shown = String::from_utf8(diff(shared, serial, &gate).stdout).unwrap();
+    let wanted = format!(
+        "The ops of B are slower. Time in which any op runs: A {side}; B 200.000 us, 0 of 2 ops side by side; "
+    );
+    assert!(shown.contains(&wanted), "{shown}");
+    let finding = json(shared, serial, &gate)["overlap_finding"].as_str().unwrap().to_owned();
+    assert!(shown.contains(&finding), "{finding}");
+    assert!(json(serial, shared, &gate)["overlap_finding"].is_null());
+}
+
+/// The same of device logs: each program on a core of its own.
+#[test]
+fn programs_of_a_log_that_no_longer_run_side_by_side_fail_a_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("a.csv", 101_700), ("b.csv", 0)].map(|(name, second)| {
+        let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+            PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, \
+            trace id, trace id counter, zone name, type, source line, source file, meta data\n"
+            .to_owned();
+        for (core, start) in [(1, 5_000_000), (2, 5_000_000 + second)] {
+            let program = core << 10;
+            for (cycle, id, zone, kind) in [
+                (start, 1, "BRISC-FW", "ZONE_START"),
+                (start + 100, 2, "BRISC-KERNEL", "ZONE_START"),
+                (start + 100_100, 2, "BRISC-KERNEL", "ZONE_END"),
+                (start + 100_200, 1, "BRISC-FW", "ZONE_END"),
+            ] {
+                log += &format!("0,{core},1,BRISC,{id},{cycle},0,{program},,,{zone},{kind},1,k.cpp,\n");
+            }
+        }
+        let path = folder.path().join(name);
+        std::fs::write(&path, log).unwrap();
+        path
+    });
+    let [a, b] = &files;
+    assert_overlap_gate([a, b], "100.000 us, 2 of 2 ops side by side", ["99.9", "100.1"]);
 }
 
 #[test]

@@ -65,9 +65,10 @@ use std::{
 /// unless --filter or further recordings are given.
 ///
 /// Exit code: 0; 1 if --fail-above or --fail-below is exceeded by an op, a zone, an iteration with the
-/// gaps between its ops, or the ops that only one of them has, if less than half of the time of A or of B was
-/// compared, if both show iterations that do not do the same work, or if more than half of its ops have no
-/// duration (unless only zones have one); 2 if A or B cannot be read.
+/// gaps between its ops, the ops that only one of them has, or, where ops run side by side, the time in which any
+/// op runs; if less than half of the time of A or of B was compared, if both show iterations that do not do the
+/// same work, or if more than half of its ops have no duration (unless only zones have one); 2 if A or B cannot
+/// be read.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("limits").args(["fail_above", "fail_below"]).multiple(true))]
 #[command(after_help = "Examples:
@@ -176,6 +177,8 @@ struct Document<'a> {
     failed_elapsed_count: usize,
     /// What ops that only one side has change, in words, if it exceeds the limits.
     unpaired_finding: Option<&'a str>,
+    /// How the time that ops share changes, in words, if it exceeds the limits.
+    overlap_finding: Option<&'a str>,
     too_little_compared: Option<Shortfall>,
     /// Absent if the duration of any op is unknown.
     total_change_ns: Option<f64>,
@@ -253,6 +256,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         failed_count: verdict.findings.len(),
         failed_elapsed_count: verdict.elapsed.len(),
         unpaired_finding: verdict.unpaired.as_deref(),
+        overlap_finding: verdict.overlap.as_deref(),
         too_little_compared: gate.shortfall(&diff),
         total_change_ns: diff.change_ns(),
         compared_change_ns: diff.compared_change_ns(),

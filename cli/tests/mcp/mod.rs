@@ -12,7 +12,7 @@ mod questions;
 #[cfg(feature = "mcp")]
 mod rows;
 #[cfg(feature = "mcp")]
-mod server;
+pub(crate) mod server;
 #[cfg(feature = "mcp")]
 mod values;
 

@@ -204,7 +204,7 @@ fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
 }
 
 /// Returns the answers to requests, which are sent one after the other.
-fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
+pub(crate) fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
     let (mut server, mut input, mut output) = server(folder);
     writeln!(input, "{HELLO}").unwrap();
     output.next().unwrap().unwrap();
@@ -255,16 +255,20 @@ fn nobody_on_standard_input_is_one_sentence() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("at nowhere, found nothing"));
 }
 
+/// Returns a call of a tool with an id.
+pub(crate) fn call(id: usize, tool: &str, arguments: &Value) -> String {
+    let call = json!({ "name": tool, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+}
+
 /// Returns a call of `load` with an id.
 fn load(id: usize, path: &str) -> String {
-    let call = json!({ "name": "load", "arguments": { "path": path } });
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+    call(id, "load", &json!({ "path": path }))
 }
 
 /// Returns a call of `zones` with an id.
 fn zones(id: usize) -> String {
-    let call = json!({ "name": "zones", "arguments": { "filter": "risc=BRISC" } });
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+    call(id, "zones", &json!({ "filter": "risc=BRISC" }))
 }
 
 /// Returns a device log in which a zone's name is the secret.

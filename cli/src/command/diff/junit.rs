@@ -25,6 +25,9 @@ const COVERAGE: &str = "half of the ops have a duration, and half of the time wa
 /// Name of the test that fails if ops that only one side has change the time by more than the limits.
 const UNPAIRED: &str = "ops that only one side has change the time by no more than the limits";
 
+/// Name of the test that fails if the time that ops share exceeds the limits.
+const OVERLAP: &str = "the time in which any op runs is within the limits";
+
 /// Name of the test that fails if an iteration with the gaps between its ops exceeds the limits.
 const ELAPSED: &str = "iterations with the gaps between their ops are within the limits";
 
@@ -46,7 +49,12 @@ fn write_suite(diff: &Diff, verdict: &Verdict<'_>, out: &mut impl Write) -> io::
         .chain(verdict.iterations.clone());
     let elapsed: Vec<String> = elapsed.collect();
     let elapsed = (!elapsed.is_empty()).then(|| elapsed.join("; "));
-    let of_all = [(COVERAGE, &shortfall), (UNPAIRED, &verdict.unpaired), (ELAPSED, &elapsed)];
+    let of_all = [
+        (COVERAGE, &shortfall),
+        (UNPAIRED, &verdict.unpaired),
+        (ELAPSED, &elapsed),
+        (OVERLAP, &verdict.overlap),
+    ];
     let failed = of_all.iter().filter(|(_, failure)| failure.is_some()).count();
     let tests = diff.changes.len().saturating_add(of_all.len()).to_string();
     let failures = verdict.findings.len().saturating_add(failed).to_string();

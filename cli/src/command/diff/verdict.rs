@@ -1,7 +1,7 @@
 //! The verdict of a gate on a comparison, in words.
 
 use super::gaps::{has_gaps, microseconds};
-use crate::numbers::counted;
+use crate::numbers::{counted, grouped};
 use host_reader::{
     diff::{Change, Diff, Elapsed, Finding, Gaps, Gate, Shortfall, UncomparedIterations},
     perf::Spread,
@@ -19,6 +19,8 @@ pub(super) struct Verdict<'a> {
     pub(super) iterations: Option<String>,
     /// What the gate says of the time between ops, in words.
     gaps: Option<String>,
+    /// Whether the time that ops share changes by more than the limits, in words.
+    pub(super) overlap: Option<String>,
     /// Whether ops that only one side has change the time by more than the limits, in words.
     pub(super) unpaired: Option<String>,
     /// What was compared too little for a verdict; `None` without a gate.
@@ -48,6 +50,9 @@ impl<'a> Verdict<'a> {
                 .collect(),
             iterations: gate.uncomparable(diff).map(uncomparable_sentence),
             gaps: gate.is_set().then(|| gaps_sentence(diff, gate)).flatten(),
+            overlap: gate.finding_of_overlap(diff).map(|found| {
+                format!("The ops of B are {}. {}", found.label(), overlap_sentence(diff))
+            }),
             unpaired: gate.finding_of_unpaired(diff).map(|_| unpaired_sentence(diff)),
             shortfall: gate.is_set().then(|| gate.shortfall(diff)).flatten(),
             held: gate.is_set().then(|| gate.held_by_iterations(diff)).flatten(),
@@ -62,6 +67,7 @@ impl<'a> Verdict<'a> {
         !self.findings.is_empty()
             || !self.elapsed.is_empty()
             || self.iterations.is_some()
+            || self.overlap.is_some()
             || self.unpaired.is_some()
             || self.shortfall.is_some()
     }
@@ -100,8 +106,8 @@ impl<'a> Verdict<'a> {
         if let Some(gaps) = &self.gaps {
             writeln!(out, "{gaps}")?;
         }
-        if let Some(unpaired) = &self.unpaired {
-            writeln!(out, "{unpaired}")?;
+        for sentence in [&self.overlap, &self.unpaired].into_iter().flatten() {
+            writeln!(out, "{sentence}")?;
         }
         if self.clockless_count > 0 {
             let changes = counted(self.clockless_count as u64, "change", "changes");
@@ -162,6 +168,9 @@ fn uncomparable_sentence(of: &UncomparedIterations) -> String {
 /// Says that the time between ops is not in the gate, if that is so; `None` if it is, or if no gap is
 /// known.
 fn gaps_sentence(diff: &Diff, gate: Gate) -> Option<String> {
+    if diff.has_overlap() && diff.busy_ns().is_none() {
+        return Some(overlap_sentence(diff));
+    }
     if !has_gaps(diff) {
         return None;
     }
@@ -178,6 +187,27 @@ fn gaps_sentence(diff: &Diff, gate: Gate) -> Option<String> {
     let side = |gaps: &Gaps| gaps.median_ns.map_or_else(|| "unknown".to_owned(), microseconds);
     let [a, b] = [&diff.a.gaps, &diff.b.gaps].map(side);
     Some(format!("The time between ops is in no limit: {why} (median gap: A {a}; B {b})"))
+}
+
+/// Says how long any op of each side runs, or why this is not compared.
+fn overlap_sentence(diff: &Diff) -> String {
+    let Some((a_ns, b_ns)) = diff.busy_ns() else {
+        return "The time that ops share is in no limit: A and B have different numbers of ops, or the \
+                cycles of some are unknown"
+            .to_owned();
+    };
+    let count = |gaps: &Gaps| {
+        let ops = counted(gaps.op_count, "op", "ops");
+        format!("{} of {ops} side by side", grouped(gaps.side_by_side_op_count))
+    };
+    format!(
+        "Time in which any op runs: A {}, {}; B {}, {}; {:+.1} %",
+        microseconds(a_ns),
+        count(&diff.a.gaps),
+        microseconds(b_ns),
+        count(&diff.b.gaps),
+        (b_ns / a_ns - 1.0) * 100.0
+    )
 }
 
 /// Says by how much ops that only one side has change the time of A.

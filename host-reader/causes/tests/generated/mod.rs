@@ -81,11 +81,16 @@ fn numbers_before<'a>(text: &'a str, unit: &'a str) -> impl Iterator<Item = f64>
 
 /// Asserts that a text of an output names no impossible share, and counts what it speaks of.
 pub(crate) fn assert_text(text: &str, what: &str) {
+    assert_counted(text, what);
     for percent in numbers_before(text, " %") {
         // More than 100 % late is a comparison and not a share.
         let compares = text.contains(" late in ") || text.contains("longer than the other");
         assert!(percent <= MOST_PERCENT || compares, "{what}: {text}");
     }
+}
+
+/// Asserts that a text of an output counts what it speaks of, and has no number that is none.
+pub(crate) fn assert_counted(text: &str, what: &str) {
     for word in ["all ", "each of ", "every one of "] {
         let mut after = text.match_indices(word).map(|(at, _)| &text[at + word.len()..]);
         let counts = after.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

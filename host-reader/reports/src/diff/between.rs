@@ -34,6 +34,9 @@ pub struct Gaps {
     /// Time from the first start to the last end of the ops in ns, of the device that takes longest;
     /// `None` if the cycles of its ops are unknown, or if several recordings are one side.
     pub elapsed_ns: Option<f64>,
+    /// Time in which at least one op of this device ran, in ns: without gaps, and with time that ops share
+    /// once; `None` as above.
+    pub busy_ns: Option<f64>,
 }
 
 impl BetweenOps {
@@ -97,6 +100,7 @@ impl BetweenOps {
             op_count: self.op_count,
             side_by_side_op_count: self.side_by_side.map_or(0, |of| of.op_count),
             elapsed_ns: self.side_by_side.map(|of| of.elapsed_us * 1000.0),
+            busy_ns: self.side_by_side.map(|of| of.busy_us * 1000.0),
         }
     }
 }

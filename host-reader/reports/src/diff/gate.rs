@@ -94,6 +94,18 @@ impl Gate {
         self.finding_of(elapsed.percent(), cycles)
     }
 
+    /// Returns the direction in which the time that ops share exceeds the limits: ops of one recording that run
+    /// one after the other, and in the other one side by side, take the same time each. `None` if the limits
+    /// hold, if no ops ran side by side, or if the time is [not comparable](Diff::busy_ns).
+    #[must_use]
+    pub fn finding_of_overlap(&self, diff: &Diff) -> Option<Finding> {
+        let (a_ns, b_ns) = diff.busy_ns()?;
+        let cycles_per_ns =
+            diff.changes.iter().find_map(|of| Some(of.b_cycles? / of.b_geometric_mean_ns));
+        let cycles = cycles_per_ns.map(|per_ns| (b_ns - a_ns).abs() * per_ns);
+        self.finding_of((b_ns / a_ns - 1.0) * 100.0, cycles)
+    }
+
     /// Returns the first device on which both recordings show iterations that are not known to do the same work, so
     /// that a gate cannot pass; `None` if there is none, or if the gate [leaves gaps out](Self::ignores_gaps).
     #[must_use]
@@ -205,7 +217,36 @@ impl Diff {
         self.b.alone_ns - self.a.alone_ns
     }
 
-    /// Returns this change in percent of A's time.
+    /// Returns true if cycles show that ops of A or of B ran side by side, so that no sum over ops is the time
+    /// that they take.
+    #[must_use]
+    pub const fn has_overlap(&self) -> bool {
+        self.a.gaps.side_by_side_op_count > 0 || self.b.gaps.side_by_side_op_count > 0
+    }
+
+    /// Returns the time in ns in which at least one op of A and of B runs, on the device that takes longest: of an
+    /// iteration, if both recordings consist of whole iterations, or else of all ops.
+    ///
+    /// `None` if no ops ran side by side, if the cycles of an op are unknown, or if A and B have different
+    /// numbers of ops.
+    #[must_use]
+    pub fn busy_ns(&self) -> Option<(f64, f64)> {
+        if !self.has_overlap() {
+            return None;
+        }
+        let [a, b] = [&self.a, &self.b].map(|side| {
+            let iterations = side.iteration_count.max(1);
+            let count = side.launches.launch_count;
+            let is_whole =
+                side.left_out_count == 0 && count.checked_rem(iterations) == Some(0);
+            let parts = if is_whole { iterations } else { 1 };
+            let busy_ns = side.gaps.busy_ns.filter(|ns| *ns > 0.0);
+            (count.checked_div(parts), busy_ns.map(|ns| ns / parts as f64))
+        });
+        a.1.zip(b.1).filter(|_| a.0 == b.0)
+    }
+
+    /// Returns [`unpaired_change_ns`](Self::unpaired_change_ns) in percent of A's time.
     #[must_use]
     pub fn unpaired_percent(&self) -> f64 {
         self.unpaired_change_ns() / self.a.total_ns * 100.0

@@ -4,7 +4,9 @@ use super::{
     measured::{DeviceOps, Measured, MeasuredKind, Measurements, Slot},
     traits::{Aspect, COMPARED_TENSORS, OpTraits, bare, memory_name},
 };
-use crate::perf::{OpReport, PerfReport, RecordedOp, RepetitionRule, Repetitions, Tensor};
+use crate::perf::{
+    OpReport, OpSpan, PerfReport, RecordedOp, RepetitionRule, Repetitions, SideBySide, Tensor,
+};
 use analysis::Op;
 use host_events::OpMetadata;
 use reader::readout::Readout;
@@ -46,14 +48,12 @@ impl Measurements {
             measurements.between.add_rows(rows());
             let mut launches: Vec<Slot> =
                 rows().map(|row| measurements.launch_of(row, &place, &mut traits)).collect();
-            // The gaps of ops that ran side by side are no time between ops.
-            let is_side_by_side =
-                report.side_by_side.iter().any(|of| Some(of.device) == number && of.op_count > 0);
             for (slot, row) in launches.iter_mut().zip(rows()).skip(1) {
-                let gap_us = row.op_to_op_gap_us.filter(|us| *us >= 0.0 && !is_side_by_side);
+                let gap_us = row.op_to_op_gap_us.filter(|us| *us >= 0.0);
                 slot.gap_ns = gap_us.map(|us| us * 1000.0);
                 slot.firmware_ns = row.firmware_duration_ns;
             }
+            forget_shared_gaps(&mut launches, number, &report.side_by_side);
             let mut ops = DeviceOps { place, launches, iteration_count: 1, ..DeviceOps::default() };
             if found.rule != RepetitionRule::SameProgram {
                 let order = indices.iter().enumerate();
@@ -108,6 +108,7 @@ impl Measurements {
             described.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
         let mut programs: HashMap<(u32, RunHostId, u64), Program> = HashMap::new();
         let mut devices: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
+        let mut spans: BTreeMap<u32, Option<Vec<OpSpan>>> = BTreeMap::new();
         for op in ops {
             self.between.add_op(&op);
             let id = RunHostId(op.run_host_id);
@@ -128,6 +129,16 @@ impl Measurements {
                 durations_ns: duration_ns.into_iter().collect(),
                 in_runs: None,
             });
+            let span = op.kernel.map(|span| OpSpan {
+                start_cycle: span.start_cycle,
+                end_cycle: span.end_cycle,
+                kernel_ns: span.duration_cycles as f64 * 1000.0 / clock_mhz,
+            });
+            let of_chip = spans.entry(op.chip_id).or_insert_with(|| Some(Vec::new()));
+            match (of_chip.as_mut(), span) {
+                (Some(spans), Some(span)) => spans.push(span),
+                _ => *of_chip = None,
+            }
             let gap_ns = op.op_to_op_latency_ns.filter(|_| !op.is_first_of_chip);
             let gap_ns = gap_ns.map(|ns| ns as f64);
             let firmware_ns =
@@ -135,9 +146,24 @@ impl Measurements {
             let slot = Slot { gap_ns, firmware_ns, ..Slot::of(launch) };
             devices.entry(op.chip_id).or_default().push(slot);
         }
-        self.devices.extend(devices.into_iter().map(|(chip_id, launches)| {
+        let side_by_side: Vec<SideBySide> = spans
+            .into_iter()
+            .filter_map(|(chip_id, spans)| {
+                SideBySide::of_spans(chip_id.into(), spans?, clock_mhz(readout, chip_id) / 1000.0)
+            })
+            .collect();
+        self.between.set_side_by_side(&side_by_side);
+        self.devices.extend(devices.into_iter().map(|(chip_id, mut launches)| {
+            forget_shared_gaps(&mut launches, Some(chip_id.into()), &side_by_side);
             DeviceOps::new(place(Some(chip_id.into())).into(), launches)
         }));
+    }
+}
+
+/// Forgets the gaps of a device whose ops ran side by side: they are no time between ops.
+fn forget_shared_gaps(launches: &mut [Slot], device: Option<u64>, known: &[SideBySide]) {
+    if known.iter().any(|of| Some(of.device) == device && of.op_count > 0) {
+        launches.iter_mut().for_each(|slot| slot.gap_ns = None);
     }
 }
 

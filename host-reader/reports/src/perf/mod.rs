@@ -91,6 +91,7 @@ pub use picture::{Palette, write_stacked_picture};
 pub use programs::{BuildSums, CallSite, ProgramBuilds, Rebuild, RebuildReason};
 pub use report::{PerfOptions, PerfReport, Totals};
 pub use row::{CoreTimes, OpRow, OtherCell, Tensor};
+pub(crate) use side_by_side::OpSpan;
 pub use side_by_side::SideBySide;
 pub use signposts::signpost_half;
 pub use spread::Spread;

@@ -31,10 +31,11 @@ pub(super) fn side_by_side(rows: &[OpRow]) -> Vec<SideBySide> {
 }
 
 /// An op with its first and last cycle and the time of its kernels.
-struct Span {
-    start: u64,
-    end: u64,
-    kernel_ns: f64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OpSpan {
+    pub(crate) start_cycle: u64,
+    pub(crate) end_cycle: u64,
+    pub(crate) kernel_ns: f64,
 }
 
 fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
@@ -45,41 +46,47 @@ fn of_device(device: u64, rows: &[&OpRow]) -> Option<SideBySide> {
             return None;
         }
         let firmware = row.firmware_start_cycle.zip(row.firmware_end_cycle);
-        let (start, end) = if has_kernels { row.kernel_cycles } else { firmware }?;
+        let (start_cycle, end_cycle) = if has_kernels { row.kernel_cycles } else { firmware }?;
         let kernel_ns = row.kernel_duration_ns.filter(|ns| *ns >= 0.0)?;
-        (start <= end).then_some(Span { start, end, kernel_ns })
+        (start_cycle <= end_cycle).then_some(OpSpan { start_cycle, end_cycle, kernel_ns })
     });
-    let mut spans = spans.collect::<Option<Vec<Span>>>()?;
-    spans.sort_by_key(|span| (span.start, span.end));
-    let first = spans.first()?.start;
-    let last = spans.iter().map(|span| span.end).max()?;
-    let ns = |start: u64, end: u64| end.abs_diff(start) as f64 / clock_ghz;
-    let (mut op_count, mut busy_ns) = (0_u64, 0.0);
-    let mut rest = spans.as_slice();
-    while let Some(one) = rest.first() {
-        let (mut end, mut count) = (one.end, 1_usize);
-        while let Some(span) = rest.get(count).filter(|span| span.start < end) {
-            end = end.max(span.end);
-            count = count.saturating_add(1);
+    SideBySide::of_spans(device, spans.collect::<Option<Vec<OpSpan>>>()?, clock_ghz)
+}
+
+impl SideBySide {
+    /// Returns what the spans of all ops of a device say; `None` if there are none.
+    pub(crate) fn of_spans(device: u64, mut spans: Vec<OpSpan>, clock_ghz: f64) -> Option<Self> {
+        spans.sort_by_key(|span| (span.start_cycle, span.end_cycle));
+        let first = spans.first()?.start_cycle;
+        let last = spans.iter().map(|span| span.end_cycle).max()?;
+        let ns = |start: u64, end: u64| end.abs_diff(start) as f64 / clock_ghz;
+        let (mut op_count, mut busy_ns) = (0_u64, 0.0);
+        let mut rest = spans.as_slice();
+        while let Some(one) = rest.first() {
+            let (mut end, mut count) = (one.end_cycle, 1_usize);
+            while let Some(span) = rest.get(count).filter(|span| span.start_cycle < end) {
+                end = end.max(span.end_cycle);
+                count = count.saturating_add(1);
+            }
+            let (group, others) = rest.split_at_checked(count)?;
+            // Firmware overlaps between ops that follow one another. Kernels that take longer than the
+            // firmware around all of them overlap. Times are rounded to nanoseconds.
+            let kernels_ns: f64 = group.iter().map(|span| span.kernel_ns).sum();
+            busy_ns += kernels_ns.min(ns(one.start_cycle, end));
+            if kernels_ns > ns(one.start_cycle, end) + count as f64 {
+                op_count = op_count.saturating_add(count as u64);
+            }
+            rest = others;
         }
-        let (group, others) = rest.split_at_checked(count)?;
-        // Firmware overlaps between ops that follow one another. Kernels that take longer than the
-        // firmware around all of them overlap. Times are rounded to nanoseconds.
-        let kernels_ns: f64 = group.iter().map(|span| span.kernel_ns).sum();
-        busy_ns += kernels_ns.min(ns(one.start, end));
-        if kernels_ns > ns(one.start, end) + count as f64 {
-            op_count = op_count.saturating_add(count as u64);
-        }
-        rest = others;
+        Some(Self {
+            device,
+            op_count,
+            of_count: spans.len() as u64,
+            op_time_us: spans.iter().map(|span| span.kernel_ns).sum::<f64>() / 1000.0,
+            busy_us: busy_ns / 1000.0,
+            elapsed_us: ns(first, last) / 1000.0,
+        })
     }
-    Some(SideBySide {
-        device,
-        op_count,
-        of_count: spans.len() as u64,
-        op_time_us: spans.iter().map(|span| span.kernel_ns).sum::<f64>() / 1000.0,
-        busy_us: busy_ns / 1000.0,
-        elapsed_us: ns(first, last) / 1000.0,
-    })
 }
 
 #[cfg(test)]
