@@ -10,7 +10,8 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        DataStatistics, EventStatistics, KeptCounts, KindCount, SubtractedProbeCost, Unfinished,
+        DataStatistics, EventStatistics, FullBuffer, KeptCounts, KindCount, SubtractedProbeCost,
+        Unfinished,
     },
     export::HiddenLaunches,
     host::HostRecording,
@@ -114,6 +115,9 @@ pub(crate) struct Lost {
     is_lower_bound: bool,
     /// Reasons why more records may be lost: sources of records that do not count their losses.
     uncounted: Vec<&'static str>,
+    /// RISCs with runs whose zones fill a buffer, of a log that does not count its losses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    full_buffers: Vec<FullBuffer>,
 }
 
 /// Counts of the events that the host's threads recorded.
@@ -222,7 +226,7 @@ impl<'a> Document<'a> {
                     ("orphan_ends", |kept| kept.orphan_ends.into()),
                 ],
             ),
-            lost: Lost::from_ledger(&readout.losses),
+            lost: Lost::new(&readout.losses, &summary.full_buffers),
             anomalies: summary.anomaly_count,
             repairs: summary.repair_count,
             anomaly_kinds: &summary.anomalies,
@@ -254,8 +258,8 @@ impl<'a> Document<'a> {
 }
 
 impl Lost {
-    /// Sums up the losses in a ledger by cause.
-    pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
+    /// Sums up the losses in a ledger by cause. `full` are RISCs whose runs fill buffers.
+    pub(crate) fn new(losses: &LossLedger, full: &[FullBuffer]) -> Self {
         let total = losses.total();
         let [l1_full, dram_full, validate_off] =
             [LossCause::L1Full, LossCause::DramFull, LossCause::ValidateOff]
@@ -274,6 +278,7 @@ impl Lost {
             other,
             is_lower_bound,
             uncounted,
+            full_buffers: full.to_vec(),
         }
     }
 }

@@ -6,15 +6,17 @@ use crate::{
     terminal::{Style, styled},
 };
 use host_reader::{
-    analysis::{loss_groups, loss_remedies, lost_line},
+    analysis::{FullBuffer, loss_groups, loss_remedies, lost_line},
     ledger::LossLedger,
     tables::LossGroups,
 };
 use std::io::Write;
 
-/// Writes the number of missing records in one line, then a table by cause, then the remedies.
+/// Writes the number of missing records in one line, what else may be missing, then a table by cause, then the
+/// remedies.
 pub(crate) fn write_losses(
     losses: &LossLedger,
+    full: &[FullBuffer],
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
@@ -24,6 +26,9 @@ pub(crate) fn write_losses(
         (false, _) => Style::Bad,
     };
     writeln!(out, "{}", styled(&lost_line(losses), style))?;
+    for buffer in full {
+        writeln!(out, "{}", styled(&buffer.sentence(), Style::Doubtful))?;
+    }
     if losses.is_empty() {
         return Ok(());
     }

@@ -11,8 +11,9 @@ use crate::{
     terminal::{Style, printable, styled},
 };
 use host_reader::{
-    analysis::{DataKind, Report, launches_of},
+    analysis::{DataKind, FullBuffer, Report, launches_of},
     export::{HiddenLaunches, TraceFilter},
+    ledger::LossLedger,
     readout::Readout,
     recording::Recording,
     report::BufferPeaks,
@@ -112,18 +113,18 @@ impl Findings {
             source.host.write(out)?;
             self.filtered.as_ref().map_or(Ok(()), |filtered| filtered.write(out))
         })?;
-        let is_failed =
-            show.fail_on_loss && has_failed(&self.readout, self.report.summary.anomaly_count);
+        let summary = &self.report.summary;
+        let is_failed = show.fail_on_loss
+            && has_failed(&self.readout.losses, summary.anomaly_count, &summary.full_buffers);
         Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 }
 
 /// Returns true if `--fail-on-loss` fails: records were lost, or what is left shows that some are
 /// missing although their source counts no losses. Says so if nothing is known.
-pub(crate) fn has_failed(readout: &Readout, anomaly_count: u64) -> bool {
-    let losses = &readout.losses;
+pub(crate) fn has_failed(losses: &LossLedger, anomaly_count: u64, full: &[FullBuffer]) -> bool {
     let Some(source) = losses.uncounted().next() else { return losses.has_failures() };
-    let is_failed = losses.has_failures() || anomaly_count > 0;
+    let is_failed = losses.has_failures() || anomaly_count > 0 || !full.is_empty();
     if !is_failed {
         note!(
             "--fail-on-loss: whether records were lost is not known ({}); none is known to be",

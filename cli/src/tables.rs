@@ -44,7 +44,7 @@ impl Findings {
         write_data_and_events(&self.report.data, &self.report.events, rows, out)?;
         self.counters.write(&self.names, rows, out)?;
         self.write_records(rows, out)?;
-        write_losses(&self.readout.losses, rows, out)?;
+        write_losses(&self.readout.losses, &self.report.summary.full_buffers, rows, out)?;
         write_fullest(&self.readout.watermarks, out)?;
         self.write_anomalies(rows, out)
     }

@@ -155,3 +155,47 @@ fn the_log_of_a_simulation_keeps_the_losses_of_its_run() {
         assert!(note.contains("has changed since a simulation wrote it"), "{note}");
     }
 }
+
+/// A log of TT-Metal, in which a RISC has as many zones in a run as a buffer holds: each output says so, and a gate on
+/// losses fails. A log with one zone less, or one more, which shows that full buffers are sent on, says nothing.
+#[test]
+fn a_log_whose_zones_fill_a_buffer_says_so_in_each_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "profile_log_device.csv";
+    for zone_count in [124_u64, 125, 126] {
+        let mut log =
+            "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC processor \
+            type,timer_id,time[cycles since reset],data,run host ID,zone name,type\n"
+                .to_owned();
+        let mut add = |time: u64, id: u64, zone: &str, edge: &str| {
+            log += &format!("0,1,1,NCRISC,{id},{time},0,1024,{zone},{edge}\n");
+        };
+        add(1_000, 1, "NCRISC-KERNEL", "ZONE_START");
+        for zone in 0..zone_count {
+            add(1_010 + zone * 10, 2, "READ", "ZONE_START");
+            add(1_018 + zone * 10, 2, "READ", "ZONE_END");
+        }
+        add(5_000, 1, "NCRISC-KERNEL", "ZONE_END");
+        std::fs::write(folder.path().join(name), log).unwrap();
+        let sentence = "NCRISC has 125 zones in 1 of 1 run, as many as a buffer of TT-Metal's profiler holds: \
+                        if there were zones after them, they are not in the log";
+        let is_full = zone_count == 125;
+        assert_eq!(said(folder.path(), &["report", name]).contains(sentence), is_full);
+        assert_eq!(said(folder.path(), &["explain", name]).contains(sentence), is_full);
+        let json = said(folder.path(), &["report", name, "--json"]);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let expected = serde_json::json!([
+            { "risc": "NCRISC", "zone_count": 125, "full_run_count": 1, "run_count": 1 }
+        ]);
+        let found = &json["lost"]["full_buffers"];
+        assert_eq!(found, if is_full { &expected } else { &Value::Null });
+        assert_alike(folder.path(), name);
+        said(folder.path(), &["export", name, "-o", "page.html"]);
+        let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert_eq!(page.contains(sentence), is_full, "{zone_count}");
+        for command in ["report", "explain"] {
+            let gate = kprof(folder.path(), &[command, name, "--fail-on-loss"]);
+            assert_eq!(gate.status.code(), Some(is_full.into()), "{command}: {gate:?}");
+        }
+    }
+}

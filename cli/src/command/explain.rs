@@ -213,7 +213,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let mut has_failures = false;
-    let lost = |readout: &Readout| has_failed(readout, readout.anomalies.anomaly_count());
+    let is_lost = |readout: &Readout, explanation: &Explanation| {
+        let anomaly_count = readout.anomalies.anomaly_count();
+        has_failed(&readout.losses, anomaly_count, &explanation.full_buffers)
+    };
     match open_packed(&args.input, &args.memory.packed())? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
@@ -221,7 +224,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             drop(busy);
             let (run, explanation) = explained.or_fail()?;
             show_run(args, 1, (&run.readout, others), &explanation)?;
-            has_failures = args.fail_on_loss && lost(&run.readout);
+            has_failures = args.fail_on_loss && is_lost(&run.readout, &explanation);
         }
         opened => {
             let runs = unpacked(opened)?.recordings;
@@ -234,7 +237,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
                 let rooms = rooms(&explanation.groups, &usage);
                 let others = Others { rooms: &rooms, ..others };
                 show_run(args, number, (&run.readout, others), &explanation)?;
-                has_failures |= args.fail_on_loss && lost(&run.readout);
+                has_failures |= args.fail_on_loss && is_lost(&run.readout, &explanation);
             }
         }
     }

@@ -362,7 +362,7 @@ fn print_report(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<Exi
         device_ops: report.device_op_count,
         problem_count: report.problems.count(),
         problems,
-        lost: Lost::from_ledger(&report.losses),
+        lost: Lost::new(&report.losses, &[]),
         noc_events: report.noc_events.as_deref(),
         filtered_out: &report.hidden,
     };

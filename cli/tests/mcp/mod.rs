@@ -2,6 +2,8 @@
 //! output of other commands.
 
 #[cfg(feature = "mcp")]
+mod claims;
+#[cfg(feature = "mcp")]
 mod client;
 #[cfg(feature = "mcp")]
 mod explained_rows;
@@ -12,7 +14,7 @@ mod questions;
 #[cfg(feature = "mcp")]
 mod rows;
 #[cfg(feature = "mcp")]
-pub(crate) mod server;
+mod server;
 #[cfg(feature = "mcp")]
 mod values;
 

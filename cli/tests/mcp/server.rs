@@ -204,7 +204,7 @@ fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
 }
 
 /// Returns the answers to requests, which are sent one after the other.
-pub(crate) fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
+pub(super) fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
     let (mut server, mut input, mut output) = server(folder);
     writeln!(input, "{HELLO}").unwrap();
     output.next().unwrap().unwrap();
@@ -256,7 +256,7 @@ fn nobody_on_standard_input_is_one_sentence() {
 }
 
 /// Returns a call of a tool with an id.
-pub(crate) fn call(id: usize, tool: &str, arguments: &Value) -> String {
+pub(super) fn call(id: usize, tool: &str, arguments: &Value) -> String {
     let call = json!({ "name": tool, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
 }

@@ -70,7 +70,7 @@ impl FromLanes for LaneFigures {
     /// Adds a lane, unless its chip is missing in the context.
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
-        self.counts.add_lane(lane);
+        self.counts.add_lane(lane, &context.roles);
         self.pairer.add((chip, lane.id.risc), lane, (context.names, &context.memory));
         self.runs.add(context, lane);
         self.sums.add_lane(lane);

@@ -5,13 +5,14 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
-use super::ZoneStatistics;
+use super::{FullBuffer, FullBuffers, ZoneStatistics};
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::{Lane, LaneId},
     ledger::{LossCause, LossTotals, UncountedSource},
     mesh::Noc0Coord,
     readout::Readout,
+    role::RoleTable,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use wire::PacketKind;
@@ -89,6 +90,8 @@ pub struct Summary {
     pub pending_run_count: u64,
     /// Number of launches that had no kernel and that the firmware discarded.
     pub discarded_launch_count: u64,
+    /// RISCs with runs whose zones fill a buffer, if the log does not count its losses.
+    pub full_buffers: Vec<FullBuffer>,
     /// Number of words read from the device; 0 for logs.
     pub words_read: u64,
 }
@@ -103,11 +106,13 @@ pub(super) struct LaneCounts {
     data: u64,
     events: u64,
     sums: u64,
+    full_buffers: FullBuffers,
 }
 
 impl LaneCounts {
     /// Adds a lane.
-    pub(super) fn add_lane(&mut self, lane: &Lane) {
+    pub(super) fn add_lane(&mut self, lane: &Lane, roles: &RoleTable) {
+        self.full_buffers.add_lane(lane, roles);
         let LaneId { chip_id, core, .. } = lane.id;
         self.cores.insert((chip_id, core));
         self.lanes += 1;
@@ -125,7 +130,8 @@ impl LaneCounts {
 
     /// Adds the counts of other lanes.
     pub(super) fn merge(&mut self, other: Self) {
-        let Self { cores, lanes, runs, records, data, events, sums } = other;
+        let Self { cores, lanes, runs, records, data, events, sums, full_buffers } = other;
+        self.full_buffers.merge(full_buffers);
         self.cores.extend(cores);
         self.lanes += lanes;
         self.runs += runs;
@@ -163,6 +169,7 @@ impl Summary {
             repairs,
             pending_run_count: readout.devices.iter().map(|device| device.pending_runs).sum(),
             discarded_launch_count: readout.devices.iter().map(|d| d.discarded_launches).sum(),
+            full_buffers: lanes.full_buffers.found(&readout.losses),
             words_read: readout.words_read,
         }
     }

@@ -1,11 +1,10 @@
 //! Evidence for causes, kept for each run of each lane and collected lane by lane.
 
 use crate::{
-    full_buffers::FullBuffers,
     kernel_zone::{NamedZones, OpenZones, ZoneCycles},
     lost_runs::LostRuns,
 };
-use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
+use analysis::{FullBuffers, LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
 use reader::{
     from_lanes::{FromLanes, LanesContext},
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
@@ -311,7 +310,7 @@ impl FromLanes for Evidence {
         self.has_noc_events |= scan.has_noc_events;
         self.has_counters |= runs.iter().any(|run| run.counters().is_some());
         self.has_own_zones |= runs.iter().any(|run| !run.zones().is_empty());
-        self.full_buffers.add(lane.id.risc, runs.iter().map(|run| run.zone_count));
+        self.full_buffers.add_lane(lane, &context.roles);
         self.runs.push((lane.id, runs));
     }
 }

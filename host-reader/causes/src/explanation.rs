@@ -7,7 +7,6 @@ use crate::{
     counter_shares::counter_shares,
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold, percent},
-    full_buffers::FullBuffers,
     host_time::{add_host_facts, built_again},
     kernel_sentence::kernel_sentence,
     launch_rows::{LaunchRows, are_described},
@@ -28,7 +27,7 @@ use crate::{
     time_sum::time_sums,
     timeline::{DeviceTime, device_time, whole_window},
 };
-use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
+use analysis::{FullBuffer, Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{
     from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable, packed_bytes::PackedError,
@@ -121,6 +120,10 @@ pub struct Explanation {
     /// Sentences about what could not be used: problems of an ops CSV, or anomalies of a recording
     /// by kind, each with the first.
     pub not_used: Vec<String>,
+    /// RISCs with runs whose zones fill a buffer, if the log does not count its losses. `not_used` has their
+    /// sentences.
+    #[serde(skip)]
+    pub full_buffers: Vec<FullBuffer>,
 }
 
 impl Explanation {
@@ -223,7 +226,8 @@ impl Explanation {
         let found = SteadyLaunches::new(recording, (&pairs, &described), window);
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = whole_times(recording, &pairs, (&evidence, &aside));
-        let not_used = doubts(readout, (&ops, &all), (&aside, &evidence.full_buffers));
+        let full_buffers = evidence.full_buffers.found(&readout.losses);
+        let not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -277,6 +281,7 @@ impl Explanation {
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
+            full_buffers,
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows, &described.rows);
@@ -481,10 +486,10 @@ fn unused(readout: &Readout) -> Vec<String> {
 fn doubts(
     readout: &Readout,
     (ops, devices): (&[OpCauses], &[DeviceTime]),
-    (aside, full): (&Aside, &FullBuffers),
+    (aside, full): (&Aside, &[FullBuffer]),
 ) -> Vec<String> {
     let mut sentences = unused(readout);
-    sentences.extend(full.sentences(&readout.losses));
+    sentences.extend(full.iter().map(FullBuffer::sentence));
     sentences.extend(aside.routers.sentences().chain(aside.syncs.sentences()));
     sentences.extend(missing_launches(ops));
     sentences.extend(long_sums(ops, &readout.zones));

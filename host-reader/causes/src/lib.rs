@@ -34,7 +34,6 @@ mod duration;
 mod evidence;
 mod explanation;
 mod finding;
-mod full_buffers;
 mod gap_before;
 mod host_time;
 mod iteration;

@@ -11,7 +11,7 @@ use crate::{
     unfinished::unfinished_lines,
 };
 use host_reader::{
-    analysis::{LOST_OF_OPS_CSV, Report, Unfinished, launches_of, lost_line},
+    analysis::{FullBuffer, LOST_OF_OPS_CSV, Report, Unfinished, launches_of, lost_line},
     causes::Explanation,
     diff::Measurements,
     export::TraceFilter,
@@ -224,13 +224,14 @@ impl NocTraffic {
 
 impl Lost {
     fn from_run(run: &RunFigures) -> Self {
-        let RunFigures { losses, unfinished, .. } = run;
+        let RunFigures { losses, unfinished, report, .. } = run;
         let (records, is_lower_bound) = losses.known_losses();
         Self {
             records,
             omitted_records: Some(losses.intended_total().record_count()),
             is_lower_bound,
             text: std::iter::once(lost_line(losses))
+                .chain(report.summary.full_buffers.iter().map(FullBuffer::sentence))
                 .chain(unfinished_lines(unfinished))
                 .collect::<Vec<_>>()
                 .join("; "),

@@ -2,7 +2,9 @@
 //! anomalies.
 
 use crate::Trace;
-use analysis::{DoubtCounts, KindCount, kinds_line, loss_groups, loss_remedies, lost_line};
+use analysis::{
+    DoubtCounts, FullBuffer, KindCount, kinds_line, loss_groups, loss_remedies, lost_line,
+};
 use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
 use serde_json::json;
@@ -21,7 +23,7 @@ pub(super) struct ShortfallFacts {
     is_loss_uncounted: bool,
     /// Sentences about launches that had not ended.
     unfinished: Vec<String>,
-    /// Sentences about figures that ops lack.
+    /// Sentences about zones that the log may lack, and about figures that ops lack.
     doubts: Vec<String>,
     /// Sentences about anomalies and about repairs; null if there are none.
     anomalies: Option<String>,
@@ -39,11 +41,14 @@ impl ShortfallFacts {
             let counts = counts.map(|(kind, count)| KindCount { kind: kind.label(), count });
             kinds_line(title, &counts.collect::<Vec<_>>())
         };
+        let losses = trace.loss_ledger();
+        let full = trace.full_buffers.found(&losses);
+        let full = full.iter().map(FullBuffer::sentence);
         Self {
-            lost: lost_line(&trace.loss_ledger()),
+            lost: lost_line(&losses),
             is_loss_uncounted: !trace.uncounted.is_empty(),
             unfinished: trace.unfinished.lines(str::to_owned),
-            doubts: doubts.lines(),
+            doubts: full.chain(doubts.lines()).collect(),
             anomalies: kinds("Anomalies", false),
             repairs: kinds("Repairs", true),
         }

@@ -7,7 +7,7 @@ use super::{
     loss::{self, UnplacedLoss},
     op,
 };
-use analysis::{Launch, Unfinished, launches_of};
+use analysis::{FullBuffers, Launch, Unfinished, launches_of};
 use host_events::OpMetadata;
 use rayon::prelude::*;
 use reader::{
@@ -69,6 +69,7 @@ impl<'a> Trace<'a> {
             unplaced_losses: Vec::new(),
             uncounted: readout.losses.uncounted().collect(),
             unfinished: Unfinished::from_readout(readout),
+            full_buffers: FullBuffers::from_readout(readout),
         }
     }
 

@@ -41,7 +41,7 @@ pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 
-use analysis::Unfinished;
+use analysis::{FullBuffers, Unfinished};
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
@@ -114,6 +114,8 @@ pub struct Trace<'a> {
     pub uncounted: Vec<UncountedSource>,
     /// Launches that had not ended when they were read, including hidden ones.
     pub unfinished: Unfinished,
+    /// Runs whose zones fill a buffer, so that zones may be missing if the log does not count its losses.
+    pub full_buffers: FullBuffers,
 }
 
 /// One chip of a trace.

@@ -12,12 +12,14 @@ use super::{
     place::{LanePosition, PlacedLane, lane_places},
 };
 use crate::counters::{kernel_steps, summed_steps};
+use analysis::FullBuffers;
 use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
     lane::{Lane, LaneId},
     packed_bytes::{PackedBytes, PackedError, PackedMemory},
     packed_numbers::{fold_sign, push, unfold_sign},
+    role::RoleTable,
 };
 use recording::PackedRecording;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
@@ -253,6 +255,7 @@ impl<'a> PackedTrace<'a> {
     /// that are needed before the first lane is written.
     fn read_lanes(&mut self) -> Result<(), PackedError> {
         let losses = self.trace.sort_losses(&self.packed.recording.readout);
+        let roles = RoleTable::from_names(&self.packed.recording.readout.zones);
         for device_index in 0..self.trace.devices.len() {
             let ends = match losses.is_empty() {
                 true => BTreeMap::new(),
@@ -266,9 +269,9 @@ impl<'a> PackedTrace<'a> {
             });
             let batches: Vec<Vec<_>> = batches.map(<[_]>::to_vec).collect();
             for batch in batches {
-                let read = batch
-                    .par_iter()
-                    .map(|lanes| self.read_core(device_index, lanes.clone(), (&losses, &ends)));
+                let read = batch.par_iter().map(|lanes| {
+                    self.read_core(device_index, lanes.clone(), (&losses, &ends, &roles))
+                });
                 let read: Vec<_> = read.collect::<Result<_, _>>()?;
                 read.into_iter().for_each(|core| self.add_core(device_index, core));
             }
@@ -279,6 +282,7 @@ impl<'a> PackedTrace<'a> {
     fn add_core(&mut self, device_index: usize, (core, lanes): ReadCore) {
         for (lane, read) in core.lanes.clone().zip(lanes) {
             self.trace.anomalies.merge(read.anomalies);
+            self.trace.full_buffers.merge(read.full_buffers);
             self.trace.devices[device_index].lanes[lane].losses = read.losses;
             self.counts.zones += read.zone_count;
             self.counts.points += read.point_count;
@@ -290,7 +294,11 @@ impl<'a> PackedTrace<'a> {
         &self,
         device_index: usize,
         lanes: Range<usize>,
-        (losses, ends): (&BTreeMap<LaneId, Vec<UnplacedLoss>>, &BTreeMap<u32, u64>),
+        (losses, ends, roles): (
+            &BTreeMap<LaneId, Vec<UnplacedLoss>>,
+            &BTreeMap<u32, u64>,
+            &RoleTable,
+        ),
     ) -> Result<ReadCore, PackedError> {
         let device = &self.trace.devices[device_index];
         let memory = self.packed.lanes.memory();
@@ -306,6 +314,7 @@ impl<'a> PackedTrace<'a> {
             });
             let mut lane_steps = StepPacker::default();
             let mut found = ReadLane { losses, ..ReadLane::default() };
+            found.full_buffers.add_lane(&unpacked.records, roles);
             for part in &unpacked.parts {
                 let cut = part.cut(&unpacked.records);
                 let (lane, part_anomalies) = self.built(&unpacked, part, &cut);
@@ -460,6 +469,7 @@ struct ReadLane {
     losses: Vec<super::TraceLoss>,
     zone_count: usize,
     point_count: usize,
+    full_buffers: FullBuffers,
 }
 
 /// Returns the lanes of a chip that have records or losses, in order.

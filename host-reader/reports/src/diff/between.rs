@@ -82,11 +82,13 @@ impl BetweenOps {
     }
 
     pub(super) fn join(&mut self, other: Self) {
+        // Times of several recordings are not one time.
+        let side_by_side = (self.op_count == 0).then_some(other.side_by_side).flatten();
         self.gaps_ns.extend(other.gaps_ns);
         self.unknown_count = self.unknown_count.saturating_add(other.unknown_count);
         self.replayed_count = self.replayed_count.saturating_add(other.replayed_count);
         self.op_count = self.op_count.saturating_add(other.op_count);
-        self.side_by_side = None;
+        self.side_by_side = side_by_side;
     }
 
     pub(super) fn gaps(&self) -> Gaps {

@@ -237,8 +237,7 @@ impl Diff {
         let [a, b] = [&self.a, &self.b].map(|side| {
             let iterations = side.iteration_count.max(1);
             let count = side.launches.launch_count;
-            let is_whole =
-                side.left_out_count == 0 && count.checked_rem(iterations) == Some(0);
+            let is_whole = side.left_out_count == 0 && count.checked_rem(iterations) == Some(0);
             let parts = if is_whole { iterations } else { 1 };
             let busy_ns = side.gaps.busy_ns.filter(|ns| *ns > 0.0);
             (count.checked_div(parts), busy_ns.map(|ns| ns / parts as f64))
