@@ -21,25 +21,25 @@
 //! A kernel without a recorded end has no duration, so its RISC is not in the mask.
 
 use super::{named_zones::NamedZones, op_zones::OpZones, packed::PackedColumns};
-use crate::{TraceDevice, TraceOp, TraceZone};
+use crate::{TraceDevice, TraceNames, TraceOp, TraceZone};
 use std::collections::BTreeMap;
 
 /// Number of ops in one block of the page.
 pub(super) const OPS_PER_BLOCK: usize = 256;
 
-/// The zone around the kernel on each RISC of a core, by RISC number.
+/// The kernel of each RISC of a core whose time is known, by RISC number.
 pub(super) type CoreKernels<'t> = BTreeMap<usize, &'t TraceZone>;
 
 /// Packs ops of a chip, given the zones of each op and the core index of each lane.
 pub(super) fn pack_ops(
-    device: &TraceDevice<'_>,
+    (device, names): (&TraceDevice<'_>, &TraceNames<'_>),
     ops: &[TraceOp<'_>],
     zones: &[OpZones],
     core_of_lane: &[usize],
 ) -> PackedColumns {
     let mut columns = PackedColumns::default();
     for (op, zones) in ops.iter().zip(zones) {
-        let cores = cores_of(device, op, core_of_lane);
+        let cores = cores_of((device, names), op, core_of_lane);
         columns.count(cores.len());
         let mut latest_core = 0;
         for (core, kernels) in cores {
@@ -96,7 +96,7 @@ pub(super) fn first_start(kernels: &CoreKernels<'_>) -> Option<u64> {
 
 /// Returns the kernels of an op, by core index.
 pub(super) fn cores_of<'t>(
-    device: &'t TraceDevice<'_>,
+    (device, names): (&'t TraceDevice<'_>, &TraceNames<'_>),
     op: &TraceOp<'_>,
     core_of_lane: &[usize],
 ) -> BTreeMap<usize, CoreKernels<'t>> {
@@ -106,8 +106,7 @@ pub(super) fn cores_of<'t>(
         else {
             continue;
         };
-        // The duration of a kernel that did not end is not known.
-        if let Some(kernel) = lane.kernel(run.run).filter(|kernel| !kernel.has_synthetic_end) {
+        if let Some(kernel) = lane.timed_kernel(run.run, names) {
             cores.entry(core).or_default().insert(lane.id.risc as usize, kernel);
         }
     }

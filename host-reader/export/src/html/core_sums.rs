@@ -1,7 +1,7 @@
 //! Time of each core over all ops, for the core grid.
 
 use super::cells::{self, CoreKernels};
-use crate::TraceDevice;
+use crate::{TraceDevice, TraceNames};
 use rayon::prelude::*;
 use serde::Serialize;
 use wire::Risc;
@@ -24,13 +24,13 @@ pub(super) struct DeviceSums {
 }
 
 impl DeviceSums {
-    pub(super) fn new(device: &TraceDevice<'_>) -> Self {
+    pub(super) fn new(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Self {
         let core_of_lane = device.core_of_lane();
         let core_count = core_of_lane.last().map_or(0, |last| last + 1);
         let op_sums = device.ops.par_iter().fold(
             || Self::zeros(core_count),
             |mut sums, op| {
-                let cores = cells::cores_of(device, op, &core_of_lane);
+                let cores = cells::cores_of((device, names), op, &core_of_lane);
                 let first = cores.values().filter_map(cells::first_start).min();
                 for (&core, kernels) in &cores {
                     sums.record(core, kernels, first.unwrap_or(0));

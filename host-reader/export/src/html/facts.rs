@@ -78,7 +78,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         host: HostFacts::new(trace, &host_names),
         clock_problems: clock_problems(trace),
         ops: OpFacts::new(trace),
-        cores: trace.devices.iter().map(DeviceSums::new).collect(),
+        cores: trace.devices.iter().map(|device| DeviceSums::new(device, &trace.names)).collect(),
         zones: zone_columns(trace),
         points: point_columns(trace),
         counters: CounterFacts::new(trace),

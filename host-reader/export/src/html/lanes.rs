@@ -12,7 +12,7 @@
 //! | zones: runs | step of the run's number, plus one; 0 for a zone outside of runs |
 //! | zones without a recorded end | count, then steps of the zones' indices |
 //! | clipped zones | count, then all steps of the indices, then all recorded durations in cycles |
-//! | runs | number of the op plus one, number of the kernel's zone plus one; 0 for none |
+//! | runs | number of the op plus one; 0 for none |
 //! | points: kinds | number of the [`PointCategory`](crate::PointCategory) |
 //! | points: names | number of the name |
 //! | points: times | steps, from the chip's first cycle |
@@ -34,10 +34,7 @@ pub(super) fn pack_core(
         columns.count(lane.points.len());
         columns.count(lane.runs.len());
         record_zones(&mut columns, &lane.zones, |zone| zone.name, first_cycle);
-        for (op, kernel) in lane.run_ops.iter().zip(&lane.run_kernels) {
-            columns.number(plus_one(*op));
-            columns.number(plus_one(*kernel));
-        }
+        lane.run_ops.iter().for_each(|op| columns.number(plus_one(*op)));
         add_points(&mut columns, lane, first_cycle, words);
     }
     columns

@@ -115,10 +115,7 @@ fn quasar_kernels(
         };
         let together =
             if lane.id.risc.moves_data() { figures.quasar_dm } else { figures.quasar_trisc };
-        let zone = lane.kernel(run.run);
-        let zone = zone.filter(|zone| {
-            !zone.has_synthetic_end && names.get(zone.name).is_some_and(|name| name.is_kernel)
-        });
+        let zone = lane.timed_kernel(run.run, names);
         if let (Some(zone), Some(_)) = (zone, together) {
             let span = spans.entry(lane.id.risc).or_insert((zone.start_cycle, zone.end_cycle));
             *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));

@@ -167,7 +167,7 @@ pub(super) fn write_blocks(
         let blocks = device.ops.chunks(cells::OPS_PER_BLOCK);
         let blocks: Vec<_> = blocks.zip(zones.chunks(cells::OPS_PER_BLOCK)).collect();
         write_packed(out, &format!("ops-{device_index}"), 0, &blocks, |&(ops, zones)| {
-            cells::pack_ops(device, ops, zones, &core_of_lane)
+            cells::pack_ops((device, &trace.names), ops, zones, &core_of_lane)
         })?;
         let cores: Vec<_> = device.cores().collect();
         let id = format!("core-{device_index}");

@@ -36,7 +36,7 @@ struct ReadLane {
     runs: Vec<i64>,
     synthetic: Vec<u64>,
     clipped: Vec<(u64, u64)>,
-    run_ops_and_kernels: Vec<(u64, u64)>,
+    run_ops: Vec<u64>,
     point_kinds: Vec<u64>,
     point_times: Vec<u64>,
     point_values: Vec<Vec<u64>>,
@@ -59,7 +59,7 @@ fn read_lane(reading: &mut Reading) -> ReadLane {
     let synthetic = listed_indices(reading);
     let clipped = listed_indices(reading);
     let recorded = reading.numbers(clipped.len());
-    let run_ops_and_kernels = (0..runs).map(|_| (reading.number(), reading.number())).collect();
+    let run_ops = reading.numbers(runs);
     let point_kinds = reading.numbers(points);
     let _point_names = reading.numbers(points);
     let point_times = reading.rising(0, points);
@@ -74,7 +74,7 @@ fn read_lane(reading: &mut Reading) -> ReadLane {
         runs: run_numbers,
         synthetic,
         clipped: clipped.into_iter().zip(recorded).collect(),
-        run_ops_and_kernels,
+        run_ops,
         point_kinds,
         point_times,
         point_values,
@@ -100,7 +100,7 @@ fn a_page_carries_every_zone_and_value_of_a_log() {
     assert_eq!((lane.starts, lane.durations), (vec![0, 9, 49], vec![100, 30, 51]));
     assert_eq!((lane.depths, lane.runs), (vec![0, 1, 1], vec![0, 0, 0]));
     assert_eq!((lane.synthetic, lane.clipped), (vec![2], vec![]));
-    assert_eq!(lane.run_ops_and_kernels, [(1, 1)]);
+    assert_eq!(lane.run_ops, [1]);
     assert_eq!((lane.point_kinds, lane.point_times), (vec![1], vec![44]));
     assert_eq!((lane.point_values, lane.texts), (vec![vec![77]], vec![]));
 }

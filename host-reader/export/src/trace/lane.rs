@@ -46,6 +46,14 @@ impl TraceLane<'_> {
         self.zones.get(kernel as usize)
     }
 
+    /// Returns the kernel of a run whose time is known: no other zone is its time, and a kernel without a
+    /// recorded end has none.
+    pub(crate) fn timed_kernel(&self, run: usize, names: &TraceNames<'_>) -> Option<&TraceZone> {
+        self.kernel(run).filter(|zone| {
+            !zone.has_synthetic_end && names.get(zone.name).is_some_and(|name| name.is_kernel)
+        })
+    }
+
     /// Returns the index, in [`super::TraceDevice::ops`], of the op that a run belongs to.
     pub(crate) fn op(&self, run: Option<u32>) -> Option<u32> {
         self.run_ops.get(run? as usize).copied().flatten()

@@ -149,6 +149,15 @@ fn a_filter_hides_and_counts_what_it_hides() {
     assert_eq!(depths.collect::<Vec<_>>(), [0, 1, 0, 1]);
     assert_eq!(by_zone.devices[0].lanes[0].run_kernels, [Some(0), Some(2)]);
     assert_eq!(by_zone.hidden, HiddenCounts { zones: 2, ..HiddenCounts::default() });
+    let times = |trace: &Trace<'_>| {
+        let lane = &trace.devices[0].lanes[0];
+        [0, 1].map(|run| Some(lane.timed_kernel(run, &trace.names)?.duration_cycles))
+    };
+    assert_eq!(times(&by_zone), [Some(80), Some(80)]);
+    // Another zone is no kernel, although an arrow may end at it.
+    let without_kernels = trace(&recording, "zone!=*-KERNEL");
+    assert_eq!(without_kernels.devices[0].lanes[0].run_kernels, [Some(0), Some(2)]);
+    assert_eq!(times(&without_kernels), [None, None]);
 
     let by_op = trace(&recording, "op=2");
     assert_eq!(labels(&by_op, 0), ["BRISC-FW", "BRISC-KERNEL", "Load"]);

@@ -137,11 +137,7 @@ class Lane {
     this.recorded = new Map();
     clipped.forEach((zone) => this.recorded.set(zone, columns.number()));
     this.runOps = new Int32Array(runs);
-    this.runKernels = new Int32Array(runs);
-    for (let run = 0; run < runs; run++) {
-      this.runOps[run] = columns.number() - 1;
-      this.runKernels[run] = columns.number() - 1;
-    }
+    for (let run = 0; run < runs; run++) this.runOps[run] = columns.number() - 1;
     this.readPoints(columns, points);
     this.layLevels();
   }
