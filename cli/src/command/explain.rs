@@ -182,8 +182,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     if let Some(csv) = ops_csv(&args.input) {
         let rows = args.rows_between();
         let report = report_csv_with(&csv, &args.filters, (args.by.as_deref(), &rows))?;
-        let is_of_rows = |note: &&String| note.contains("signpost") && !rows.ignores_signposts;
-        for note in report.notes.iter().filter(is_of_rows) {
+        for note in report.window_notes(&rows) {
             note!("kprof: {}: {note}", csv.display());
         }
         if report.totals.device_op_count == 0 && !rows.ignores_signposts {

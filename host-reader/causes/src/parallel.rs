@@ -162,9 +162,12 @@ pub(crate) fn measure_on_own_chip(finding: &mut Finding, devices: &[DeviceTime])
         return;
     }
     finding.measure_against((own_ns, GainOf::Chip));
-    let others = finding.chips.len() > 1;
-    let who =
-        if others { "chips that are done before it run them" } else { "another chip runs them" };
+    let are_several = finding.chips.len() > 1;
+    let who = if are_several {
+        "chips that are done before it run them"
+    } else {
+        "another chip runs them"
+    };
     finding.why.insert(
         0,
         format!(
@@ -174,7 +177,7 @@ pub(crate) fn measure_on_own_chip(finding: &mut Finding, devices: &[DeviceTime])
             duration(own_ns)
         ),
     );
-    if !others {
+    if !are_several {
         finding.place.chip_id = Some(own);
     }
 }

@@ -1,7 +1,7 @@
 //! The verdict of a gate as JUnit XML, which CI systems show as tests.
 
 use super::{
-    count_text,
+    show::count_text,
     verdict::{Verdict, elapsed_sentence},
 };
 use crate::{

@@ -64,8 +64,7 @@ impl Recording {
             };
         }
         let report = report_of(path, filters, (by, window))?;
-        let is_of_window = |note: &&String| note.contains("signpost") && !window.ignores_signposts;
-        for note in report.notes.iter().filter(is_of_window) {
+        for note in report.window_notes(window) {
             note!("kprof: {}: {note}", path.display());
         }
         for problem in &report.problems {

@@ -153,6 +153,12 @@ pub struct PerfReport {
 }
 
 impl PerfReport {
+    /// Returns the notes about signposts that choose the rows; none if `window` leaves signposts out of account.
+    pub fn window_notes(&self, window: &WindowOptions) -> impl Iterator<Item = &str> {
+        let notes = self.notes.iter().filter(|_| !window.ignores_signposts);
+        notes.map(String::as_str).filter(|note| note.contains("signpost"))
+    }
+
     /// Analyses the rows of files. Each file belongs to a different host.
     ///
     /// ```
