@@ -392,8 +392,12 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         );
     } else if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
         add(
-            "whether the reader or the math sets the pace",
-            format!("in {} the unpacker runs ahead, so its waits are an upper bound", group.label),
+            "which stage sets the pace",
+            format!(
+                "in {}, {}; the unpacker runs ahead of the math, so its waits are an upper bound",
+                group.label,
+                pipeline::uses_of(group).unwrap_or_default()
+            ),
             "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
         );
     }

@@ -5,7 +5,7 @@ use crate::{
     finding::{Basis, Cause, Finding, GainOf, Place},
     op::OpCauses,
     pace::Pace,
-    stage::{Engine, Stage},
+    stage::{Engine, Stage, StageUse},
     threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS},
 };
 use wire::Risc;
@@ -21,7 +21,7 @@ pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
         return Some(turns(group, op, pace));
     }
     if !pace.is_certain() {
-        return None;
+        return open_barriers(group, op, pace);
     }
     if let Some(finding) = semaphore(group, op, pace) {
         return Some(finding);
@@ -100,6 +100,58 @@ fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding>
     (finding.figure, finding.threshold) = (waited, SEMAPHORES.name);
     (finding.place.core, finding.place.risc) = (Some(by.core), Some(by.risc.label()));
     Some(finding)
+}
+
+/// Returns the stages that spend most of their time at NoC barriers.
+fn at_barriers(pace: &Pace) -> impl Iterator<Item = &StageUse> {
+    pace.stages.iter().filter(|of| of.barrier_percent >= BARRIERS.value)
+}
+
+/// Reports stages that spend most of their time at barriers, where it is open which stage sets the pace.
+fn open_barriers(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
+    let found: Vec<&StageUse> = at_barriers(pace).collect();
+    let most = found
+        .iter()
+        .copied()
+        .max_by(|one, other| one.barrier_percent.total_cmp(&other.barrier_percent))?;
+    let shares = found
+        .iter()
+        .map(|of| format!("the {} ({}) {:.0} %", of.stage.label(), of.risc, of.barrier_percent));
+    let sentence = format!(
+        "At barriers of {}, {} of its time; which stage sets the pace is open: {}",
+        group.label,
+        shares.collect::<Vec<_>>().join(" and "),
+        uses(pace)
+    );
+    let place = Place {
+        chip_id: Some(op.chip_id),
+        launch: Some(op.launch),
+        risc: Some(most.risc.label()),
+        ..group.place()
+    };
+    let advice = "send several transfers before each barrier; the pace then shows whether another stage is as slow";
+    let basis = Basis::launches(1, group.ops.len());
+    Some(Finding::new(
+        Cause::Latency,
+        (BARRIERS, most.barrier_percent),
+        sentence,
+        place,
+        advice,
+        basis,
+    ))
+}
+
+/// Returns how much each stage of an op with an open pace is in use, in words.
+pub(crate) fn uses_of(group: &OpGroup<'_>) -> Option<String> {
+    paced(group).map(|(_, pace)| uses(pace))
+}
+
+fn uses(pace: &Pace) -> String {
+    let of_stage = |of: &StageUse| {
+        let bound = if of.at_least_percent == of.at_most_percent { "" } else { "at most " };
+        format!("the {} is in use {bound}{:.0} %", of.stage.label(), of.at_most_percent)
+    };
+    pace.stages.iter().map(of_stage).collect::<Vec<_>>().join(", ")
 }
 
 /// Reports a reader that spends its time at NoC barriers.
@@ -213,8 +265,24 @@ fn balanced(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
         "{} is balanced: no stage is ahead of the next one by {:.0} points",
         group.label, KNOWN_MARGIN.value
     );
-    let advice = "speed up all stages together, or give the op more cores";
+    let at_barriers: Vec<&StageUse> = at_barriers(pace).collect();
+    let advice = match &*at_barriers {
+        [] => "speed up all stages together, or give the op more cores",
+        _ => {
+            "send several transfers before each barrier, in all stages that wait at barriers, or give the op \
+             more cores"
+        }
+    };
     let mut finding = finding(Cause::Balanced, group, (op, pace), sentence, advice);
+    let fact = |of: &&StageUse| {
+        format!(
+            "{} ({}) is at barriers {:.0} % of its time",
+            of.risc,
+            of.stage.label(),
+            of.barrier_percent
+        )
+    };
+    finding.why = at_barriers.iter().map(fact).collect();
     // Changing only one stage gains nothing.
     (finding.gain_at_most_ns, finding.gain_at_most_percent) = (Some(0.0), Some(0.0));
     finding.place.risc = None;
