@@ -1149,3 +1149,68 @@ fn ops_of_profiler_folders_have_the_names_of_their_csv() {
     std::fs::remove_dir_all(a.join(".logs")).unwrap();
     assert_eq!(json(&a, &b, &[])["op_pair_count"], 3);
 }
+
+/// Writes a device log of two launches: the kernel of TRISC_1 has ten zones of 100 cycles, each followed by a pause.
+fn log_of_steps(path: &Path, file: &str, pause_cycles: u64) {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+        PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, \
+        trace id, trace id counter, zone name, type, source line, source file, meta data\n"
+        .to_owned();
+    let mut start = 1_000_000;
+    for program in [1_024, 2_048] {
+        let mut add = |cycle: u64, id: u64, zone: &str, kind: &str, source: &str| {
+            log += &format!("0,1,1,TRISC_1,{id},{cycle},0,{program},,,{zone},{kind},{source},\n");
+        };
+        let step = 100 + pause_cycles;
+        add(start, 1, "TRISC-KERNEL", "ZONE_START", "86,trisck.cc");
+        for number in 0..10 {
+            add(start + number * step, 2, "BINARY_OP", "ZONE_START", &format!("61,{file}"));
+            add(start + number * step + 100, 2, "BINARY_OP", "ZONE_END", &format!("61,{file}"));
+        }
+        add(start + 10 * step, 1, "TRISC-KERNEL", "ZONE_END", "86,trisck.cc");
+        start += 20_000;
+    }
+    std::fs::write(path, log).unwrap();
+}
+
+/// A kernel that takes 300 cycles longer between its zones, and whose file has another name.
+#[test]
+fn a_zone_of_a_renamed_file_is_compared_and_the_time_outside_of_zones_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    log_of_steps(&a, "eltwise/binary.cpp", 50);
+    log_of_steps(&b, "eltwise/binary_ng.cpp", 80);
+    let shown = String::from_utf8(diff(&a, &b, &["--all"]).stdout).unwrap();
+    let kernel = "TRISC-KERNEL on device 0 TRISC_1: +0.300 us in a kernel run: +0.000 us in the zones within it, \
+                  +0.300 us outside of them\n";
+    assert!(shown.contains(kernel), "{shown}");
+    assert!(shown.contains("source file: binary.cpp in A, binary_ng.cpp in B, 1 pair"), "{shown}");
+    assert!(shown.contains("Only in A: 0 of 4") && shown.contains("Only in B: 0 of 4"), "{shown}");
+    let document = json(&a, &b, &[]);
+    let of = |name: &str| {
+        let changes = document["changes"].as_array().unwrap();
+        changes.iter().find(|change| change["name"] == name).unwrap().clone()
+    };
+    let times = |whole: [f64; 2], own: [f64; 2]| serde_json::json!({ "whole": whole, "own": own });
+    assert_eq!(of("TRISC-KERNEL")["run_times_ns"], times([1500.0, 1800.0], [500.0, 800.0]));
+    assert_eq!(of("BINARY_OP")["run_times_ns"], times([1000.0, 1000.0], [1000.0, 1000.0]));
+    // Nothing of it where the kernel did not change.
+    let shown = String::from_utf8(diff(&a, &a, &["--all"]).stdout).unwrap();
+    assert!(!shown.contains("outside of them"), "{shown}");
+}
+
+/// An op that takes a quarter of the time, and an iteration that takes 15 times as long.
+#[test]
+fn iterations_of_other_ops_have_their_times_told_beside_the_total() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = ops_file(folder.path(), "a.csv", &[("ArgMax", 4_300_000, 250_000); 6]);
+    let b = ops_file(folder.path(), "b.csv", &[("TopK", 1_000_000, 68_000_000); 6]);
+    let shown = String::from_utf8(diff(&a, &b, &[]).stdout).unwrap();
+    let total = "change -19800.000 us (-76.7 %) of ops that are not the same: less than half of the time has a \
+                 counterpart\n";
+    assert!(shown.contains(total), "{shown}");
+    let iteration = "; A takes 4550.000 us, B 69000.000 us: +1416.5 %\n";
+    assert!(shown.contains(iteration), "{shown}");
+    let uncompared = &json(&a, &b, &[])["uncompared_iterations"][0];
+    assert_eq!((&uncompared["a_ns"], &uncompared["b_ns"]), (&4_550_000.0.into(), &69e6.into()));
+}

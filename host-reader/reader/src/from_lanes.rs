@@ -1,6 +1,8 @@
 //! Data collected from the lanes of a readout. Each thread needs only one lane at a time in memory.
 
-use crate::{lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout};
+use crate::{
+    lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout, role::RoleTable,
+};
 use rayon::prelude::*;
 use std::{
     convert::Infallible,
@@ -17,6 +19,12 @@ pub trait LanesContext<'readout>: Sync {
 impl<'readout> LanesContext<'readout> for &'readout ZoneTable {
     fn new(readout: &'readout Readout, _: &Arc<PackedMemory>) -> Self {
         &readout.zones
+    }
+}
+
+impl LanesContext<'_> for RoleTable {
+    fn new(readout: &Readout, _: &Arc<PackedMemory>) -> Self {
+        Self::from_names(&readout.zones)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::verdict::elapsed_sentence;
 use crate::numbers::{counted, grouped};
-use host_reader::diff::{Diff, Elapsed, Gaps};
+use host_reader::diff::{Diff, Elapsed, Gaps, IterationDoubt};
 use std::io::{self, Write};
 
 /// Writes the gaps between ops of both sides, and which ops a trace launched; nothing if no gap is known
@@ -71,7 +71,18 @@ pub(super) fn write_iterations(diff: &Diff, out: &mut impl Write) -> io::Result<
                 counted(all as u64, "device", "devices")
             ),
         };
-        writeln!(out, "An iteration with its gaps is not compared{which}: {}", first.doubt)?;
+        // Of several parts in one iteration, the times say nothing.
+        let is_other_work = matches!(first.doubt, IterationDoubt::OtherWork { .. });
+        let times = match (first.a_ns, first.b_ns) {
+            (Some(a_ns), Some(b_ns)) if is_other_work => format!(
+                "; A takes {}, B {}: {:+.1} %",
+                microseconds(a_ns),
+                microseconds(b_ns),
+                (b_ns / a_ns - 1.0) * 100.0
+            ),
+            _ => String::new(),
+        };
+        writeln!(out, "An iteration with its gaps is not compared{which}: {}{times}", first.doubt)?;
     }
     Ok(())
 }

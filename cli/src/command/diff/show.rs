@@ -15,7 +15,7 @@ use crate::{
 };
 use host_reader::diff::{
     Agreement, Aspect, Certainty, Change, ColumnDiff, Diff, Difference, FirstIteration, Group,
-    LimitCost, MeasuredKind, Side, UnmatchedReason,
+    LEAST_COMPARED_SHARE, LimitCost, MeasuredKind, Side, UnmatchedReason,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -61,6 +61,7 @@ pub(super) fn show(
     )?;
     if !shown.is_empty() {
         write_changes(args, &shown, out)?;
+        write_kernels(diff, args.rows, out)?;
         write_first_iterations(diff, out)?;
     }
     write_differences(args, diff, out)?;
@@ -218,7 +219,12 @@ fn change_sentence(diff: &Diff) -> String {
         format!("{sign}{} ({percent:+.1} %)", microseconds(change_ns.abs()))
     };
     if let Some(change_ns) = diff.change_ns() {
-        return format!("change {}", signed(change_ns, diff.a.total_ns));
+        let [a, b] = [&diff.a, &diff.b].map(|side| side.compared_share);
+        let other = match a.min(b) < LEAST_COMPARED_SHARE {
+            true => " of ops that are not the same: less than half of the time has a counterpart",
+            false => "",
+        };
+        return format!("change {}{other}", signed(change_ns, diff.a.total_ns));
     }
     let untimed = [("A", &diff.a), ("B", &diff.b)].map(|(name, side)| {
         let count = side.launches.untimed_count as u64;
@@ -377,6 +383,26 @@ fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> st
         writeln!(out, "{line}")?;
     }
     write_rest(shown.len(), rows, out)
+}
+
+/// Says how much of what changed in kernels is outside of the zones within them.
+fn write_kernels(diff: &Diff, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let changes = diff.changes.iter().filter(|change| change.is_noteworthy());
+    let found = changes.filter_map(|change| Some((change, change.kernel_change_ns()?)));
+    let signed =
+        |ns: f64| format!("{}{}", if ns < 0.0 { "-" } else { "+" }, microseconds(ns.abs()));
+    for (change, (whole_ns, own_ns)) in found.take(rows) {
+        writeln!(
+            out,
+            "{} on {}: {} in a kernel run: {} in the zones within it, {} outside of them",
+            printable(&change.name, LONGEST_NAME),
+            printable(&change.place, LONGEST_NAME),
+            signed(whole_ns),
+            signed(whole_ns - own_ns),
+            signed(own_ns)
+        )?;
+    }
+    Ok(())
 }
 
 /// Names the first iterations, which warm up and compile, because they are part of all means.
@@ -547,5 +573,7 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
         .map(|(reason, count)| format!("{} {reason}", grouped(*count)))
         .collect();
     let skipped = if skipped.is_empty() { "nothing".to_owned() } else { skipped.join(", ") };
-    writeln!(out, "Skipped in {name}: {skipped}")
+    writeln!(out, "Skipped in {name}: {skipped}")?;
+    let mut full = side.full_buffers.iter();
+    full.try_for_each(|buffer| writeln!(out, "In doubt in {name}: {}", buffer.sentence()))
 }

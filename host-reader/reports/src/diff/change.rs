@@ -5,7 +5,7 @@ use super::{
     distinction::distinguish,
     elapsed::Elapsed,
     groups::{Group, groups_of},
-    measured::{FirstIteration, LaunchCounts, Measured, MeasuredKind, Measurements},
+    measured::{FirstIteration, InRuns, LaunchCounts, Measured, MeasuredKind, Measurements},
     pairing::{Paired, Pairing},
     same_work::{UncomparedIterations, in_iterations_of_same_work},
     statistics::{adjusted_p_values, welch},
@@ -13,6 +13,8 @@ use super::{
     unmatched::{Unmatched, unmatched_of},
 };
 use crate::perf::Spread;
+use analysis::FullBuffer;
+use reader::role::ZoneRole;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Options for comparing two recordings.
@@ -84,6 +86,8 @@ pub struct Change {
     /// Mean numbers of the zone in a kernel run of A and of B, if B does not run it as often as A: then all times are
     /// sums over a run.
     pub zones_per_run: Option<(f64, f64)>,
+    /// Time of a zone in a kernel run; `None` for an op, or if it is unknown.
+    pub run_times_ns: Option<RunTimes>,
     /// Geometric mean of the durations in A, in ns.
     pub a_geometric_mean_ns: f64,
     /// Geometric mean of the durations in B, in ns.
@@ -105,6 +109,16 @@ pub struct Change {
 }
 
 impl Change {
+    /// Returns what a kernel takes longer in B, and how much of it is outside of the zones within it, in ns; `None`
+    /// if this is no zone of a kernel, if it has no zones within, or if it is unknown.
+    #[must_use]
+    pub fn kernel_change_ns(&self) -> Option<(f64, f64)> {
+        let RunTimes { whole, own } = self.run_times_ns?;
+        let has_zones = own.0 < whole.0 && own.1 < whole.1;
+        let is_wanted = has_zones && ZoneRole::from_name(&self.name).is_kernel();
+        is_wanted.then_some((whole.1 - whole.0, own.1 - own.0))
+    }
+
     /// Returns by how many percent B is slower than A; negative if B is faster.
     #[must_use]
     pub fn percent(&self) -> f64 {
@@ -157,6 +171,8 @@ pub struct Side {
     pub compared_share: f64,
     /// Time between the ops of the whole recording, which is in none of these times.
     pub gaps: Gaps,
+    /// RISCs with runs whose zones fill a buffer, if the log does not count its losses.
+    pub full_buffers: Vec<FullBuffer>,
     /// Time of all zones in ns. Zones within zones count as well.
     pub zones_ns: f64,
     /// Time of the zones that were compared, in ns.
@@ -165,6 +181,15 @@ pub struct Side {
     pub only_here: Vec<Unmatched>,
     /// Number of items that could not be measured, by reason.
     pub skipped: BTreeMap<String, u64>,
+}
+
+/// Mean time of a zone in a kernel run, in A and in B in ns.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct RunTimes {
+    /// Time of the zone.
+    pub whole: (f64, f64),
+    /// Part of it that no zone within covers.
+    pub own: (f64, f64),
 }
 
 /// Time of the zones of a device and RISC, if any of them was compared.
@@ -419,6 +444,7 @@ fn side(measurements: &Measurements, pairing: &Pairing<'_>, number: usize) -> Si
         left_out_count: times.left_out.count,
         compared_share: times.compared_share(),
         gaps: measurements.between.gaps(),
+        full_buffers: measurements.full_buffers.clone(),
         zones_ns: times.zones_ns,
         compared_zones_ns: times.compared_zones_ns,
         only_here: unmatched_of(pairing, number),
@@ -463,6 +489,7 @@ fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
         a_ns,
         b_ns,
         zones_per_run: runs.map(|(a, b)| (mean(&a.counts), mean(&b.counts))),
+        run_times_ns: run_times(first),
         a_geometric_mean_ns: means[0],
         b_geometric_mean_ns: means[1],
         a_cycles: cycles(means[0], first.a),
@@ -472,6 +499,12 @@ fn compared(pairs: &[Paired<'_>], confidence: f64) -> Option<Change> {
         adjusted_p_value: found.map(|welch| welch.p_value),
         certainty: Certainty::SingleRepetition,
     })
+}
+
+fn run_times(zone: &Paired<'_>) -> Option<RunTimes> {
+    let (a, b) = zone.a.in_runs.as_ref().zip(zone.b.in_runs.as_ref())?;
+    let mean_of = |of: fn(&InRuns) -> &Vec<f64>| (mean(of(a)), mean(of(b)));
+    Some(RunTimes { whole: mean_of(|of| &of.sums_ns), own: mean_of(|of| &of.own_ns) })
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -51,16 +51,13 @@ impl Elapsed {
         confidence: f64,
     ) -> Result<Self, UncomparedIterations> {
         if let Some(doubt) = doubt(a, b) {
-            return Err(UncomparedIterations { place: a.place.clone(), doubt });
+            let [a_ns, b_ns] = whole_times(a, b).0.map(|times| {
+                let count = times.len() as f64;
+                (count > 0.0).then(|| times.iter().sum::<f64>() / count)
+            });
+            return Err(UncomparedIterations { place: a.place.clone(), a_ns, b_ns, doubt });
         }
-        let both = [&a.iteration_times, &b.iteration_times];
-        let has_firmware = both.iter().all(|times| times.iter().all(|of| of.firmware_ns.is_some()));
-        let [wholes_a, wholes_b] = both.map(|times| {
-            let whole = |of: &IterationTime| {
-                of.firmware_ns.filter(|_| has_firmware).unwrap_or(of.kernels_ns)
-            };
-            times.iter().map(whole).collect::<Vec<f64>>()
-        });
+        let ([wholes_a, wholes_b], has_firmware) = whole_times(a, b);
         let [logs_a, logs_b] = [&wholes_a, &wholes_b]
             .map(|wholes| wholes.iter().map(|ns| ns.ln()).collect::<Vec<f64>>());
         let found = welch(&logs_a, &logs_b, confidence);
@@ -95,4 +92,16 @@ impl Elapsed {
     pub fn percent(&self) -> f64 {
         (self.ratio - 1.0) * 100.0
     }
+}
+
+/// Returns the times of the iterations of both sides, and whether they are those of firmware.
+fn whole_times(a: &DeviceOps, b: &DeviceOps) -> ([Vec<f64>; 2], bool) {
+    let both = [&a.iteration_times, &b.iteration_times];
+    let has_firmware = both.iter().all(|times| times.iter().all(|of| of.firmware_ns.is_some()));
+    let wholes = both.map(|times| {
+        let whole =
+            |of: &IterationTime| of.firmware_ns.filter(|_| has_firmware).unwrap_or(of.kernels_ns);
+        times.iter().map(whole).collect::<Vec<f64>>()
+    });
+    (wholes, has_firmware)
 }

@@ -2,7 +2,7 @@
 
 use super::{align::align, between::BetweenOps, traits::OpTraits, zones::LaunchZones};
 use crate::perf::{repeated_end, repeated_sequence, without_numbers};
-use analysis::{Op, ops_of};
+use analysis::{FullBuffer, Op, ops_of};
 use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
 use recording::{PackedRecording, Recording};
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -394,6 +394,8 @@ pub struct Measurements {
     pub(super) between: BetweenOps,
     /// True if the recording is one that can have zones.
     pub(super) records_zones: bool,
+    /// RISCs with runs whose zones fill a buffer.
+    pub(super) full_buffers: Vec<FullBuffer>,
     skipped: BTreeMap<String, u64>,
 }
 
@@ -436,12 +438,12 @@ impl Measurements {
     /// Returns these zones with the ops of `described`, a report on the same run that knows their names.
     #[must_use]
     pub fn with_ops_of(self, described: Self) -> Self {
-        let Self { zones, records_zones, mut skipped, .. } = self;
+        let Self { zones, records_zones, full_buffers, mut skipped, .. } = self;
         for (reason, count) in &described.skipped {
             let sum: &mut u64 = skipped.entry(reason.clone()).or_default();
             *sum = sum.saturating_add(*count);
         }
-        Self { zones, records_zones, skipped, ..described }
+        Self { zones, records_zones, full_buffers, skipped, ..described }
     }
 
     fn from_figures(
@@ -626,6 +628,7 @@ impl Measurements {
             }
         }
         self.records_zones |= other.records_zones;
+        self.full_buffers.extend(other.full_buffers);
         self.between.join(other.between);
         self.add_zones_of(other.zones);
         for (reason, count) in other.skipped {
@@ -648,6 +651,7 @@ impl Measurements {
             }
         }
         self.records_zones |= other.records_zones;
+        self.full_buffers.extend(other.full_buffers);
         self.between.join(other.between);
         self.add_zones_of(other.zones);
         for (reason, count) in other.skipped {

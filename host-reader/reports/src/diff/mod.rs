@@ -55,7 +55,7 @@ mod zones;
 
 pub use between::Gaps;
 pub use by_column::{ColumnChange, ColumnDiff};
-pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, Side, ZoneTimes};
+pub use change::{Agreement, Certainty, Change, Diff, DiffOptions, RunTimes, Side, ZoneTimes};
 pub use elapsed::Elapsed;
 pub use gate::{Finding, Gate, LEAST_COMPARED_SHARE, Shortfall};
 pub use groups::Group;

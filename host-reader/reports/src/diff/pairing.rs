@@ -2,10 +2,10 @@
 
 use super::{
     align::{Alignment, align},
-    matching::pairs_of,
+    matching::{pairs_of, source_file},
     measured::{
-        DeviceOps, FirstIteration, InRuns, LaunchCounts, LeftOut, Measured, Measurements, Program,
-        Slot,
+        DeviceOps, FirstIteration, InRuns, LaunchCounts, LeftOut, Measured, MeasuredKind,
+        Measurements, Program, Slot,
     },
     same_work::Comparable,
     traits::{Aspect, Difference},
@@ -57,6 +57,10 @@ impl Paired<'_> {
         };
         compare(Aspect::Name, &self.a.name, &self.b.name);
         compare(Aspect::Device, &self.a.place, &self.b.place);
+        let [a, b] = [self.a, self.b].map(source_file);
+        if self.a.kind == MeasuredKind::Zone && !a.is_empty() && !b.is_empty() {
+            compare(Aspect::Source, &a.into(), &b.into());
+        }
         found
     }
 

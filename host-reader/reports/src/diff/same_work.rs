@@ -14,10 +14,14 @@ use super::{
 use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A device on which the time of an iteration is not compared.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct UncomparedIterations {
     /// Device in A.
     pub place: Arc<str>,
+    /// Mean time of an iteration with its gaps in A in ns, without the first one; `None` if it is unknown.
+    pub a_ns: Option<f64>,
+    /// The same of B.
+    pub b_ns: Option<f64>,
     /// Why.
     #[serde(flatten)]
     pub doubt: IterationDoubt,

@@ -12,6 +12,8 @@ reader::labelled! {
         Name = "name",
         /// Device that ran the op.
         Device = "device",
+        /// File of the source of a zone.
+        Source = "source file",
         /// Sizes of the tensors.
         Shape = "shape",
         /// Element type of a tensor.

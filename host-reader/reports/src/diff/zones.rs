@@ -4,14 +4,14 @@ use super::{
     measured::{InRuns, Measured, MeasuredKind, Measurements},
     ops::clock_mhz,
 };
-use analysis::{ZoneSum, paired_zones, zone_times};
+use analysis::{FullBuffers, ZoneSum, paired_zones, zone_times};
 use reader::{
     anomaly::AnomalyLog,
     from_lanes::FromLanes,
     lane::{Lane, TraceReplay, ZoneIndex},
     names::ZoneTable,
     readout::Readout,
-    role::ZoneRole,
+    role::RoleTable,
     timeline::{NO_RUN, pair_lane},
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,20 +32,20 @@ struct OfLaunch {
 
 /// Sums of the zones of one launch, for each chip, RISC and zone.
 #[derive(Debug, Default)]
-pub(super) struct LaunchZones(BTreeMap<(u32, Risc, ZoneIndex), BTreeMap<Launch, OfLaunch>>);
+pub(super) struct LaunchZones {
+    sums: BTreeMap<(u32, Risc, ZoneIndex), BTreeMap<Launch, OfLaunch>>,
+    full_buffers: FullBuffers,
+}
 
 impl FromLanes for LaunchZones {
-    type Context<'readout> = &'readout ZoneTable;
+    type Context<'readout> = (&'readout ZoneTable, RoleTable);
 
-    fn add(&mut self, names: &&ZoneTable, lane: &Lane) {
+    fn add(&mut self, (names, roles): &Self::Context<'_>, lane: &Lane) {
+        self.full_buffers.add_lane(lane, roles);
         // Open zones are counted in the sums.
         let zones = pair_lane(lane, names, &mut AnomalyLog::default()).zones;
         let launches = launches_of(lane);
-        let mut dispatches: HashMap<ZoneIndex, bool> = HashMap::new();
-        let mut is_dispatch = |zone: ZoneIndex| {
-            let role = || ZoneRole::from_name(names.name(zone));
-            *dispatches.entry(zone).or_insert_with(|| role().is_dispatch())
-        };
+        let is_dispatch = |zone: ZoneIndex| roles.role(zone).is_dispatch();
         let dispatching: BTreeSet<u32> =
             zones.iter().filter(|zone| is_dispatch(zone.zone)).map(|zone| zone.run).collect();
         let times = zone_times(paired_zones(&zones));
@@ -53,7 +53,7 @@ impl FromLanes for LaunchZones {
         for (zone, time) in zones.iter().zip(times) {
             let launch = launch_of(&launches, zone.run);
             let key = (lane.id.chip_id, lane.id.risc, zone.zone);
-            let own = self.0.entry(key).or_default().entry(launch).or_default();
+            let own = self.sums.entry(key).or_default().entry(launch).or_default();
             own.sum.add(time, ());
             let is_new_run = seen.insert((zone.zone, zone.run));
             own.run_count = own.run_count.saturating_add(is_new_run.into());
@@ -66,9 +66,10 @@ impl LaunchZones {
     /// Merges the parts collected by all threads.
     pub(super) fn from_parts(parts: Vec<Self>) -> Self {
         let mut all = Self::default();
-        for Self(part) in parts {
-            for (key, launches) in part {
-                let own = all.0.entry(key).or_default();
+        for Self { sums, full_buffers } in parts {
+            all.full_buffers.merge(full_buffers);
+            for (key, launches) in sums {
+                let own = all.sums.entry(key).or_default();
                 for (launch, of) in launches {
                     let own = own.entry(launch).or_default();
                     own.sum.merge(of.sum);
@@ -86,7 +87,9 @@ impl Measurements {
     ///
     /// The duration of a zone in a repetition is the mean over all cores of the launch and all
     /// passes through the zone. Zones without an end are left out and counted as skipped.
-    pub(super) fn add_zones(&mut self, readout: &Readout, LaunchZones(sums): LaunchZones) {
+    pub(super) fn add_zones(&mut self, readout: &Readout, zones: LaunchZones) {
+        let LaunchZones { sums, full_buffers } = zones;
+        self.full_buffers = full_buffers.found(&readout.losses);
         let all = sums.values().flat_map(BTreeMap::values);
         self.skip("zones without an end", all.map(|of| of.sum.open_count).sum());
         let lossy: BTreeSet<(u32, Risc)> =
