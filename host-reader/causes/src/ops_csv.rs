@@ -14,8 +14,8 @@ use crate::{
     op_code_group::{OpCodeGroup, op_code_groups},
     parallel::{ChipOp, busiest_share, measure_on_own_chip, rounds},
     row_slots::{Leads, RowSlots, are_all_there, class_of, devices, rows_by_device, slots_of_rows},
-    rules::{self, Compilation, IterationScope, ModelFacts, TracedGaps, Waiting},
-    steady::{HostWait, Scope, SteadyPart, Window, rows_text, steady_iteration, steps_of_rows},
+    rules::{self, Compilation, Dispatcher, IterationScope, ModelFacts, TracedGaps, Waiting},
+    steady::{Scope, SteadyPart, Window, rows_text, steady_iteration, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP},
     time_class::TimeClass,
     time_sum::time_sums,
@@ -77,13 +77,12 @@ impl Explanation {
         };
         let steady = found.and_then(|found| {
             let all = self::devices(&all_rows, &Leads::new());
-            let waits = [&all, &devices].map(|of| HostWait::from_devices(of));
             let times = iteration_times(&all_rows, &found.equal, of_loop);
             let gap_of = |chip_id: Option<u32>| match chip_id {
                 Some(_) => gaps.get(&chip_id).copied(),
                 None => gaps.values().next().copied(),
             };
-            SteadyPart::from_rows(&all_rows, &found, waits, (times, gap_of))
+            SteadyPart::from_rows(&all_rows, &found, [&all, &devices], (times, gap_of))
         });
         let doubted = |doubt: &Doubt| {
             let gains = "Gains of kernels are shares of the kernels' time.";
@@ -318,7 +317,7 @@ fn waiting(
             TimeClass::Collective => {
                 row.device_time_us.filter(|_| class_of(row.category) == class)? * 1000.0
             }
-            _ => class.part_of_gap(gap_ns?, false)?,
+            _ => class.part_of_gap(gap_ns?, row.was_called_before(gap_ns?))?,
         };
         Some((ns, Place { row: Some(row.id), ..Place::default() }))
     });
@@ -332,6 +331,7 @@ fn waiting(
             before_part(rows, all_rows, most.chip_id).into_iter().chain(own.clone()),
         ),
         compilation: Compilation::in_gaps(after_gaps),
+        dispatcher: (class == TimeClass::Dispatch).then(|| Dispatcher::of_rows(own.clone())),
         traced: TracedGaps::new(
             own.clone().filter_map(|row| Some((row.is_of_trace, row.op_to_op_gap_us? * 1000.0))),
         ),

@@ -35,6 +35,12 @@ pub(crate) fn devices(rows: &[OpReport], leads: &Leads) -> Vec<DeviceTime> {
     devices.collect()
 }
 
+/// Returns true if the gap before an op is longer than a launch although the host had called the op before it.
+pub(crate) fn is_dispatcher_gap(row: &OpReport) -> bool {
+    let gap_ns = row.op_to_op_gap_us.map(|us| us * 1000.0);
+    gap_ns.is_some_and(|ns| ns > LAUNCH_GAP.value * 1000.0 && row.was_called_before(ns))
+}
+
 /// Returns the ops of each device.
 pub(crate) fn rows_by_device(rows: &[OpReport]) -> BTreeMap<Option<u32>, Vec<&OpReport>> {
     let mut by_device: BTreeMap<Option<u32>, Vec<&OpReport>> = BTreeMap::new();
@@ -222,6 +228,7 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
         around: ClassTimes::default(),
         is_gap_doubted: group.first().is_some_and(|span| span.row.duration_doubt.is_some()),
         replay: first_replay.filter(|_| group.iter().all(|span| replay(span) == first_replay)),
+        queued: group.first().and_then(|span| span.row.queued_ns).unwrap_or(0.0),
     }
 }
 
@@ -243,6 +250,7 @@ fn time_of_slots(chip_id: Option<u32>, (of, lead): (RowSlots, Option<Lead>)) -> 
         window: (0, end),
         op_count: 0,
         untimed_op_count: 0,
+        dispatcher_gap_count: times.dispatcher_gap_count,
         time: TimeSplit::new(&times, end, NANOSECONDS_MHZ),
         busy_ns: None,
         kernel_sum_ns: None,
@@ -261,7 +269,8 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         times.add(class_of(row.category), row.device_time_us.unwrap_or(0.0) * 1000.0);
         let gap = row.op_to_op_gap_us.unwrap_or(0.0) * 1000.0;
         for class in [TimeClass::Dispatch, TimeClass::HostLate] {
-            class.part_of_gap(gap, false).into_iter().for_each(|ns| times.add(class, ns));
+            let is_sent = row.was_called_before(gap);
+            class.part_of_gap(gap, is_sent).into_iter().for_each(|ns| times.add(class, ns));
         }
     }
     let total = whole_ns(times.total());
@@ -272,6 +281,7 @@ fn sum_of_rows(chip_id: Option<u32>, rows: &[&OpReport]) -> DeviceTime {
         window: (0, total),
         op_count: 0,
         untimed_op_count: 0,
+        dispatcher_gap_count: rows.iter().filter(|row| is_dispatcher_gap(row)).count() as u64,
         time: TimeSplit { has_gaps, ..TimeSplit::new(&times, total, NANOSECONDS_MHZ) },
         busy_ns: None,
         kernel_sum_ns: None,

@@ -9,6 +9,7 @@ use crate::{
     time_class::TimeClass,
     timeline::DeviceTime,
 };
+use recording::problem::counted;
 use reports::perf::{OpReport, RowKind};
 use std::collections::HashMap;
 
@@ -166,15 +167,58 @@ pub(crate) struct HostWait {
 impl HostWait {
     /// Returns the figures of the chip with the longest total time.
     pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
-        let longest = devices.iter().max_by_key(|device| device.time.total_ns);
+        Self::of_longest(devices.iter(), devices.len() > 1)
+    }
+
+    /// Returns the figures of a whole recording and of a part of it. A chip without an op in the part is in
+    /// neither: what it waited for says nothing about the part.
+    pub(crate) fn of_part(all: &[DeviceTime], own: &[DeviceTime]) -> [Self; 2] {
+        let is_in_part = |device: &&DeviceTime| own.iter().any(|of| of.chip_id == device.chip_id);
+        let are_several = all.len() > 1;
+        [
+            Self::of_longest(all.iter().filter(is_in_part), are_several),
+            Self::of_longest(own.iter(), are_several),
+        ]
+    }
+
+    fn of_longest<'a>(devices: impl Iterator<Item = &'a DeviceTime>, are_several: bool) -> Self {
+        let longest = devices.max_by_key(|device| device.time.total_ns);
         longest.map_or_else(Self::default, |device| Self {
-            chip_id: device.chip_id.filter(|_| devices.len() > 1),
+            chip_id: device.chip_id.filter(|_| are_several),
             total_ns: device.time.total_ns.unwrap_or(0) as f64,
             late_percent: device.time.known_percent(TimeClass::HostLate),
             untimed_ops: (device.untimed_op_count, device.op_count),
         })
     }
 }
+
+/// Returns a sentence for each chip that has no op in a part of a recording, the busiest first; at most
+/// [`NAMED_CHIPS`].
+pub(crate) fn chips_outside(all: &[DeviceTime], own: &[DeviceTime]) -> String {
+    let kernels_ns = |device: &DeviceTime| device.kernel_sum_ns.unwrap_or(0) as f64;
+    let whole_ns: f64 = all.iter().map(kernels_ns).sum();
+    let is_outside = |device: &&DeviceTime| own.iter().all(|of| of.chip_id != device.chip_id);
+    let mut outside: Vec<(u32, &DeviceTime)> =
+        all.iter().filter(is_outside).filter_map(|of| Some((of.chip_id?, of))).collect();
+    outside.sort_by(|(_, one), (_, other)| kernels_ns(other).total_cmp(&kernels_ns(one)));
+    let named = outside.iter().take(NAMED_CHIPS).map(|(chip_id, device)| {
+        let ops = counted(device.op_count, "op", "ops");
+        let ns = kernels_ns(device);
+        format!(
+            " Chip {chip_id} has no op in it: its {ops} take {} of kernels, {:.1} % of all chips' kernels.",
+            duration(ns),
+            percent(ns, whole_ns)
+        )
+    });
+    let more = match outside.len().saturating_sub(NAMED_CHIPS) {
+        0 => String::new(),
+        count => format!(" Nor have {}.", counted(count as u64, "other chip", "other chips")),
+    };
+    named.chain([more]).collect()
+}
+
+/// Maximum number of chips outside of a part that are named.
+const NAMED_CHIPS: usize = 3;
 
 /// Comparison of the steady part with the whole recording.
 pub(crate) struct Apart {
@@ -186,6 +230,8 @@ pub(crate) struct Apart {
     pub(crate) unknown_ops: String,
     /// Sentence about kernels outside of the iterations.
     pub(crate) coverage: String,
+    /// Sentences about chips without an op in the part.
+    pub(crate) outside: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
     /// Gaps of the chip of `all` before the steady part.
@@ -286,7 +332,8 @@ impl Apart {
             chip(self.own.chip_id)
         };
         let (rule, part, own) = (&self.rule, &self.part, duration(self.own.total_ns));
-        let rest = format!("{}{}{}", self.coverage, self.unknown_ops, self.iterations.sentence());
+        let Self { coverage, outside, unknown_ops, .. } = self;
+        let rest = format!("{coverage}{outside}{unknown_ops}{}", self.iterations.sentence());
         let (Some(all_percent), Some(own_percent)) = (self.all.late_percent, self.own.late_percent)
         else {
             return format!(
@@ -328,14 +375,14 @@ impl SteadyPart {
     /// Returns the part of `rows` that an iteration covers, and the sentence that compares this part
     /// with the whole recording.
     ///
-    /// `all` has the total time and the share of waiting for the host in all rows; `own` has the
-    /// same figures for the part.
+    /// `devices` has the times of chips in all rows, and those in the part.
     pub(crate) fn from_rows(
         rows: &[OpReport],
         iteration: &KnownIteration,
-        [all, own]: [HostWait; 2],
+        devices: [&[DeviceTime]; 2],
         (iterations, gap_of): (IterationTimes, impl Fn(Option<u32>) -> Option<GapBefore>),
     ) -> Option<(Self, String)> {
+        let [all, own] = HostWait::of_part(devices[0], devices[1]);
         let (rule, first) = (iteration.rule, iteration.steps.start);
         let part = rows.get(iteration.steps.clone())?;
         let ops = part.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
@@ -356,6 +403,7 @@ impl SteadyPart {
             rule: iteration.label(),
             unknown_ops: iteration.unknown_ops(),
             coverage: iteration.coverage.sentence(rule),
+            outside: chips_outside(devices[0], devices[1]),
             part: rows_text(rows, iteration),
             all,
             own,

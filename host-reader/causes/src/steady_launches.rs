@@ -6,7 +6,9 @@ use crate::{
     launch_rows::LaunchRows,
     op::OpCauses,
     rules::gaps_before,
-    steady::{Apart, HostWait, IterationTimes, SteadyPart, Window, steady_iteration},
+    steady::{
+        Apart, HostWait, IterationTimes, SteadyPart, Window, chips_outside, steady_iteration,
+    },
     timeline::DeviceTime,
 };
 use analysis::Launch;
@@ -170,7 +172,7 @@ impl SteadyLaunches {
         launches: &[Explained<'_>],
         [all, own]: [&[DeviceTime]; 2],
     ) -> Option<(SteadyPart, String)> {
-        let [all_wait, own_wait] = [all, own].map(HostWait::from_devices);
+        let [all_wait, own_wait] = HostWait::of_part(all, own);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
         let chip = self.chips.get(&longest.chip_id?)?;
         let ChipIteration { all: whole, own: steady, iteration, gap_before } = chip;
@@ -189,6 +191,7 @@ impl SteadyLaunches {
             rule: iteration.label(),
             unknown_ops: iteration.unknown_ops(),
             coverage: iteration.coverage.sentence(iteration.rule),
+            outside: chips_outside(all, own),
             part: launches_text(
                 index(steady.start),
                 index(steady.end.saturating_sub(1)),

@@ -28,12 +28,12 @@ reader::labelled! {
 
 impl TimeClass {
     /// Returns the part of a gap between ops that belongs to the class; `None` if there is none.
-    /// `is_replay` is true between ops of one replay, for which the host sends nothing.
+    /// `is_sent` is true if the host had sent the op before the gap, as between ops of one replay.
     ///
     /// A short gap is that of a launch; a longer one also waits for the host.
-    pub(crate) fn part_of_gap(self, gap_ns: f64, is_replay: bool) -> Option<f64> {
+    pub(crate) fn part_of_gap(self, gap_ns: f64, is_sent: bool) -> Option<f64> {
         let [launch_gap_ns, launch_ns] = [LAUNCH_GAP, TRACED_GAP].map(|gap| gap.value * 1000.0);
-        let is_launch = is_replay || gap_ns <= launch_gap_ns;
+        let is_launch = is_sent || gap_ns <= launch_gap_ns;
         let part_ns = match self {
             Self::Dispatch if is_launch => gap_ns,
             Self::Dispatch => launch_ns,
@@ -160,6 +160,8 @@ pub(crate) struct ClassTimes {
     cycles: [f64; 8],
     pub(crate) waits: WaitEvidence,
     pub(crate) overlap: Option<Overlap>,
+    /// Number of gaps that are longer than a launch although the host had called the op before.
+    pub(crate) dispatcher_gap_count: u64,
 }
 
 impl ClassTimes {

@@ -4,6 +4,7 @@ use crate::{
     no_cause::has_no_length, rules::duration, threshold::TRACED_GAP, time_class::TimeClass,
     timeline::DeviceTime,
 };
+use recording::problem::counted;
 
 /// Maximum number of chips that get a line each. With more chips, only the chip with the longest
 /// total time gets a line.
@@ -61,7 +62,18 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
         _ => 0.0,
     };
     let firmware = if device.has_firmware { "firmware, and " } else { "" };
-    let launches = format!("of launches ({firmware}up to {} us before each op)", TRACED_GAP.value);
+    let gaps = match device.dispatcher_gap_count {
+        0 => String::new(),
+        count => format!(
+            "{} in which the chip waited for its dispatcher, and ",
+            counted(count, "gap", "gaps")
+        ),
+    };
+    let other = if device.dispatcher_gap_count > 0 { "other " } else { "" };
+    let launches = format!(
+        "of launches ({firmware}{gaps}up to {} us before each {other}op)",
+        TRACED_GAP.value
+    );
     let parts = [
         (kernels + unknown_kernels, "of kernels"),
         (time(TimeClass::HostLate), "of waiting for the host"),
@@ -105,6 +117,7 @@ mod tests {
             window: (0, total),
             op_count: 2,
             untimed_op_count: 0,
+            dispatcher_gap_count: 0,
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: Some(1),
             kernel_sum_ns: Some(1),

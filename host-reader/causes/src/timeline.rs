@@ -20,6 +20,9 @@ pub struct DeviceTime {
     /// Number of ops of an ops CSV whose length is unknown; 0 for launches.
     #[serde(skip)]
     pub(crate) untimed_op_count: u64,
+    /// Number of gaps between ops that are longer than a launch although the host had called the op before the
+    /// gap, so that the chip waited for its dispatcher.
+    pub dispatcher_gap_count: u64,
     /// Time by class. Ops that overlap, for example on sub-devices, count once.
     pub time: TimeSplit,
     /// Time in which at least one kernel ran, in nanoseconds; `None` if no length of a kernel is
@@ -154,6 +157,8 @@ pub(crate) struct Slot {
     pub(crate) has_bounds: bool,
     /// Id of the trace and number of its replay, if the launch was replayed.
     pub(crate) replay: Option<(u64, u64)>,
+    /// Time for which the host had called the op before its start, at least, in cycles; 0 if unknown.
+    pub(crate) queued: f64,
 }
 
 impl Slot {
@@ -168,6 +173,7 @@ impl Slot {
             is_gap_doubted: false,
             has_bounds: true,
             replay,
+            queued: 0.0,
         }
     }
 }
@@ -207,6 +213,7 @@ pub(crate) fn device_time(
         window,
         op_count: ops.len() as u64,
         untimed_op_count: 0,
+        dispatcher_gap_count: 0,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
         kernel_sum_ns: sum_ns(&kernels),
         busy_ns: sum_ns(&merged(kernels)),
@@ -277,6 +284,7 @@ fn slot(op: &OpCauses, launch: &Launch) -> Slot {
         is_gap_doubted: op.is_gap_doubted,
         has_bounds: op.has_bounds(),
         replay: of.trace_id.zip(of.trace_replay),
+        queued: 0.0,
     }
 }
 
@@ -297,7 +305,7 @@ fn group_of(slots: &[Slot]) -> &[Slot] {
 
 /// Adds the time between two launches: the cost of a launch counts as dispatch, the rest as
 /// [`TimeClass::HostLate`]. Within one replay of a trace, all of this time is dispatch, because the
-/// host sends nothing. The time next to a launch whose bounds are unknown may belong to its kernels.
+/// host sends nothing, and so it is if the host had called the op before the gap. The time next to a launch whose bounds are unknown may belong to its kernels.
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),
@@ -316,7 +324,11 @@ fn add_gap(
     let is_replay = next.replay.is_some() && next.replay == previous.replay;
     let [launch_gap, dispatch] =
         [LAUNCH_GAP, TRACED_GAP].map(|gap| gap.value * f64::from(aiclk_mhz));
-    if is_replay || cycles <= launch_gap {
+    let was_called = next.queued > 0.0 && next.queued >= cycles;
+    if was_called && !is_replay && cycles > launch_gap {
+        times.dispatcher_gap_count = times.dispatcher_gap_count.saturating_add(1);
+    }
+    if is_replay || was_called || cycles <= launch_gap {
         times.add(TimeClass::Dispatch, cycles);
     } else {
         times.add(TimeClass::Dispatch, dispatch);

@@ -1,6 +1,7 @@
 //! Rules about the time between ops, about short ops, and about ops on the host.
 
 use super::{
+    dispatcher::Dispatcher,
     duration,
     late_host::{Compilation, TracedGaps},
 };
@@ -44,6 +45,8 @@ pub(crate) struct Waiting {
     pub(crate) compilation: Option<Compilation>,
     /// Gaps before ops of traces.
     pub(crate) traced: TracedGaps,
+    /// What rows of ops say about the dispatcher; `None` for other classes and for launches.
+    pub(crate) dispatcher: Option<Dispatcher>,
     /// Firmware time around the kernels, and the number of counter records.
     pub(crate) firmware: Firmware,
     /// Location of the launch with the most time in the class; `None` to use the longest of
@@ -120,6 +123,7 @@ impl Waiting {
             between: None,
             compilation: None,
             traced: TracedGaps::default(),
+            dispatcher: None,
             firmware: Firmware::default(),
             place: None,
             chip_id: most.chip_id.filter(|_| devices.len() > 1),
@@ -189,6 +193,7 @@ impl Waiting {
                 duration(after),
             ));
         }
+        facts.extend(self.dispatcher.iter().flat_map(Dispatcher::facts));
         facts
     }
 
@@ -256,11 +261,17 @@ impl Waiting {
         let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
         let gaps = match (gaps.len(), median(gaps)) {
             (1, Some(gap)) => Some(format!("{} of 1 gap", duration(gap))),
-            (count, Some(gap)) => Some(format!(
-                "{count} gaps, up to {} us of each, median {}",
-                TRACED_GAP.value,
-                duration(gap)
-            )),
+            (count, Some(gap)) => {
+                let of_each = match self.dispatcher.map_or(0, |of| of.gap_count) {
+                    0 => String::new(),
+                    whole => format!("{whole} of them whole, of the others "),
+                };
+                let gap = duration(gap);
+                Some(format!(
+                    "{count} gaps, {of_each}up to {} us of each, median {gap}",
+                    TRACED_GAP.value
+                ))
+            }
             (_, None) => None,
         };
         let firmware_ns: f64 = self.firmware.around_ns.iter().sum();
@@ -394,6 +405,7 @@ pub(super) mod tests {
             between: None,
             compilation: None,
             traced: TracedGaps::default(),
+            dispatcher: None,
             firmware: Firmware::default(),
             place: None,
             chip_id: None,

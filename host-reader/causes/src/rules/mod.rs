@@ -4,6 +4,7 @@ mod blocked;
 mod chip_starts;
 mod chips;
 mod cores;
+mod dispatcher;
 mod gaps;
 mod groups;
 mod late_host;
@@ -32,6 +33,7 @@ use wire::RunHostId;
 
 pub(crate) use chip_starts::chip_starts;
 pub(crate) use chips::{chip_op, slow_chips};
+pub(crate) use dispatcher::Dispatcher;
 pub(crate) use gaps::{Firmware, IterationScope, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::{Compilation, TracedGaps};

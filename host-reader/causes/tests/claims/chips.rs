@@ -66,3 +66,28 @@ fn a_collective_that_takes_nearly_all_of_them_is_named() {
     assert!(most.ends_with(": 3 ops, of which one takes 90.0 % (row 16)"), "{most}");
     assert!(!told(250).contains("of which"), "71 %");
 }
+
+/// Twelve iterations on chip 0, of 20 us of kernels each, and two long ops of another program on chip 1, which are over
+/// before the last iteration.
+#[test]
+fn a_chip_without_an_op_in_the_steady_part_is_named_and_does_not_speak_for_it() {
+    let row = |(name, chip, us): (&str, u32, u32)| {
+        format!(
+            "{name},tt_dnn_device,{chip},wormhole_b0,1,64,{us}000,1000,1,1,512,512,ROW_MAJOR,BFLOAT16,\
+             DEV_0_DRAM_INTERLEAVED\n"
+        )
+    };
+    let ops = [("Warm", 1, 100), ("Cool", 1, 60)].into_iter();
+    let ops = ops.chain([("Matmul", 0, 15), ("Add", 0, 5)].repeat(12));
+    let found = explain_ops(&format!("{TITLES}\n{}", ops.map(row).collect::<String>()));
+    let told = found.window.as_deref().unwrap();
+    // Of 400 us of kernels, 160 are those of chip 1.
+    let outside =
+        "Chip 1 has no op in it: its 2 ops take 160 us of kernels, 40.0 % of all chips' kernels.";
+    assert!(told.contains(outside), "{told}");
+    assert!(told.starts_with("0.0 % of 263 us chip 0 waited for the host"), "{told}");
+    assert!(!told.contains("the chip waits"), "{told}");
+    // Chips that all have ops in the part are not named.
+    let both = explained(&[("Matmul", 0, 15), ("Add", 1, 5)]);
+    assert!(!both.window.unwrap().contains("no op in it"));
+}

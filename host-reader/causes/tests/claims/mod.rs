@@ -1,6 +1,7 @@
 //! Claims of explanations: each counts what it rests on, and none is about more than it looked at.
 
 mod chips;
+mod dispatcher;
 mod doubts;
 mod loops;
 mod perf_agrees;

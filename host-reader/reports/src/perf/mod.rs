@@ -57,6 +57,7 @@ mod picture;
 mod programs;
 #[cfg(test)]
 mod properties;
+mod queue;
 mod report;
 mod row;
 mod side_by_side;

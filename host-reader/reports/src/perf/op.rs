@@ -246,6 +246,15 @@ pub struct OpReport {
     /// Time that the host spent on the op.
     #[serde(skip)]
     pub host_duration_ns: Option<f64>,
+    /// Time for which the op had been called before its start, at least; `None` if host or chip do not say it.
+    #[serde(skip)]
+    pub queued_ns: Option<f64>,
+    /// Time that the dispatcher took for the op's commands; `None` if dispatch kernels were not recorded.
+    #[serde(skip)]
+    pub dispatcher_ns: Option<f64>,
+    /// Time that the dispatcher waited for the workers before it started the op; `None` as above.
+    #[serde(skip)]
+    pub dispatcher_wait_ns: Option<f64>,
     /// Part of the host's time that was spent compiling the op's program.
     #[serde(skip)]
     pub compile_duration_ns: Option<f64>,
@@ -285,6 +294,13 @@ fn serialize_cells<S: Serializer>(cells: &[OtherCell], out: S) -> Result<S::Ok, 
 }
 
 impl OpReport {
+    /// Returns true if the host had called the op before a gap before it began, so that the device did not wait for
+    /// the host.
+    #[must_use]
+    pub fn was_called_before(&self, gap_ns: f64) -> bool {
+        self.queued_ns.is_some_and(|queued_ns| queued_ns > 0.0 && queued_ns >= gap_ns)
+    }
+
     /// Returns true if the row is an op on a device.
     #[must_use]
     pub fn is_device_op(&self) -> bool {
@@ -407,6 +423,9 @@ pub(super) fn analyse(
         kernel_cycles: row.kernel_cycles,
         clock_ghz: row.clock_ghz,
         host_start_ns: row.host_start_ns,
+        queued_ns: row.queued_ns,
+        dispatcher_ns: row.dispatcher_ns,
+        dispatcher_wait_ns: row.dispatcher_wait_ns,
         build_duration_ns: row.build_duration_ns,
         is_cache_hit: row.is_cache_hit,
         is_first_call: row.is_first_call,

@@ -14,6 +14,7 @@ use super::{
     op::{DurationDoubt, OpReport, RowKind, analyse, duration_doubt, kind_of},
     ops_csv::{OpsCsv, read_ops_csv_with},
     programs::{AllCalls, ProgramBuilds},
+    queue::fill_queued,
     row::OpRow,
     side_by_side::{SideBySide, side_by_side},
     signposts::{SIGNPOST, name_signposts},
@@ -192,6 +193,7 @@ impl PerfReport {
         name_signposts(&mut rows);
         if !is_exact {
             fill_latencies(&mut rows, &mut notes);
+            fill_queued(&mut rows);
             mark_ops_without_room(&mut rows);
         }
         // A trace may be captured in the window and replayed after it.

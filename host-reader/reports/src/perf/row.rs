@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     problem::{Position, ProblemLog, quoted},
-    report::{CACHE_CLEARED, HOST_BUILD, HOST_DISPATCH},
+    report::{CACHE_CLEARED, DISPATCHER, DISPATCHER_WAIT, HOST_BUILD, HOST_DISPATCH},
 };
 use analysis::MOST_PERCENT;
 use std::{fmt::Write, sync::Arc};
@@ -127,6 +127,12 @@ pub struct OpRow {
     pub host_start_ns: Option<f64>,
     /// Time that the host spent on the op.
     pub host_duration_ns: Option<f64>,
+    /// Time for which the op had been called before its start, at least; `None` if unknown.
+    pub queued_ns: Option<f64>,
+    /// Time that the dispatcher took for the op's commands.
+    pub dispatcher_ns: Option<f64>,
+    /// Time that the dispatcher waited for the workers before it started the op.
+    pub dispatcher_wait_ns: Option<f64>,
     /// Part of the host's time that was spent compiling the op's program.
     pub compile_duration_ns: Option<f64>,
     /// Part of the host's time in which the op made its program, without compiling kernels.
@@ -366,6 +372,8 @@ row_columns! {
     compile_duration_ns: "CompileProgram_TT_HOST_FUNC [ns]",
     build_duration_ns: HOST_BUILD,
     dispatch_duration_ns: HOST_DISPATCH,
+    dispatcher_ns: DISPATCHER,
+    dispatcher_wait_ns: DISPATCHER_WAIT,
     cache_hit: "PROGRAM CACHE HIT",
     cache_cleared: CACHE_CLEARED,
     kernel_duration_ns: KERNEL_DURATION,
@@ -468,6 +476,8 @@ impl<'a> RowReader<'a> {
         row.compile_duration_ns = cell::number(self.cell(&columns.compile_duration_ns));
         row.build_duration_ns = cell::not_negative(self.cell(&columns.build_duration_ns));
         row.dispatch_duration_ns = cell::not_negative(self.cell(&columns.dispatch_duration_ns));
+        row.dispatcher_ns = cell::not_negative(self.cell(&columns.dispatcher_ns));
+        row.dispatcher_wait_ns = cell::not_negative(self.cell(&columns.dispatcher_wait_ns));
         row.is_cache_hit = cell::flag(self.cell(&columns.cache_hit));
         row.is_cache_cleared = cell::flag(self.cell(&columns.cache_cleared)) == Some(true);
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);

@@ -10,7 +10,7 @@
     reason = "indices are those of the rows themselves, and ids those of the ops found"
 )]
 
-use super::value::Value;
+use super::{DISPATCHER, DISPATCHER_WAIT, value::Value};
 use reader::{
     lane::{Annotated, Lane, ZoneIndex},
     mesh::Noc0Coord,
@@ -23,8 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 
 /// Columns for the durations in [`DispatchOp`].
-pub(super) const COLUMNS: [&str; 2] =
-    ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
+pub(super) const COLUMNS: [&str; 2] = [DISPATCHER, DISPATCHER_WAIT];
 
 /// Text in the name of each zone that measures a command of a dispatcher.
 const COMMAND: &str = "CQ_DISPATCH_";

@@ -42,7 +42,8 @@ mod sheet;
 
 use recording::host_ops::value;
 pub(crate) use sheet::{
-    CACHE_CLEARED, CALL_FUNCTION, CALL_LOCATION, HOST_BUILD, HOST_DISPATCH, MODULE, is_known_column,
+    CACHE_CLEARED, CALL_FUNCTION, CALL_LOCATION, DISPATCHER, DISPATCHER_WAIT, HOST_BUILD,
+    HOST_DISPATCH, MODULE, is_known_column,
 };
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};

@@ -45,6 +45,10 @@ const CALL: [&str; 3] = [MODULE, CALL_FUNCTION, CALL_LOCATION];
 pub(crate) const HOST_BUILD: &str = "HOST BUILD DURATION [ns]";
 /// Column with the part of the host's time in which an op's program was sent to the chips.
 pub(crate) const HOST_DISPATCH: &str = "HOST DISPATCH DURATION [ns]";
+/// Column with the time that the dispatcher took for the commands of an op.
+pub(crate) const DISPATCHER: &str = "DISPATCH TOTAL CQ CMD OP TIME [ns]";
+/// Column with the time that the dispatcher waited for the workers before it started an op.
+pub(crate) const DISPATCHER_WAIT: &str = "DISPATCH GO SEND WAIT TIME [ns]";
 /// Column that says whether the program has cleared its cache of programs since the op before.
 pub(crate) const CACHE_CLEARED: &str = "PROGRAM CACHE CLEARED";
 /// Columns about the host's work for an op.
@@ -86,8 +90,8 @@ const FRONT: [&str; 35] = [
     "DEVICE ERISC KERNEL DURATION [ns]",
     "DEVICE COMPUTE CB WAIT FRONT [ns]",
     "DEVICE COMPUTE CB RESERVE BACK [ns]",
-    "DISPATCH TOTAL CQ CMD OP TIME [ns]",
-    "DISPATCH GO SEND WAIT TIME [ns]",
+    DISPATCHER,
+    DISPATCHER_WAIT,
 ];
 
 /// Columns between the tensors and the kernel sizes.
