@@ -187,7 +187,8 @@ fn outputs_of_simulated_runs_take_no_longer_than_their_records() {
     let seeds = seeds(4);
     let workloads = ["random", "pipeline", "matmul", "broken-kernels", "full-buffer"];
     for (number, seed) in seeds.iter().enumerate() {
-        let workload = workloads[(number as u64 + seed) as usize % workloads.len()];
+        let at = (number as u64).wrapping_add(*seed) % workloads.len() as u64;
+        let workload = workloads[usize::try_from(at).unwrap()];
         let arch = ["wormhole_b0", "blackhole"][number % 2];
         let (out, capture) = (format!("run-{number}"), format!("run-{number}.kprof"));
         let seed = seed.to_string();

@@ -9,7 +9,7 @@ mod verdict;
 
 use self::{
     lines::{Lines, LinesOfBoth},
-    show::show,
+    show::{Shown, show},
     verdict::Verdict,
 };
 use crate::{
@@ -272,7 +272,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         in_b: &diff.b,
     });
     print(document, |out| {
-        show(args, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
+        let asked = Shown {
+            all: args.all,
+            rows: args.rows,
+            confidence: args.confidence,
+            has_more: [&args.more_a, &args.more_b].map(|more| !more.is_empty()),
+        };
+        show(&asked, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
     })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -30,7 +30,8 @@ fn assert_answers(folder: &Path, input: &str, truth: &Truth, what: &str) {
         let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
         let (chip, total) = (at("chip_id"), at("total_ns"));
         for row in answer["rows"].as_array().unwrap() {
-            let span_ns = row[chip].as_u64().and_then(|chip| truth.spans_ns.get(&(chip as u32)));
+            let chip = row[chip].as_u64().and_then(|chip| u32::try_from(chip).ok());
+            let span_ns = chip.and_then(|chip| truth.spans_ns.get(&chip));
             if let (Some(span_ns), Some(total_ns)) = (span_ns, row[total].as_f64()) {
                 assert!(total_ns <= span_ns + 1.0, "{what}: {total_ns} of {span_ns} ns");
             }

@@ -285,11 +285,14 @@ impl Explanation {
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows, &described.rows);
-        explanation.rank();
-        let is_empty = explanation.findings.is_empty();
-        explanation.no_cause =
-            is_empty.then(|| NoCause::from_launches(&explanation, (&noc.uses, recorded)));
+        explanation.rank_or_say_why_none((&noc.uses, recorded));
         explanation
+    }
+
+    fn rank_or_say_why_none(&mut self, evidence: (&NocUses, Recorded)) {
+        self.rank();
+        let is_empty = self.findings.is_empty();
+        self.no_cause = is_empty.then(|| NoCause::from_launches(self, evidence));
     }
 
     /// Returns the options of the ops reports from which causes are derived.

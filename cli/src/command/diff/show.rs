@@ -1,7 +1,6 @@
 //! A comparison as text: totals, groups, changes, and what only one side has.
 
 use super::{
-    DiffArgs,
     gaps::{microseconds, write_gaps, write_iterations},
     lines::Lines,
     verdict::Verdict,
@@ -22,9 +21,21 @@ use std::{
     io::Write,
 };
 
+/// What is shown of a comparison.
+pub(super) struct Shown {
+    /// Also insignificant changes.
+    pub(super) all: bool,
+    /// Maximum number of rows in a table.
+    pub(super) rows: usize,
+    /// Confidence level of the intervals, in percent.
+    pub(super) confidence: f64,
+    /// Whether A and B consist of several recordings.
+    pub(super) has_more: [bool; 2],
+}
+
 /// Writes the comparison, and the verdict of its gate.
 pub(super) fn show(
-    args: &DiffArgs,
+    asked: &Shown,
     diff: &Diff,
     (by, limits, lines): (Option<&ColumnDiff>, Option<&LimitCost>, &Lines),
     verdict: &Verdict<'_>,
@@ -35,11 +46,11 @@ pub(super) fn show(
         writeln!(out, "{}", cost_sentence(cost))?;
     }
     if let Some(by) = by {
-        write_column_diff(by, args.rows, out)?;
+        write_column_diff(by, asked.rows, out)?;
     }
-    write_groups(args, diff, out)?;
+    write_groups(asked, diff, out)?;
     // Few are no more to read than their count.
-    let shows_all = args.all || diff.changes.len() <= FEW_CHANGES;
+    let shows_all = asked.all || diff.changes.len() <= FEW_CHANGES;
     let shown: Vec<&Change> =
         diff.changes.iter().filter(|change| shows_all || change.is_noteworthy()).collect();
     let [significant, single, insignificant] =
@@ -57,18 +68,18 @@ pub(super) fn show(
         significant,
         single,
         insignificant,
-        args.confidence,
+        asked.confidence,
     )?;
     if !shown.is_empty() {
-        write_changes(args, &shown, out)?;
-        write_kernels(diff, args.rows, out)?;
+        write_changes(asked, &shown, out)?;
+        write_kernels(diff, asked.rows, out)?;
         write_first_iterations(diff, out)?;
     }
-    write_differences(args, diff, out)?;
-    lines.write(args.all, args.rows, out)?;
-    write_advice(args, diff, out)?;
-    write_side("A", args.rows, &diff.a, out)?;
-    write_side("B", args.rows, &diff.b, out)?;
+    write_differences(asked, diff, out)?;
+    lines.write(asked.all, asked.rows, out)?;
+    write_advice(asked, diff, out)?;
+    write_side("A", asked.rows, &diff.a, out)?;
+    write_side("B", asked.rows, &diff.b, out)?;
     verdict.write(out)
 }
 
@@ -243,8 +254,8 @@ fn change_sentence(diff: &Diff) -> String {
 }
 
 /// Writes where time was gained and lost.
-fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
-    let is_shown = |group: &&Group| args.all || group.change_ns != 0.0;
+fn write_groups(asked: &Shown, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    let is_shown = |group: &&Group| asked.all || group.change_ns != 0.0;
     let groups: Vec<&Group> = diff.groups.iter().filter(is_shown).collect();
     if groups.is_empty() {
         return Ok(());
@@ -253,7 +264,7 @@ fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     let mut rows = table(&["op", "source", "pairs", "A us", "B us", "change us", "B/A"]);
     let sources =
         distinct_sources(groups.iter().map(|group| (group.name.to_string(), &*group.shapes)));
-    for (group, source) in groups.iter().zip(sources).take(args.rows) {
+    for (group, source) in groups.iter().zip(sources).take(asked.rows) {
         rows.add_row([
             printable(&group.name, LONGEST_NAME),
             source,
@@ -268,7 +279,7 @@ fn write_groups(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     for line in lines_of(&mut rows) {
         writeln!(out, "{line}")?;
     }
-    write_rest(groups.len(), args.rows, out)
+    write_rest(groups.len(), asked.rows, out)
 }
 
 /// Writes the times of groups by a column.
@@ -307,7 +318,7 @@ fn write_column_diff(by: &ColumnDiff, rows: usize, out: &mut impl Write) -> std:
 }
 
 /// Writes what differs between the compared ops besides their durations.
-fn write_differences(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+fn write_differences(asked: &Shown, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     let mut kinds: BTreeMap<(Aspect, &str, &str), (u64, u64)> = BTreeMap::new();
     for change in &diff.changes {
         let mut seen = Vec::new();
@@ -327,13 +338,13 @@ fn write_differences(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std:
         return Ok(());
     }
     writeln!(out, "\nWhat else differs between the compared ops")?;
-    for ((aspect, a, b), (_, pairs)) in kinds.iter().take(args.rows) {
+    for ((aspect, a, b), (_, pairs)) in kinds.iter().take(asked.rows) {
         let pairs = counted(*pairs, "pair", "pairs");
         let [a, b] = [a, b].map(|value| printable(value, LONGEST_NAME));
         writeln!(out, "  {}: {a} in A, {b} in B, {pairs}", aspect.label())?;
     }
-    if kinds.len() > args.rows {
-        writeln!(out, "  ... and {} more", grouped((kinds.len() - args.rows) as u64))?;
+    if kinds.len() > asked.rows {
+        writeln!(out, "  ... and {} more", grouped((kinds.len() - asked.rows) as u64))?;
     }
     if by_kind > 0 {
         let changes = counted(by_kind as u64, "change", "changes");
@@ -355,8 +366,8 @@ fn write_rest(count: usize, rows: usize, out: &mut impl Write) -> std::io::Resul
     }
 }
 
-fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
-    let rows = args.rows;
+fn write_changes(asked: &Shown, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
+    let rows = asked.rows;
     let has_distinctions = shown.iter().any(|change| !change.distinction.is_empty());
     let mut titles = vec!["kind", "where", "name", "source"];
     titles.extend(has_distinctions.then_some("which one"));
@@ -505,11 +516,11 @@ pub(in crate::command) fn differing<'a>(change: &'a Change) -> String {
 
 /// If A or B is a single recording, prints what the comparison cannot show, and which options add
 /// recordings.
-fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
-    if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
+fn write_advice(asked: &Shown, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    if asked.has_more == [true; 2] || diff.changes.is_empty() {
         return Ok(());
     }
-    let (which, options) = match (args.more_a.is_empty(), args.more_b.is_empty()) {
+    let (which, options) = match (!asked.has_more[0], !asked.has_more[1]) {
         (true, true) => ("of each side", "--more-a and --more-b"),
         (true, false) => ("of A", "--more-a"),
         _ => ("of B", "--more-b"),
