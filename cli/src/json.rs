@@ -11,7 +11,7 @@ use crate::{
 use host_reader::{
     analysis::{
         DataStatistics, EventStatistics, FullBuffer, KeptCounts, KindCount, SubtractedProbeCost,
-        Unfinished,
+        Unfinished, nameless_line,
     },
     export::HiddenLaunches,
     host::HostRecording,
@@ -43,6 +43,9 @@ pub(crate) struct Document<'a> {
     /// Launches that had not ended when they were read, if there are any.
     #[serde(skip_serializing_if = "Unfinished::is_empty")]
     unfinished: Unfinished,
+    /// Sentence about zones without a name, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nameless_zones: Option<String>,
     discarded_launches: u64,
     words_read: u64,
     fullest_lane: Option<Object<LaneWatermark>>,
@@ -233,6 +236,7 @@ impl<'a> Document<'a> {
             repair_kinds: &summary.repairs,
             pending_runs: summary.pending_run_count,
             unfinished: Unfinished::from_readout(readout),
+            nameless_zones: nameless_line(&report.zones),
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: fullest_lane(&readout.watermarks),

@@ -14,7 +14,7 @@ use crate::{
 use host_reader::{
     analysis::{
         DataKind, DataStatistics, DoubtCounts, EventStatistics, Op, OwnZone, SubtractedProbeCost,
-        Unfinished, kinds_line, own_time,
+        Unfinished, kinds_line, nameless_line, own_time,
     },
     probe_cost::ProbeCostRow,
     tables::{
@@ -51,20 +51,7 @@ impl Findings {
 
     /// Writes how many zones have no name, and why.
     fn write_nameless(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let zones =
-            self.report.zones.iter().filter(|zone| {
-                zone.name.is_empty() || *zone.name == *format!("id {}", zone.marker_id)
-            });
-        let ids: BTreeSet<u32> = zones.map(|zone| zone.marker_id).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let zones = counted(ids.len() as u64, "zone has", "zones have");
-        let line = format!(
-            "{zones} no name: the recording has no text for the id, so lengths of ops may be unknown. A \
-             build of TT-Metal prints the texts, and TT-Metal keeps them in zone_src_locations.log: \
-             --names of kprof run --firmware, read and attach takes them"
-        );
+        let Some(line) = nameless_line(&self.report.zones) else { return Ok(()) };
         writeln!(out, "{}", styled(&line, Style::Doubtful))
     }
 

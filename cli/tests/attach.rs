@@ -25,6 +25,7 @@ use serde_json::Value;
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig},
+    fault::rules::{Selection, StopRisc},
     mesh::SimulatedMesh,
     program::CoreSelection,
     workload::{Workload, WorkloadOptions},
@@ -40,7 +41,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use wire::{PacketKind, stream::Policy};
+use wire::{PacketKind, Risc, stream::Policy};
 
 /// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(240);
@@ -51,6 +52,9 @@ const ACCESS_NS: u64 = 50;
 
 /// Number of cores that run kernels.
 const CORES: usize = 8;
+
+/// Cycles from the beginning of a launch to the time at which its NCRISC is stopped.
+const HANG_CYCLES: u64 = 4_000;
 
 /// A simulated chip that this process serves with translated addresses.
 ///
@@ -145,6 +149,32 @@ impl Program {
         for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
             mesh.enqueue_everywhere(&launch.clone().on(workers.clone()));
         }
+        Some(Self::serving(mesh, elf))
+    }
+
+    /// Returns a program in which NCRISC of each core was stopped: its launch never ends.
+    fn hung(is_streaming: bool) -> Option<Self> {
+        let elf = firmware()?;
+        let config = MeshConfig::new(5).with_chip(ChipConfig::new(Arch::WormholeB0));
+        let config = match is_streaming {
+            true => config.with_streaming().with_cell_truth(),
+            false => config.with_record_truth(),
+        };
+        let mut mesh = SimulatedMesh::new(&config).unwrap();
+        let selection = Selection::everywhere().risc(Risc::Ncrisc);
+        mesh.add_rule(StopRisc { selection, after_cycles: HANG_CYCLES });
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let options = WorkloadOptions { ops: Some(1), ..WorkloadOptions::default() };
+        let plan = Workload::named("full-buffer").unwrap().plan(&mesh, &options);
+        let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord).take(CORES);
+        let launch = plan.phases[0].launches[0].clone();
+        mesh.enqueue_everywhere(&launch.on(CoreSelection::At(workers.collect())));
+        mesh.run_to_completion();
+        assert_eq!(mesh.execution_failures().count(), CORES);
+        Some(Self::serving(mesh, elf))
+    }
+
+    fn serving(mesh: SimulatedMesh, elf: PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let chip = Arc::new(SimulatedChip::new(mesh));
         let socket = folder.path().join("chip.socket");
@@ -152,7 +182,28 @@ impl Program {
         let server = ChipServer::start(&socket, &facts, Served::new(&chip, &elf)).unwrap();
         let mut process = Command::new("sleep");
         let process = process.arg("1000").env("KPROF_CHIP_SOCKET", &socket).spawn().unwrap();
-        Some(Self { folder, chip, _server: server, process, elf })
+        Self { folder, chip, _server: server, process, elf }
+    }
+
+    /// Reads the chip of the process once, by its id or as `kprof read` does, with the names of zones.
+    fn read_once(&self, command: &str, options: &[&str]) -> Value {
+        let texts: Vec<String> = self.chip.with_mesh(|mesh| {
+            mesh.zone_texts().iter().map(|text| format!("'#pragma message: {text}'\n")).collect()
+        });
+        let names = self.path("names");
+        fs::create_dir_all(&names).unwrap();
+        fs::write(names.join("zone_src_locations.log"), texts.concat()).unwrap();
+        let mut reading = program::program();
+        reading.arg(command).args(options).args(["--json", "--rows", "0", "--names"]).arg(names);
+        match command {
+            "attach" => reading.arg(self.process.id().to_string()),
+            _ => reading.env("KPROF_CHIP_SOCKET", self.path("chip.socket")),
+        };
+        let output = reading.arg("--elf").arg(&self.elf).current_dir(self.folder.path()).output();
+        let output = output.unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{messages}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {messages}"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -445,4 +496,61 @@ fn number_before(messages: &str, words: &str) -> u64 {
     let (before, _) = messages.split_once(words).unwrap_or_else(|| panic!("{messages}"));
     let digits = before.rsplit(' ').next().unwrap().replace(',', "");
     digits.parse().unwrap()
+}
+
+/// Returns the innermost open zones of a JSON document and the number of RISCs in them.
+fn open_zones(document: &Value) -> BTreeMap<String, u64> {
+    let zones = document["unfinished"]["open_zones"].as_array().unwrap().iter();
+    let zones = zones.map(|zone| (zone["name"].as_str().unwrap().to_owned(), &zone["risc_count"]));
+    zones.map(|(name, count)| (name, count.as_u64().unwrap())).collect()
+}
+
+#[test]
+fn of_a_program_that_hangs_each_reader_keeps_or_counts_every_record_and_names_the_open_zones() {
+    let Some(program) = Program::hung(false) else { return };
+    // Records that the RISCs have stored or counted as lost, each on the bus of its core.
+    let emitted = program.chip.with_mesh(|mesh| mesh.truth().total_emitted());
+    assert!(emitted.zones > CORES as u64 * 300, "{emitted:?}");
+    let capture = program.path("hung.kprof");
+    let path = capture.to_str().unwrap();
+    let attached = program.read_once("attach", &["-o", path]);
+    let read = program.read_once("read", &[]);
+    let streamed = program.read_once("attach", &["--stream", "--for", "1s"]);
+    let report = program::kprof(program.folder.path(), &["report", path, "--json", "--rows", "0"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    for (who, document) in
+        [("attach", attached), ("read", read), ("report", report), ("--stream", streamed)]
+    {
+        let open = open_zones(&document);
+        // BRISC has ended its kernel, and its firmware waits for NCRISC.
+        let inner: u64 =
+            open.iter().filter(|(name, _)| **name != "BRISC-FW").map(|zone| zone.1).sum();
+        assert_eq!((inner, open["BRISC-FW"]), (CORES as u64, CORES as u64), "{who}: {open:?}");
+        let names = ["TEST-FULL", "NCRISC-KERNEL", "BRISC-FW"];
+        assert!(open.keys().all(|name| names.contains(&&**name)), "{who}: {open:?}");
+        let lost = &document["lost"];
+        assert_eq!(lost["is_lower_bound"], false, "{who}: {lost}");
+        let lost = lost["records"].as_u64().unwrap();
+        let kept = document["kept"]["zones"].as_u64().unwrap();
+        assert_eq!(kept + lost, emitted.zones, "{who}: {lost} lost");
+    }
+}
+
+#[test]
+fn of_a_streaming_program_that_hangs_each_reader_keeps_what_was_published() {
+    let Some(program) = Program::hung(true) else { return };
+    let published = program.chip.with_mesh(|mesh| {
+        let cells = mesh.take_cells();
+        cells.values().map(|cells| decoded(cells).len() as u64).sum::<u64>()
+    });
+    let attached = program.read_once("attach", &[]);
+    let streamed = program.read_once("attach", &["--stream", "--for", "1s"]);
+    for (who, document) in [("attach", attached), ("--stream", streamed)] {
+        assert_eq!(document["kept"]["zones"], published, "{who}");
+        let lost = &document["lost"];
+        assert!(lost["records"].is_null() && lost["is_lower_bound"] == true, "{who}: {lost}");
+        assert!(open_zones(&document).is_empty(), "{who}");
+        // NCRISC and BRISC of each core.
+        assert_eq!(document["unfinished"]["unknown_count"], 2 * CORES, "{who}");
+    }
 }

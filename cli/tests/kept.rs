@@ -182,3 +182,31 @@ fn assert_sums(folder: &Path, input: &str) {
         assert_eq!(sum("events", "count"), kept("events"), "{input}");
     }
 }
+
+#[test]
+fn zones_without_a_name_are_counted_with_where_names_are_in_the_terminal_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = TITLES.to_owned();
+    for (id, name) in [(402, ""), (402, ""), (77, ""), (9, "NAMED")] {
+        for kind in ["ZONE_START", "ZONE_END"] {
+            let time = 10_000 + log.len();
+            log.push_str(&format!("0,1,2,BRISC,{id},{time},0,1024,,,{name},{kind},10,k.cpp,\n"));
+        }
+    }
+    std::fs::write(folder.path().join("log.csv"), log).unwrap();
+    let text = said(folder.path(), &["report", "log.csv"]);
+    let line = text.lines().find(|line| line.contains("no name")).unwrap();
+    assert!(line.starts_with("2 zones have no name: "), "{line}");
+    assert!(
+        line.ends_with("--names of kprof run --firmware, read and attach takes them"),
+        "{line}"
+    );
+    let document: Value =
+        serde_json::from_str(&said(folder.path(), &["report", "log.csv", "--json"])).unwrap();
+    assert_eq!(document["nameless_zones"], line);
+    let named = log_of_all_kinds();
+    std::fs::write(folder.path().join("named.csv"), named).unwrap();
+    let document: Value =
+        serde_json::from_str(&said(folder.path(), &["report", "named.csv", "--json"])).unwrap();
+    assert_eq!(document.get("nameless_zones"), None);
+}

@@ -40,7 +40,7 @@ fn sum_of(text: &str) -> u64 {
 }
 
 /// Asserts that each output of a recording has the same losses.
-fn assert_alike(folder: &Path, input: &str) {
+pub(crate) fn assert_alike(folder: &Path, input: &str) {
     let text = said(folder, &["report", input, "--rows", "0"]);
     let documents = said(folder, &["report", input, "--json"]);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Lost: ")).collect();

@@ -25,6 +25,7 @@ mod filter;
 mod first_steps;
 #[path = "../../host-reader/causes/tests/generated/mod.rs"]
 mod generated;
+mod hang_outputs;
 mod hangs;
 #[path = "../../host-reader/causes/tests/honest/mod.rs"]
 mod honest;

@@ -14,9 +14,10 @@ macro_rules! files {
 /// assert_eq!(path, "api/debug/kernel_profiler.hpp");
 /// assert!(text.contains("#pragma once"));
 /// ```
-pub const FILES: [(&str, &str); 36] = files![
+pub const FILES: [(&str, &str); 37] = files![
     "api/debug/kernel_profiler.hpp",
     "kernel_profiler.hpp",
+    "kernel_profiler/absent_names.hpp",
     "kernel_profiler/accumulate.hpp",
     "kernel_profiler/barriers.hpp",
     "kernel_profiler/choice.hpp",

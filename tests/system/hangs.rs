@@ -4,6 +4,12 @@
 //! A run without a fault shows when the launch makes which record. The same run is then repeated,
 //! and one RISC is stopped in one launch: in a zone, between zones, in a wait or in a push. Up to
 //! this time both runs are the same.
+//!
+//! Kernels that crash, never end or wait for what nobody signals run on each RISC. What they record
+//! before is known from their code. [`streams`] has the same for records that leave the core through
+//! rings.
+
+mod streams;
 
 use crate::{
     accounting::{assert_honest, lost},
@@ -11,6 +17,7 @@ use crate::{
 };
 use host_reader::{
     ReadOptions,
+    analysis::OpenZone,
     lane::{Lane, LaneId},
     mesh::Noc0Coord,
     read::Reader,
@@ -25,13 +32,16 @@ use sim::{
         Rule,
         rules::{Selection, StopRisc},
     },
+    kernel::ObjectKernel,
     machine::{ExecutionFailure, FailureReason},
-    program::{CoreSelection, Launch},
+    program::{CoreSelection, Emission, Kernel, Launch, Program},
     random::Stream,
+    riscv::TrapKind,
+    truth::{RiscKey, Truth},
     unfinished::{Standing, StandingCode, StandingRisc},
     workload::WorkloadOptions,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 use tests::{seed::fresh, sizes::full_or};
 use wire::{PacketKind, Risc};
 
@@ -144,9 +154,65 @@ fn shown_open(timeline: &Timeline, id: LaneId) -> Vec<(u32, u64)> {
     zones.filter(|zone| zone.flags.is_open()).map(|zone| (zone.zone.0, zone.start_cycle)).collect()
 }
 
-/// Checks one case. Returns the number of zones that were open on the stopped RISC, or `None` if
-/// the launch had ended before the stop.
-fn check(case: Case) -> Option<usize> {
+/// What a RISC did when it was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// In a zone of the kernel.
+    InZone,
+    /// In none of the kernel's zones.
+    BetweenZones,
+    /// In a wait for another RISC.
+    InWait,
+    /// In the push, after the end of the launch's last zone.
+    InPush,
+}
+
+impl Place {
+    const ALL: [Self; 4] = [Self::InZone, Self::BetweenZones, Self::InWait, Self::InPush];
+
+    /// Returns what the RISC did at a time in the run without a fault.
+    fn of(case: Case, sound: &Run, id: LaneId, time: u64) -> Self {
+        let core = TileCoord { x: id.core.x, y: id.core.y };
+        let key = RiscKey { chip_id: id.chip_id, core, risc: id.risc };
+        let waits = sound.at_stop.truth.waits.get(&key).into_iter().flatten();
+        let mut waits = waits.filter(|wait| wait.launch_index == case.launch);
+        if waits.any(|wait| (wait.begin.0..wait.begin.0 + wait.cycles).contains(&time)) {
+            return Self::InWait;
+        }
+        let lane = lane_of(&sound.at_stop.readout, id);
+        let records = lane.map(records).unwrap_or_default();
+        let before: Vec<_> = records.iter().copied().filter(|record| record.2 < time).collect();
+        match open_zones(&before).len() {
+            0 if !before.is_empty() && id.risc == Risc::Brisc => Self::InPush,
+            0..=LAUNCH_ZONES => Self::BetweenZones,
+            _ => Self::InZone,
+        }
+    }
+}
+
+/// Removes the program of the stopped launch if only BRISC's firmware had begun: it stores the
+/// program's id after it has opened its zone, so that a host cannot know the program.
+fn before_its_program(case: Case, core: TileCoord, mut truth: Truth) -> Truth {
+    let is_of_core = |key: &RiscKey| (key.chip_id, key.core) == (0, core);
+    let launches = truth.launches.iter_mut().filter(|(key, _)| is_of_core(key));
+    let stopped = launches.flat_map(|(key, launches)| {
+        let of_case = launches.iter_mut().filter(|launch| launch.launch_index == case.launch);
+        of_case.map(|launch| (key.risc, launch))
+    });
+    if let [(Risc::Brisc, launch)] = stopped.collect::<Vec<_>>().as_mut_slice()
+        && launch.emitted == Emission::zones(1)
+    {
+        launch.program_id = 0;
+    }
+    truth
+}
+
+/// Zones of a launch itself: those of the firmware and of the kernel.
+const LAUNCH_ZONES: usize = 2;
+
+/// Checks one case. Returns the number of zones that were open on the stopped RISC and what it did,
+/// or `None` if the launch had ended before the stop.
+fn check(case: Case) -> Option<(usize, Place)> {
     let sound = case.run(Vec::new());
     assert_eq!(sound.at_end.failures, [], "{case:?}");
     assert_honest(&sound.at_end.readout, &sound.at_end.timeline, &sound.at_end.truth);
@@ -167,7 +233,8 @@ fn check(case: Case) -> Option<usize> {
 
     // Every record is kept or lost, in this launch and in those after it.
     for outcome in [&run.at_stop, &run.at_end] {
-        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        let truth = before_its_program(case, core, outcome.truth.clone());
+        assert_honest(&outcome.readout, &outcome.timeline, &truth);
         assert!(lost(&outcome.readout).1.is_empty(), "{case:?}");
     }
     let failure = run.at_stop.failures.first()?;
@@ -189,7 +256,7 @@ fn check(case: Case) -> Option<usize> {
     let lane = lane_of(&run.at_stop.readout, id);
     let is_unfinished = lane.and_then(|lane| lane.runs.last()).is_some_and(|run| run.is_unfinished);
     assert!(is_unfinished || open.is_empty(), "{case:?}");
-    Some(open.len())
+    Some((open.len(), Place::of(case, &sound, id, stopped_at)))
 }
 
 /// Checks that the launch that was stopped has not ended, on this core alone, and that each RISC
@@ -247,9 +314,10 @@ fn cases(seed: u64, count: u64) -> impl Iterator<Item = Case> {
             seed: seed.wrapping_add(number / 6),
             risc: Risc::ALL[(number % 5) as usize],
             launch: 1 + random.below(2),
-            part: match random.below(6) {
-                0 => 1001 + random.below(1200),
-                _ => random.below(1001),
+            // Only BRISC pushes, so that half of its stops are there.
+            part: match number % 5 == 0 && number / 10 % 2 == 0 {
+                true => 1001 + random.below(1200),
+                false => random.below(1001),
             },
         }
     })
@@ -257,21 +325,30 @@ fn cases(seed: u64, count: u64) -> impl Iterator<Item = Case> {
 
 /// Number of cases from which most are stopped, and some in nested zones, with any seed.
 const MANY: u64 = 12;
+/// Number of cases among which there is every place on both chips, and every RISC.
+const ALL_KINDS: u64 = 60;
 
 fn check_all(seed: u64, count: u64) {
-    let mut open = BTreeMap::<Option<usize>, usize>::new();
+    let mut stops = Vec::new();
     for case in cases(seed, count) {
-        let depth = check(case);
-        println!("{case:?}: {depth:?}");
-        *open.entry(depth).or_default() += 1;
+        let stop = check(case);
+        println!("{case:?}: {stop:?}");
+        stops.extend(stop.map(|(depth, place)| (case, depth, place)));
     }
     // Of a few fresh cases, most may have ended before the stop by chance.
     if count < MANY {
         return;
     }
-    let stopped: usize = open.iter().filter(|(depth, _)| depth.is_some()).map(|(_, n)| n).sum();
-    assert!(stopped as u64 * 2 > count, "seed {seed}: {open:?}");
-    assert!(open.keys().any(|depth| *depth >= Some(2)), "seed {seed}: {open:?}");
+    let places: BTreeSet<Place> = stops.iter().map(|stop| stop.2).collect();
+    assert!(stops.len() as u64 * 2 > count, "seed {seed}: {stops:?}");
+    assert!(stops.iter().any(|stop| stop.1 >= 2), "seed {seed}: {stops:?}");
+    if count < ALL_KINDS {
+        return;
+    }
+    assert_eq!(places, BTreeSet::from(Place::ALL), "seed {seed}");
+    let riscs: BTreeSet<_> =
+        stops.iter().map(|(case, ..)| (case.is_blackhole, case.risc)).collect();
+    assert_eq!(riscs.len(), 10, "seed {seed}: {riscs:?}");
 }
 
 #[test]
@@ -284,4 +361,125 @@ fn fresh_stops_lose_nothing_either() {
     let seed = fresh();
     println!("seed {seed}");
     check_all(seed, full_or(60, 6));
+}
+
+/// A kernel that goes wrong, the zone that it opens before, and whether a failure is the expected one.
+type Broken = (&'static str, Option<&'static str>, fn(&FailureReason) -> bool);
+
+const BROKEN: [Broken; 6] = [
+    ("broken_endless", Some("ENDLESS"), |reason| {
+        matches!(reason, FailureReason::CycleLimit { .. })
+    }),
+    ("broken_store", Some("STORE-OUTSIDE"), |reason| trapped(reason, TrapKind::StoreOutside)),
+    ("broken_load", None, |reason| matches!(reason, FailureReason::Refused { .. })),
+    ("broken_overwrite", None, |reason| trapped(reason, TrapKind::StoreUnsupported)),
+    ("broken_instruction", None, |reason| trapped(reason, TrapKind::IllegalInstruction)),
+    ("broken_panic", None, |reason| matches!(reason, FailureReason::Stopped)),
+];
+
+fn trapped(reason: &FailureReason, kind: TrapKind) -> bool {
+    matches!(reason, FailureReason::Trap(trap) if trap.kind == kind)
+}
+
+/// Returns the names of the zones that are open on a RISC, outermost first.
+fn open_names(outcome: &Outcome, id: LaneId) -> Vec<String> {
+    let lane = outcome.timeline.lanes().find(|lane| lane.id == id);
+    let zones = lane.into_iter().flat_map(|lane| lane.zones.iter());
+    let open = zones.filter(|zone| zone.flags.is_open());
+    open.map(|zone| outcome.readout.zones.name(zone.zone).to_owned()).collect()
+}
+
+/// Returns the names of the zones around a kernel of a RISC, without the RISC's own.
+fn launch_zones(risc: Risc) -> [String; LAUNCH_ZONES] {
+    let name = if risc.label().starts_with("TRISC") { "TRISC" } else { risc.label() };
+    ["FW", "KERNEL"].map(|part| format!("{name}-{part}"))
+}
+
+/// Runs one launch on each core and reads it once.
+fn run_each(is_blackhole: bool, programs: Vec<Program>) -> (Outcome, Vec<TileCoord>) {
+    let config = if is_blackhole { MeshConfig::blackhole(3) } else { MeshConfig::wormhole(3) };
+    let config = config.with_record_truth().with_cycle_limit(100_000);
+    let Session { mut mesh, .. } =
+        Session::new(&config, "random", &WorkloadOptions::default(), Vec::new());
+    let cores: Vec<_> = mesh.chip(0).unwrap().workers().map(|place| place.coord).collect();
+    for ((program, core), id) in programs.into_iter().zip(&cores).zip(1..) {
+        let at = CoreSelection::At(vec![*core]);
+        mesh.enqueue(0, Launch::new(&Arc::new(program), id).on(at)).unwrap();
+    }
+    mesh.run_to_completion();
+    let mut reader = Reader::new(ReadOptions { last_read: true, ..ReadOptions::default() });
+    let outcome = outcome(reader.read(&mut mesh).unwrap(), &mesh);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    assert!(lost(&outcome.readout).1.is_empty());
+    (outcome, cores)
+}
+
+/// Checks a RISC that has failed: its open zones are named, and what other RISCs have recorded is
+/// whole.
+fn check_failed(outcome: &Outcome, (core, risc): (TileCoord, Risc), own_zone: Option<&str>) {
+    let noc0 = Noc0Coord { x: core.x, y: core.y };
+    let id = |risc| LaneId { chip_id: 0, core: noc0, risc };
+    let mut expected = launch_zones(risc).to_vec();
+    expected.extend(own_zone.map(str::to_owned));
+    assert_eq!(open_names(outcome, id(risc)), expected, "{core} {risc}");
+    let named = OpenZone::of_lane(&outcome.readout, id(risc)).unwrap().name;
+    assert_eq!(Some(&named), expected.last(), "{core} {risc}");
+    for other in Risc::ALL.into_iter().take(5).filter(|other| *other != risc) {
+        // BRISC's firmware waits for the RISC that has failed.
+        let open = if other == Risc::Brisc { vec!["BRISC-FW".to_owned()] } else { Vec::new() };
+        assert_eq!(open_names(outcome, id(other)), open, "{core} {risc}: {other}");
+    }
+}
+
+#[test]
+fn of_kernels_that_crash_or_never_end_on_any_risc_every_record_is_kept_or_counted() {
+    for is_blackhole in [false, true] {
+        let riscs = Risc::ALL.into_iter().take(5);
+        let cases: Vec<_> = riscs
+            .flat_map(|risc| BROKEN.map(|(name, zone, is_it)| (risc, name, zone, is_it)))
+            .collect();
+        // Kernels of the other RISCs record more than fits into their vectors.
+        let full: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("full_buffer").unwrap());
+        let program = |&(risc, name, ..): &(Risc, &'static str, _, _)| {
+            let broken = Arc::new(ObjectKernel::new(name));
+            Program::new(name).with_kernel_on_all(&full).with_kernel(risc, broken)
+        };
+        let (outcome, cores) = run_each(is_blackhole, cases.iter().map(program).collect());
+        assert_eq!((outcome.failures.len(), cases.len()), (30, 30));
+        for (&(risc, name, own_zone, is_it), &core) in cases.iter().zip(&cores) {
+            let failure = outcome.failures.iter().find(|failure| failure.core == core).unwrap();
+            assert!(failure.risc == risc && is_it(&failure.reason), "{name}: {failure}");
+            check_failed(&outcome, (core, risc), own_zone);
+            // What it has recorded: the zones around it, and its own if it has one.
+            let noc0 = Noc0Coord { x: core.x, y: core.y };
+            let lane = lane_of(&outcome.readout, LaneId { chip_id: 0, core: noc0, risc }).unwrap();
+            assert_eq!(lane.record_count(), LAUNCH_ZONES + usize::from(own_zone.is_some()));
+        }
+        let lost: u64 = outcome.readout.losses.entries().map(|(_, totals)| totals.zones).sum();
+        // 25 zones of each full buffer have no room.
+        assert_eq!(lost, 30 * 4 * 25);
+    }
+}
+
+#[test]
+fn of_kernels_that_wait_for_what_nobody_signals_every_record_is_kept() {
+    for is_blackhole in [false, true] {
+        let config = if is_blackhole { MeshConfig::blackhole(3) } else { MeshConfig::wormhole(3) };
+        let options = WorkloadOptions { ops: Some(1), ..WorkloadOptions::default() };
+        let Session { plan, .. } = Session::new(&config, "pipeline", &options, Vec::new());
+        let whole = &plan.phases[0].launches[0].program;
+        let riscs: Vec<_> = Risc::ALL.into_iter().take(5).collect();
+        // Each kernel of the pipeline alone: nobody else fills or empties its buffers.
+        let alone = |&risc: &Risc| {
+            Program::new("alone").with_kernel(risc, Arc::clone(whole.kernel(risc).unwrap()))
+        };
+        let (outcome, cores) = run_each(is_blackhole, riscs.iter().map(alone).collect());
+        for (&risc, &core) in riscs.iter().zip(&cores) {
+            let mut failures = outcome.failures.iter().filter(|failure| failure.core == core);
+            assert!(failures.any(|failure| failure.risc == risc), "{risc}: {:?}", outcome.failures);
+            let noc0 = Noc0Coord { x: core.x, y: core.y };
+            let id = |risc| LaneId { chip_id: 0, core: noc0, risc };
+            assert_eq!(open_names(&outcome, id(risc)), launch_zones(risc), "{core} {risc}");
+        }
+    }
 }

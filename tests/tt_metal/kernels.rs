@@ -42,7 +42,7 @@ fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
 }
 
 /// Returns the sources of kernels that contain one of some texts, except kernels for Quasar.
-fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["ttnn/cpp", "tt_metal/impl", "tt_metal/fabric", "tt_metal/tools"] {
         visit(&package.root.join(folder), &mut |path| {
@@ -61,7 +61,7 @@ fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-fn visit(folder: &Path, action: &mut impl FnMut(&Path)) {
+pub(crate) fn visit(folder: &Path, action: &mut impl FnMut(&Path)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
@@ -170,7 +170,7 @@ impl Job {
         package.root.join("tt_metal/hw/firmware/src/tt-1xx").join(name)
     }
 
-    fn command(&self, package: &Package, header: Header) -> Command {
+    pub(crate) fn command(&self, package: &Package, header: Header) -> Command {
         let mut command = self.target(header).compiler(package);
         command.arg("-I").arg(&self.folder);
         if let Some(parent) = self.kernel.parent() {

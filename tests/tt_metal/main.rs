@@ -19,6 +19,7 @@
 //! | do launches leave the same records under tt-metal's firmware as under ours | [`launches`] |
 //! | do both headers leave the same records | [`records`] |
 //! | are markers that a kernel writes itself the same with both headers | [`gated`], `gated.cpp` |
+//! | does each name of TT-Metal's header exist, or is it refused in a sentence | [`names`] |
 //! | are NoC events the same with both headers, and as the NoC acted | [`noc_events`] |
 //! | do hardware counters equal the coprocessor's activity | [`counters`], `counters.cpp` |
 //! | do files of NoC traces have as many objects as TT-Metal's tests expect | [`traces`], `traces.cpp` |
@@ -56,6 +57,7 @@ mod launches;
 mod losses;
 mod machine;
 mod memory_functions;
+mod names;
 mod noc;
 mod noc_events;
 mod overflow;

@@ -167,6 +167,61 @@ def test_a_second_interrupt_ends_a_call_that_never_returns(tmp_path, variables):
     assert report["lost"]["records"] == 0, report["lost"]
 
 
+DONE = 20
+"""Zones that `MANY` of hung.py records on each core before it hangs."""
+CHUNK = 8
+"""Cells that a stream publishes together. A zone takes one; those of the last chunk are not published yet."""
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+@pytest.mark.parametrize("chip", ["wormhole_b0", "blackhole"])
+def test_a_hang_of_streaming_kernels_keeps_what_they_published_and_says_what_is_unknown(chip, tmp_path, variables):
+    kprof, out = os.environ["KPROF"], tmp_path / "out"
+    words = [kprof, "record", "--stream", "--simulate", chip, "--json", "-o", str(out), "--"]
+    words += [sys.executable, str(HERE / "programs" / "hung.py"), "many"]
+    process, program = hung(words, variables, tmp_path)
+
+    def is_hung() -> bool:
+        rows = standing(kprof, program)
+        return len(rows) == 4 and all(row["waits_for"] == "CB_WAIT 3" for row in rows if row["is_cause"])
+
+    try:
+        wait_until(process, is_hung)
+        rows = standing(kprof, program)
+        text = run([kprof, "attach", "--where", program], {}).stdout
+        exit_code = ended(process, signal.SIGTERM)
+    finally:
+        process.kill()
+    said = (tmp_path / "said").read_text()
+    assert exit_code == 128 + 15, said
+    document = json.loads((tmp_path / "output").read_text().splitlines()[-1])
+    for found in (rows, document["standing"]):
+        causes = [row for row in found if row["is_cause"]]
+        assert [(row["core_x"], row["core_y"]) for row in causes] == CORES[chip]
+        for row in causes:
+            assert (row["risc"], row["state"], row["zone_name"]) == ("BRISC", "waits", None), row
+            frames = [(row["file"], row["line"])]
+            frames += re.findall(r" at (\S+):(\d+)", row["inlined_into"] or "")
+            assert any(PUSH["BRISC"]["mark"] in source_line(*frame) for frame in frames), row
+    assert "; its open zones are unknown" in text, text
+    assert "; its open zones are unknown" in said, said
+    (capture,) = out.glob(".logs/*.kprof")
+    report = json.loads(run([kprof, "report", str(capture), "--json", "--rows", "0"], {}).stdout)
+    for tables in (report, document):
+        zones = {row["name"]: row["count"] for row in tables.get("zones", report["zones"])}
+        counts = {name: zones.get(name, 0) for name in ("READS", "DONE", "WRITES")}
+        # The kernel with READS has ended, which publishes all of its cells. How full the last chunk of the
+        # other kernel is, depends on the op before.
+        assert (counts["READS"], counts["WRITES"]) == (2, 0), counts
+        assert 2 * (DONE - CHUNK) <= counts["DONE"] < 2 * DONE and counts["DONE"] % 2 == 0, counts
+    lost, unfinished = report["lost"], report["unfinished"]
+    assert lost["records"] is None and lost["is_lower_bound"] is True, lost
+    assert any("had not ended" in reason for reason in lost["uncounted"]), lost
+    assert unfinished["open_zones"] == [] and unfinished["unknown_count"] == 2, unfinished
+    shown = run([kprof, "report", str(capture)], {}).stdout
+    assert "in unknown zones: 2 RISCs, because a zone is streamed when it ends" in shown, shown
+
+
 INTERRUPTED = """
 import signal, sys, time
 import tensors

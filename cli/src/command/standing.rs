@@ -236,10 +236,15 @@ fn sentence(row: &StandingRow) -> String {
     if let Some(circle) = &row.circle {
         text += &format!("; wait for each other: {circle}");
     }
-    if let Some((zone, since)) = row.zone.as_deref().zip(row.zone_start_cycle) {
-        let zone = if zone.is_empty() { "without a name" } else { zone };
-        let zone = printable(zone, LONGEST_NAME);
-        text += &format!("; zone {zone} open since cycle {}", grouped(since));
+    match row.zone.as_deref().zip(row.zone_start_cycle) {
+        Some((zone, since)) => {
+            let zone = if zone.is_empty() { "without a name" } else { zone };
+            let zone = printable(zone, LONGEST_NAME);
+            text += &format!("; zone {zone} open since cycle {}", grouped(since));
+        }
+        // A RISC that streams records a zone when it ends.
+        None if row.code == "kernel" => text += "; its open zones are unknown",
+        None => {}
     }
     text
 }

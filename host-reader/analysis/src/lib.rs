@@ -14,7 +14,7 @@
 //! | how much time did RISCs spend on the profiler? | [`own_time`] |
 //! | which launches had not ended, and in which zones were they? | [`Unfinished`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
-//! | what does a recording lack, in sentences? | [`lost_line`], [`Unfinished::lines`], [`DoubtCounts`], [`kinds_line`] |
+//! | what does a recording lack, in sentences? | [`lost_line`], [`Unfinished::lines`], [`nameless_line`], [`DoubtCounts`], [`kinds_line`] |
 //! | how are all figures computed at once? | [`Report`] |
 //! | how are figures computed lane by lane? | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
 //! | how are the launches of a long log kept? | [`PackedLaunches`] |
@@ -80,7 +80,7 @@ pub use packed_launches::PackedLaunches;
 pub use peak::MOST_PERCENT;
 pub use probe_cost::SubtractedProbeCost;
 pub use run_numbers::{NumberedLaunches, RunNumbers};
-pub use shortfall::{DoubtCounts, LOST_OF_OPS_CSV, kinds_line, lost_line};
+pub use shortfall::{DoubtCounts, LOST_OF_OPS_CSV, kinds_line, lost_line, nameless_line};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, Summary};
 pub use sums::SumStatistics;

@@ -4,10 +4,11 @@
 //! Every output shows these sentences, so that no two outputs say one fact in two ways.
 
 use super::{
-    Doubt, KindCount, Op, OpenZones, Unfinished,
+    Doubt, KindCount, Op, OpenZones, Unfinished, ZoneStatistics,
     words::{counted, grouped},
 };
 use reader::ledger::{LossCause, LossLedger, LossTotals, LostKind, UncountedSource};
+use std::collections::BTreeSet;
 
 /// Causes whose records are omitted on purpose, and how a sentence calls them.
 const OMITTED: [(LossCause, &str); 2] = [
@@ -80,8 +81,13 @@ impl Unfinished {
             0 => String::new(),
             ended => format!(" ({} of their launches had)", grouped(ended)),
         };
+        let kept = match self.unknown_count {
+            0 => "recorded",
+            unknown if unknown == self.running_count() => "streamed",
+            _ => "recorded or streamed",
+        };
         let first =
-            format!("Unfinished: {runs} had not ended{ended}; kept is what they had recorded");
+            format!("Unfinished: {runs} had not ended{ended}; kept is what they had {kept}");
         let zones = self.open_zones.iter().map(|zones| {
             let OpenZones { name, risc_count, first_start_cycle } = zones;
             let riscs = counted(*risc_count, "RISC", "RISCs");
@@ -89,8 +95,36 @@ impl Unfinished {
             let (name, since) = (shown(name), grouped(*first_start_cycle));
             format!("in zone {name}: {riscs}, the first since cycle {since}")
         });
-        std::iter::once(first).chain(zones).collect()
+        let unknown = (self.unknown_count > 0).then(|| {
+            let riscs = counted(self.unknown_count, "RISC", "RISCs");
+            format!("in unknown zones: {riscs}, because a zone is streamed when it ends")
+        });
+        std::iter::once(first).chain(zones).chain(unknown).collect()
     }
+}
+
+/// Returns a line with the number of zones without a name, and where names are; `None` if every zone
+/// has one.
+///
+/// ```
+/// use analysis::nameless_line;
+/// assert_eq!(nameless_line(&[]), None);
+/// ```
+#[must_use]
+pub fn nameless_line(zones: &[ZoneStatistics]) -> Option<String> {
+    let is_nameless = |zone: &&ZoneStatistics| {
+        zone.name.is_empty() || *zone.name == format!("id {}", zone.marker_id)
+    };
+    let nameless = zones.iter().filter(is_nameless);
+    let ids: BTreeSet<u32> = nameless.map(|zone| zone.marker_id).collect();
+    (!ids.is_empty()).then(|| {
+        let zones = counted(ids.len() as u64, "zone has", "zones have");
+        format!(
+            "{zones} no name: the recording has no text for the id, so lengths of ops may be unknown. A \
+             build of TT-Metal prints the texts, and TT-Metal keeps them in zone_src_locations.log: \
+             --names of kprof run --firmware, read and attach takes them"
+        )
+    })
 }
 
 /// Numbers of ops without a duration and of ops without a latency, each by reason.

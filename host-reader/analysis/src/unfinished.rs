@@ -69,6 +69,9 @@ pub struct Unfinished {
     pub run_count: u64,
     /// Number of these runs whose firmware had ended, while another RISC of the launch had not.
     pub ended_count: u64,
+    /// Number of runs that had not ended and whose open zones are unknown, because the RISC streams: it
+    /// records a zone when the zone ends.
+    pub unknown_count: u64,
     /// The innermost open zones of these runs, those on most RISCs first.
     pub open_zones: Vec<OpenZones>,
 }
@@ -90,13 +93,21 @@ impl Unfinished {
     pub fn from_readout(readout: &Readout) -> Self {
         let runs = readout.lanes().flat_map(|lane| &lane.runs);
         let run_count = runs.filter(|run| run.is_unfinished).count() as u64;
-        let ended_count = readout.lanes().map(|lane| ended_count(readout, lane)).sum();
+        let ended = readout.lanes().map(|lane| ended_count(readout, lane)).sum();
+        let mut unknown_count = 0_u64;
         let mut zones = BTreeMap::<String, (u64, u64)>::new();
         for lane in readout.lanes().filter(|lane| is_unfinished(lane)) {
-            if let Some(OpenZone { name, start_cycle }) = innermost(readout, lane) {
-                let (count, first) = zones.entry(name).or_insert((0, start_cycle));
-                *count = count.saturating_add(1);
-                *first = start_cycle.min(*first);
+            match innermost(readout, lane) {
+                Some(OpenZone { name, start_cycle }) => {
+                    let (count, first) = zones.entry(name).or_insert((0, start_cycle));
+                    *count = count.saturating_add(1);
+                    *first = start_cycle.min(*first);
+                }
+                // A RISC that does not stream has its firmware's zone open until it ends.
+                None if ended_count(readout, lane) == 0 => {
+                    unknown_count = unknown_count.saturating_add(1);
+                }
+                None => {}
             }
         }
         let open_zones = zones.into_iter().map(|(name, (risc_count, first_start_cycle))| {
@@ -104,7 +115,7 @@ impl Unfinished {
         });
         let mut open_zones: Vec<_> = open_zones.collect();
         open_zones.sort_by_key(|zones| std::cmp::Reverse(zones.risc_count));
-        Self { run_count, ended_count, open_zones }
+        Self { run_count, ended_count: ended, unknown_count, open_zones }
     }
 
     /// Returns the number of runs that had not ended.

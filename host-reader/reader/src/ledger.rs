@@ -275,6 +275,9 @@ crate::labelled! {
         /// zone ends, and publishes eight cells at a time, so the ring has neither the open zones
         /// nor the last records.
         RunningStream = "streaming kernels had not ended; their open zones and last records are not in the rings",
+        /// The ring of a RISC that has not announced the last launch of its core, because the ring was
+        /// full: its records are counted as lost, but if it has not ended, its open zones are not.
+        UnannouncedStream = "a streaming launch found no room in its ring to begin, so it is not known whether it has ended",
         /// Kernels that ran without profiling, because they do not compile with the profiler's header.
         UnprofiledKernel = "kernels that do not compile with kprof's header ran without profiling",
         /// A capture that its writer did not finish.

@@ -20,16 +20,9 @@
 /// (`PROFILE_KERNEL` and others) have the same meaning. Firmware and kernels of a chip must be
 /// built with the same header, since they share the variables described in ring.hpp and stream.hpp.
 ///
-/// Not there are names of TT-Metal's header that read or write its buffers or push them, since this
-/// header's state differs; a kernel that uses one of them does not compile:
-/// - `profiler_data_buffer`, `profiler_control_buffer`, `myRiscID`, `mark_padding`,
-///   `mark_dropped_timestamps`, `get_dropped_timestamps`, `risc_finished_profiling`,
-///   `main_accumulate_begin`, `main_accumulate_end`
-/// - `NocRegisterStateSave`, `profiler_noc_async_write_posted`,
-///   `profiler_noc_async_flush_posted_write`, `signal_host_buffer_full`
-/// - `DRAM_PROFILER_ADDRESS`, `HOST_BUFFER_END_INDEX`, `ACCUMULATE_FLUSH_HEADROOM`,
-///   `TRACE_MARK_FW_START`, `TRACE_MARK_KERNEL_START`, `TRACE_MARK_ALL_ENDS`,
-///   `PROFILER_MAIN_SCOPE`, `$Line`
+/// Names of TT-Metal's header that read or write its buffers, or that push them, are not there, since
+/// this header's state differs. A kernel that uses one of them, or a name of an earlier version of that
+/// header, does not compile, and the compiler says what to use instead: see absent_names.hpp.
 ///
 /// Builds that this header does not support get TT-Metal's own header, which comes later on the
 /// include path: see choice.hpp. Outside of tt-metal, see standalone.hpp, and define ARCH_WORMHOLE
@@ -96,6 +89,9 @@
 #define Stringize(L) #L
 #define MakeString(M, L) M(L)
 #define KERNEL_PROFILER_LINE MakeString(Stringize, __LINE__)
+#if KERNEL_PROFILER_IN_TT_METAL
+#define $Line KERNEL_PROFILER_LINE
+#endif
 
 /// The text of a zone at this line, without and with its name.
 #define PROFILER_MSG __FILE__ "," KERNEL_PROFILER_LINE ",KERNEL_PROFILER"
@@ -231,6 +227,7 @@
 #endif
 #include "barriers.hpp"
 #include "own_waits.hpp"
+#include "absent_names.hpp"
 
 #else  // Switched off: arguments are type-checked and not evaluated.
 

@@ -23,6 +23,7 @@ from .buffers import BufferEvents
 from .calls import Calls
 from .inspector import Inspector, Launch
 from .opened import OpenDevice
+from .realtime import SUFFIX, RealtimeRecords
 from .unnoticed import counters_kept, hide_cached_programs
 
 CAPTURE_SUFFIX = ".kprof"
@@ -131,6 +132,8 @@ class Session:
         self.is_finished = False
         self._named_at = time.monotonic()
         self.problems: list[str] = []
+        capture = (options.capture or "").removesuffix(CAPTURE_SUFFIX)
+        self._realtime = RealtimeRecords(ttnn, f"{capture}{SUFFIX}" if capture else None)
 
     @property
     def streams(self) -> bool:
@@ -155,6 +158,7 @@ class Session:
                 self._after_own_work([device])
             except Exception as error:
                 self.complain(f"the device is not profiled: {error}")
+            self._realtime.begin()
 
     def close(self, device: Any) -> None:
         """Reads a device or a submesh for the last time, before it is closed."""
@@ -179,6 +183,8 @@ class Session:
         self.read_all()
         self.devices.pop(opened.id)
         self._end_streams()
+        if not self.devices:
+            self._realtime.end()
         opened.release()
 
     def create_submeshes(self, parent: Any, create: Any) -> Any:
@@ -603,9 +609,18 @@ class Session:
             if malformed := self.inspector.malformed_count:
                 self.complain(f"{malformed} launches in tt-metal's log are malformed")
             self.is_finished = True
+            self._end_realtime()
             self.native.add_host(self.host)
             self.recording = self.native.finish()
             return self.recording
+
+    def _end_realtime(self) -> None:
+        """Takes no more records of ttnn's real-time profiler, and says how many were kept."""
+        self._realtime.end()
+        if self._realtime.problem is not None:
+            self.complain(f"records of ttnn's real-time profiler are missing: {self._realtime.problem}")
+        if (summary := self._realtime.summary()) is not None:
+            print(f"kprof: {summary}", file=sys.stderr)
 
     def _has_siblings(self) -> bool:
         """True if other processes of the program are recorded, too."""

@@ -28,6 +28,18 @@ void kernel_main() {
     cb_wait_front(3, 2);  // a push is missing
 }
 """
+MANY = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+void kernel_main() {
+    for (uint32_t pass = 0; pass < 20; ++pass) {
+        DeviceZoneScopedN("DONE");
+    }
+    DeviceZoneScopedN("WRITES");
+    cb_wait_front(3, 2);  // a push is missing
+}
+"""
 ENDLESS = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
@@ -40,7 +52,7 @@ void kernel_main() {
     }
 }
 """
-KERNELS = {"push": [(READER, 1), (WRITER, 0)], "endless": [(ENDLESS, 1)]}
+KERNELS = {"push": [(READER, 1), (WRITER, 0)], "many": [(READER, 1), (MANY, 0)], "endless": [(ENDLESS, 1)]}
 
 device = tensors.open_device()
 _, rows = tensors.rows(device)

@@ -114,7 +114,9 @@ fn finish_stock(args: &RecordArgs, output: &Path, ended: Ended) -> Result<ExitCo
     let Ended { exit_code, standing, standing_files } = ended;
     let captures = device_captures(&output.join(LOGS));
     if args.json {
-        let files = captures.iter().cloned().chain(standing_files).collect();
+        let realtime = captures.iter().map(|capture| capture.with_extension(REALTIME_EXTENSION));
+        let realtime = realtime.filter(|path| path.is_file());
+        let files = captures.iter().cloned().chain(standing_files).chain(realtime).collect();
         let summary = Summary::new(&[], files, exit_code).with_standing(standing);
         print(Some(&summary), |_| Ok(()))?;
     }
@@ -147,6 +149,10 @@ fn finish_stock(args: &RecordArgs, output: &Path, ended: Ended) -> Result<ExitCo
     }
     Ok(program_code(args, exit_code))
 }
+
+/// Extension of the file beside a capture with the records of ttnn's own real-time profiler, as in
+/// kprof's Python package.
+const REALTIME_EXTENSION: &str = "realtime.csv";
 
 /// Returns true if a capture can be read and no launch of the program is in it.
 fn has_no_launch(capture: &Path) -> bool {

@@ -69,7 +69,7 @@ use crate::{
     anomaly::AnomalyKind,
     decode::{CaptureMode, LaneContext, LaneState, UndecodedLane},
     lane::{Lane, LaneId},
-    ledger::{LossTotals, UncountedSource},
+    ledger::LossTotals,
     mesh::Mesh,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
@@ -236,9 +236,7 @@ impl Reader {
     /// a read with that option is not possible: the chip no longer answers, or the words come from
     /// a recording that was cut off. Records of chips that are not in `readout` are left out.
     pub fn add_running_launches(&mut self, readout: &mut Readout) {
-        if self.rings.has_running_launches() {
-            readout.losses.note_uncounted(UncountedSource::RunningStream);
-        }
+        self.rings.uncounted().for_each(|source| readout.losses.note_uncounted(source));
         for lane in self.rings.take_running_launches() {
             let chip_id = lane.id.chip_id;
             let device = readout.devices.iter_mut().find(|device| device.chip.chip_id == chip_id);

@@ -17,7 +17,7 @@ use crate::{
     decode::{CaptureMode, Unpushed},
     mesh::AccessError,
 };
-use wire::{Generation, Header, control::ext, vector};
+use wire::{Generation, Header, control::ext, run, vector};
 
 /// The words of one RISC's vector during a launch, from the launch's run header on.
 pub(super) struct UnpushedWords {
@@ -64,9 +64,13 @@ pub(super) fn read_launch(session: &mut Session<'_>, core: &mut CoreRead, genera
         return;
     }
     let is_same = fresh_control(session, core).is_some_and(|fresh| is_same_push(core, &fresh));
+    let is_program_set = lanes.iter().any(has_kernel_begun);
     for lane in &mut lanes {
         if let Some(unpushed) = lane.unpushed.take_if(|_| is_same) {
-            let words = stamped(unpushed.words, core, lane.risc_index, generation);
+            let mut words = stamped(unpushed.words, core, lane.risc_index, generation);
+            if let Some(program) = words.get_mut(run::ID_LL).filter(|_| !is_program_set) {
+                *program = 0;
+            }
             lane.unpushed = Some(UnpushedWords { words, ..unpushed });
         } else if lane.unpushed.take().is_some() {
             session.note_unread(lane.id, 1);
@@ -74,6 +78,17 @@ pub(super) fn read_launch(session: &mut Session<'_>, core: &mut CoreRead, genera
         }
     }
     core.lanes = lanes;
+}
+
+/// Returns true if a kernel has begun on a RISC, or a RISC that does not lead its core has begun the
+/// launch.
+///
+/// The first RISC opens its firmware's zone, then stores the program's id, and then lets kernels begin.
+/// Until one has begun, the id may be that of the launch before.
+fn has_kernel_begun(lane: &LaneRead) -> bool {
+    let Some(UnpushedWords { words, .. }) = &lane.unpushed else { return false };
+    let has = |slot: usize| words.get(slot).is_some_and(|&word| !Header(word).is_empty());
+    has(vector::CHILD_START) || lane.risc_index > 0 && has(vector::MAIN_START)
 }
 
 /// Returns true if a launch may have begun since a host set the core up.

@@ -56,6 +56,8 @@ pub(super) struct Rings {
     /// had read before.
     earlier_losses: LossTotals,
     drained: sweep::DrainedCores,
+    /// True if a core was set up anew while a launch of a RISC had not ended, since the last read.
+    has_lost_running: bool,
 }
 
 /// State of one RISC's ring.
@@ -74,8 +76,11 @@ struct Ring {
     losses: LossTotals,
     /// The launches whose records may have been lost since the last read.
     open: OpenLaunches,
-    /// True if, at the last read, the RISC had ended its last launch.
+    /// True if, at the last read, the RISC had ended the launch that it announced last.
     was_at_rest: bool,
+    /// True if, at the last read, the core's first RISC had not announced the last launch. It takes
+    /// part in every launch; other RISCs may have no kernel in it.
+    was_unannounced: bool,
     cells: CellReader,
     /// The time of the last record.
     last_time: Option<u64>,
@@ -186,8 +191,12 @@ impl Rings {
         }
         let ids = lanes_of(session.device.description().chip_id, &core).map(|(_, id)| id);
         let is_last = session.options.last_read;
-        if is_last && ids.clone().any(|id| self.is_running(id)) {
+        if std::mem::take(&mut self.has_lost_running) {
             session.losses.note_uncounted(UncountedSource::RunningStream);
+        }
+        if is_last {
+            let sources = ids.clone().filter_map(|id| self.lanes.get(&id)?.uncounted());
+            sources.for_each(|source| session.losses.note_uncounted(source));
         }
         let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.take_lane(is_last)));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
@@ -199,14 +208,9 @@ impl Rings {
         self.earlier_losses
     }
 
-    /// Returns true if a RISC had announced a launch and not ended it at the last read.
-    fn is_running(&self, id: LaneId) -> bool {
-        self.lanes.get(&id).is_some_and(|ring| !ring.was_at_rest)
-    }
-
-    /// Returns true if the launch of any RISC had not ended at the last read.
-    pub(super) fn has_running_launches(&self) -> bool {
-        self.lanes.values().any(|ring| !ring.was_at_rest)
+    /// Returns why records may be missing that no RISC counts, as of the last read.
+    pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
+        self.lanes.values().filter_map(Ring::uncounted)
     }
 
     /// Removes the records of launches that had not ended at the last read, and returns them.
@@ -281,6 +285,7 @@ impl Rings {
         is_known: bool,
     ) -> &mut Ring {
         let told = core.risc_word(words::READ, risc_index);
+        let was_read = self.lanes.contains_key(&id);
         let ring = self.lanes.entry(id).or_insert_with(|| {
             if told != 0 {
                 self.earlier_losses.add(earlier_losses(core, risc_index));
@@ -291,6 +296,9 @@ impl Rings {
         if is_known && [ring.told, ring.next].contains(&told) {
             ring.told = told;
         } else if !ring.is_relayed {
+            // Another reader raises the number of read cells; a host that sets the core up zeroes it.
+            let is_set_up = !is_known || told.wrapping_sub(ring.told).cast_signed() < 0;
+            self.has_lost_running |= was_read && is_set_up && !ring.was_at_rest;
             let (lane, losses) = (ring.lane.abandon(), ring.losses);
             *ring = Ring { lane, losses, ..Ring::new(core, id, risc_index, told) };
         }
@@ -349,6 +357,15 @@ impl Ring {
         self.lane.take_ready()
     }
 
+    /// Returns why records of the RISC may be missing that it does not count.
+    fn uncounted(&self) -> Option<UncountedSource> {
+        match (self.was_at_rest, self.was_unannounced) {
+            (false, _) => Some(UncountedSource::RunningStream),
+            (true, true) => Some(UncountedSource::UnannouncedStream),
+            (true, false) => None,
+        }
+    }
+
     /// Returns the state of a ring that no host and no relay has read.
     fn first(id: LaneId) -> Self {
         Self {
@@ -361,6 +378,7 @@ impl Ring {
             losses: LossTotals::default(),
             open: OpenLaunches::ALL,
             was_at_rest: true,
+            was_unannounced: false,
             cells: CellReader::default(),
             last_time: None,
             lane: LaneAssembly::new(id),
@@ -370,6 +388,12 @@ impl Ring {
 }
 
 impl RingRead {
+    /// Returns true if the RISC had announced the last launch that its core had begun.
+    fn has_announced_last(&self) -> bool {
+        let last = Cell { head: self.launches, value: 0 }.field();
+        self.told.map_or(self.launches == 0, |told| told.number == last)
+    }
+
     /// Returns a reading without cells, from the control words of a RISC whose next cell is
     /// `first`.
     fn without_cells(
@@ -566,6 +590,7 @@ impl Decoding<'_, '_> {
         let program_of = |number| launch_of(number).map(|launch| launch.program);
         self.ring.open = self.ring.open.after_read(reading.told, reading.launches, program_of);
         self.ring.was_at_rest = reading.told.is_none_or(|told| told.has_ended);
+        self.ring.was_unannounced = self.id.risc.index() == 0 && !reading.has_announced_last();
         self.end_window(read_at);
     }
 
