@@ -228,7 +228,7 @@ fn group_slot(group: &[RowSpan<'_>], end: u64, side_by_side: &mut SideBySide) ->
         around: ClassTimes::default(),
         is_gap_doubted: group.first().is_some_and(|span| span.row.duration_doubt.is_some()),
         replay: first_replay.filter(|_| group.iter().all(|span| replay(span) == first_replay)),
-        queued: group.first().and_then(|span| span.row.queued_ns).unwrap_or(0.0),
+        queued: group.first().and_then(|span| span.row.sending.queued_ns).unwrap_or(0.0),
     }
 }
 

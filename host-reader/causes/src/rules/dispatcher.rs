@@ -22,7 +22,10 @@ pub(crate) struct Dispatcher {
 
 impl Dispatcher {
     pub(crate) fn of_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Self {
-        let timed = rows.clone().filter_map(|row| row.dispatcher_ns.zip(row.dispatcher_wait_ns));
+        let timed = rows.clone().filter_map(|row| {
+            let sending = row.sending;
+            sending.dispatcher_ns.zip(sending.dispatcher_wait_ns)
+        });
         let (commands, waits): (Vec<f64>, Vec<f64>) = timed.unzip();
         Self {
             gap_count: rows.clone().filter(|row| is_dispatcher_gap(row)).count(),

@@ -9,6 +9,7 @@ use super::{
     },
     no_room::NoRoom,
     row::{CoreTimes, OpRow, OtherCell, Tensor},
+    sending::Sending,
     signposts::SIGNPOST,
     text_pool::TextPool,
     tried_changes::TriedChanges,
@@ -246,15 +247,9 @@ pub struct OpReport {
     /// Time that the host spent on the op.
     #[serde(skip)]
     pub host_duration_ns: Option<f64>,
-    /// Time for which the op had been called before its start, at least; `None` if host or chip do not say it.
+    /// How the op came to the chip.
     #[serde(skip)]
-    pub queued_ns: Option<f64>,
-    /// Time that the dispatcher took for the op's commands; `None` if dispatch kernels were not recorded.
-    #[serde(skip)]
-    pub dispatcher_ns: Option<f64>,
-    /// Time that the dispatcher waited for the workers before it started the op; `None` as above.
-    #[serde(skip)]
-    pub dispatcher_wait_ns: Option<f64>,
+    pub sending: Sending,
     /// Part of the host's time that was spent compiling the op's program.
     #[serde(skip)]
     pub compile_duration_ns: Option<f64>,
@@ -298,7 +293,7 @@ impl OpReport {
     /// the host.
     #[must_use]
     pub fn was_called_before(&self, gap_ns: f64) -> bool {
-        self.queued_ns.is_some_and(|queued_ns| queued_ns > 0.0 && queued_ns >= gap_ns)
+        self.sending.queued_ns.is_some_and(|queued_ns| queued_ns > 0.0 && queued_ns >= gap_ns)
     }
 
     /// Returns true if the row is an op on a device.
@@ -377,10 +372,8 @@ pub(super) fn analyse(
     let gap = gap_us(&row, kind, is_duration_invalid, is_previous_invalid);
     let available_core_count = available_cores(&row, available_core_count, context);
     let context = ModelContext { duration_ns, ..context };
-    let Figures { modelled, limit, is_refuted, dram_kind } = match is_op {
-        true => Figures::new(&row, available_core_count, &context),
-        false => Figures::default(),
-    };
+    let figures = is_op.then(|| Figures::new(&row, available_core_count, &context));
+    let Figures { modelled, limit, is_refuted, dram_kind } = figures.unwrap_or_default();
     OpReport {
         id: row.id,
         file: row.file,
@@ -423,9 +416,7 @@ pub(super) fn analyse(
         kernel_cycles: row.kernel_cycles,
         clock_ghz: row.clock_ghz,
         host_start_ns: row.host_start_ns,
-        queued_ns: row.queued_ns,
-        dispatcher_ns: row.dispatcher_ns,
-        dispatcher_wait_ns: row.dispatcher_wait_ns,
+        sending: row.sending,
         build_duration_ns: row.build_duration_ns,
         is_cache_hit: row.is_cache_hit,
         is_first_call: row.is_first_call,

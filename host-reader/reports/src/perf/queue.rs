@@ -62,7 +62,7 @@ pub(super) fn fill_queued(rows: &mut [OpRow]) {
             for (at, (op, _)) in queue {
                 let queued_ns = if is_ahead { over_ns(*at, op).max(0.0) } else { 0.0 };
                 if let Some(row) = rows.get_mut(op.at) {
-                    row.queued_ns = Some(queued_ns);
+                    row.sending.queued_ns = Some(queued_ns);
                 }
             }
         }
@@ -114,11 +114,12 @@ fn by_device(rows: &[OpRow]) -> BTreeMap<(usize, Option<u64>), Vec<Queued>> {
         let Some(((cycle, (host_start_ns, host_ns)), (_, ghz))) = known else { continue };
         let (host_origin_ns, first_cycle) = *origins.entry(key).or_insert((host_start_ns, cycle));
         // Differences of large numbers are exact; their conversion is not.
-        let cycles = i128::from(cycle) - i128::from(first_cycle);
+        let cycles = cycle.abs_diff(first_cycle) as f64;
+        let cycles = if cycle < first_cycle { -cycles } else { cycles };
         let call_ns = host_start_ns - host_origin_ns;
         devices.entry(key).or_default().push(Queued {
             at,
-            start_ns: cycles as f64 / ghz,
+            start_ns: cycles / ghz,
             call_ns,
             called_ns: call_ns + host_ns,
         });
@@ -142,7 +143,7 @@ mod tests {
         let text = titles.to_owned() + &rows.collect::<String>();
         let csv = read_ops_csv(text.as_bytes(), "ops").unwrap();
         let report = PerfReport::new(vec![csv], &PerfOptions::default()).unwrap();
-        report.rows.iter().map(|row| row.queued_ns).collect()
+        report.rows.iter().map(|row| row.sending.queued_ns).collect()
     }
 
     /// By hand: calls come every 10 us and ops start every 20 us, the first of them 1.5 us after its call began. As op

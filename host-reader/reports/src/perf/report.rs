@@ -192,9 +192,7 @@ impl PerfReport {
         }
         name_signposts(&mut rows);
         if !is_exact {
-            fill_latencies(&mut rows, &mut notes);
-            fill_queued(&mut rows);
-            mark_ops_without_room(&mut rows);
+            fill_times(&mut rows, &mut notes);
         }
         // A trace may be captured in the window and replayed after it.
         let unreplayed_traces = unreplayed_traces(&rows);
@@ -574,6 +572,13 @@ fn names_of(counts: &[(&str, u64)]) -> String {
 
 fn shortened(op_code: &str) -> String {
     op_code.chars().take(80).collect()
+}
+
+/// Adds what the cycles of rows tell beyond their columns: gaps, how long ops had been called, and contradictions.
+fn fill_times(rows: &mut [OpRow], notes: &mut Vec<String>) {
+    fill_latencies(rows, notes);
+    fill_queued(rows);
+    mark_ops_without_room(rows);
 }
 
 /// Returns the time that the sum of device times counts more than once, in us.

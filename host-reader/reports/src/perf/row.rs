@@ -3,6 +3,7 @@
 use super::{
     cell,
     no_room::NoRoom,
+    sending::Sending,
     text_pool::TextPool,
     titles::{Column, KERNEL_DURATION, KeptColumn, LATENCY, OP_NAME, OpsCsvFormat, Titles},
 };
@@ -127,12 +128,8 @@ pub struct OpRow {
     pub host_start_ns: Option<f64>,
     /// Time that the host spent on the op.
     pub host_duration_ns: Option<f64>,
-    /// Time for which the op had been called before its start, at least; `None` if unknown.
-    pub queued_ns: Option<f64>,
-    /// Time that the dispatcher took for the op's commands.
-    pub dispatcher_ns: Option<f64>,
-    /// Time that the dispatcher waited for the workers before it started the op.
-    pub dispatcher_wait_ns: Option<f64>,
+    /// How the op came to the chip.
+    pub sending: Sending,
     /// Part of the host's time that was spent compiling the op's program.
     pub compile_duration_ns: Option<f64>,
     /// Part of the host's time in which the op made its program, without compiling kernels.
@@ -463,6 +460,15 @@ impl<'a> RowReader<'a> {
         others
     }
 
+    fn sending(&self) -> Sending {
+        let time = |column: &Column| cell::not_negative(self.cell(column));
+        Sending {
+            queued_ns: None,
+            dispatcher_ns: time(&self.columns.dispatcher_ns),
+            dispatcher_wait_ns: time(&self.columns.dispatcher_wait_ns),
+        }
+    }
+
     fn read_op(&mut self, row: &mut OpRow) {
         let columns = self.columns;
         row.device = self.value(&columns.device, cell::whole, "a whole number from 0");
@@ -476,8 +482,7 @@ impl<'a> RowReader<'a> {
         row.compile_duration_ns = cell::number(self.cell(&columns.compile_duration_ns));
         row.build_duration_ns = cell::not_negative(self.cell(&columns.build_duration_ns));
         row.dispatch_duration_ns = cell::not_negative(self.cell(&columns.dispatch_duration_ns));
-        row.dispatcher_ns = cell::not_negative(self.cell(&columns.dispatcher_ns));
-        row.dispatcher_wait_ns = cell::not_negative(self.cell(&columns.dispatcher_wait_ns));
+        row.sending = self.sending();
         row.is_cache_hit = cell::flag(self.cell(&columns.cache_hit));
         row.is_cache_cleared = cell::flag(self.cell(&columns.cache_cleared)) == Some(true);
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
