@@ -12,7 +12,7 @@ use crate::{
     launch_rows::{LaunchRows, are_described},
     missing_launches::missing_launches,
     no_cause::NoCause,
-    noc_use::{NocEvidence, NocUses},
+    noc_use::{BarrierRecords, NocEvidence, NocUses},
     op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
@@ -124,6 +124,9 @@ pub struct Explanation {
     /// sentences.
     #[serde(skip)]
     pub full_buffers: Vec<FullBuffer>,
+    /// True if the recording has NoC barriers, which are waits that no class of time counts.
+    #[serde(skip)]
+    pub has_noc_barriers: bool,
 }
 
 impl Explanation {
@@ -227,7 +230,7 @@ impl Explanation {
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = whole_times(recording, &pairs, (&evidence, &aside));
         let full_buffers = evidence.full_buffers.found(&readout.losses);
-        let not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
+        let mut not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -242,7 +245,8 @@ impl Explanation {
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
         let noc = NocEvidence::new(recording, &launches, evidence.has_noc_events);
-        let recorded = Recorded::new(readout, &evidence, noc.has_events);
+        not_used.extend(noc.unread.iter().cloned());
+        let recorded = Recorded::new(readout, &evidence, &noc);
         let facts = OpFacts {
             devices: &devices,
             gaps_ns: &found.map(SteadyLaunches::gaps_ns).unwrap_or_default(),
@@ -281,6 +285,7 @@ impl Explanation {
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
+            has_noc_barriers: noc.barriers == BarrierRecords::Some,
             full_buffers,
         };
         explanation.add_rows(&described, &rows, &noc.uses);

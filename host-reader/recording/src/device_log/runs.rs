@@ -220,7 +220,9 @@ impl<'lane> Splitter<'lane> {
         let Some(detour) = self.begins.get(index.saturating_add(1)) else { return };
         let (records, inside) = (run.first.0..record.saturating_add(1), detour.first.0..record);
         let replay = self.replay_of(run.launch, records.clone());
-        if run.launch != self.launch && (replay.is_none() || self.begins_kernel_twice(records.clone())) {
+        if run.launch != self.launch
+            && (replay.is_none() || self.begins_kernel_twice(records.clone()))
+        {
             return;
         }
         if let Some(replay) = replay {
@@ -285,7 +287,8 @@ impl<'lane> Splitter<'lane> {
         let first = steps.partition_point(|step| step.record <= records.start).saturating_sub(1);
         let steps = steps.get(first..).unwrap_or(&[]);
         let ends = steps.iter().skip(1).map(|step| step.record).chain([usize::MAX]);
-        let stretches = steps.iter().zip(ends).take_while(move |(step, _)| step.record < records.end);
+        let stretches =
+            steps.iter().zip(ends).take_while(move |(step, _)| step.record < records.end);
         stretches.map(move |(step, end)| {
             let count = end.min(records.end).saturating_sub(step.record.max(records.start));
             (step.launch, count as u64)

@@ -277,7 +277,11 @@ fn add_repairs(anomalies: &mut AnomalyLog, lane: LaneId, repaired: RepairedLabel
     let RepairedLabels { relabelled_count, untraced_count } = repaired;
     let repairs = [
         (AnomalyKind::RelabelledRecord, relabelled_count, "kept in the launch that encloses them"),
-        (AnomalyKind::UntracedRecord, untraced_count, "kept in the replay of which the run's others are"),
+        (
+            AnomalyKind::UntracedRecord,
+            untraced_count,
+            "kept in the replay of which the run's others are",
+        ),
     ];
     for (kind, count, what) in repairs.into_iter().filter(|(_, count, _)| *count > 0) {
         let detail = || format!("{} {what}", counted(count, "record", "records"));

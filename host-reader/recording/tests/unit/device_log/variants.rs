@@ -453,9 +453,10 @@ fn ncrisc_runs(lines: &[String]) -> (Vec<(u32, Option<(u64, u64)>)>, u64) {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let readout = read(&current(&lines));
     let lane = readout.lanes().find(|lane| lane.id.risc == wire::Risc::Ncrisc).unwrap();
-    let runs = lane.runs.iter().map(|run| {
-        (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter)))
-    });
+    let runs = lane
+        .runs
+        .iter()
+        .map(|run| (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter))));
     assert_eq!(readout.anomalies.count(AnomalyKind::RelabelledRecord), 0);
     assert_eq!(readout.anomalies.anomaly_count(), 0, "a repair is no anomaly");
     (runs.collect(), readout.anomalies.count(AnomalyKind::UntracedRecord))
@@ -483,12 +484,17 @@ fn launches_in_a_trace_and_outside_of_it_stay_apart() {
         format!("0,1,2,NCRISC,{id},{time},0,{label},{zone},{kind},1,/k.cc,")
     };
     let launch = |label: &str, start: u64| {
-        [(17, 0, "FW", "START"), (18, 5, "KERNEL", "START"), (18, 60, "KERNEL", "END"), (17, 70, "FW", "END")]
-            .map(|(id, after, zone, kind)| {
-                let time = start + after;
-                line(label, &format!("{id},{time},NCRISC-{zone},ZONE_{kind}"))
-            })
-            .to_vec()
+        [
+            (17, 0, "FW", "START"),
+            (18, 5, "KERNEL", "START"),
+            (18, 60, "KERNEL", "END"),
+            (17, 70, "FW", "END"),
+        ]
+        .map(|(id, after, zone, kind)| {
+            let time = start + after;
+            line(label, &format!("{id},{time},NCRISC-{zone},ZONE_{kind}"))
+        })
+        .to_vec()
     };
     let (none, first, second) = ("1024,,", "1024,7,1", "1024,7,2");
     let apart = [launch(none, 100), launch(first, 200), launch(none, 300), launch(second, 400)];
@@ -503,9 +509,10 @@ fn launches_in_a_trace_and_outside_of_it_stay_apart() {
         let lines: Vec<&str> = cut.iter().map(String::as_str).collect();
         let readout = read(&current(&lines));
         let lane = readout.lanes().next().unwrap();
-        let found = lane.runs.iter().map(|run| {
-            (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter)))
-        });
+        let found = lane
+            .runs
+            .iter()
+            .map(|run| (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter))));
         assert_eq!(found.collect::<Vec<_>>(), runs);
         assert_eq!(readout.anomalies.count(AnomalyKind::UntracedRecord), 0);
     }
