@@ -30,8 +30,8 @@ use crate::{
 use analysis::{FullBuffer, Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{
-    from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable, packed_bytes::PackedError,
-    readout::Readout,
+    anomaly::AnomalyKind, from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable,
+    packed_bytes::PackedError, readout::Readout,
 };
 use recording::{
     DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of,
@@ -487,6 +487,17 @@ fn unused(readout: &Readout) -> Vec<String> {
     lost.into_iter().chain(sentences).collect()
 }
 
+/// Returns a sentence about records without the trace id that others of their run have.
+fn without_trace(readout: &Readout) -> Option<String> {
+    let count = readout.anomalies.count(AnomalyKind::UntracedRecord);
+    (count > 0).then(|| {
+        format!(
+            "{} without the trace id that others of the same run have: taken as records of that replay",
+            counted(count, "record", "records")
+        )
+    })
+}
+
 /// Returns sentences about what is not used or in doubt.
 fn doubts(
     readout: &Readout,
@@ -494,6 +505,7 @@ fn doubts(
     (aside, full): (&Aside, &[FullBuffer]),
 ) -> Vec<String> {
     let mut sentences = unused(readout);
+    sentences.extend(without_trace(readout));
     sentences.extend(full.iter().map(FullBuffer::sentence));
     sentences.extend(aside.routers.sentences().chain(aside.syncs.sentences()));
     sentences.extend(missing_launches(ops));
