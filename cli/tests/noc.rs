@@ -584,7 +584,7 @@ fn harvested_lines_place_a_transfer_that_else_keeps_the_kernels_coordinates() {
     let unplaced = json(&[]);
     let expected = serde_json::json!([{
         "chip": 0, "noc": "NOC_0", "core_x": 1, "core_y": 1, "direction": "to",
-        "raw_x": 18, "raw_y": 21, "transfers": 1, "bytes": 256,
+        "raw_x": 18, "raw_y": 21, "transfers": 1, "bytes": 256, "is_lower_bound": false,
     }]);
     assert_eq!(unplaced["unplaced_pairs"], expected);
     assert!(unplaced["pairs"].as_array().unwrap().is_empty());
@@ -740,7 +740,7 @@ fn bytes_that_leave_the_chip_are_told_beside_the_pairs() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let outside = serde_json::json!([{
         "chip": 0, "noc": "NOC_1", "kind": "FABRIC_UNICAST_WRITE",
-        "reason": "sent on to other chips", "events": 1, "bytes": 4096,
+        "reason": "sent on to other chips", "events": 1, "bytes": 4096, "is_lower_bound": false,
     }]);
     assert_eq!(document["outside"], outside);
     assert_eq!(document["pairs"][0]["bytes"], 20_480);
