@@ -122,17 +122,35 @@ impl CounterFindings {
             "mean" => mean,
             "blind to" => limits.letters(summary),
         })?;
-        let mut doubts: BTreeMap<MetricDoubt, BTreeSet<&str>> = BTreeMap::new();
-        for (_, summary) in &all {
-            if let Some(doubt) = summary.doubt {
-                doubts.entry(doubt).or_default().insert(summary.metric.label());
-            }
-        }
-        for (doubt, names) in doubts {
-            let names: Vec<&str> = names.into_iter().collect();
-            writeln!(out, "In doubt: {}: {}", names.join(", "), doubt.label())?;
-        }
+        self.write_doubts(out)?;
         limits.write(out)
+    }
+
+    /// Writes which metrics are in doubt, why, and in which programs.
+    fn write_doubts(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let mut doubts: BTreeMap<(MetricDoubt, BTreeSet<&str>), Vec<String>> = BTreeMap::new();
+        for op in &self.0 {
+            let mut of_op: BTreeMap<MetricDoubt, BTreeSet<&str>> = BTreeMap::new();
+            for summary in &op.metrics {
+                if let Some(doubt) = summary.doubt {
+                    of_op.entry(doubt).or_default().insert(summary.metric.label());
+                }
+            }
+            let [chip, program, launch] = op.cells();
+            let place = format!("launch {launch} of program {program} on chip {chip}");
+            of_op.into_iter().for_each(|key| doubts.entry(key).or_default().push(place.clone()));
+        }
+        for ((doubt, metrics), places) in doubts {
+            let metrics: Vec<&str> = metrics.into_iter().collect();
+            let others = places.len().saturating_sub(NAMED_PLACES) as u64;
+            let mut named = places.into_iter().take(NAMED_PLACES).collect::<Vec<_>>().join(", ");
+            if others > 0 {
+                named =
+                    format!("{named} and {}", counted(others, "other launch", "other launches"));
+            }
+            writeln!(out, "In doubt: {}: {} ({named})", metrics.join(", "), doubt.label())?;
+        }
+        Ok(())
     }
 
     fn write_counters(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -175,6 +193,9 @@ impl CounterFindings {
         &self.0
     }
 }
+
+/// Most launches that a sentence about doubts names.
+const NAMED_PLACES: usize = 4;
 
 const NOT_OBSERVABLE: &str = "not observable";
 

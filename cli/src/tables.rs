@@ -42,6 +42,7 @@ impl Findings {
         )?;
         write_section::<WaitStatisticsTable>("Waits, times in ns", &self.report.waits, rows, out)?;
         write_data_and_events(&self.report.data, &self.report.events, rows, out)?;
+        self.write_unread_noc_events(out)?;
         self.counters.write(&self.names, rows, out)?;
         self.write_records(rows, out)?;
         write_losses(&self.readout.losses, &self.report.summary.full_buffers, rows, out)?;
@@ -52,6 +53,20 @@ impl Findings {
     /// Writes how many zones have no name, and why.
     fn write_nameless(&self, out: &mut impl Write) -> std::io::Result<()> {
         let Some(line) = nameless_line(&self.report.zones) else { return Ok(()) };
+        writeln!(out, "{}", styled(&line, Style::Doubtful))
+    }
+
+    /// Writes how many NoC events could not be read, and why.
+    fn write_unread_noc_events(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let count = self.report.summary.unread_noc_event_count;
+        if count == 0 {
+            return Ok(());
+        }
+        let line = format!(
+            "{} could not be read: expected a layout of TT-Metal, found another one, or one of several, so \
+             kinds and bytes are unknown; use a kprof that is newer than the TT-Metal that recorded them",
+            counted(count, "NoC event", "NoC events"),
+        );
         writeln!(out, "{}", styled(&line, Style::Doubtful))
     }
 

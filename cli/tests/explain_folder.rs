@@ -228,7 +228,8 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
         let of_shape = of_shape.as_str().unwrap();
         assert!(of_shape.starts_with("Matmul takes 100.0 % of the kernels' time"), "{first}");
         let advice = first["advice"].as_str().unwrap();
-        assert!(advice.contains("pass a program_config"), "{advice}");
+        // The CSV has no attributes, so whether the op had a program_config is not known.
+        assert!(!advice.contains("program_config"), "{advice}");
         assert_eq!(advice.contains("reads before each barrier"), cause == "latency", "{advice}");
     }
 }

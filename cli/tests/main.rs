@@ -54,6 +54,7 @@ mod readme;
 mod record;
 mod streaming;
 mod terminal;
+mod trace_ids;
 mod tracy;
 mod tracy_live;
 mod ttsim;

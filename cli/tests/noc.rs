@@ -584,7 +584,7 @@ fn harvested_lines_place_a_transfer_that_else_keeps_the_kernels_coordinates() {
     let unplaced = json(&[]);
     let expected = serde_json::json!([{
         "chip": 0, "noc": "NOC_0", "core_x": 1, "core_y": 1, "direction": "to",
-        "raw_x": 18, "raw_y": 21, "transfers": 1, "bytes": 256,
+        "raw_x": 18, "raw_y": 21, "transfers": 1, "bytes": 256, "is_lower_bound": false,
     }]);
     assert_eq!(unplaced["unplaced_pairs"], expected);
     assert!(unplaced["pairs"].as_array().unwrap().is_empty());
@@ -647,6 +647,75 @@ fn events_in_an_unknown_layout_are_unknown_and_not_counted() {
     assert!(told.contains("4 x NoC event in a layout of no known version"), "{told}");
     assert!(told.contains("their kinds and bytes are unknown"), "{told}");
     assert!(!told.contains("found none"), "{told}");
+    let said = |command: &str| {
+        let output = program::kprof(folder.path(), &[command, "profile_log_device.csv"]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let report = said("report");
+    assert!(report.contains("4 NoC events could not be read: expected a layout"), "{report}");
+    let explained = said("explain");
+    assert!(explained.contains("4 x NoC event in a layout of no known version"), "{explained}");
+    assert!(!explained.contains("no waits were recorded\n"), "{explained}");
+}
+
+/// Log of a core whose BRISC writes for 1,000 cycles, 800 of them at barriers, and whose TRISCs run for `compute`
+/// cycles.
+fn log_at_barriers(compute: u64) -> String {
+    let mut log = String::from(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+         PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, \
+         trace id, trace id counter, zone name, type, source line, source file, meta data\n",
+    );
+    let mut zone = |risc: &str, id: u64, name: &str, start: u64, end: u64| {
+        for (time, kind) in [(start, "START"), (end, "END")] {
+            log += &format!("0,1,2,{risc},{id},{time},0,1024,,,{name},ZONE_{kind},1,/k.cc,\n");
+        }
+    };
+    zone("BRISC", 1, "BRISC-KERNEL", 1_000, 2_000);
+    for (id, risc) in (2..).zip(["TRISC_0", "TRISC_1", "TRISC_2"]) {
+        zone(risc, id, "TRISC-KERNEL", 1_000, 1_000 + compute);
+    }
+    // A write of 2,048 bytes to tile (3,2) over NoC 0, and the start and the end of a write barrier: the kinds
+    // 11, 20 and 21, then target, last corner, network with virtual channel, units of 32 bytes.
+    let words = [
+        [11, 3, 2, 0, 0, 0x11, 64, 0],
+        [20, 0xFF, 0xFF, 0, 0, 0xF1, 0, 0],
+        [21, 0xFF, 0xFF, 0, 0, 0xF1, 0, 0],
+    ];
+    for block in 0..10 {
+        for (word, after) in words.into_iter().zip([5, 10, 90]) {
+            let (time, word) = (1_000 + 100 * block + after, u64::from_le_bytes(word));
+            log += &format!("0,1,2,BRISC,12345,{time},{word},1024,,,,TS_DATA,0,,\n");
+        }
+    }
+    log
+}
+
+#[test]
+fn blank_kernels_that_compute_do_not_hide_the_barriers_of_the_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = |compute| {
+        std::fs::write(folder.path().join("profile_log_device.csv"), log_at_barriers(compute))
+            .unwrap();
+        let output = program::kprof(folder.path(), &["explain", "profile_log_device.csv"]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Ten barriers of 80 cycles each are 80 % of 1,000 cycles; kernels of 20 cycles hide at most 2 % of them.
+    let told = explained(20);
+    assert!(
+        told.contains(
+            "Program 1 waits at NoC barriers for 80 % of its 1.0 us (write barriers of BRISC): 10 "
+        ),
+        "{told}"
+    );
+    assert!(told.contains("why: kernels that compute run for 2.0 % of its time"), "{told}");
+    assert!(!told.contains("no waits were recorded"), "{told}");
+    assert!(told.contains("of waits, only those at NoC barriers were recorded"), "{told}");
+    // Beside kernels that compute all the time, barriers may cost nothing.
+    let told = explained(1_000);
+    assert!(!told.contains("1. Program 1 waits at NoC barriers"), "{told}");
+    assert!(!told.contains("no waits were recorded"), "{told}");
 }
 
 /// A trace file of a kernel that reads ten blocks and sends one packet to another chip: each byte is
@@ -671,7 +740,7 @@ fn bytes_that_leave_the_chip_are_told_beside_the_pairs() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let outside = serde_json::json!([{
         "chip": 0, "noc": "NOC_1", "kind": "FABRIC_UNICAST_WRITE",
-        "reason": "sent on to other chips", "events": 1, "bytes": 4096,
+        "reason": "sent on to other chips", "events": 1, "bytes": 4096, "is_lower_bound": false,
     }]);
     assert_eq!(document["outside"], outside);
     assert_eq!(document["pairs"][0]["bytes"], 20_480);

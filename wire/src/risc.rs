@@ -165,6 +165,18 @@ impl Risc {
         }
     }
 
+    /// Returns true for a processor whose kernels compute.
+    ///
+    /// ```
+    /// use wire::Risc;
+    /// assert!([Risc::Trisc0, Risc::QuasarNeo0Trisc0].into_iter().all(Risc::computes));
+    /// assert!(![Risc::Brisc, Risc::Erisc, Risc::TensixAggregate].into_iter().any(Risc::computes));
+    /// ```
+    #[must_use]
+    pub const fn computes(self) -> bool {
+        !self.moves_data() && !matches!(self, Self::TensixAggregate)
+    }
+
     /// Returns the processor with this label in reports. `CORE_AGG` is an older label of
     /// [`Self::TensixAggregate`].
     ///

@@ -528,10 +528,14 @@ fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -
     write_table(&mut shown, explanation.devices.len(), rows, out)?;
     let is_whole = explanation.devices.iter().any(|of| of.time.waits == WaitEvidence::None);
     if is_whole && !explanation.ops.is_empty() {
+        let recorded = if explanation.has_noc_barriers {
+            "only waits at NoC barriers were recorded; the time in which kernels are blocked, also there and"
+        } else {
+            "not recorded; the time in which kernels are blocked, also"
+        };
         writeln!(
             out,
-            "- of wait: not recorded; the time in which kernels are blocked, also in zones around waits, \
-             counts as compute or movement"
+            "- of wait: {recorded} in zones around waits, counts as compute or movement"
         )?;
     }
     if explanation.devices.iter().all(|of| of.time.overlap.is_none()) {

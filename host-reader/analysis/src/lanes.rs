@@ -4,6 +4,7 @@ use super::{
     Report,
     data::{DataGroups, EventGroups},
     figures::lane_runs,
+    noc_events::LayoutEvidence,
     op::{Launch, Op, chip_launches, packed_chip_launches},
     packed_launches::PackedLaunches,
     packed_runs::ChipRuns,
@@ -62,6 +63,7 @@ pub struct LaneFigures {
     waits: WaitTotals,
     data: DataGroups,
     events: EventGroups,
+    layout: LayoutEvidence,
 }
 
 impl FromLanes for LaneFigures {
@@ -77,6 +79,7 @@ impl FromLanes for LaneFigures {
         self.waits.add_lane(lane, &context.sync);
         self.data.add_lane(lane);
         self.events.add_lane(lane);
+        self.layout.add_lane(lane, context.names);
     }
 }
 
@@ -133,7 +136,7 @@ impl Report {
     ) -> Self {
         let mut all = LaneFigures::default();
         let mut pairers = Vec::with_capacity(figures.len());
-        for LaneFigures { counts, pairer, runs, sums, waits, data, events } in figures {
+        for LaneFigures { counts, pairer, runs, sums, waits, data, events, layout } in figures {
             all.counts.merge(counts);
             pairers.push(pairer);
             all.runs.merge(runs);
@@ -141,10 +144,12 @@ impl Report {
             all.waits.merge(waits);
             all.data.merge(data);
             all.events.merge(events);
+            all.layout.merge(&layout);
         }
         let (zones, pairing) = Pairer::finish(pairers, readout);
+        let summary = Summary::new(readout, &all.counts, &zones, &pairing);
         Self {
-            summary: Summary::new(readout, &all.counts, &zones, &pairing),
+            summary: Summary { unread_noc_event_count: all.layout.unread_count(), ..summary },
             ops: all.runs.packed_launches(readout, (memory, None)),
             zones,
             sums: all.sums.statistics(readout),

@@ -92,6 +92,9 @@ pub struct Summary {
     pub discarded_launch_count: u64,
     /// RISCs with runs whose zones fill a buffer, if the log does not count its losses.
     pub full_buffers: Vec<FullBuffer>,
+    /// Number of NoC events whose kinds and bytes are unknown, because they have the layout of no known
+    /// version of TT-Metal, or of several.
+    pub unread_noc_event_count: u64,
     /// Number of words read from the device; 0 for logs.
     pub words_read: u64,
 }
@@ -170,6 +173,7 @@ impl Summary {
             pending_run_count: readout.devices.iter().map(|device| device.pending_runs).sum(),
             discarded_launch_count: readout.devices.iter().map(|d| d.discarded_launches).sum(),
             full_buffers: lanes.full_buffers.found(&readout.losses),
+            unread_noc_event_count: 0,
             words_read: readout.words_read,
         }
     }

@@ -4,6 +4,7 @@ use crate::{finding::percent, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
 use recording::problem::counted;
 use std::collections::BTreeMap;
+use wire::Risc;
 
 /// Barriers of one core, summed over all launches of a program. The core is the one that spent the
 /// most time at barriers.
@@ -18,12 +19,29 @@ pub(crate) struct BarrierUse {
     /// Number of transfers with a known size.
     pub(crate) transfer_count: u64,
     pub(crate) byte_count: u64,
+    /// The RISCs and kinds of barriers with most of the time; those of the longest come first.
+    pub(crate) parts: [Option<BarrierPart>; MOST_PARTS],
+}
+
+/// Most parts of a core's time at barriers: both kinds of both data-movement RISCs.
+const MOST_PARTS: usize = 4;
+
+/// Time of one RISC at barriers of one kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BarrierPart {
+    pub(crate) risc: Risc,
+    /// True for barriers that wait for reads; the others wait for writes.
+    pub(crate) is_read: bool,
+    /// Percentage of the program's kernel time.
+    pub(crate) percent: f64,
 }
 
 /// Barrier waits and transfers of one core.
 #[derive(Default)]
 struct CoreBarriers<'a> {
     waits: Vec<(u64, u64)>,
+    /// Cycles by RISC and by the kind of the event that ends the barrier.
+    by_kind: BTreeMap<(&'a str, NocEventKind), u64>,
     transfer_count: u64,
     byte_count: u64,
     /// For each RISC that is at a barrier, the kind of the event that ends the barrier, and the
@@ -43,11 +61,36 @@ impl<'a> CoreBarriers<'a> {
         {
             self.open.remove(object.proc.as_str());
             self.waits.push((start, object.timestamp.max(start)));
+            let cycles = self.by_kind.entry((&object.proc, kind)).or_default();
+            *cycles = cycles.saturating_add(object.timestamp.saturating_sub(start));
         }
         if let Some(bytes) = object.num_bytes.filter(|bytes| *bytes > 0) {
             self.transfer_count = self.transfer_count.saturating_add(1);
             self.byte_count = self.byte_count.saturating_add(bytes);
         }
+    }
+}
+
+/// Returns true if a trace has barriers, whether or not the length of its kernels is known.
+pub(crate) fn has_barriers(trace: &ProgramTrace) -> bool {
+    let kinds = trace.objects.iter().filter_map(|object| object.event_type.as_deref());
+    kinds.filter_map(NocEventKind::from_label).any(|kind| kind.end_of_wait().is_some())
+}
+
+impl CoreBarriers<'_> {
+    /// Returns the RISCs and kinds with most of the time in barriers, in percent of `cycles`.
+    fn parts(&self, cycles: f64) -> [Option<BarrierPart>; MOST_PARTS] {
+        let parts = self.by_kind.iter().filter_map(|((proc, end), waited)| {
+            Some(BarrierPart {
+                risc: Risc::from_label(proc)?,
+                is_read: *end == NocEventKind::ReadBarrierEnd,
+                percent: percent(*waited as f64, cycles),
+            })
+        });
+        let mut parts: Vec<BarrierPart> = parts.filter(|part| part.percent > 0.0).collect();
+        parts.sort_by(|one, other| other.percent.total_cmp(&one.percent));
+        let mut longest = parts.into_iter();
+        [(); MOST_PARTS].map(|()| longest.next())
     }
 }
 
@@ -61,6 +104,7 @@ impl BarrierUse {
         }
         let uses = cores.into_iter().filter(|(_, of)| !of.waits.is_empty()).map(|(core, of)| {
             let barrier_count = of.waits.len() as u64;
+            let parts = of.parts(cycles);
             // Overlapping barriers of two RISCs count once.
             let waits = merged(of.waits).into_iter().map(|(start, end)| end.saturating_sub(start));
             let waited = waits.fold(0, u64::saturating_add) as f64;
@@ -70,6 +114,7 @@ impl BarrierUse {
                 barrier_count,
                 transfer_count: of.transfer_count,
                 byte_count: of.byte_count,
+                parts,
             }
         });
         uses.max_by(|one, other| one.percent.total_cmp(&other.percent))
@@ -79,6 +124,24 @@ impl BarrierUse {
     pub(crate) fn has_small_transfers(&self) -> bool {
         let mean = self.byte_count.checked_div(self.transfer_count);
         mean.is_some_and(|bytes| (bytes as f64) < SMALL_TRANSFER.value)
+    }
+
+    /// Returns at which barriers of which RISCs the core waits, as in `write barriers of BRISC`. Where there
+    /// are several, each has its share, since they may overlap.
+    pub(crate) fn whose(&self) -> String {
+        let name = |of: &BarrierPart| {
+            let kind = if of.is_read { "read" } else { "write" };
+            format!("{kind} barriers of {}", of.risc.label())
+        };
+        let parts: Vec<&BarrierPart> = self.parts.iter().flatten().collect();
+        match parts.as_slice() {
+            [] => "barriers of a RISC without a known name".to_owned(),
+            [only] => name(only),
+            parts => {
+                let parts = parts.iter().map(|of| format!("{} {:.0} %", name(of), of.percent));
+                parts.collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 
     /// Returns a text about the transfers between barriers.
@@ -134,6 +197,21 @@ mod tests {
         let of = found(&events, 200.0).unwrap();
         assert_eq!((of.core, of.percent), ((1, 1), 25.0));
         assert_eq!(of.transfers(), "2 transfers of 3072 bytes on average and 2 barriers");
+        // NCRISC from 10 to 40, BRISC from 30 to 60, each 30 of 200.
+        let mut whose: Vec<String> = of.whose().split(", ").map(str::to_owned).collect();
+        whose.sort();
+        assert_eq!(whose, ["read barriers of NCRISC 15 %", "write barriers of BRISC 15 %"]);
+    }
+
+    #[test]
+    fn the_only_kind_of_barrier_is_named_with_its_risc() {
+        let of = |risc, kind| {
+            let [start, end] = ["START", "END"].map(|end| format!("{kind}_BARRIER_{end}"));
+            let events = [event(risc, 1, &start, 10, 0), event(risc, 1, &end, 60, 0)];
+            found(&events, 100.0).unwrap().whose()
+        };
+        assert_eq!(of("BRISC", "WRITE"), "write barriers of BRISC");
+        assert_eq!(of("NCRISC", "READ"), "read barriers of NCRISC");
     }
 
     #[test]
@@ -145,6 +223,7 @@ mod tests {
                 barrier_count: 1,
                 transfer_count,
                 byte_count,
+                parts: [None; MOST_PARTS],
             };
             of.has_small_transfers()
         };

@@ -12,7 +12,7 @@ use crate::{
     launch_rows::{LaunchRows, are_described},
     missing_launches::missing_launches,
     no_cause::NoCause,
-    noc_use::{NocEvidence, NocUses},
+    noc_use::{BarrierRecords, NocEvidence, NocUses},
     op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
@@ -30,8 +30,8 @@ use crate::{
 use analysis::{FullBuffer, Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
 use reader::{
-    from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable, packed_bytes::PackedError,
-    readout::Readout,
+    anomaly::AnomalyKind, from_lanes::FromLanes, lane::ZoneIndex, names::ZoneTable,
+    packed_bytes::PackedError, readout::Readout,
 };
 use recording::{
     DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of,
@@ -124,6 +124,9 @@ pub struct Explanation {
     /// sentences.
     #[serde(skip)]
     pub full_buffers: Vec<FullBuffer>,
+    /// True if the recording has NoC barriers, which are waits that no class of time counts.
+    #[serde(skip)]
+    pub has_noc_barriers: bool,
 }
 
 impl Explanation {
@@ -227,7 +230,7 @@ impl Explanation {
         let (found, doubt) = (found.as_ref().ok(), found.as_ref().err().and_then(Option::as_deref));
         let all = whole_times(recording, &pairs, (&evidence, &aside));
         let full_buffers = evidence.full_buffers.found(&readout.losses);
-        let not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
+        let mut not_used = doubts(readout, (&ops, &all), (&aside, &full_buffers));
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
@@ -242,7 +245,8 @@ impl Explanation {
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
         let noc = NocEvidence::new(recording, &launches, evidence.has_noc_events);
-        let recorded = Recorded::new(readout, &evidence, noc.has_events);
+        not_used.extend(noc.unread.iter().cloned());
+        let recorded = Recorded::new(readout, &evidence, &noc);
         let facts = OpFacts {
             devices: &devices,
             gaps_ns: &found.map(SteadyLaunches::gaps_ns).unwrap_or_default(),
@@ -281,6 +285,7 @@ impl Explanation {
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
+            has_noc_barriers: noc.barriers == BarrierRecords::Some,
             full_buffers,
         };
         explanation.add_rows(&described, &rows, &noc.uses);
@@ -485,6 +490,17 @@ fn unused(readout: &Readout) -> Vec<String> {
     lost.into_iter().chain(sentences).collect()
 }
 
+/// Returns a sentence about records without the trace id that others of their run have.
+fn without_trace(readout: &Readout) -> Option<String> {
+    let count = readout.anomalies.count(AnomalyKind::UntracedRecord);
+    (count > 0).then(|| {
+        format!(
+            "{} without the trace id that others of the same run have: taken as records of that replay",
+            counted(count, "record", "records")
+        )
+    })
+}
+
 /// Returns sentences about what is not used or in doubt.
 fn doubts(
     readout: &Readout,
@@ -492,6 +508,7 @@ fn doubts(
     (aside, full): (&Aside, &[FullBuffer]),
 ) -> Vec<String> {
     let mut sentences = unused(readout);
+    sentences.extend(without_trace(readout));
     sentences.extend(full.iter().map(FullBuffer::sentence));
     sentences.extend(aside.routers.sentences().chain(aside.syncs.sentences()));
     sentences.extend(missing_launches(ops));

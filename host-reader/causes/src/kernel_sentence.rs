@@ -113,7 +113,7 @@ fn of_zones(risc: Risc, zones: &[KernelZone], names: &ZoneTable) -> String {
     let name = |of: &KernelZone| {
         format!(
             "{} {}{:.1} % on {} of {} cores",
-            names.label(of.zone),
+            of.label(names),
             least(of.is_lower_bound),
             of.percent,
             of.core_count,

@@ -24,8 +24,26 @@ pub(crate) struct ZoneCycles {
     pub(crate) count: u32,
     /// Cycles in the zones, without the zones within them.
     pub(crate) cycles: u64,
+    /// True if other zones are within some of the zones, whose time is theirs.
+    pub(crate) has_inner: bool,
     /// What the RISC waits for in the zones; `None` if their name is not that of a wait at a circular buffer.
     pub(crate) awaited: Option<Awaited>,
+}
+
+/// Number and cycles of the zones with one name.
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneTally {
+    count: u32,
+    cycles: u64,
+    has_inner: bool,
+}
+
+impl ZoneTally {
+    fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.has_inner |= other.has_inner;
+    }
 }
 
 /// Zones of one run while its records are read.
@@ -33,7 +51,7 @@ pub(crate) struct ZoneCycles {
 pub(crate) struct OpenZones {
     /// Open zones, outermost first: name, start, and cycles of the zones within.
     open: Vec<(ZoneIndex, u64, u64)>,
-    sums: BTreeMap<ZoneIndex, (u32, u64)>,
+    sums: BTreeMap<ZoneIndex, ZoneTally>,
     /// True if a zone had no end before the zone around it ended.
     has_open: bool,
 }
@@ -53,7 +71,8 @@ impl OpenZones {
         if let Some((.., within)) = self.open.last_mut() {
             *within = within.saturating_add(cycles);
         }
-        self.add(zone, 1, cycles.saturating_sub(within));
+        let own = cycles.saturating_sub(within);
+        self.add(zone, ZoneTally { count: 1, cycles: own, has_inner: within > 0 });
     }
 
     /// Returns the innermost zone that is open.
@@ -68,26 +87,24 @@ impl OpenZones {
 
     /// Adds a sum of zones.
     pub(crate) fn sum(&mut self, zone: ZoneIndex, cycles: u64) {
-        self.add(zone, 0, cycles);
+        self.add(zone, ZoneTally { count: 0, cycles, has_inner: false });
     }
 
-    fn add(&mut self, zone: ZoneIndex, count: u32, cycles: u64) {
-        let (counts, sum) = self.sums.entry(zone).or_default();
-        (*counts, *sum) = (counts.saturating_add(count), sum.saturating_add(cycles));
+    fn add(&mut self, zone: ZoneIndex, more: ZoneTally) {
+        self.sums.entry(zone).or_default().add(more);
     }
 
     /// Returns the zones with the most cycles, those of one name together.
     pub(crate) fn longest(self, names: &NamedZones) -> Vec<ZoneCycles> {
-        let mut sums: BTreeMap<ZoneIndex, (u32, u64)> = BTreeMap::new();
-        for (zone, (count, cycles)) in self.sums {
-            let (counts, sum) = sums.entry(names.first_of(zone)).or_default();
-            (*counts, *sum) = (counts.saturating_add(count), sum.saturating_add(cycles));
+        let mut sums: BTreeMap<ZoneIndex, ZoneTally> = BTreeMap::new();
+        for (zone, tally) in self.sums {
+            sums.entry(names.first_of(zone)).or_default().add(tally);
         }
         let mut zones: Vec<ZoneCycles> = sums
             .into_iter()
-            .map(|(zone, (count, cycles))| {
+            .map(|(zone, ZoneTally { count, cycles, has_inner })| {
                 let awaited = names.awaited.get(&zone).copied();
-                ZoneCycles { zone, count, cycles, awaited }
+                ZoneCycles { zone, count, cycles, has_inner, awaited }
             })
             .filter(|of| of.cycles > 0)
             .collect();
@@ -154,12 +171,23 @@ pub struct KernelZone {
     /// What the RISC waits for in the zone; `None` if its name is not that of a wait at a circular buffer.
     #[serde(skip)]
     pub(crate) awaited: Option<Awaited>,
+    /// True if other zones are within the zone on any core: their time is not in `cycles`.
+    #[serde(skip)]
+    pub(crate) has_inner: bool,
     /// True if the RISC may have shorter zones of other names that were not kept.
     #[serde(skip)]
     pub(crate) has_more: bool,
     /// Cycles in the zone on the core with the fewest and on that with the most, and the latter core.
     #[serde(skip)]
     pub(crate) core_cycles: (u64, u64, Noc0Coord),
+}
+
+impl KernelZone {
+    /// Returns the zone's name and, if other zones are within it, that their time is not in its figures.
+    pub(crate) fn label(&self, names: &ZoneTable) -> String {
+        let outside = if self.has_inner { " outside of its inner zones" } else { "" };
+        format!("{}{outside}", names.label(self.zone))
+    }
 }
 
 /// Zone of a RISC in a launch without any zone of a kernel, as in benchmarks of single functions.
@@ -234,6 +262,7 @@ struct OverCores {
     count: u64,
     /// Cycles of all cores.
     sum: u64,
+    has_inner: bool,
     awaited: Option<Awaited>,
     /// Cycles on the core with the fewest and on that with the most, and the latter core.
     spread: (u64, u64, Noc0Coord),
@@ -263,11 +292,14 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         for of in known.filter(|of| !is_too_long(of, cycles)) {
             let (core, own) = (run.lane.core, of.cycles.min(cycles));
             let spread = (own, own, core);
-            let none = OverCores { core_count: 0, count: 0, sum: 0, awaited: of.awaited, spread };
+            let awaited = of.awaited;
+            let none =
+                OverCores { core_count: 0, count: 0, sum: 0, has_inner: false, awaited, spread };
             let all = zones.entry((run.lane.risc, of.zone)).or_insert(none);
             all.core_count = all.core_count.saturating_add(1);
             all.count = all.count.saturating_add(of.count.into());
             all.sum = all.sum.saturating_add(own);
+            all.has_inner |= of.has_inner;
             let (least, most, _) = &mut all.spread;
             *least = (*least).min(own);
             if own > *most {
@@ -276,7 +308,8 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
         }
     }
     let shares = zones.iter().filter_map(|(&(risc, zone), all)| {
-        let &OverCores { core_count, count, sum: cycles, awaited, spread: core_cycles } = all;
+        let &OverCores { core_count, count, sum: cycles, has_inner, awaited, spread: core_cycles } =
+            all;
         let &(kernel_core_count, kernel) = kernels.get(&risc)?;
         let percent = cycle_percent(cycles, kernel);
         let role = match risc {
@@ -295,6 +328,7 @@ pub(crate) fn kernel_zones(view: &OpView<'_>) -> Vec<KernelZone> {
             percent,
             is_lower_bound: cut.contains(&risc),
             awaited,
+            has_inner,
             has_more: full.contains(&risc),
             core_cycles,
         })
@@ -351,6 +385,7 @@ mod tests {
             percent,
             is_lower_bound: false,
             awaited: None,
+            has_inner: false,
             has_more: false,
             core_cycles: (1, 1, Noc0Coord { x: 1, y: 1 }),
         };
@@ -382,9 +417,12 @@ mod tests {
         open.end(outer, 300);
         open.sum(lost, 7);
         let names = NamedZones::from_names(&ZoneTable::default());
-        let found: Vec<_> =
-            open.longest(&names).iter().map(|of| (of.zone, of.count, of.cycles)).collect();
-        assert_eq!(found, [(outer, 1, 60), (inner, 1, 40), (lost, 0, 7)]);
+        let found: Vec<_> = open
+            .longest(&names)
+            .iter()
+            .map(|of| (of.zone, of.count, of.cycles, of.has_inner))
+            .collect();
+        assert_eq!(found, [(outer, 1, 60, true), (inner, 1, 40, false), (lost, 0, 7, false)]);
     }
 
     /// Five lines of one name are longer than a sixth zone, each of them shorter.

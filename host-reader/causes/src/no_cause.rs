@@ -243,12 +243,13 @@ fn barrier_fact(uses: &NocUses) -> Option<String> {
     let (program, of) =
         known.max_by(|(_, one), (_, other)| one.percent.total_cmp(&other.percent))?;
     Some(format!(
-        "program {} waits at NoC barriers for {:.1} % of its kernels' time on core ({},{}): {} (a cause from \
-         {} %)",
+        "program {} waits at NoC barriers for {:.1} % of its kernels' time on core ({},{}) ({}): {} (a cause \
+         from {} % in which no kernel computes)",
         RunHostId(*program).base(),
         of.percent,
         of.core.0,
         of.core.1,
+        of.whose(),
         of.transfers(),
         BARRIERS.value
     ))

@@ -1,6 +1,10 @@
 //! Use of the NoC's links by programs whose NoC events were recorded.
 
-use crate::{barriers::BarrierUse, finding::percent, threshold::NOC};
+use crate::{
+    barriers::{BarrierUse, has_barriers},
+    finding::percent,
+    threshold::NOC,
+};
 use analysis::{
     Launch, MOST_PERCENT,
     noc_events::{
@@ -48,8 +52,24 @@ pub(crate) struct NocEvidence {
     pub(crate) uses: NocUses,
     /// True if the recording has NoC events, also if no use follows from them.
     pub(crate) has_events: bool,
+    /// What the events tell of waits at barriers.
+    pub(crate) barriers: BarrierRecords,
+    /// Sentences about events that could not be read.
+    pub(crate) unread: Vec<String>,
     /// Sentences about the source of the events, and about programs whose use is unknown.
     pub(crate) sentences: Option<String>,
+}
+
+/// What a recording's NoC events tell of waits at barriers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BarrierRecords {
+    /// There are no barriers in the events, or no events.
+    #[default]
+    None,
+    /// There are barriers.
+    Some,
+    /// The events could not be read.
+    Unread,
 }
 
 impl NocEvidence {
@@ -57,24 +77,34 @@ impl NocEvidence {
     pub(crate) fn new(recording: &Recording, launches: &[Launch], has_own_events: bool) -> Self {
         let (readout, files) = (&recording.readout, &recording.noc_traces);
         let paths = files.unrepeated();
-        let (mut uses, mut sentences) = match paths {
+        let (mut found, mut sentences) = match paths {
             _ if has_own_events => (uses_of_readout(readout, launches), Vec::new()),
-            [] => (NocUses::new(), Vec::new()),
+            [] => (FoundUses::default(), Vec::new()),
             paths => {
-                let (uses, counts) = uses_of_files(readout, launches, paths);
-                (uses, counts.sentences().collect())
+                let (found, counts) = uses_of_files(readout, launches, paths);
+                (found, counts.sentences().collect())
             }
         };
         if sentences.is_empty() {
             sentences.extend(files.sentence_of_log());
         }
-        sentences.extend(leave_out_impossible(&mut uses));
+        sentences.extend(leave_out_impossible(&mut found.uses));
         Self {
-            uses,
+            uses: found.uses,
+            barriers: found.barriers,
+            unread: found.unread,
             has_events: has_own_events || !paths.is_empty(),
             sentences: (!sentences.is_empty()).then(|| sentences.join(". ")),
         }
     }
+}
+
+/// Uses of all programs, and what the events tell beside them.
+#[derive(Debug, Default)]
+struct FoundUses {
+    uses: NocUses,
+    barriers: BarrierRecords,
+    unread: Vec<String>,
 }
 
 /// Removes uses above the peak of a link, and returns a sentence about them. The routes or the lengths
@@ -95,18 +125,34 @@ fn leave_out_impossible(uses: &mut NocUses) -> Option<String> {
     })
 }
 
-fn uses_of_readout(readout: &Readout, launches: &[Launch]) -> NocUses {
+fn uses_of_readout(readout: &Readout, launches: &[Launch]) -> FoundUses {
     let lanes = NocLanes::from_readout(readout);
     let programs = NocPrograms::new(&lanes, readout, &TraceOptions::default());
+    let mut notes = TraceNotes::default();
+    if programs.is_unknown() {
+        // The notes are complete before the first of no traces.
+        programs.traces(|_, _| None, &mut notes).for_each(drop);
+        let unread = notes.sentences().collect();
+        return FoundUses { unread, barriers: BarrierRecords::Unread, ..FoundUses::default() };
+    }
     if programs.is_empty() {
-        return NocUses::new();
+        return FoundUses::default();
     }
     let cycles = kernel_cycles(launches);
-    let mut notes = TraceNotes::default();
-    let mut uses = uses_of(programs.traces(|_, _| None, &mut notes), &chips_of(readout), &cycles);
+    let mut barriers = BarrierRecords::None;
+    let traces = programs
+        .traces(|_, _| None, &mut notes)
+        .inspect(|trace| note_barriers(trace, &mut barriers));
+    let mut uses = uses_of(traces, &chips_of(readout), &cycles);
     let is_partial = readout.losses.has_failures() || notes.count() > 0;
     uses.values_mut().for_each(|of| of.is_lower_bound |= is_partial);
-    uses
+    FoundUses { uses, barriers, unread: Vec::new() }
+}
+
+fn note_barriers(trace: &ProgramTrace, barriers: &mut BarrierRecords) {
+    if *barriers == BarrierRecords::None && has_barriers(trace) {
+        *barriers = BarrierRecords::Some;
+    }
 }
 
 /// Returns the NoC use of the programs whose events are in files next to the log.
@@ -114,7 +160,7 @@ fn uses_of_files(
     readout: &Readout,
     launches: &[Launch],
     paths: &[PathBuf],
-) -> (NocUses, TraceFileCounts) {
+) -> (FoundUses, TraceFileCounts) {
     let mut programs = ProgramLanes::default();
     let mut launch_counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for Launch { op, runs, .. } in launches {
@@ -128,7 +174,9 @@ fn uses_of_files(
     let mut counts = TraceFileCounts::default();
     let mut kernels: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let files = TraceFiles::new(paths, &programs);
+    let mut barriers = BarrierRecords::None;
     let traces = files.traces(&mut counts).inspect(|trace| {
+        note_barriers(trace, &mut barriers);
         let count = kernels.entry((trace.chip_id, trace.program.0)).or_default();
         *count = count.saturating_add(trace.kernel_count());
     });
@@ -142,7 +190,7 @@ fn uses_of_files(
         of.is_lower_bound |= is_partial || traced < launched;
         is_known
     });
-    (uses, counts)
+    (FoundUses { uses, barriers, unread: Vec::new() }, counts)
 }
 
 fn chips_of(readout: &Readout) -> BTreeMap<u32, Chip> {

@@ -277,8 +277,8 @@ fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
 }
 
 fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    // A table of the device alone has neither tensors nor attributes.
-    let is_known = |row: &OpReport| !row.source.is_empty();
+    // Without attributes, the op may have had one.
+    let is_known = |row: &OpReport| row.recorded.has_attributes();
     let count = holds(rows, |row| {
         let has_none = row.blocks == ProgramBlocks::default() && !row.tried.program_config;
         is_known(row) && takes_blocks(row) && has_none

@@ -1,6 +1,9 @@
 //! What a recording holds, so that no advice asks for it again.
 
-use crate::evidence::Evidence;
+use crate::{
+    evidence::Evidence,
+    noc_use::{BarrierRecords, NocEvidence},
+};
 use analysis::SyncNames;
 use reader::{
     ledger::UncountedSource, readout::Readout, recorded_options::RecordedOptions, role::ZoneRole,
@@ -22,6 +25,8 @@ pub(crate) struct Recorded {
     pub(crate) has_counters: bool,
     /// True if the recording has NoC events.
     pub(crate) has_noc_events: bool,
+    /// What the NoC events tell of waits at barriers.
+    pub(crate) barriers: BarrierRecords,
     /// True if it is unknown whether records were lost.
     pub(crate) are_losses_unknown: bool,
     /// True if every record that the chips made is in the recording, except for those that are omitted on
@@ -73,7 +78,7 @@ pub(crate) const WAITS: &str = "a capture of kernels that record waits (docs/exp
 
 impl Recorded {
     /// Returns what a recording holds.
-    pub(crate) fn new(readout: &Readout, evidence: &Evidence, has_noc_events: bool) -> Self {
+    pub(crate) fn new(readout: &Readout, evidence: &Evidence, noc: &NocEvidence) -> Self {
         let mut uncounted = readout.losses.uncounted();
         let is_on = |name| readout.options.value(name).is_some_and(|value| value != "off");
         Self {
@@ -91,7 +96,8 @@ impl Recorded {
             is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
             has_own_zones: evidence.has_own_zones,
             has_counters: evidence.has_counters || is_on(RecordedOptions::COUNTERS),
-            has_noc_events: has_noc_events || is_on(RecordedOptions::NOC_EVENTS),
+            barriers: noc.barriers,
+            has_noc_events: noc.has_events || is_on(RecordedOptions::NOC_EVENTS),
         }
     }
 
@@ -149,6 +155,15 @@ impl Recorded {
                 "waits were recorded at most as zones in the kernels, which do not name the buffer";
             return (reason, WAITS);
         }
-        ("no waits were recorded", WAITS)
+        match self.barriers {
+            BarrierRecords::None => ("no waits were recorded", WAITS),
+            BarrierRecords::Some => {
+                ("of waits, only those at NoC barriers were recorded, which name no buffer", WAITS)
+            }
+            BarrierRecords::Unread => (
+                "no waits were recorded, except for those that NoC events may tell, which could not be read",
+                WAITS,
+            ),
+        }
     }
 }

@@ -273,6 +273,8 @@ fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
         assert!(both.why[0].starts_with("Matmul takes 100.0 % of the kernels' time"), "{both:#?}");
         assert_eq!((both.place.op.as_deref(), both.place.row), (Some("Matmul"), Some(2)));
         assert!(both.advice.starts_with(&alone.advice), "{}", both.advice);
-        assert!(both.advice.contains("pass a program_config"), "{}", both.advice);
+        // The CSV has no attributes, so whether the op had a program_config is not known.
+        assert!(!both.advice.contains("program_config"), "{}", both.advice);
+        assert!(both.advice.len() > alone.advice.len(), "{}", both.advice);
     }
 }

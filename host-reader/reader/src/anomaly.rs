@@ -64,6 +64,9 @@ crate::labelled! {
         DuplicateGuaranteedMarker = "repeated guaranteed marker",
         /// Repair: a record's program in a log differed from the program of the enclosing launch.
         RelabelledRecord = "record labelled with another program",
+        /// Repair: a record in a log names no trace, although the other records of its run name the replay
+        /// of one.
+        UntracedRecord = "record without its trace id",
     }
 }
 
@@ -77,6 +80,7 @@ impl AnomalyKind {
                 | Self::TimestampWrap
                 | Self::DuplicateGuaranteedMarker
                 | Self::RelabelledRecord
+                | Self::UntracedRecord
         )
     }
 }

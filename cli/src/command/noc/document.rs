@@ -91,6 +91,7 @@ pub(in crate::command) fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
             ("to_y", |pair| pair.to.y.into()),
             ("transfers", |pair| pair.transfer_count.into()),
             ("bytes", |pair| pair.byte_count.into()),
+            ("is_lower_bound", |pair| pair.is_lower_bound.into()),
         ],
     )
 }
@@ -106,6 +107,7 @@ pub(in crate::command) fn outside(rows: &[OutsideBytes]) -> Objects<&OutsideByte
             ("reason", |one| one.reason.label().into()),
             ("events", |one| one.event_count.into()),
             ("bytes", |one| one.byte_count.into()),
+            ("is_lower_bound", |one| one.is_lower_bound.into()),
         ],
     )
 }
@@ -125,6 +127,7 @@ fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
             ("raw_y", |pair| pair.target.y.into()),
             ("transfers", |pair| pair.transfer_count.into()),
             ("bytes", |pair| pair.byte_count.into()),
+            ("is_lower_bound", |pair| pair.is_lower_bound.into()),
         ],
     )
 }
@@ -139,6 +142,7 @@ pub(in crate::command) fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
             ("y", |load| load.link.tile.y.into()),
             ("direction", |load| load.link.direction.label().into()),
             ("bytes", |load| load.byte_count.into()),
+            ("is_lower_bound", |load| load.is_lower_bound.into()),
         ],
     )
 }

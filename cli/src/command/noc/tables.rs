@@ -69,7 +69,7 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
         "from" => pair.from,
         "to" => pair.to,
         "transfers" => grouped(pair.transfer_count),
-        "bytes" => grouped(pair.byte_count),
+        "bytes" => bounded(pair.byte_count, pair.is_lower_bound),
     })
 }
 
@@ -84,7 +84,7 @@ fn write_outside(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::i
         "NoC" => one.noc.label(),
         "kind" => one.kind.label(),
         "events" => grouped(one.event_count),
-        "bytes" => grouped(one.byte_count),
+        "bytes" => bounded(one.byte_count, one.is_lower_bound),
         "why" => one.reason.label(),
     })
 }
@@ -108,7 +108,7 @@ fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::
         "moved" => direction(pair),
         "target" => format!("({},{})", pair.target.x, pair.target.y),
         "transfers" => grouped(pair.transfer_count),
-        "bytes" => grouped(pair.byte_count),
+        "bytes" => bounded(pair.byte_count, pair.is_lower_bound),
     })
 }
 
@@ -130,7 +130,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
         "NoC" => load.link.noc.label(),
         "from" => load.link.tile,
         "direction" => load.link.direction.label(),
-        "bytes" => grouped(load.byte_count),
+        "bytes" => bounded(load.byte_count, load.is_lower_bound),
     })
 }
 

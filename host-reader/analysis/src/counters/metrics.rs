@@ -1,7 +1,7 @@
 //! Metrics computed from hardware counters, in the order of their columns in TT-Metal's ops CSV.
 
 use crate::counters::{
-    Limit,
+    CounterGroup, Limit,
     formula::{
         Formula::{
             self, BundlesOfL1, ComputeToUnpack, Contention, FpuAndSfpu, Granted, L1Bandwidth,
@@ -84,6 +84,13 @@ impl Metric {
     /// unknown.
     pub(crate) fn most_cycles(&self, reader: &CounterReader) -> f64 {
         self.formula.counters().iter().map(|name| reader.own_cycles(name)).fold(0.0, f64::max)
+    }
+
+    /// Returns true if the metric is about engines, or about threads that feed them: kernels that compute.
+    pub(crate) fn is_of_engines(&self) -> bool {
+        let groups = self.formula.counters();
+        let mut groups = groups.iter().filter_map(|name| CounterGroup::from_counter(name));
+        groups.any(|group| !matches!(group, CounterGroup::L1(_)))
     }
 
     /// Returns the value on one core, in the metric's unit.

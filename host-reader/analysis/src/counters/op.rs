@@ -26,6 +26,8 @@ pub struct OpCounters {
     grid_sums: [Option<u128>; 3],
     /// Duration of the launch's kernels; `None` if unknown.
     kernel_cycles: Option<u64>,
+    /// Cores on which kernels of the launch ran, but none that computes.
+    without_compute: BTreeSet<Noc0Coord>,
 }
 
 /// Counters that counted for more than this many times the kernels of their launch counted at another
@@ -127,8 +129,12 @@ reader::labelled! {
         /// The counters of at least one core counted for much longer than the launch's kernels ran, so
         /// that the core has no value.
         OtherTime = "its counters counted for far longer than the kernels ran on cores that are left out",
-        /// The counters of at least one core counted for less than a tenth of the kernels' time.
-        ShortTime = "its counters counted for less than a tenth of the kernels' time",
+        /// The counters of at least one core counted for less than a tenth of the kernels' time, so that the
+        /// core has no value.
+        ShortTime = "its counters counted for less than a tenth of the kernels' time on cores that are left out",
+        /// On at least one core ran no kernel that computes, so that the core has no value of its engines:
+        /// such kernels start and stop the counters.
+        NoCompute = "no kernel that computes ran on cores that are left out",
     }
 }
 
@@ -142,50 +148,43 @@ pub struct GridMean {
     pub percent: f64,
 }
 
+impl MetricDoubt {
+    /// Returns true if counters did not count while the launch's kernels computed.
+    #[must_use]
+    pub const fn is_of_time(self) -> bool {
+        matches!(self, Self::OtherTime | Self::ShortTime | Self::NoCompute)
+    }
+}
+
 impl MetricSummary {
     /// Names of the statistics, in the order of their columns.
     pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
 
     /// Returns the statistics of the cores that have a value; `None` if no core read the counters.
-    fn new<'op>(
-        metric: &'static Metric,
-        readers: impl Iterator<Item = &'op CounterReader>,
-        is_blackhole: bool,
-        kernel_cycles: Option<u64>,
-    ) -> Option<Self> {
+    fn new(metric: &'static Metric, counters: &OpCounters, is_blackhole: bool) -> Option<Self> {
         let (mut values, mut possible) = (Vec::new(), Vec::new());
-        let [mut uses_doubtful, mut is_of_other_time, mut is_short] = [false; 3];
-        #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
-        let kernel_cycles =
-            kernel_cycles.map(|cycles| cycles as f64).filter(|cycles| *cycles > 0.0);
-        for reader in readers {
+        let (mut uses_doubtful, mut left_out) = (false, None::<MetricDoubt>);
+        for ((core, _), reader) in &counters.readers {
             let Some(value) = metric.value(reader, is_blackhole) else { continue };
             values.push(value);
             uses_doubtful |= metric.uses_doubtful_counter(reader);
-            let cycles = metric.most_cycles(reader);
-            if let Some(kernel) = kernel_cycles.filter(|_| cycles > 0.0) {
-                is_short |= cycles < kernel * LEAST_OF_KERNEL;
-                if cycles > kernel * MOST_OF_KERNEL + AROUND_KERNEL_CYCLES {
-                    is_of_other_time = true;
-                    continue;
-                }
-            }
-            if !metric.is_contradiction(reader) {
-                possible.push(value);
+            let doubt = counters.time_doubt(metric, *core, reader);
+            let doubt = doubt
+                .or_else(|| metric.is_contradiction(reader).then_some(MetricDoubt::Contradiction));
+            match doubt {
+                // The latest of the doubts says most.
+                Some(_) => left_out = left_out.max(doubt),
+                None => possible.push(value),
             }
         }
         let clamped = MetricStatistics::from_values(&values)?;
         let statistics = MetricStatistics::from_values(&possible);
-        let doubt = if is_of_other_time {
-            Some(MetricDoubt::OtherTime)
-        } else if possible.len() < values.len() {
-            Some(MetricDoubt::Contradiction)
+        let doubt = if left_out.is_some() {
+            left_out
         } else if metric.is_share_of_cycles() && clamped.max > MOST_PERCENT {
             Some(MetricDoubt::TooMany)
-        } else if uses_doubtful {
-            Some(MetricDoubt::DoubtfulCounter)
         } else {
-            is_short.then_some(MetricDoubt::ShortTime)
+            uses_doubtful.then_some(MetricDoubt::DoubtfulCounter)
         };
         Some(Self { metric, core_count: possible.len(), statistics, doubt, clamped })
     }
@@ -238,8 +237,55 @@ impl OpCounters {
     }
 
     /// Sets the duration of the launch's kernels, with which the cycles of the counters are compared.
-    pub(crate) const fn set_kernel_cycles(&mut self, cycles: Option<u64>) {
+    pub const fn set_kernel_cycles(&mut self, cycles: Option<u64>) {
         self.kernel_cycles = cycles;
+    }
+
+    /// Notes that kernels of the launch ran on a core, but none that computes: engines of the core have no
+    /// metrics then.
+    pub fn note_no_compute(&mut self, core: Noc0Coord) {
+        self.without_compute.insert(core);
+    }
+
+    /// Notes that no kernel of the launch computes, on any core.
+    ///
+    /// ```
+    /// use analysis::counters::{MetricDoubt, OpCounters, Sample};
+    /// use reader::mesh::Noc0Coord;
+    /// let mut counters = OpCounters::default();
+    /// let sample = Sample { name: "FPU_COUNTER".into(), neo: None, count: 0, cycles: Some(261) };
+    /// counters.add(Noc0Coord { x: 1, y: 2 }, wire::Risc::Brisc, sample);
+    /// assert_eq!(counters.summaries(false).next().unwrap().statistics.unwrap().mean, 0.0);
+    /// counters.note_no_compute_anywhere();
+    /// let found = counters.summaries(false).next().unwrap();
+    /// assert_eq!((found.statistics, found.doubt), (None, Some(MetricDoubt::NoCompute)));
+    /// ```
+    pub fn note_no_compute_anywhere(&mut self) {
+        self.without_compute.extend(self.readers.keys().map(|(core, _)| *core));
+    }
+
+    /// Returns why the counters of a core say nothing about the launch's engines or its time; `None` if
+    /// they do, or if this is unknown.
+    fn time_doubt(
+        &self,
+        metric: &Metric,
+        core: Noc0Coord,
+        reader: &CounterReader,
+    ) -> Option<MetricDoubt> {
+        if metric.is_of_engines() && self.without_compute.contains(&core) {
+            return Some(MetricDoubt::NoCompute);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
+        let kernel =
+            self.kernel_cycles.map(|cycles| cycles as f64).filter(|cycles| *cycles > 0.0)?;
+        match metric.most_cycles(reader) {
+            cycles if cycles <= 0.0 => None,
+            cycles if cycles < kernel * LEAST_OF_KERNEL => Some(MetricDoubt::ShortTime),
+            cycles if cycles > kernel * MOST_OF_KERNEL + AROUND_KERNEL_CYCLES => {
+                Some(MetricDoubt::OtherTime)
+            }
+            _ => None,
+        }
     }
 
     /// Adds the counters read by other RISCs. The records of one part of a core may be spread over
@@ -251,6 +297,7 @@ impl OpCounters {
         for (own, other) in self.grid_sums.iter_mut().zip(other.grid_sums) {
             *own = own.map_or(other, |own| Some(own.saturating_add(other.unwrap_or(0))));
         }
+        self.without_compute.extend(&other.without_compute);
     }
 
     /// Returns the statistics of each metric whose counters were read on at least one core.
@@ -261,9 +308,10 @@ impl OpCounters {
         let names = self.readers.values().flat_map(CounterReader::names);
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
         let clients = clients.into_iter().filter_map(l1_client_metric);
-        metrics().iter().chain(clients).filter_map(move |metric| {
-            MetricSummary::new(metric, self.readers.values(), is_blackhole, self.kernel_cycles)
-        })
+        metrics()
+            .iter()
+            .chain(clients)
+            .filter_map(move |metric| MetricSummary::new(metric, self, is_blackhole))
     }
 
     /// Returns the means over the whole grid. A mean is left out if its counter was not read, or if
@@ -352,7 +400,32 @@ mod tests {
         counters.set_kernel_cycles(Some(30_000));
         assert_eq!(found(&counters), (1, Some(0.25), Some(MetricDoubt::OtherTime)));
         counters.set_kernel_cycles(Some(2_000_000_000));
-        assert_eq!(found(&counters), (2, Some(0.25), Some(MetricDoubt::ShortTime)));
+        // 50 of 2,282,460,476 cycles on the other core, in percent.
+        let other = 5_000.0 / 2_282_460_476.0;
+        assert_eq!(found(&counters), (1, Some(other), Some(MetricDoubt::ShortTime)));
+    }
+
+    #[test]
+    fn a_core_without_a_kernel_that_computes_has_no_metric_of_its_engines() {
+        let mut counters = OpCounters::default();
+        for (core, count) in CORES.into_iter().zip([50, 0]) {
+            for name in ["FPU_COUNTER", "THREAD_STALLS_0", "L1_0_NOC_RING0_OUTGOING_0"] {
+                counters.add(core, Risc::Brisc, sample(name, 0, count));
+            }
+        }
+        counters.set_kernel_cycles(Some(200));
+        counters.note_no_compute(CORES[1]);
+        let found = |label| {
+            let found = counters.summaries(false).find(|one| one.metric.label() == label).unwrap();
+            (found.core_count, found.statistics.map(|of| of.min), found.doubt)
+        };
+        // 50 of 200 cycles on the first core, and not a mean with the second.
+        let engines = (1, Some(25.0), Some(MetricDoubt::NoCompute));
+        assert_eq!([found("FPU Util"), found("Thread 0 Stall Rate")], [engines; 2]);
+        let noc =
+            counters.summaries(false).filter(|one| one.metric.label().starts_with("NOC Ring 0"));
+        let noc: Vec<_> = noc.map(|one| (one.core_count, one.doubt)).collect();
+        assert!(!noc.is_empty() && noc.iter().all(|of| *of == (2, None)), "{noc:?}");
     }
 
     #[test]

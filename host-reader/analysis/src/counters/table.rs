@@ -9,15 +9,17 @@ use crate::{
     },
 };
 use reader::{
-    lane::{Annotated, Lane, LaneId, ZoneIndex},
+    lane::{Annotated, Lane, LaneId, RecordHead, ZoneIndex},
+    mesh::Noc0Coord,
     names::ZoneTable,
     readout::Readout,
+    role::{RoleTable, ZoneRole},
 };
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
-use wire::{PacketKind, ZoneId};
+use wire::{PacketKind, Risc, ZoneId};
 
 /// Reading of a counter, with lane and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,7 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
     if run_readings.is_empty() {
         return Vec::new();
     }
+    let kernels = KernelLanes::new(readout);
     launches
         .iter()
         .enumerate()
@@ -89,10 +92,51 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
             }
             let kernel_cycles = launch.op.kernel.map(|kernel| kernel.duration_cycles);
             counters.counters.set_kernel_cycles(kernel_cycles);
+            for core in counters.cores() {
+                if kernels.has_no_compute(launch, core) {
+                    counters.counters.note_no_compute(core);
+                }
+            }
             let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
             is_any.then_some(counters)
         })
         .collect()
+}
+
+/// Lanes of a readout that show on which cores kernels computed.
+struct KernelLanes<'a> {
+    lanes: HashMap<LaneId, &'a Lane>,
+    roles: RoleTable,
+    /// True if kernels that compute were recorded at all. A recording without any may have left them out.
+    has_compute: bool,
+}
+
+impl<'a> KernelLanes<'a> {
+    fn new(readout: &'a Readout) -> Self {
+        let roles = RoleTable::from_names(&readout.zones);
+        let mut of_compute = readout.lanes().filter(|lane| lane.id.risc.computes());
+        let has_compute = of_compute.any(|lane| has_kernel(&lane.heads, &roles));
+        Self { lanes: readout.lanes().map(|lane| (lane.id, lane)).collect(), roles, has_compute }
+    }
+
+    /// Returns true if kernels of the launch ran on a core, and none of them computes.
+    fn has_no_compute(&self, launch: &Launch, core: Noc0Coord) -> bool {
+        let has_kernel_on = |is_asked: fn(Risc) -> bool| {
+            let mut runs =
+                launch.runs.iter().filter(|run| run.lane.core == core && is_asked(run.lane.risc));
+            runs.any(|run| {
+                let lane = self.lanes.get(&run.lane);
+                let heads = lane.and_then(|lane| lane.heads.get(lane.run_records(run.run)));
+                heads.is_some_and(|heads| has_kernel(heads, &self.roles))
+            })
+        };
+        self.has_compute && !has_kernel_on(Risc::computes) && has_kernel_on(Risc::moves_data)
+    }
+}
+
+fn has_kernel(heads: &[RecordHead], roles: &RoleTable) -> bool {
+    let starts = heads.iter().filter(|head| head.kind() == PacketKind::ZoneStart);
+    starts.map(|head| roles.role(head.zone())).any(ZoneRole::is_kernel)
 }
 
 /// Totals of one counter over those cores of a launch that read the counter.
@@ -173,6 +217,11 @@ impl LaunchCounters {
         totals
     }
 
+    /// Returns the cores whose counters were read.
+    fn cores(&self) -> BTreeSet<Noc0Coord> {
+        self.samples.iter().map(|sample| sample.lane.core).collect()
+    }
+
     /// Adds a RISC's reading, or the reason why a record is not a reading.
     pub fn add(&mut self, lane: LaneId, time: u64, reading: Result<Sample, SampleProblem>) {
         match reading {
@@ -224,8 +273,6 @@ pub(crate) fn is_counter_id(zones: &ZoneTable, zone: ZoneIndex) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reader::mesh::Noc0Coord;
-    use wire::Risc;
 
     #[test]
     fn totals_are_over_cores_and_constants_have_none() {

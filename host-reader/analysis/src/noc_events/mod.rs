@@ -37,6 +37,7 @@ mod harvesting;
 mod json;
 mod kernel_starts;
 mod lanes;
+mod layout;
 mod locks;
 mod model;
 mod object;
@@ -57,6 +58,7 @@ pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_with
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kernel_starts::KernelStarts;
 pub use lanes::NocLanes;
+pub(crate) use layout::LayoutEvidence;
 pub use locks::{Locks, MemoryLock};
 pub use model::{NocChip, NocFigures, NocGap};
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};

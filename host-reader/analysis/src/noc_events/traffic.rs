@@ -61,6 +61,8 @@ pub struct Pair {
     pub transfer_count: u64,
     /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
+    /// True if more bytes may have been moved: an event had the maximum size that it can hold.
+    pub is_lower_bound: bool,
 }
 
 /// Transfers between a core and an unknown tile. The tile is unknown because the chip's harvested
@@ -81,6 +83,8 @@ pub struct UnplacedPair {
     pub transfer_count: u64,
     /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
+    /// True if more bytes may have been moved: an event had the maximum size that it can hold.
+    pub is_lower_bound: bool,
 }
 
 /// A link between two neighbouring tiles.
@@ -103,6 +107,8 @@ pub struct LinkLoad {
     pub link: Link,
     /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
+    /// True if more bytes may have been moved: an event had the maximum size that it can hold.
+    pub is_lower_bound: bool,
 }
 
 reader::labelled! {
@@ -135,6 +141,8 @@ pub struct OutsideBytes {
     pub event_count: u64,
     /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
+    /// True if more bytes may have been moved: an event had the maximum size that it can hold.
+    pub is_lower_bound: bool,
 }
 
 /// Traffic of one or more programs.
@@ -270,9 +278,31 @@ mod tests {
         assert_eq!(pairs, [(at(0, 1), at(1, 1), 1, 64), (at(1, 1), at(3, 1), 2, 8_192)]);
         let write = traffic.activities.iter().find(|one| one.kind == NocEventKind::Write).unwrap();
         assert!(write.is_lower_bound());
+        // Only the pair and the links of the write of 8,160 bytes, the most that its field holds.
+        let bounds: Vec<_> = traffic.pairs.iter().map(|pair| pair.is_lower_bound).collect();
+        assert_eq!(bounds, [false, true]);
+        let bounds = traffic.links.iter().map(|load| (load.link.tile.x, load.is_lower_bound));
+        assert_eq!(bounds.collect::<Vec<_>>(), [(1, true), (2, true), (0, false)]);
         let loads: Vec<_> =
             traffic.links.iter().map(|load| (load.link.tile.x, load.byte_count)).collect();
         assert_eq!(loads, [(1, 8_192), (2, 8_192), (0, 64)]);
+    }
+
+    #[test]
+    fn bytes_in_no_pair_are_a_lower_bound_where_a_size_is_cut() {
+        let bounds = |sizes: &[u64]| {
+            let events = (1_u64..).zip(sizes);
+            let events = events
+                .map(|(at, size)| event(NocEventKind::WriteMulticast, at, Some((3, 1)), *size));
+            let traffic = traffic(events.collect());
+            let [outside] = traffic.outside.as_slice() else { panic!("{:?}", traffic.outside) };
+            (outside.byte_count, outside.is_lower_bound)
+        };
+        assert_eq!(bounds(&[2_048, 8_160]), (10_208, true));
+        assert_eq!(bounds(&[2_048, 4_096]), (6_144, false));
+        // A size above 8,160 shows a field of 12 bits, which holds up to 131,040.
+        assert_eq!(bounds(&[8_160, 16_384]), (24_544, false));
+        assert_eq!(bounds(&[8_160, 131_040]), (139_200, true));
     }
 
     #[test]

@@ -55,8 +55,23 @@ type PairKey = (u32, Noc, Noc0Coord, Noc0Coord);
 type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
 /// Chip, network, kind, and reason to be in no pair.
 type OutsideKey = (u32, Noc, NocEventKind, OutsideReason);
-/// Number of transfers, and their bytes.
-type Moved = (u64, u64);
+
+/// Transfers, and their bytes.
+#[derive(Default)]
+struct Moved {
+    count: u64,
+    bytes: u64,
+    /// For each size in [`SATURATED_BYTES`], the number of transfers with exactly this size.
+    saturated: [u64; 2],
+}
+
+impl Moved {
+    /// Returns true if more bytes may have been moved.
+    const fn is_lower_bound(&self, has_wide_sizes: bool) -> bool {
+        let [narrow, wide] = self.saturated;
+        if has_wide_sizes { wide > 0 } else { narrow > 0 }
+    }
+}
 
 /// Sums over programs.
 #[derive(Default)]
@@ -224,34 +239,43 @@ impl Sums {
 
     /// Returns the traffic of all programs. `grid` returns the columns and rows of a chip's tiles.
     pub(super) fn finish(self, grid: impl Fn(u32) -> Option<(u16, u16)>) -> Traffic {
+        let is_wide = self.has_wide_sizes;
         let pairs: Vec<Pair> = in_order(self.pairs)
-            .map(|((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
+            .map(|((chip_id, noc, from, to), moved)| Pair {
                 chip_id,
                 noc,
                 from,
                 to,
-                transfer_count,
-                byte_count,
+                transfer_count: moved.count,
+                byte_count: moved.bytes,
+                is_lower_bound: moved.is_lower_bound(is_wide),
             })
             .collect();
         Traffic {
-            activities: activities(self.activities, self.has_wide_sizes),
+            activities: activities(self.activities, is_wide),
             links: links(&pairs, grid),
             pairs,
             unplaced_pairs: in_order(self.unplaced)
-                .map(|(key, (transfer_count, byte_count))| {
-                    let (chip_id, noc, core, target, is_read) = key;
-                    UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
+                .map(|((chip_id, noc, core, target, is_read), moved)| UnplacedPair {
+                    chip_id,
+                    noc,
+                    core,
+                    target,
+                    is_read,
+                    transfer_count: moved.count,
+                    byte_count: moved.bytes,
+                    is_lower_bound: moved.is_lower_bound(is_wide),
                 })
                 .collect(),
             outside: in_order(self.outside)
-                .map(|((chip_id, noc, kind, reason), (event_count, byte_count))| OutsideBytes {
+                .map(|((chip_id, noc, kind, reason), moved)| OutsideBytes {
                     chip_id,
                     noc,
                     kind,
                     reason,
-                    event_count,
-                    byte_count,
+                    event_count: moved.count,
+                    byte_count: moved.bytes,
+                    is_lower_bound: moved.is_lower_bound(is_wide),
                 })
                 .collect(),
             ..self.traffic
@@ -296,22 +320,32 @@ fn in_order<K: Ord>(sums: HashMap<K, Moved>) -> impl Iterator<Item = (K, Moved)>
 
 /// Returns the bytes over each link, derived from the routes between pairs of tiles, the busiest link first.
 fn links(pairs: &[Pair], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Vec<LinkLoad> {
-    let mut links: BTreeMap<Link, u64> = BTreeMap::new();
-    for &Pair { chip_id, noc, from, to, byte_count, .. } in pairs {
+    let mut links: BTreeMap<Link, (u64, bool)> = BTreeMap::new();
+    for &Pair { chip_id, noc, from, to, byte_count, is_lower_bound, .. } in pairs {
         let grid = grid(chip_id).into_iter();
         for (tile, direction) in grid.flat_map(|grid| route(noc, from, to, grid)) {
-            let load = links.entry(Link { chip_id, noc, tile, direction }).or_default();
+            let (load, is_any_cut) =
+                links.entry(Link { chip_id, noc, tile, direction }).or_default();
             *load = load.saturating_add(byte_count);
+            *is_any_cut |= is_lower_bound;
         }
     }
-    let links = links.into_iter().map(|(link, byte_count)| LinkLoad { link, byte_count });
+    let links = links.into_iter();
+    let links = links.map(|(link, (byte_count, is_lower_bound))| LinkLoad {
+        link,
+        byte_count,
+        is_lower_bound,
+    });
     let mut links: Vec<LinkLoad> = links.collect();
     links.sort_by_key(|load| Reverse(load.byte_count));
     links
 }
 
 fn add_transfer<K: Eq + Hash>(transfers: &mut HashMap<K, Moved>, key: K, bytes: u64) {
-    let (count, sum) = transfers.entry(key).or_default();
-    *count += 1;
-    *sum = sum.saturating_add(bytes);
+    let moved = transfers.entry(key).or_default();
+    moved.count += 1;
+    moved.bytes = moved.bytes.saturating_add(bytes);
+    for (count, most) in moved.saturated.iter_mut().zip(SATURATED_BYTES) {
+        *count += u64::from(bytes == most);
+    }
 }

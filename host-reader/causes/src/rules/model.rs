@@ -171,77 +171,115 @@ fn noc_bound(
     Some(finding.with_gain(free_ns, (ns, GainOf::Ops)))
 }
 
-/// Reports ops that only move data and spend their time at NoC barriers.
+/// Reports ops that spend their time at NoC barriers while none of their kernels computes.
 pub(crate) fn barriers(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
-    let moved = group.ops.iter().filter(|op| only_moves_data(op));
-    let waiting: Vec<_> = moved
+    // Records of waits would give more detail.
+    let without_waits = group.ops.iter().filter(|op| op.time.waits == WaitEvidence::None);
+    let waiting: Vec<_> = without_waits
         .filter_map(|op| {
             let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
-            let at_barriers = (noc_use.barriers?, noc_use.percent, kernel_ns(op));
-            (!noc_use.is_at_peak()).then_some((op, at_barriers))
+            let launch = AtBarriers {
+                barriers: noc_use.barriers?,
+                link_percent: noc_use.percent,
+                compute_percent: compute_percent(op),
+                ns: kernel_ns(op),
+            };
+            (!noc_use.is_at_peak() && launch.alone_percent() > 0.0).then_some((op, launch))
         })
         .collect();
-    let (longest, (longest_barriers, ..)) =
-        waiting.iter().max_by(|(_, one), (_, other)| one.2.total_cmp(&other.2))?;
-    let times: Vec<_> = waiting.iter().map(|(_, at_barriers)| *at_barriers).collect();
+    let (longest, of_longest) =
+        waiting.iter().max_by(|(_, one), (_, other)| one.ns.total_cmp(&other.ns))?;
+    let launches: Vec<_> = waiting.iter().map(|(_, launch)| *launch).collect();
     let place = Place {
         launch: Some(longest.launch),
         chip_id: Some(longest.chip_id),
-        core: Some(longest_barriers.core),
+        core: Some(of_longest.barriers.core),
         ..group.place()
     };
-    barrier_bound((place, group.ops.len()), &group.label, &times, kernels_ns)
+    barrier_bound((place, group.ops.len()), &group.label, &launches, kernels_ns)
 }
 
-/// Returns true if the op ran no compute kernel and has no records of waits, which would give more
-/// detail.
-fn only_moves_data(op: &OpCauses) -> bool {
-    op.time.waits == WaitEvidence::None && op.time.percent(TimeClass::Compute) <= 0.0
+/// Returns the time in which kernels that compute run, in percent of the time of all kernels.
+fn compute_percent(op: &OpCauses) -> f64 {
+    let ns = kernel_ns(op);
+    match op.time.class_ns(TimeClass::Compute).filter(|_| ns > 0.0) {
+        Some(compute_ns) => percent(compute_ns, ns).min(100.0),
+        None => op.time.percent(TimeClass::Compute),
+    }
 }
 
-/// Returns the finding about launches that wait at NoC barriers. For each launch, `launches` holds
-/// its use of barriers, the use of its busiest link in percent, and its time in nanoseconds.
+/// A launch that waits at NoC barriers.
+#[derive(Clone, Copy, Debug)]
+struct AtBarriers {
+    barriers: BarrierUse,
+    /// Use of the busiest link in percent of its peak.
+    link_percent: f64,
+    /// Time in which kernels that compute run, in percent of the kernels' time.
+    compute_percent: f64,
+    /// Time of the kernels.
+    ns: f64,
+}
+
+impl AtBarriers {
+    /// Returns the least time at barriers in which no kernel computes, in percent of the kernels' time: a
+    /// barrier beside kernels that compute may cost nothing.
+    const fn alone_percent(&self) -> f64 {
+        (self.barriers.percent - self.compute_percent).max(0.0)
+    }
+}
+
+/// Returns the finding about launches that wait at NoC barriers.
 fn barrier_bound(
     (place, count): (Place, usize),
     label: &str,
-    launches: &[(BarrierUse, f64, f64)],
+    launches: &[AtBarriers],
     kernels_ns: f64,
 ) -> Option<Finding> {
-    let ns: f64 = launches.iter().map(|(.., ns)| ns).sum();
-    let waited_ns: f64 = launches.iter().map(|(of, _, ns)| ns * of.percent / 100.0).sum();
-    let waited = percent(waited_ns, ns);
-    let (of, link_percent, _) =
-        launches.iter().max_by(|(one, ..), (other, ..)| one.percent.total_cmp(&other.percent))?;
-    if waited < BARRIERS.value || percent(ns, kernels_ns) < MODEL_TIME.value {
+    let ns: f64 = launches.iter().map(|of| of.ns).sum();
+    let part_of = |percent: fn(&AtBarriers) -> f64| {
+        launches.iter().map(|of| of.ns * percent(of) / 100.0).sum::<f64>()
+    };
+    let alone_ns = part_of(AtBarriers::alone_percent);
+    let waited = percent(part_of(|of| of.barriers.percent), ns);
+    let compute = percent(part_of(|of| of.compute_percent), ns);
+    let alone = percent(alone_ns, ns);
+    let most = launches
+        .iter()
+        .max_by(|one, other| one.barriers.percent.total_cmp(&other.barriers.percent))?;
+    if alone < BARRIERS.value || percent(ns, kernels_ns) < MODEL_TIME.value {
         return None;
     }
     // The gain is at most the time in which the busiest link is unused.
     let free_ns: f64 =
-        launches.iter().map(|(_, link, ns)| ns * (1.0 - link.min(100.0) / 100.0)).sum();
+        launches.iter().map(|of| of.ns * (1.0 - of.link_percent.min(100.0) / 100.0)).sum();
     let sentence = format!(
-        "{} waits at NoC barriers for {waited:.0} % of its {}: {}; the busiest link carries only {} % of \
-         its peak",
+        "{} waits at NoC barriers for {waited:.0} % of its {} ({}): {}; the busiest link carries only {} % \
+         of its peak",
         capital(label),
         duration(ns),
-        of.transfers(),
-        rounded(*link_percent),
+        most.barriers.whose(),
+        most.barriers.transfers(),
+        rounded(most.link_percent),
     );
     let several = "send several transfers before each barrier, and let the reader fetch the next block \
                   while the writer sends the last one (buffers of at least two blocks)";
-    let advice = if of.has_small_transfers() {
+    let advice = if most.barriers.has_small_transfers() {
         format!("send fewer, larger transfers where the data allows it, then {several}")
     } else {
         several.to_owned()
     };
     let finding = Finding::new(
         Cause::Latency,
-        (BARRIERS, waited),
+        (BARRIERS, alone),
         sentence,
         place,
         advice,
         Basis::launches(launches.len(), count),
     );
-    Some(finding.with_gain(waited_ns.min(free_ns), (ns, GainOf::Ops)))
+    let computes = (compute > 0.0)
+        .then(|| format!("kernels that compute run for {} % of its time", rounded(compute)));
+    let finding = Finding { why: computes.into_iter().collect(), ..finding };
+    Some(finding.with_gain(alone_ns.min(free_ns), (ns, GainOf::Ops)))
 }
 
 /// Returns true if a NoC link explains a finding: the finding is about a stage that moves data, and
@@ -314,6 +352,7 @@ fn at_limit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::barriers::BarrierPart;
     use analysis::noc_events::{Direction, Noc};
     use reader::mesh::Noc0Coord;
 
@@ -435,28 +474,61 @@ mod tests {
 
     #[test]
     fn launches_at_barriers_are_told_unless_their_link_needs_the_time() {
-        let at = |percent| BarrierUse {
+        let launch = |percent, link_percent, ns| AtBarriers {
+            barriers: barriers_of_brisc(percent),
+            link_percent,
+            compute_percent: 0.0,
+            ns,
+        };
+        let told = |launches: &[AtBarriers]| {
+            barrier_bound((Place::default(), launches.len()), "program 7", launches, 10_000.0)
+        };
+        let finding = told(&[launch(80.0, 20.0, 3_000.0), launch(40.0, 10.0, 1_000.0)]).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "Program 7 waits at NoC barriers for 70 % of its 4.0 us (write barriers of BRISC): 16 transfers \
+             of 4096 bytes on average and 16 barriers; the busiest link carries only 20 % of its peak"
+        );
+        assert_eq!((finding.cause, finding.gain_at_most_ns), (Cause::Latency, Some(2_800.0)));
+        assert_eq!(finding.why, [""; 0], "no kernel computes");
+        // A link used at 60 % leaves 40 % of the time.
+        let finding = told(&[launch(90.0, 60.0, 4_000.0)]).unwrap();
+        assert!((finding.gain_at_most_ns.unwrap() - 1_600.0).abs() < 1e-9);
+        assert_eq!(told(&[launch(49.9, 20.0, 4_000.0)]), None, "too little at barriers");
+        assert_eq!(told(&[launch(80.0, 20.0, 2_999.0)]), None, "too little of the kernels");
+    }
+
+    fn barriers_of_brisc(percent: f64) -> BarrierUse {
+        let part = BarrierPart { risc: wire::Risc::Brisc, is_read: false, percent };
+        BarrierUse {
             core: (1, 2),
             percent,
             barrier_count: 16,
             transfer_count: 16,
             byte_count: 16 * 4096,
+            parts: [Some(part), None, None, None],
+        }
+    }
+
+    #[test]
+    fn kernels_that_compute_hide_at_most_their_own_time_at_barriers() {
+        let told = |barriers, compute_percent| {
+            let launch = AtBarriers {
+                barriers: barriers_of_brisc(barriers),
+                link_percent: 20.0,
+                compute_percent,
+                ns: 4_000.0,
+            };
+            barrier_bound((Place::default(), 1), "program 7", &[launch], 4_000.0)
         };
-        let told = |launches: &[(BarrierUse, f64, f64)]| {
-            barrier_bound((Place::default(), launches.len()), "program 7", launches, 10_000.0)
-        };
-        let finding = told(&[(at(80.0), 20.0, 3_000.0), (at(40.0), 10.0, 1_000.0)]).unwrap();
-        assert_eq!(
-            finding.sentence,
-            "Program 7 waits at NoC barriers for 70 % of its 4.0 us: 16 transfers of 4096 bytes on \
-             average and 16 barriers; the busiest link carries only 20 % of its peak"
-        );
-        assert_eq!((finding.cause, finding.gain_at_most_ns), (Cause::Latency, Some(2_800.0)));
-        // A link used at 60 % leaves 40 % of the time.
-        let finding = told(&[(at(90.0), 60.0, 4_000.0)]).unwrap();
-        assert!((finding.gain_at_most_ns.unwrap() - 1_600.0).abs() < 1e-9);
-        assert_eq!(told(&[(at(49.9), 20.0, 4_000.0)]), None, "too little at barriers");
-        assert_eq!(told(&[(at(80.0), 20.0, 2_999.0)]), None, "too little of the kernels");
+        // Blank kernels of 3.2 % hide no more than that: 75.8 % of 4,000 ns are left.
+        let finding = told(79.0, 3.2).unwrap();
+        assert!(finding.sentence.contains("for 79 % of its 4.0 us"), "{}", finding.sentence);
+        assert_eq!(finding.why, ["kernels that compute run for 3.2 % of its time"]);
+        assert!((finding.gain_at_most_ns.unwrap() - 3_032.0).abs() < 1e-6);
+        // At 29 % exactly the threshold of 50 % is left.
+        assert!(told(79.0, 29.0).is_some() && told(79.0, 29.1).is_none());
+        assert_eq!(told(79.0, 100.0), None, "all of it may be beside kernels that compute");
     }
 
     #[test]

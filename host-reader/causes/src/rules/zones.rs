@@ -39,8 +39,12 @@ pub(super) fn kernel_zone(
         (None, false) => "is",
     };
     let sentence = format!(
-        "{name} {is} {:.0} % of {whose} in {}, on {} of {} cores",
-        zone.percent, group.label, zone.core_count, zone.kernel_core_count
+        "{} {is} {:.0} % of {whose} in {}, on {} of {} cores",
+        zone.label(zones),
+        zone.percent,
+        group.label,
+        zone.core_count,
+        zone.kernel_core_count
     );
     let place = Place {
         chip_id: Some(op.chip_id),
@@ -68,10 +72,8 @@ pub(super) fn kernel_zone(
     let blocked = others().filter_map(|of| blocked(of, zones));
     let also = largest_zones(&op.zones, &op.riscs_ns);
     let also = also.iter().filter(|of| of.risc != zone.risc && of.awaited.is_none());
-    let also = also.map(|of| {
-        let name = zones.label(of.zone);
-        format!("{name} is {:.0} % of the time of {}", of.percent, of.risc)
-    });
+    let also = also
+        .map(|of| format!("{} is {:.0} % of the time of {}", of.label(zones), of.percent, of.risc));
     let why = uneven_cores(zone, op).into_iter().chain(also).chain(blocked).collect();
     Some(Finding { why, ..finding })
 }

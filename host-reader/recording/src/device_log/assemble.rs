@@ -111,7 +111,9 @@ impl Assembly {
         let (zones, zone_of) = zone_table(self.places.kept());
         let names = self.places.kept().iter().map(|place| &place.name);
         let role_of = |name: &[u8]| ZoneRole::from_name(&String::from_utf8_lossy(name));
-        let is_firmware = names.map(|name| role_of(name).is_firmware()).collect();
+        let roles = names.map(|name| role_of(name));
+        let (is_firmware, is_kernel) =
+            roles.map(|role| (role.is_firmware(), role.is_kernel())).unzip();
         let is_reading = self.places.kept().iter();
         let is_reading =
             is_reading.map(|place| place.marker_id == ZoneId::PERF_COUNTER.0).collect();
@@ -134,6 +136,7 @@ impl Assembly {
             chunks: self.chunks,
             keys: self.launches.keys,
             is_firmware,
+            is_kernel,
             is_reading,
             marker_ids: self.places.kept().iter().map(|place| place.marker_id).collect(),
             zone_of,

@@ -5,8 +5,9 @@ use super::{
     packed::{ChunkNumbers, PackedLane},
     read::read_packed,
     row::LaunchKey,
-    runs::{SplitRuns, split_runs},
+    runs::{PlaceRoles, RepairedLabels, SplitRuns, split_runs},
 };
+use crate::problem::counted;
 use rayon::prelude::*;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
@@ -134,6 +135,8 @@ pub(super) struct LogNumbers {
     pub(super) keys: Vec<LaunchKey>,
     /// True for each source location of a firmware zone.
     pub(super) is_firmware: Vec<bool>,
+    /// True for each source location of a kernel zone.
+    pub(super) is_kernel: Vec<bool>,
     /// True for each source location of readings of hardware counters.
     pub(super) is_reading: Vec<bool>,
     /// Marker ids of all records.
@@ -220,54 +223,69 @@ impl PackedLanes {
         lanes: impl ParallelIterator<Item = L>,
         take: impl Fn(&mut A, Lane) + Sync,
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
-        let unpack = |(accumulator, relabelled): &mut Unpacked<A>, lane: L| {
-            let (unpacked, count) = self.numbers.finish_lane(lane.borrow())?;
+        let unpack = |(accumulator, repairs): &mut Unpacked<A>, lane: L| {
+            let (unpacked, repaired) = self.numbers.finish_lane(lane.borrow())?;
             // If the lane is owned, its packed records are freed here, before the next step.
             drop(lane);
-            relabelled.extend((count > 0).then_some((unpacked.id, count)));
+            repairs.extend((!repaired.is_none()).then_some((unpacked.id, repaired)));
             take(accumulator, unpacked);
             Ok::<(), PackedError>(())
         };
-        let (accumulators, relabelled): (Vec<_>, Vec<_>) =
+        let (accumulators, repairs): (Vec<_>, Vec<_>) =
             fold_lanes(lanes, unpack)?.into_iter().unzip();
-        let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
-        relabelled.sort_unstable();
+        let mut repairs: Vec<_> = repairs.into_iter().flatten().collect();
+        repairs.sort_unstable();
         let mut anomalies = AnomalyLog::default();
-        for (lane, count) in relabelled {
-            add_relabelled(&mut anomalies, lane, count);
+        for (lane, repaired) in repairs {
+            add_repairs(&mut anomalies, lane, repaired);
         }
         anomalies.merge(self.late.clone());
         Ok((accumulators, anomalies))
     }
 }
 
-/// An accumulator, and for each lane the number of records of other programs that were assigned to
-/// the launch whose firmware zone encloses them.
-type Unpacked<A> = (A, Vec<(LaneId, u64)>);
+/// An accumulator, and for each lane the records that were assigned to the launch whose firmware zone
+/// encloses them.
+type Unpacked<A> = (A, Vec<(LaneId, RepairedLabels)>);
 
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
-    /// Also returns the number of records that were assigned to the enclosing launch.
-    fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
+    /// Also returns the numbers of records that were assigned to the enclosing launch.
+    fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, RepairedLabels), PackedError> {
         let mut columns = lane.unpack(&self.chunks)?;
         if self.wrapped_chips.contains(&lane.id.chip_id) {
             columns.extend_times();
         }
         let columns = columns.in_time_order();
-        let SplitRuns { runs, relabelled_count } =
-            split_runs(&columns, &self.keys, [&self.is_firmware, &self.is_reading]);
+        let roles = PlaceRoles {
+            is_firmware: &self.is_firmware,
+            is_kernel: &self.is_kernel,
+            is_reading: &self.is_reading,
+        };
+        let SplitRuns { runs, repaired } = split_runs(&columns, &self.keys, roles);
         let mut lane = Lane { runs, ..columns.lane };
         for head in &mut lane.heads {
             let zone = self.zone_of.get(head.zone().0 as usize).copied();
             *head = RecordHead::new(head.kind(), zone.unwrap_or_else(|| head.zone()));
         }
-        Ok((lane, relabelled_count))
+        Ok((lane, repaired))
     }
 }
 
-fn add_relabelled(anomalies: &mut AnomalyLog, lane: LaneId, count: u64) {
-    let detail = || format!("{count} records kept in the launch that encloses them");
-    anomalies.record(AnomalyKind::RelabelledRecord, Some(lane), 0, detail);
-    anomalies.count_more(AnomalyKind::RelabelledRecord, Some(lane), count.saturating_sub(1));
+fn add_repairs(anomalies: &mut AnomalyLog, lane: LaneId, repaired: RepairedLabels) {
+    let RepairedLabels { relabelled_count, untraced_count } = repaired;
+    let repairs = [
+        (AnomalyKind::RelabelledRecord, relabelled_count, "kept in the launch that encloses them"),
+        (
+            AnomalyKind::UntracedRecord,
+            untraced_count,
+            "kept in the replay of which the run's others are",
+        ),
+    ];
+    for (kind, count, what) in repairs.into_iter().filter(|(_, count, _)| *count > 0) {
+        let detail = || format!("{} {what}", counted(count, "record", "records"));
+        anomalies.record(kind, Some(lane), 0, detail);
+        anomalies.count_more(kind, Some(lane), count.saturating_sub(1));
+    }
 }

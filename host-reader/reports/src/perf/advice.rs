@@ -2,8 +2,9 @@
 
 use super::{
     fidelity::FidelityVerdict,
-    model::ShapeLimit,
+    model::{ShapeLimit, element_bytes},
     op::{Bound, OpReport, ProgramBlocks, RowKind},
+    row::Tensor,
     spread::sum_of,
 };
 
@@ -112,7 +113,7 @@ pub(super) fn matmul_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<Stri
         return vec![hint.to_owned()];
     }
     let mut items = match row.bound {
-        Some(Bound::Dram | Bound::Both) => dram_advice(row),
+        Some(Bound::Dram | Bound::Both) => dram_advice(row, is_upstream_exact),
         Some(Bound::Flop) => flop_advice(row),
         Some(Bound::Slow) => slow_advice(row, is_upstream_exact),
         None if !is_upstream_exact => config_advice(row),
@@ -167,20 +168,18 @@ fn config_advice(row: &OpReport) -> Vec<String> {
         let blocks = (row.blocks != ProgramBlocks::default()).then(|| block_advice(row));
         return std::iter::once(item.to_owned()).chain(blocks.into_iter().flatten()).collect();
     }
-    // A table of the device alone has neither tensors nor attributes.
-    if row.source.is_empty() {
-        return Vec::new();
-    }
     if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
         block_advice(row)
     } else {
-        program_config_advice(row).into_iter().collect()
+        program_config_advice(row, false).into_iter().collect()
     }
 }
 
-fn program_config_advice(row: &OpReport) -> Option<String> {
+/// Returns advice on an op without a program configuration. Without attributes, nothing is known of that.
+fn program_config_advice(row: &OpReport, is_upstream_exact: bool) -> Option<String> {
     let item = "Give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
-    (!row.tried.program_config).then(|| item.to_owned())
+    let is_known = is_upstream_exact || row.recorded.has_attributes();
+    (is_known && !row.tried.program_config).then(|| item.to_owned())
 }
 
 /// Returns the advice that is left for an op at the FLOPs of its fidelity; `None` if there is no lower one, or if
@@ -193,20 +192,50 @@ fn lower_fidelity_advice(row: &OpReport) -> Option<String> {
     ))
 }
 
-fn dram_advice(row: &OpReport) -> Vec<String> {
+/// Returns advice on a matmul that DRAM limits.
+///
+/// tt-perf-report advises DRAM-sharded weights and a higher fidelity whatever the shape. The former help only
+/// where the weights are most of what is read, and the latter makes no op faster.
+fn dram_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
     let mut items = Vec::new();
-    if !row.is_dram_sharded && !row.raw_op_code.contains("SparseMatmul") {
+    let can_shard = !row.is_dram_sharded && !row.raw_op_code.contains("SparseMatmul");
+    if can_shard && (is_upstream_exact || is_mostly_weights(row)) {
         items.push(
             "Shard the weights over the DRAM banks and use the DRAM-sharded program config"
                 .to_owned(),
         );
     }
     let is_idle = row.flops_percent.is_some_and(|percent| percent < IDLE_FLOPS_PERCENT);
-    if is_idle {
+    if is_idle && is_upstream_exact {
         items.extend(fidelity_note(row, FidelityVerdict::TooLow));
     }
     items.extend(fidelity_note(row, FidelityVerdict::TooHigh));
+    if !is_upstream_exact && can_shard && items.is_empty() {
+        items.extend(input_advice(row));
+    }
     items
+}
+
+/// Most rows of a matmul for which DRAM-sharded weights are advised: four tiles.
+///
+/// # Compatibility
+/// TT-Metal's DRAM-sharded matmul keeps all rows of input 0 on each core, as in decoding one token for each of
+/// 32 users.
+const MOST_SHARDED_ROWS: u64 = 128;
+
+/// Returns true if the weights are more than half of the bytes of the inputs and the output, and the matmul
+/// has few rows; false if this is unknown.
+fn is_mostly_weights(row: &OpReport) -> bool {
+    let [input, weights, output] = &row.recorded.tensors;
+    let bytes = |tensor: &Tensor| {
+        let datatype = tensor.datatype.as_deref()?;
+        Some(tensor.element_count()? as f64 * element_bytes(datatype, false))
+    };
+    let rows = || output.element_count()?.checked_div(output.sides.last().copied().flatten()?);
+    let parts = bytes(input).zip(bytes(weights)).zip(bytes(output)).zip(rows());
+    parts.is_some_and(|(((input, weights), output), rows)| {
+        weights > input + output && rows <= MOST_SHARDED_ROWS
+    })
 }
 
 fn flop_advice(row: &OpReport) -> Vec<String> {
@@ -240,9 +269,13 @@ fn slow_advice(row: &OpReport, is_upstream_exact: bool) -> Vec<String> {
         items.extend(config_advice(row));
     } else if row.blocks != ProgramBlocks::default() || row.is_dram_sharded {
         items.extend(block_advice(row));
-        items.extend(row.fidelity.and_then(|fidelity| fidelity.note).map(str::to_owned));
+        let note = row.fidelity.and_then(|fidelity| match is_upstream_exact {
+            true => fidelity.note,
+            false => fidelity.note_on_speed(),
+        });
+        items.extend(note.map(str::to_owned));
     } else {
-        items.extend(program_config_advice(row));
+        items.extend(program_config_advice(row, is_upstream_exact));
     }
     items
 }

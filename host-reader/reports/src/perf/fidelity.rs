@@ -35,6 +35,11 @@ impl FidelityAdvice {
     const fn new(verdict: FidelityVerdict, note: Option<&'static str>) -> Self {
         Self { verdict, note, is_excess: false }
     }
+
+    /// Returns the note, unless it advises a higher fidelity, with which an op is not faster.
+    pub(super) fn note_on_speed(&self) -> Option<&'static str> {
+        self.note.filter(|_| ![RAISE, RAISE_TF32, RAISE_2].contains(&self.note))
+    }
 }
 
 /// Judges the fidelity of an op with two inputs.
@@ -97,10 +102,14 @@ fn mantissa_bits(datatype: &str) -> Option<u32> {
     })
 }
 
+/// Notes that advise a higher fidelity, which is more exact and never faster.
+const RAISE: Option<&str> = Some("Use HiFi4 to keep all bits of the inputs.");
+const RAISE_TF32: Option<&str> = Some("HiFi4 multiplies 4 more bits of input 0.");
+const RAISE_2: Option<&str> = Some("Use HiFi2 to keep all bits of the inputs.");
+
 fn judge_bits(fidelity: &str, [first, second, output]: [u32; 3]) -> FidelityAdvice {
     use FidelityVerdict::{Sufficient, TooHigh, TooLow};
     const FULL: Option<&str> = Some("HiFi2 keeps most of the bits at twice the speed.");
-    const RAISE: Option<&str> = Some("Use HiFi4 to keep all bits of the inputs.");
     const LOWER_2: Option<&str> = Some("HiFi2 multiplies all bits of these inputs, and is faster.");
     const LOWER_3: Option<&str> = Some("HiFi2 keeps more bits than the output has, and is faster.");
     const LOWER_LO: Option<&str> = Some("LoFi multiplies all bits of these inputs, and is faster.");
@@ -109,8 +118,6 @@ fn judge_bits(fidelity: &str, [first, second, output]: [u32; 3]) -> FidelityAdvi
          as fast as HiFi4, where that is exact enough.",
     );
     const TRY_LO: Option<&str> = Some("LoFi may do, and is twice as fast.");
-    const RAISE_TF32: Option<&str> = Some("HiFi4 multiplies 4 more bits of input 0.");
-    const RAISE_2: Option<&str> = Some("Use HiFi2 to keep all bits of the inputs.");
     let columns = if first == 8 && output >= 7 {
         [(Sufficient, FULL), (TooLow, RAISE), (TooLow, RAISE), (TooLow, RAISE)]
     } else if first == 23 && second >= 7 && output >= 7 {

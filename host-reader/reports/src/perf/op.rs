@@ -110,6 +110,16 @@ pub struct RecordedOp {
 }
 
 impl RecordedOp {
+    /// Returns true if the row has attributes: without any, nothing is known of them, whatever the op was
+    /// called with.
+    #[must_use]
+    pub fn has_attributes(&self) -> bool {
+        let is_frame = |of: char| of.is_whitespace() || matches!(of, '{' | '}' | '[' | ']');
+        !self.attributes.trim_matches(is_frame).is_empty()
+    }
+}
+
+impl RecordedOp {
     fn new(row: &OpRow, texts: &mut TextPool) -> Self {
         let [first, second] = row.inputs.clone();
         Self {

@@ -18,7 +18,9 @@ use super::{
     stacked::StackBy,
 };
 use crate::report::{CALL_FUNCTION, CALL_LOCATION};
+use recording::problem::counted;
 use std::{
+    collections::HashMap,
     io::{self, Write},
     sync::Arc,
 };
@@ -163,15 +165,50 @@ impl<W: Write> TableWriter<'_, W> {
 
     fn matmul_advice(&mut self, ops: &Grid) -> io::Result<()> {
         writeln!(self.out, "Matmuls")?;
-        for (op, row) in self.report.rows.iter().zip(&ops.rows) {
-            let Some(items) = &op.advice else { continue };
-            ops.write_row(row, self.out)?;
-            if items.is_empty() {
-                writeln!(self.out, "- nothing to try is known")?;
+        let rows = self.report.rows.iter().zip(&ops.rows);
+        let matmuls: Vec<_> =
+            rows.filter_map(|(op, row)| Some((op, op.advice.as_deref()?, row))).collect();
+        if self.report.is_upstream_exact {
+            for (_, items, row) in matmuls {
+                ops.write_row(row, self.out)?;
+                self.items(items)?;
             }
-            for item in items {
-                writeln!(self.out, "- {item}")?;
+            return Ok(());
+        }
+        // Rows with the same advice are told together, in the order of the first of them.
+        let mut groups: Vec<(&[String], Vec<_>)> = Vec::new();
+        let mut places: HashMap<&[String], usize> = HashMap::new();
+        let count = matmuls.len();
+        for (op, items, row) in matmuls {
+            let place = *places.entry(items).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, own)) => own.push((op, row)),
+                None => groups.push((items, vec![(op, row)])),
             }
+        }
+        for (items, own) in groups {
+            let others = own.len().saturating_sub(1) as u64;
+            let time_us = |(op, _): &&(&OpReport, _)| op.device_time_us.unwrap_or(0.0);
+            let longest =
+                own.iter().rev().max_by(|one, other| time_us(one).total_cmp(&time_us(other)));
+            if let Some((_, row)) = longest {
+                ops.write_row(row, self.out)?;
+            }
+            self.items(items)?;
+            if others > 0 {
+                let others = counted(others, "other matmul", "other matmuls");
+                writeln!(self.out, "- the same for {others} of {count}, this one takes longest")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, items: &[String]) -> io::Result<()> {
+        if items.is_empty() {
+            writeln!(self.out, "- nothing to try is known")?;
+        }
+        for item in items {
+            writeln!(self.out, "- {item}")?;
         }
         Ok(())
     }

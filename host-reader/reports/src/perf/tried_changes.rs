@@ -88,7 +88,7 @@ fn tried_changes(own: Settings, us: f64, times: &Times) -> TriedChanges {
 
 #[cfg(test)]
 mod tests {
-    use crate::perf::{PerfOptions, PerfReport, read_ops_csv};
+    use crate::perf::{Bound, PerfOptions, PerfReport, read_ops_csv};
 
     const TITLES: &str = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,CORE COUNT,\
         AVAILABLE WORKER CORE COUNT,DEVICE KERNEL DURATION [ns],\
@@ -115,26 +115,72 @@ mod tests {
         report.rows.iter().map(|row| row.advice.clone().unwrap().join("; ")).collect()
     }
 
+    /// Attributes of an op without a program configuration.
+    const NONE: &str = "{'transpose_a': 'false'; 'program_config': 'std::nullopt'}";
+
     const CONFIG: &str =
         "{'program_config': 'Config(in0_block_w=2;out_subblock_h=1;out_subblock_w=4)'}";
 
     #[test]
     fn advice_that_another_row_shows_to_gain_nothing_is_not_given() {
-        let slow = (8, "", "DRAM", 900_000.0);
+        let slow = (8, NONE, "DRAM", 900_000.0);
         let given = |other: (u64, &str, &str, f64)| {
             let of = &advice(&[slow, other])[0];
             ["in L1", "more cores", "program_config"].map(|text| of.contains(text))
         };
         assert_eq!(given(slow), [true; 3]);
-        assert_eq!(given((8, "", "L1", 900_000.0)), [false, true, true]);
-        assert_eq!(given((8, "", "L1", 800_000.0)), [true; 3]);
-        assert_eq!(given((64, "", "DRAM", 950_000.0)), [true, false, true]);
-        assert_eq!(given((64, "", "DRAM", 600_000.0)), [true; 3]);
+        assert_eq!(given((8, NONE, "L1", 900_000.0)), [false, true, true]);
+        assert_eq!(given((8, NONE, "L1", 800_000.0)), [true; 3]);
+        assert_eq!(given((64, NONE, "DRAM", 950_000.0)), [true, false, true]);
+        assert_eq!(given((64, NONE, "DRAM", 600_000.0)), [true; 3]);
         assert_eq!(given((8, CONFIG, "DRAM", 899_000.0)), [true, true, false]);
         assert_eq!(given((8, CONFIG, "DRAM", 700_000.0)), [true; 3]);
         // One of two rows with the change is enough for the advice.
-        let of = &advice(&[slow, (8, "", "L1", 950_000.0), (8, "", "L1", 500_000.0)])[0];
+        let of = &advice(&[slow, (8, NONE, "L1", 950_000.0), (8, NONE, "L1", 500_000.0)])[0];
         assert!(of.contains("in L1"), "{of}");
+    }
+
+    #[test]
+    fn without_attributes_nothing_is_known_of_a_program_config() {
+        for (attributes, is_known) in [("", false), ("{}", false), ("[ ]", false), (NONE, true)] {
+            let of = &advice(&[(8, attributes, "DRAM", 900_000.0)])[0];
+            assert_eq!(of.contains("program_config"), is_known, "{attributes}: {of}");
+        }
+    }
+
+    /// Advice on a matmul of `rows` x 7168 x 512 that takes what DRAM needs for its bytes at 419 GB/s.
+    fn dram_bound(rows: u64, fidelity: &str, is_upstream_exact: bool) -> String {
+        // BFLOAT16 has 2 bytes, BFLOAT8_B about 1.
+        let bytes = rows * 7168 * 2 + 7168 * 512 + rows * 512 * 2;
+        let ns = bytes as f64 / 419.0;
+        let text = format!(
+            "{TITLES}Matmul,tt_dnn_device,0,blackhole,{{'a': 1}},{fidelity},100,110,{ns},\
+             1,1,{rows},7168,BFLOAT16,DRAM_INTERLEAVED,1,1,7168,512,BFLOAT8_B,DRAM_INTERLEAVED,\
+             1,1,{rows},512,BFLOAT16,DRAM_INTERLEAVED\n"
+        );
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let options = PerfOptions { is_upstream_exact, ..PerfOptions::default() };
+        let report = PerfReport::new(vec![csv], &options).unwrap();
+        let bound = report.rows[0].bound;
+        assert!(matches!(bound, Some(Bound::Dram | Bound::Both)), "{bound:?}");
+        report.rows[0].advice.clone().unwrap().join("; ")
+    }
+
+    #[test]
+    fn dram_sharded_weights_are_advised_where_weights_are_most_of_the_bytes() {
+        let is_advised = |rows, is_exact| {
+            dram_bound(rows, "HiFi2", is_exact).contains("DRAM-sharded program config")
+        };
+        // 32 rows: 0.5 MB beside 3.7 MB of weights; 3,200 rows: 49 MB beside them.
+        assert_eq!([32, 3200].map(|rows| is_advised(rows, false)), [true, false]);
+        // tt-perf-report advises them in any case.
+        assert_eq!([32, 3200].map(|rows| is_advised(rows, true)), [true, true]);
+    }
+
+    #[test]
+    fn a_higher_fidelity_is_no_way_to_be_faster() {
+        let advises = |is_exact| dram_bound(3200, "LoFi", is_exact).contains("Use HiFi4");
+        assert_eq!([false, true].map(advises), [false, true]);
     }
 
     #[test]

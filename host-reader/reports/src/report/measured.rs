@@ -2,7 +2,7 @@
 
 use super::{
     available_cores::AvailableCores,
-    counters::{CounterArch, CounterScale, add_grid_cells, add_metric_cells},
+    counters::{CounterArch, CounterScale, OpCounters, add_grid_cells, add_known_metric_cells},
     device_op::{DeviceOp, DeviceOps},
     exact::SUMS,
     marks::KernelMarks,
@@ -141,7 +141,8 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
     let doubts = doubts.into_iter();
     let reasons = doubts.filter_map(|(what, doubt)| Some(format!("{what}: {}", doubt?.label())));
-    let reasons: Vec<_> = reasons.collect();
+    let mut reasons: Vec<_> = reasons.collect();
+    reasons.extend(add_counters(&mut device, op, (&figures.counters, chip)));
     if !reasons.is_empty() {
         device.set(EMPTY_BECAUSE, reasons.join("; "));
     }
@@ -150,11 +151,35 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         let cycles = u64::try_from(cycles).ok().filter(|_| cores > 0);
         device.set_number(column, cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz)));
     }
-    let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
-    let scale = CounterScale { kernel_cycles, ..scale_of(chip) };
-    add_metric_cells(&figures.counters, &mut device.cells, scale);
-    add_grid_cells(&figures.counters, &mut device.cells, scale);
     device
+}
+
+/// Adds the cells for the counters of an op, and returns the reasons for which some are left out.
+fn add_counters(
+    device: &mut DeviceOp,
+    op: &Op,
+    (counters, chip): (&OpCounters, Option<&ChipSummary>),
+) -> Vec<String> {
+    if counters.is_empty() {
+        return Vec::new();
+    }
+    let kernel_cycles = op.kernel.map(|span| span.duration_cycles);
+    let scale = CounterScale { kernel_cycles, ..scale_of(chip) };
+    let mut counters = counters.clone();
+    counters.set_kernel_cycles(kernel_cycles);
+    let riscs = &op.risc_kernels;
+    let computing = [riscs.trisc0, riscs.trisc1, riscs.trisc2, riscs.quasar_trisc];
+    let moving = [riscs.brisc, riscs.ncrisc, riscs.quasar_dm];
+    let has_any = |kernels: &[Option<Span>]| kernels.iter().any(Option::is_some);
+    if op.duration_doubt.is_none() && has_any(&moving) && !has_any(&computing) {
+        counters.note_no_compute_anywhere();
+    }
+    let reasons = add_known_metric_cells(&counters, &mut device.cells, scale);
+    if reasons.is_empty() {
+        // A mean over the grid has the counts of all cores.
+        add_grid_cells(&counters, &mut device.cells, scale);
+    }
+    reasons.into_iter().map(|doubt| format!("hardware counters: {}", doubt.label())).collect()
 }
 
 fn scale_of(chip: Option<&ChipSummary>) -> CounterScale {

@@ -431,6 +431,100 @@ fn relabelled_dispatch_zones_stay_in_their_launch() {
     assert_eq!(readout.anomalies.anomaly_count(), 0, "nothing is lost");
 }
 
+/// Lines of two RISCs of a core that ran program 1024 in replay 1 of trace 7, from cycle 100 to 190. The four
+/// records of NCRISC have the labels `labels`.
+fn replay_with(labels: [&str; 4]) -> Vec<String> {
+    let brisc = ["7,100,BRISC-FW,ZONE_START", "8,110,BRISC-KERNEL,ZONE_START"];
+    let brisc = brisc.into_iter().chain(["8,180,BRISC-KERNEL,ZONE_END", "7,190,BRISC-FW,ZONE_END"]);
+    let ncrisc = ["17,102,NCRISC-FW,ZONE_START", "18,112,NCRISC-KERNEL,ZONE_START"];
+    let ncrisc =
+        ncrisc.into_iter().chain(["18,170,NCRISC-KERNEL,ZONE_END", "17,175,NCRISC-FW,ZONE_END"]);
+    let line = |(risc, record, label): (&str, &str, &str)| {
+        let [id, time, zone, kind] = record.split(',').collect::<Vec<_>>().try_into().unwrap();
+        format!("0,1,2,{risc},{id},{time},0,{label},{zone},{kind},1,/k.cc,")
+    };
+    let brisc = brisc.map(|record| ("BRISC", record, "1024,7,1"));
+    let ncrisc = ncrisc.zip(labels).map(|(record, label)| ("NCRISC", record, label));
+    brisc.chain(ncrisc).map(line).collect()
+}
+
+/// Returns the program, trace and replay of each run of NCRISC, and the number of records that lack a trace.
+fn ncrisc_runs(lines: &[String]) -> (Vec<(u32, Option<(u64, u64)>)>, u64) {
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let readout = read(&current(&lines));
+    let lane = readout.lanes().find(|lane| lane.id.risc == wire::Risc::Ncrisc).unwrap();
+    let runs = lane
+        .runs
+        .iter()
+        .map(|run| (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter))));
+    assert_eq!(readout.anomalies.count(AnomalyKind::RelabelledRecord), 0);
+    assert_eq!(readout.anomalies.anomaly_count(), 0, "a repair is no anomaly");
+    (runs.collect(), readout.anomalies.count(AnomalyKind::UntracedRecord))
+}
+
+#[test]
+fn a_run_in_which_some_records_lack_the_trace_id_is_one_run_of_the_replay() {
+    let (with, without) = ("1024,7,1", "1024,,");
+    // All mixtures in which at least one record names the replay, and one does not.
+    for mixture in 1_u64..15 {
+        let label = |record: u64| if mixture >> record & 1 == 0 { without } else { with };
+        let found = ncrisc_runs(&replay_with([0, 1, 2, 3].map(label)));
+        let untraced = u64::from(4 - mixture.count_ones());
+        assert_eq!(found, (vec![(1024, Some((7, 1)))], untraced), "{mixture:04b}");
+    }
+    assert_eq!(ncrisc_runs(&replay_with([with; 4])), (vec![(1024, Some((7, 1)))], 0));
+    // Without any trace id it is the core's other RISC that tells, not the lane.
+    assert_eq!(ncrisc_runs(&replay_with([without; 4])), (vec![(1024, None)], 0));
+}
+
+#[test]
+fn launches_in_a_trace_and_outside_of_it_stay_apart() {
+    let line = |label: &str, record: &str| {
+        let [id, time, zone, kind] = record.split(',').collect::<Vec<_>>().try_into().unwrap();
+        format!("0,1,2,NCRISC,{id},{time},0,{label},{zone},{kind},1,/k.cc,")
+    };
+    let launch = |label: &str, start: u64| {
+        [
+            (17, 0, "FW", "START"),
+            (18, 5, "KERNEL", "START"),
+            (18, 60, "KERNEL", "END"),
+            (17, 70, "FW", "END"),
+        ]
+        .map(|(id, after, zone, kind)| {
+            let time = start + after;
+            line(label, &format!("{id},{time},NCRISC-{zone},ZONE_{kind}"))
+        })
+        .to_vec()
+    };
+    let (none, first, second) = ("1024,,", "1024,7,1", "1024,7,2");
+    let apart = [launch(none, 100), launch(first, 200), launch(none, 300), launch(second, 400)];
+    let (before, one, two) = ((1024, None), (1024, Some((7, 1))), (1024, Some((7, 2))));
+    assert_eq!(ncrisc_runs(&apart.concat()), (vec![before, one, before, two], 0));
+
+    // The end of the first firmware zone and the start of the second are lost: two kernels are two launches.
+    for (a, b, runs) in [(none, first, [before, one]), (first, none, [one, before])] {
+        let (mut cut, rest) = (launch(a, 100), launch(b, 200));
+        cut.truncate(3);
+        cut.extend_from_slice(&rest[1..]);
+        let lines: Vec<&str> = cut.iter().map(String::as_str).collect();
+        let readout = read(&current(&lines));
+        let lane = readout.lanes().next().unwrap();
+        let found = lane
+            .runs
+            .iter()
+            .map(|run| (run.program.0, run.trace.map(|replay| (replay.trace_id, replay.counter))));
+        assert_eq!(found.collect::<Vec<_>>(), runs);
+        assert_eq!(readout.anomalies.count(AnomalyKind::UntracedRecord), 0);
+    }
+
+    // Records that name two replays are of two launches.
+    let mut torn = launch(first, 100);
+    torn[2] = torn[2].replace("7,1", "7,2");
+    torn[3] = torn[3].replace("7,1", "7,2");
+    let lines: Vec<&str> = torn.iter().map(String::as_str).collect();
+    assert_eq!(read(&current(&lines)).lanes().next().unwrap().runs.len(), 2);
+}
+
 #[test]
 fn times_that_begin_again_within_the_log_go_on() {
     let period = 1_u64 << 44;

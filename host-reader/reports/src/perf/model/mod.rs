@@ -169,7 +169,7 @@ impl Modelled {
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 counts BFLOAT8_B as one byte and BFLOAT4_B as half a byte.
-fn element_bytes(datatype: &str, is_upstream_exact: bool) -> f64 {
+pub(super) fn element_bytes(datatype: &str, is_upstream_exact: bool) -> f64 {
     const EXPONENT_BITS: f64 = 8.0 / 16.0;
     let digits: String = datatype
         .chars()
