@@ -206,6 +206,17 @@ struct Document<'a> {
     in_b: &'a Side,
 }
 
+impl DiffArgs {
+    fn shown(&self) -> Shown {
+        Shown {
+            all: self.all,
+            rows: self.rows,
+            confidence: self.confidence,
+            has_more: [&self.more_a, &self.more_b].map(|more| !more.is_empty()),
+        }
+    }
+}
+
 /// Compares the recordings and prints the result.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let sides = [open_all(&args.a, &args.more_a, args)?, open_all(&args.b, &args.more_b, args)?];
@@ -272,13 +283,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         in_b: &diff.b,
     });
     print(document, |out| {
-        let asked = Shown {
-            all: args.all,
-            rows: args.rows,
-            confidence: args.confidence,
-            has_more: [&args.more_a, &args.more_b].map(|more| !more.is_empty()),
-        };
-        show(&asked, &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
+        show(&args.shown(), &diff, (by.as_ref(), limits.as_ref(), &lines), &verdict, out)
     })?;
     Ok(if verdict.is_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

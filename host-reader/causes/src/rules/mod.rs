@@ -376,34 +376,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         };
         add("which stage waits for which: reader, math or writer", reason, record_with);
     }
-    if let Some(group) = groups.iter().find(|group| pipeline::is_open_by_semaphores(group)) {
-        add(
-            "which cores cause waits at semaphores",
-            format!("in {}, the cores that signal them were not recorded", group.label),
-            "single waits and signals (docs/explain.md)",
-        );
-    } else if let Some(group) = groups.iter().find(|group| pipeline::is_in_turn(group)) {
-        add(
-            "which stage sets the pace",
-            format!(
-                "in {}, no stage is always busy: stages take turns, as with buffers of one block, or \
-                 the math continues after its kernel's end",
-                group.label
-            ),
-            "buffers of two blocks, or hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)",
-        );
-    } else if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
-        add(
-            "which stage sets the pace",
-            format!(
-                "in {}, {}; the unpacker runs ahead of the math, so its waits are an upper bound",
-                group.label,
-                pipeline::uses_of(group).unwrap_or_default()
-            ),
-            "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
-        );
-    }
-    if let Some(Untold { question, reason, record_with }) = untold_behind_losses(of.ops) {
+    let of_ops = [untold_pace(groups), untold_behind_losses(of.ops)];
+    for Untold { question, reason, record_with } in of_ops.into_iter().flatten() {
         add(question, reason, record_with);
     }
     if of.all.len() == 1 {
@@ -422,6 +396,35 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     let others = [untold_outside_of_windows(of.ops), untold_by_records(groups)];
     untold.extend(others.into_iter().chain([untold_without_clock(of.devices)]).flatten());
     untold
+}
+
+/// Reports what is open about the stage that sets the pace of the first such group.
+fn untold_pace(groups: &[OpGroup<'_>]) -> Option<Untold> {
+    let first = |is_open: fn(&OpGroup<'_>) -> bool| groups.iter().find(|group| is_open(group));
+    if let Some(group) = first(pipeline::is_open_by_semaphores) {
+        return Some(Untold {
+            question: "which cores cause waits at semaphores",
+            reason: format!("in {}, the cores that signal them were not recorded", group.label),
+            record_with: "single waits and signals (docs/explain.md)",
+        });
+    }
+    let question = "which stage sets the pace";
+    if let Some(OpGroup { label, .. }) = first(pipeline::is_in_turn) {
+        let reason = format!(
+            "in {label}, no stage is always busy: stages take turns, as with buffers of one block, or the math \
+             continues after its kernel's end"
+        );
+        let record_with =
+            "buffers of two blocks, or hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)";
+        return Some(Untold { question, reason, record_with });
+    }
+    let group = first(pipeline::is_undecided)?;
+    let (label, uses) = (&group.label, pipeline::uses_of(group).unwrap_or_default());
+    let reason = format!(
+        "in {label}, {uses}; the unpacker runs ahead of the math, so its waits are an upper bound"
+    );
+    let record_with = "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits";
+    Some(Untold { question, reason, record_with })
 }
 
 /// Reports chips whose clock is unknown, so that their times are known only in cycles.
