@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod called_ops;
 mod chrome;
 mod counters;
 mod destination;

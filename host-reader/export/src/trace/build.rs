@@ -60,6 +60,7 @@ impl<'a> Trace<'a> {
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),
             names,
+            calls: &recording.calls,
             noc: TraceNoc::new(recording),
             host: TraceHost::default(),
             buffers: BufferPeaks::from_recording(recording),
