@@ -1,7 +1,7 @@
 //! `kprof lines`: where the cycles of kernels went in their source.
 
 use crate::{
-    command::table_file::read_table,
+    command::{callers::ProgramCallers, table_file::read_table},
     failure::{Failure, OrFail, failure},
     layout::{row_limit, write_columns},
     numbers::grouped,
@@ -10,7 +10,7 @@ use crate::{
 use clap::Args;
 use host_reader::{
     lines::{
-        Ranked, RankedSamples, beside_recording, by_function, by_line, read_csv,
+        Callers, Ranked, RankedSamples, beside_recording, by_function, by_line, read_csv,
         samples_beside_recording, write_folded, write_pprof,
     },
     tables::{LineRow, Lines, Rows, SampleShare},
@@ -83,7 +83,7 @@ struct Document<'a> {
 pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
     let rows = rows(args)?;
     if let Some(path) = &args.output {
-        return export(&rows, path);
+        return export(&rows, &ProgramCallers::of_recording(&args.input)?, path);
     }
     if args.source {
         return print(None::<()>, |out| write_sources(&rows, args, out));
@@ -210,10 +210,10 @@ fn check<'a>(
     Err(failure!("expected the {what} `{wanted}`, found {}", found.join(", ")))
 }
 
-fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
+fn export(rows: &[LineRow], callers: &ProgramCallers, path: &Path) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let write: fn(&[LineRow], &mut dyn Write) -> io::Result<()> = if name.ends_with(".pb.gz") {
-        write_pprof
+    let write = if name.ends_with(".pb.gz") {
+        write_pprof as fn(&[LineRow], &Callers<'_>, &mut dyn Write) -> io::Result<()>
     } else if name.ends_with(".folded") {
         write_folded
     } else {
@@ -223,7 +223,7 @@ fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
         ));
     };
     let mut out = BufWriter::new(File::create(path).or_fail_at(path)?);
-    write(rows, &mut out).and_then(|()| out.flush()).or_fail_at(path)
+    write(rows, &|row| callers.of(row), &mut out).and_then(|()| out.flush()).or_fail_at(path)
 }
 
 fn total(rows: &[LineRow]) -> u64 {

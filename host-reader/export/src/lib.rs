@@ -28,6 +28,7 @@ mod host_names;
 mod html;
 mod json_event;
 mod lane_writer;
+mod module_spans;
 #[cfg(feature = "object-store")]
 mod object;
 mod op_causes;

@@ -1,6 +1,9 @@
 //! Rows as a profile of pprof: `profile.proto` of github.com/google/pprof, compressed with gzip.
 
-use crate::{code_file::file_name, frame::frames};
+use crate::{
+    code_file::file_name,
+    frame::{Callers, Frame, frames},
+};
 use flate2::{Compression, write::GzEncoder};
 use prost::encoding::{WireType, encode_key, encode_varint};
 use std::{
@@ -12,15 +15,19 @@ use tables::LineRow;
 /// Writes rows as a compressed profile with two values for each sample, cycles and instructions; of
 /// sampled rows with one, their samples.
 ///
-/// A sample's stack ends with the kernel's file, the RISC and the op. Chip, RISC, op and awaited
-/// object are labels.
+/// A sample's stack ends with the kernel's file, the RISC, the op and the functions that called it. Chip,
+/// RISC, op and awaited object are labels.
 ///
 /// # Errors
 /// If `out` fails.
-pub fn write_pprof(rows: &[LineRow], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_pprof(
+    rows: &[LineRow],
+    callers: &Callers<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let is_sampled = rows.iter().any(|row| row.samples.is_some());
     let mut profile = Profile { is_sampled, ..Profile::default() };
-    rows.iter().for_each(|row| profile.add(row));
+    rows.iter().for_each(|row| profile.add(row, callers(row)));
     let mut encoder = GzEncoder::new(out, Compression::default());
     encoder.write_all(&profile.encoded())?;
     encoder.finish().map(|_| ())
@@ -90,21 +97,26 @@ impl Profile {
         number_of(&mut self.locations, (0, vec![(function, 0)]))
     }
 
-    fn add(&mut self, row: &LineRow) {
-        let lines = frames(row)
-            .into_iter()
-            .map(|frame| {
-                let unknown = format!("{:#x}", row.address);
-                let name = frame.function.as_deref().unwrap_or(&unknown);
-                let function = self.function(name, frame.file.as_deref().unwrap_or_default());
-                (function, frame.line.unwrap_or_default().into())
-            })
-            .collect();
+    /// Returns the number of a frame's function, and its line; `unknown` is the name of a function
+    /// without one.
+    fn line(&mut self, frame: &Frame, unknown: &str) -> (u64, u64) {
+        let name = frame.function.as_deref().unwrap_or(unknown);
+        let function = self.function(name, frame.file.as_deref().unwrap_or_default());
+        (function, frame.line.unwrap_or_default().into())
+    }
+
+    fn add(&mut self, row: &LineRow, callers: &[Frame]) {
+        let unknown = format!("{:#x}", row.address);
+        let lines = frames(row).iter().map(|frame| self.line(frame, &unknown)).collect();
         let code = number_of(&mut self.locations, (u64::from(row.address), lines));
         let op = row.op.clone().unwrap_or_else(|| format!("program {}", row.run_host_id));
         let elf = row.elf.as_deref().map_or("unknown code", file_name);
         let outer = [elf, &row.risc, &op].map(|name| self.label(name));
-        let stack: Vec<u64> = std::iter::once(code).chain(outer).collect();
+        let mut stack: Vec<u64> = std::iter::once(code).chain(outer).collect();
+        for caller in callers.iter().rev() {
+            let line = self.line(caller, "?");
+            stack.push(number_of(&mut self.locations, (0, vec![line])));
+        }
         let mut sample = Message::default();
         sample.numbers(1, &stack);
         match row.samples {

@@ -121,7 +121,19 @@ pub struct OpCalls {
 impl OpCalls {
     /// Takes the frames of calls out of the metadata of ops, and adds to each op its module, and
     /// the function and location that called it.
-    pub(crate) fn take_from(ops: &mut [OpMetadata]) -> Self {
+    ///
+    /// ```
+    /// use host_events::OpMetadata;
+    /// let frames = r#"{"frames": [{"file": "a.py", "line": 3, "function": "main", "module": null}],
+    ///     "left_out": 0}"#;
+    /// let fields = [("call", "b6"), ("call_frames", frames)];
+    /// let fields = fields.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    /// let mut ops = [OpMetadata { fields, ..OpMetadata::default() }];
+    /// let calls = recording::OpCalls::take_from(&mut ops);
+    /// assert_eq!(calls.of(&ops[0]).unwrap().frames[0].function, "main");
+    /// assert_eq!(ops[0].texts().call_location, Some("a.py:3"));
+    /// ```
+    pub fn take_from(ops: &mut [OpMetadata]) -> Self {
         let mut found = Self::default();
         for op in ops.iter() {
             let Some((name, text)) = op.value(CALL).zip(op.value(CALL_FRAMES)) else { continue };

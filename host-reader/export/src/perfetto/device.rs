@@ -1,7 +1,7 @@
 //! Packets of one chip, except its lanes: tracks, ops, counters, and notes about the trace.
 
 use super::{
-    Context, Tracks, causes,
+    Context, Tracks, causes, modules,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, TracePacket, TrackDescriptor, UNIT_BYTES, UNIT_COUNT,
@@ -52,6 +52,7 @@ pub(super) fn write(
             packets.sequence.write_many(out)?;
         }
     }
+    modules::draw(&mut packets.sequence, context, device_index, tracks, out)?;
     packets.count_kernels(out)?;
     packets.count_losses();
     packets.count_bytes();
