@@ -27,11 +27,6 @@ impl OpNames {
         found.map(OpMetadata::texts).unwrap_or_default()
     }
 
-    /// Returns the name of an op, if the host has reported it.
-    pub(crate) fn op_name(&self, op: &Op) -> Option<&str> {
-        self.program_name(op.chip_id, RunHostId(op.run_host_id))
-    }
-
     /// Returns the name of a program on a chip, if the host has reported it.
     pub(crate) fn program_name(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
         self.0.get(&(chip_id, program))?.value(OpMetadata::NAME)

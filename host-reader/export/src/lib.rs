@@ -16,6 +16,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod call_tests;
 mod called_ops;
 mod chrome;
 mod counters;
