@@ -1,10 +1,7 @@
 //! Names of ops, and where the program called them, as reported by the host.
 
 use host_reader::{
-    analysis::Op,
-    capture::OpMetadata,
-    host::OpTexts,
-    recording::metadata_by_program,
+    analysis::Op, capture::OpMetadata, host::OpTexts, recording::metadata_by_program,
 };
 use std::collections::BTreeMap;
 use wire::RunHostId;

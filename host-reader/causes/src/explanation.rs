@@ -21,7 +21,7 @@ use crate::{
     recorded::Recorded,
     routers::Routers,
     rules::{self, IterationScope, OpFacts},
-    steady::{Scope, SteadyPart, Window},
+    steady::{Scope, SteadyPart, Window, ops_of_part},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     time_sum::time_sums,
@@ -37,9 +37,7 @@ use recording::{
     DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of,
     problem::counted,
 };
-use reports::perf::{
-    OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions, ops_by_column,
-};
+use reports::perf::{OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{Risc, RunHostId, ZoneId};
 
@@ -260,6 +258,7 @@ impl Explanation {
         untold.extend(unknown);
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
+        let part_rule = steady.as_ref().map(|steady| steady.rule);
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
@@ -274,7 +273,7 @@ impl Explanation {
             counters: counter_sentence(&own_ops),
             kernels: kernel_sentence(&own_ops, readout),
             groups: Vec::new(),
-            by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
+            by: described.by.as_deref().map(|column| ops_of_part(&rows, column, part_rule)),
             devices,
             phases,
             ops,
