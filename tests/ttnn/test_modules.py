@@ -30,8 +30,7 @@ def expected(recorded: Recorded) -> dict[str, list]:
 def found(row: dict[str, str]) -> list:
     file, _, line = row["CALL LOCATION"].rpartition(":")
     assert pathlib.Path(file) == PROGRAM
-    # Before Python 3.11, functions have no qualified names.
-    return [row["MODULE"] or None, row["CALL FUNCTION"].rpartition(".")[2], int(line)]
+    return [row["MODULE"] or None, row["CALL FUNCTION"], int(line)]
 
 
 def test_each_op_has_its_module_function_and_line(model):
@@ -73,6 +72,101 @@ def test_times_by_module_are_the_sums_of_their_ops(model):
     report = [os.environ["KPROF"], "report", str(next(model.output.glob(".logs/*.kprof"))), "--json"]
     ops = json.loads(run(report, {}).stdout.splitlines()[0])["ops"]
     assert sum(op["kernel_ns"] for op in ops) == whole
+
+
+def stacks(recorded: Recorded, *words: str) -> list[tuple[list[str], int]]:
+    """The stacks that `kprof` writes into a file, with their cycles."""
+    path = recorded.output / "stacks.folded"
+    done = run([os.environ["KPROF"], *words, "-o", str(path)], {})
+    assert done.returncode == 0, done.stderr
+    lines = [line.rpartition(" ") for line in path.read_text().splitlines() if line[0] != "["]
+    return [(stack.split(";"), int(cycles)) for stack, _, cycles in lines]
+
+
+FRAME = re.compile(r"(.+?)(?: \[(Transformer.*)\])? at transformer\.py:(\d+)$")
+
+
+def call_of(stack: list[str]) -> tuple[str | None, str, int]:
+    """Module, function and line of the innermost function of a stack."""
+    frames = [frame.groups() for frame in map(FRAME.match, stack) if frame]
+    modules = [module for _, module, _ in frames if module]
+    return modules[-1] if modules else None, frames[-1][0], int(frames[-1][2])
+
+
+def test_stacks_go_from_the_program_to_its_zones(model):
+    """Functions are those that the program itself knows; cycles are those of the chip's own stacks."""
+    capture = str(next(model.output.glob(".logs/*.kprof")))
+    called = stacks(model, "export", capture, "-f", "folded-calls")
+    calls = expected(model)
+    found = {call_of(stack) for stack, _ in called}
+    assert found == {tuple(call) for call in calls["eager"] + calls["traced"]}
+    inner = [" [Transformer]", " [Transformer.decoder.layers.", " [Transformer.decoder.layers."]
+    for stack, _ in called:
+        assert stack[1].startswith("<module> at transformer.py:")
+        module = call_of(stack)[0] or ""
+        # Also a part of a layer that the program calls by itself is told with its place in the model.
+        if re.match(r"Transformer\.decoder\.layers\.\d\.\w", module) and "mlp.up" not in module:
+            assert all(part in frame for part, frame in zip(inner, stack[2:5])), stack
+    sums: dict[tuple, int] = collections.Counter()
+    for stack, cycles in called:
+        (risc,) = (at for at, frame in enumerate(stack) if frame in RISCS)
+        sums[(stack[0], *stack[risc:])] += cycles
+    chip = stacks(model, "export", capture, "-f", "folded-chip")
+    assert sums == {tuple(stack): cycles for stack, cycles in chip}
+
+
+RISCS = ("BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2")
+
+
+def test_stacks_go_from_the_program_to_lines_of_kernels(variables, tmp_path):
+    recorded = recorded_in(tmp_path, variables, PROGRAM.name, "eager", options=("-r", "--lines"))
+    assert recorded.exit_code == 0, recorded.said
+    called = stacks(recorded, "lines", str(recorded.output))
+    done = run([os.environ["KPROF"], "lines", str(recorded.output), "--json"], {})
+    rows = json.loads(done.stdout)["lines"]
+    assert sum(cycles for _, cycles in called) == sum(row["total_cycles"] for row in rows)
+    assert {call_of(stack) for stack, _ in called} == {tuple(call) for call in expected(recorded)["eager"]}
+    cycles = collections.Counter()
+    for stack, count in called:
+        cycles[stack[[frame in RISCS for frame in stack].index(True) - 1]] += count
+    by_op = collections.Counter()
+    for row in rows:
+        by_op[row["op_name"]] += row["total_cycles"]
+    assert cycles == by_op
+    # Lines of kernels end the stacks.
+    assert any(re.search(r" at \w+\.(?:cpp|h|hpp):\d+$", stack[-1]) for stack, _ in called)
+
+
+def test_modules_are_slices_from_their_first_op_to_their_last(model):
+    """Slices of modules in a trace, against the starts and ends of the ops that the trace has."""
+    capture = str(next(model.output.glob(".logs/*.kprof")))
+    path = model.output / "trace.json"
+    done = run([os.environ["KPROF"], "export", capture, "-o", str(path)], {})
+    assert done.returncode == 0, done.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    ops = [event for event in events if event.get("cat") == "op"]
+    ops.sort(key=lambda event: event["ts"])
+    begun, spans = [], []
+    for event in (event for event in events if event["tid"] >= 1_000_000):
+        if event["ph"] == "B":
+            begun.append((event["args"]["module"], event["ts"]))
+        elif event["ph"] == "E":
+            spans.append((*begun.pop(), event["ts"]))
+    # Consecutive ops of each module, in the order of the chip.
+    runs: dict[str, list[list[float]]] = collections.defaultdict(list)
+    for number, op in enumerate(ops):
+        module = op["args"].get("module", "").replace("[out.proj]", "[out\0proj]")
+        parts = module.split(".") if module else []
+        for depth in range(1, len(parts) + 1):
+            name = ".".join(parts[:depth]).replace("\0", ".")
+            if not runs[name] or runs[name][-1][2] != number - 1:
+                runs[name].append([op["ts"], 0, 0])
+            runs[name][-1][1:] = [op["ts"] + op["dur"], number]
+    told = sorted((name, start, end) for name, own in runs.items() for start, end, _ in own)
+    found = sorted(spans)
+    assert [name for name, *_ in found] == [name for name, *_ in told]
+    for (_, *one), (_, *other) in zip(found, told):
+        assert one == pytest.approx(other, abs=0.0011)
 
 
 def test_calls_are_not_kept_if_they_are_switched_off(tmp_path, variables):
