@@ -403,6 +403,31 @@ device 0;[call unknown];Add;BRISC;unknown code;kernel_main at add.cpp:7 40
     assert!(written.status.success());
     let expected = "device 0;Add;BRISC;unknown code;kernel_main at add.cpp:7 70\n";
     assert_eq!(fs::read_to_string(folder.path().join("b.folded")).unwrap(), expected);
+    let said = |args: &[&str]| {
+        let done = kprof(folder.path(), args);
+        String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
+    };
+    let table = said(&["lines", "a.kprof"]);
+    let modules = table.split_once("\nModules, each with the line that takes most\n").unwrap().1;
+    let cells = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found: Vec<String> = modules.lines().skip(2).map(cells).collect();
+    let line = "100.0 % BRISC add.cpp:7 kernel_main issue 100.0 %";
+    let expected = ["40 57.1 % (module unknown)", "20 28.6 % M.1", "10 14.3 % M.0"];
+    assert_eq!(found, expected.map(|module| format!("{module} {line}")), "{table}");
+    assert!(!said(&["lines", "a.lines.csv"]).contains("Modules"));
+    for (module, cycles) in [("M", 30), ("M.1", 20)] {
+        let rows = said(&["lines", "a.kprof", "--module", module, "--json"]);
+        let rows: Value = serde_json::from_str(&rows).unwrap();
+        assert_eq!(sum(rows["lines"].as_array().unwrap(), "total_cycles", |_| true), cycles);
+    }
+    // A part of a name is no module.
+    for other in ["M.", "N"] {
+        let sentence = format!("expected the module `{other}`, found M.0, M.1");
+        let found = said(&["lines", "a.kprof", "--module", other]);
+        assert!(found.contains(&sentence), "{found}");
+    }
+    let none = said(&["lines", "a.lines.csv", "--module", "M"]);
+    assert!(none.contains("INPUT must be the recording"), "{none}");
     assert!(kprof(folder.path(), &["lines", "a.kprof", "-o", "a.pb.gz"]).status.success());
     let top = Command::new("go")
         .args(["tool", "pprof", "-traces", "-lines", "-sample_index=cycles"])

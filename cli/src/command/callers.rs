@@ -9,9 +9,10 @@ use host_reader::{
 use std::{collections::BTreeMap, path::Path};
 use wire::RunHostId;
 
-/// For each program, the functions that called it, from the outermost one.
+/// For each program, the functions that called it, and the module of the model.
 pub(super) struct ProgramCallers {
-    by_program: BTreeMap<(u32, RunHostId), Vec<Frame>>,
+    /// Functions, from the outermost one, and the innermost module.
+    by_program: BTreeMap<(u32, RunHostId), (Vec<Frame>, Option<String>)>,
     /// What stands for functions that are unknown; empty if no call of the recording is known.
     unknown: Vec<Frame>,
 }
@@ -29,15 +30,26 @@ impl ProgramCallers {
         }
         let calls = OpCalls::take_from(&mut ops);
         let known = calls.by_program(&ops).into_iter();
-        let by_program = known.filter_map(|(program, call)| Some((program, frames(call?))));
+        let by_program = known.filter_map(|(program, call)| {
+            let call = call?;
+            Some((program, (frames(call), call.module().map(str::to_owned))))
+        });
         let unknown = Some(label(UNKNOWN_CALL.to_owned())).filter(|_| !calls.is_empty());
         Ok(Self { by_program: by_program.collect(), unknown: unknown.into_iter().collect() })
     }
 
     /// Returns the functions that called the op of a row.
     pub(super) fn of(&self, row: &LineRow) -> &[Frame] {
-        let known = self.by_program.get(&(row.chip_id, RunHostId(row.run_host_id)));
-        known.unwrap_or(&self.unknown)
+        self.known(row).map_or(&self.unknown, |(frames, _)| frames)
+    }
+
+    /// Returns the path of the module that called the op of a row; `None` if it is unknown.
+    pub(super) fn module(&self, row: &LineRow) -> Option<&str> {
+        self.known(row)?.1.as_deref()
+    }
+
+    fn known(&self, row: &LineRow) -> Option<&(Vec<Frame>, Option<String>)> {
+        self.by_program.get(&(row.chip_id, RunHostId(row.run_host_id)))
     }
 }
 

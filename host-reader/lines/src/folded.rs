@@ -85,7 +85,8 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         assert_eq!(written(&|_| &[]), format!("device 0;{of_kernels}{bare}"));
-        let frame = |function, file, line| Frame { function: text(function), file: text(file), line };
+        let frame =
+            |function, file, line| Frame { function: text(function), file: text(file), line };
         let callers = [frame("main", "/src/run.py", Some(3)), frame("f [M;a]", "m.py", None)];
         let found = written(&|row| if row.op.is_some() { &callers } else { &[] });
         let expected = format!("device 0;main at run.py:3;f [M_a] at m.py;{of_kernels}{bare}");
