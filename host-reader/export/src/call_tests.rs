@@ -129,7 +129,6 @@ device 0 wormhole_b0;[call unknown];Copy;BRISC;BRISC-KERNEL;Load 20
     assert_eq!(exported(&recording, ExportFormat::FOLDED_CALLS), expected);
 }
 
-/// Sums are those of all zones, whatever calls the ops: 7 kernels of 100 cycles, one of 110.
 #[test]
 fn folded_stacks_of_a_recording_without_calls_begin_with_the_op() {
     let folded = exported(
@@ -259,4 +258,24 @@ fn modules_of_ops_that_overlap_are_in_rows_of_their_own() {
 fn traces_of_recordings_without_modules_have_no_rows_for_them() {
     let recording = recording(&[(1, Some("Add"), Some("none"), &[(100, 200)])]);
     assert!(modules(&exported(&recording, ExportFormat::CHROME)).is_empty());
+}
+
+#[test]
+fn the_page_has_the_call_of_each_op() {
+    let recording = recording(&[
+        (1, Some("Matmul"), Some("q of 0"), &[(100, 200)]),
+        (2, Some("Add"), Some("none"), &[(300, 400)]),
+        (3, Some("Neg"), None, &[(500, 600)]),
+    ]);
+    let page = exported(&recording, ExportFormat::HTML);
+    let facts = page.split_once("<script type=\"application/json\" id=\"facts\">").unwrap().1;
+    let facts: Value = serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+    let columns =
+        ["module", "call_function", "call_location"].map(|name| facts["ops"][name].clone());
+    let expected = [
+        serde_json::json!(["M.layers.0.q", null, null]),
+        serde_json::json!(["Q.__call__", "<module>", null]),
+        serde_json::json!(["/src/m.py:20", "/src/run.py:11", null]),
+    ];
+    assert_eq!(columns, expected);
 }

@@ -50,15 +50,12 @@ impl ModuleSpans {
     /// Adds an op, which starts no earlier than those before, and calls `take` with what happens.
     ///
     /// A span ends in each row if the op is of another module: it may run before the row's next op.
-    pub(super) fn add<'a>(
-        &mut self,
-        op: &TraceOp<'a>,
-        take: &mut impl FnMut(ModuleEvent<'_, 'a>),
-    ) {
+    pub(super) fn add<'a>(&mut self, op: &TraceOp<'a>, take: &mut impl FnMut(ModuleEvent<'_, 'a>)) {
         let module = op.texts().module;
         let parts: Vec<(usize, &str)> = module.map(prefixes).unwrap_or_default();
         for (row, number) in self.0.iter_mut().zip(0..) {
-            let same = row.open.iter().zip(&parts).take_while(|(open, (_, path))| open.path == *path);
+            let same =
+                row.open.iter().zip(&parts).take_while(|(open, (_, path))| open.path == *path);
             let kept = same.count();
             row.close(number, kept, take);
         }
@@ -87,12 +84,7 @@ impl ModuleSpans {
 
 impl Row {
     /// Ends the innermost spans, until so many are open.
-    fn close<'a>(
-        &mut self,
-        number: u32,
-        kept: usize,
-        take: &mut impl FnMut(ModuleEvent<'_, 'a>),
-    ) {
+    fn close<'a>(&mut self, number: u32, kept: usize, take: &mut impl FnMut(ModuleEvent<'_, 'a>)) {
         while self.open.len() > kept
             && let Some(span) = self.open.pop()
         {

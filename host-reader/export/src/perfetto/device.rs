@@ -1,11 +1,12 @@
 //! Packets of one chip, except its lanes: tracks, ops, counters, and notes about the trace.
 
 use super::{
-    Context, Tracks, causes, modules,
+    Context, Tracks, causes,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, TracePacket, TrackDescriptor, UNIT_BYTES, UNIT_COUNT,
     },
+    modules,
     sequence::{Sequence, named, named_number, named_text},
 };
 use crate::{

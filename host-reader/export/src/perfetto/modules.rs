@@ -80,7 +80,8 @@ impl ModuleTracks<'_, '_> {
             // Another category than that of the row of ops: queries would count each op twice.
             let arguments = event.begin(track, op.label(), "op of module");
             arguments.push(named_number("run_host_id", op.figures.run_host_id.into()));
-            let call = [("call_function", texts.call_function), ("call_location", texts.call_location)];
+            let call =
+                [("call_function", texts.call_function), ("call_location", texts.call_location)];
             arguments.extend(call.iter().filter_map(|&(key, text)| Some(named_text(key, text?))));
         });
         self.sequence.end(base_ns + op.end_ns, track);
