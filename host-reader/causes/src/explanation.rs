@@ -258,11 +258,9 @@ impl Explanation {
         untold.extend(unknown);
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
-        let part_rule = steady.as_ref().map(|steady| steady.rule);
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
-            no_cause: None,
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, (window, doubt))),
@@ -272,8 +270,6 @@ impl Explanation {
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
             kernels: kernel_sentence(&own_ops, readout),
-            groups: Vec::new(),
-            by: described.by.as_deref().map(|column| ops_of_part(&rows, column, part_rule)),
             devices,
             phases,
             ops,
@@ -281,6 +277,7 @@ impl Explanation {
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
             full_buffers,
+            ..Self::default()
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows, &described.rows);
@@ -310,6 +307,8 @@ impl Explanation {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
         self.groups = op_code_groups(rows, uses);
+        let rule = self.steady.as_ref().map(|steady| steady.rule);
+        self.by = described.by.as_deref().map(|column| ops_of_part(rows, column, rule));
         let mut findings = rules::op_groups(&self.groups);
         let modelled = rules::modelled(&facts, &findings);
         findings.extend(rules::conversions(&self.groups, rows));

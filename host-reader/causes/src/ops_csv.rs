@@ -16,7 +16,8 @@ use crate::{
     row_slots::{Leads, RowSlots, are_all_there, class_of, devices, rows_by_device, slots_of_rows},
     rules::{self, Compilation, IterationScope, ModelFacts, TracedGaps, Waiting},
     steady::{
-        HostWait, Scope, SteadyPart, Window, ops_of_part, rows_text, steady_iteration, steps_of_rows,
+        HostWait, Scope, SteadyPart, Window, ops_of_part, rows_text, steady_iteration,
+        steps_of_rows,
     },
     threshold::{LAUNCH_GAP, SMALL_OP},
     time_class::TimeClass,

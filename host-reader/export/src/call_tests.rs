@@ -157,7 +157,9 @@ fn modules(json: &str) -> Slices {
         .iter()
         .filter(|event| event["tid"].as_u64() >= Some(1_000_000))
         .collect();
-    let ns = |event: &Value, key: &str| (event[key].as_f64().unwrap() * 1000.0).round() as u64;
+    let ns = |event: &Value, key: &str| -> u64 {
+        format!("{:.0}", event[key].as_f64().unwrap() * 1000.0).parse().unwrap()
+    };
     let mut threads: BTreeMap<u64, String> = BTreeMap::new();
     let mut open: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     let mut found = Slices::new();

@@ -10,7 +10,7 @@ const NO_OP: &str = "[no op]";
 /// The ops of a chip, in groups of the same call and name.
 pub(super) struct CalledOps {
     /// For each op, the number of its group.
-    groups: Vec<usize>,
+    groups: Vec<u32>,
     /// For each group, the functions from the outermost one, then the op.
     frames: Vec<Vec<String>>,
 }
@@ -20,13 +20,13 @@ impl CalledOps {
     /// the same name.
     pub(super) fn new(items: TraceItems<'_, '_>, device_index: usize) -> Self {
         let calls = items.trace().calls;
-        let mut numbers: HashMap<Vec<String>, usize> = HashMap::new();
+        let mut numbers: HashMap<Vec<String>, u32> = HashMap::new();
         let mut found = Self { groups: Vec::new(), frames: Vec::new() };
         for op in items.ops(device_index) {
             let mut frames = functions(calls, op.metadata.and_then(|op| calls.of(op)));
             let name = op.name().map(str::to_owned);
             frames.push(name.unwrap_or_else(|| format!("program {}", op.base_id())));
-            let next = numbers.len();
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             let number = *numbers.entry(frames.clone()).or_insert(next);
             if number == next {
                 found.frames.push(frames);
@@ -37,13 +37,13 @@ impl CalledOps {
     }
 
     /// Returns the number of the group of an op.
-    pub(super) fn group(&self, op: Option<u32>) -> Option<usize> {
+    pub(super) fn group(&self, op: Option<u32>) -> Option<u32> {
         self.groups.get(op? as usize).copied()
     }
 
     /// Returns the functions and the op of a group.
-    pub(super) fn frames(&self, group: Option<usize>) -> Vec<&str> {
-        match group.and_then(|group| self.frames.get(group)) {
+    pub(super) fn frames(&self, group: Option<u32>) -> Vec<&str> {
+        match group.and_then(|group| self.frames.get(group as usize)) {
             Some(frames) => frames.iter().map(String::as_str).collect(),
             None => vec![NO_OP],
         }

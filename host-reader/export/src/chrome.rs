@@ -60,7 +60,9 @@ fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) 
     let meanings = PointWords::new(trace);
     for device_index in 0..trace.devices.len() {
         write_device(items, device_index, &arrows, out)?;
-        write_modules(items, device_index, out)?;
+        if trace.has_modules {
+            write_modules(items, device_index, out)?;
+        }
     }
     write_lanes(items, out, on_lanes, |lane| lane_events(lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;

@@ -144,7 +144,7 @@ fn write_calls(
         let group = |zone: &TraceZone| chips[placed.place.device_index].group(lane.op(zone.run));
         (lane.id.risc, Stacks::by_root(&lane.zones, |zone| zone.name, group))
     };
-    let mut sums: BTreeMap<(usize, Option<usize>, Risc), Stacks> = BTreeMap::new();
+    let mut sums: BTreeMap<(usize, Option<u32>, Risc), Stacks> = BTreeMap::new();
     for_each_lane(items, on_lanes, stacks_of, |place, (risc, groups)| {
         for (group, stacks) in groups {
             sums.entry((place.device_index, group, risc)).or_default().merge(stacks);

@@ -14,9 +14,11 @@ use std::{
 };
 use tables::LineRow;
 
-/// Writes rows as folded stacks: chip, functions that called the op, op, RISC, file of the code,
-/// functions from the outermost one, and the awaited object. A stack's number is its cycles, or the
-/// samples of a sampled table.
+/// Writes rows as folded stacks.
+///
+/// A stack has the chip, the functions that called the op, the op, the RISC, the file of the code, the
+/// functions from the outermost one, and the awaited object. Its number is its cycles, or the samples of
+/// a sampled table.
 ///
 /// # Errors
 /// If `out` fails.

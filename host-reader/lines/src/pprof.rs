@@ -198,7 +198,7 @@ mod tests {
         while !bytes.is_empty() {
             let key = varint(&mut bytes);
             let value = varint(&mut bytes);
-            let own = if key & 7 == 2 { value as usize } else { 0 };
+            let own = if key & 7 == 2 { usize::try_from(value).unwrap() } else { 0 };
             found.push((key >> 3, value, &bytes[..own]));
             bytes = &bytes[own..];
         }
@@ -218,7 +218,7 @@ mod tests {
         let functions: HashMap<u64, String> = of(5)
             .map(|function| {
                 let function = fields(function);
-                let text = |number| &texts[field(&function, number).0 as usize];
+                let text = |number| &texts[usize::try_from(field(&function, number).0).unwrap()];
                 (field(&function, 1).0, format!("{} {}", text(2), text(4)))
             })
             .collect();

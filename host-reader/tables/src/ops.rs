@@ -85,10 +85,7 @@ pub struct OpObjects<'a> {
 
 impl<'a> OpObjects<'a> {
     /// Creates the objects of launches. `texts_of` returns what the host reported of an op.
-    pub fn new(
-        launches: &'a PackedLaunches,
-        texts_of: impl Fn(&Op) -> OpTexts<'a> + 'a,
-    ) -> Self {
+    pub fn new(launches: &'a PackedLaunches, texts_of: impl Fn(&Op) -> OpTexts<'a> + 'a) -> Self {
         Self { launches, texts_of: Box::new(texts_of) }
     }
 }

@@ -53,7 +53,9 @@ pub(super) fn write(
             packets.sequence.write_many(out)?;
         }
     }
-    modules::draw(&mut packets.sequence, context, device_index, tracks, out)?;
+    if context.trace.has_modules {
+        modules::draw(&mut packets.sequence, context, device_index, tracks, out)?;
+    }
     packets.count_kernels(out)?;
     packets.count_losses();
     packets.count_bytes();

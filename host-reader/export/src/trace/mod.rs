@@ -91,6 +91,8 @@ pub struct Trace<'a> {
     pub names: TraceNames<'a>,
     /// Calls of ops in the user's program.
     pub calls: &'a OpCalls,
+    /// True if a module of a model is known to have called an op.
+    pub has_modules: bool,
     /// NoC events, as in TT-Metal's traces.
     pub noc: TraceNoc,
     /// Zones, messages, signposts, frame marks and plots of the host.
