@@ -13,7 +13,7 @@ from types import CodeType, FrameType, FunctionType, MemberDescriptorType, Modul
 from typing import Any
 
 from .._native import KnownCalls
-from .qualified_names import qualified_name
+from .qualified_names import QualifiedNames
 
 MOST_FRAMES = 64
 """Number of innermost frames of a call that are kept."""
@@ -63,6 +63,7 @@ class Calls:
         )
         self._library = os.path.join(sysconfig.get_paths()["stdlib"], "")
         self._codes: dict[int, _Code] = {}
+        self._names = QualifiedNames()
         self._known = KnownCalls(MOST_KNOWN, MOST_PLACES)
         self.find = self._known.find
         """Returns what :meth:`of` returns, without a step of Python; for new calls, and for those in
@@ -145,7 +146,7 @@ class Calls:
                     module = self._enter(path, owner)
             if code.function is None:
                 kind = None if owner is None else type(owner)
-                code.function = qualified_name(code.code, at.f_globals, kind, outer)
+                code.function = self._names.of(code.code, at.f_globals, kind, outer)
             outer.append((code.code, code.function))
             frame_told = {"file": code.file, "line": at.f_lineno}
             told.append({**frame_told, "function": code.function, "module": module})
