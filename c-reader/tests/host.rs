@@ -301,6 +301,7 @@ fn check_outputs(of_host: &Path, of_kprof: &Path) {
         "chrome",
         "folded",
         "folded-chip",
+        "folded-calls",
         "tracy",
         "html",
         "ops",

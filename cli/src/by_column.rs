@@ -41,9 +41,10 @@ pub(crate) fn write_by_column(
     rows: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let iterations = match by.iteration_count {
-        Some(count) => format!("; per iteration: mean of {count}"),
-        None => String::new(),
+    let iterations = match (by.iteration_count, &by.no_iterations) {
+        (Some(count), _) => format!("; per iteration: mean of {count}"),
+        (None, Some(why)) => format!("; no time per iteration: {why}"),
+        (None, None) => String::new(),
     };
     writeln!(out, "\nOps by {}{iterations}\n", printable(&by.column, LONGEST_NAME))?;
     let has_iterations = by.iteration_count.is_some();

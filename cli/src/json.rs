@@ -240,7 +240,7 @@ impl<'a> Document<'a> {
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: fullest_lane(&readout.watermarks),
-            ops: OpObjects::new(&report.ops, |op| names.op_name(op)),
+            ops: OpObjects::new(&report.ops, |op| names.op_texts(op)),
             zones: Rows(report.zones.iter().collect()),
             sums: Rows(report.sums.iter().collect()),
             waits: Rows(report.waits.iter().collect()),

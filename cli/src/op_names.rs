@@ -1,32 +1,31 @@
-//! Names of ops, as reported by the host.
+//! Names of ops, and where the program called them, as reported by the host.
 
-use host_reader::{analysis::Op, capture::OpMetadata};
+use host_reader::{
+    analysis::Op, capture::OpMetadata, host::OpTexts, recording::metadata_by_program,
+};
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-/// Names by chip id and encoded program id.
+/// The host's metadata by chip id and program.
 #[derive(Debug, Default)]
-pub(crate) struct OpNames(BTreeMap<(u32, u32), String>);
+pub(crate) struct OpNames(BTreeMap<(u32, RunHostId), OpMetadata>);
 
 impl OpNames {
-    /// Collects the names in the host's metadata. If an op has several names, the first is used.
+    /// Collects the host's metadata. If a program has several entries, the first one with a name is
+    /// used.
     pub(crate) fn new(ops: &[OpMetadata]) -> Self {
-        let mut names = BTreeMap::new();
-        for op in ops {
-            if let Some(name) = op.value(OpMetadata::NAME) {
-                names.entry((op.chip_id, op.run_host_id.0)).or_insert_with(|| name.to_owned());
-            }
-        }
-        Self(names)
+        let found = metadata_by_program(ops).into_iter();
+        Self(found.map(|(program, op)| (program, op.clone())).collect())
     }
 
-    /// Returns the name of an op, if the host has reported it.
-    pub(crate) fn op_name(&self, op: &Op) -> Option<&str> {
-        self.program_name(op.chip_id, RunHostId(op.run_host_id))
+    /// Returns the name of an op and where it was called, as far as the host has reported it.
+    pub(crate) fn op_texts(&self, op: &Op) -> OpTexts<'_> {
+        let found = self.0.get(&(op.chip_id, RunHostId(op.run_host_id)));
+        found.map(OpMetadata::texts).unwrap_or_default()
     }
 
     /// Returns the name of a program on a chip, if the host has reported it.
     pub(crate) fn program_name(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
-        self.0.get(&(chip_id, program.0)).map(String::as_str)
+        self.0.get(&(chip_id, program))?.value(OpMetadata::NAME)
     }
 }

@@ -129,14 +129,14 @@ impl Findings {
         });
         let mut doubts = DoubtCounts::default();
         for op in launches.ops() {
-            columns.add(&OpRow::new(&op, self.names.op_name(&op)));
+            columns.add(&OpRow::new(&op, self.names.op_texts(&op)));
             doubts.add(&op);
             first.add(op);
         }
         launches.check()?;
         writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
         let shown = first.into_sorted();
-        let table_rows = op_rows(&shown, |op| self.names.op_name(op));
+        let table_rows = op_rows(&shown, |op| self.names.op_texts(op));
         write_columns(&columns, &table_rows, (launches.len(), rows), out)?;
         let mut lines = doubts.lines().into_iter();
         lines.try_for_each(|line| writeln!(out, "{}", styled(&line, Style::Doubtful)))

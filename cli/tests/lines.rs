@@ -2,12 +2,18 @@
 //! from the documented timing, and faulty input is one sentence.
 
 use crate::program::{compiles, kernel_compiler, kprof};
+use host_reader::{
+    capture::{CaptureWriter, OpMetadata},
+    tables::{LineRow, Lines, write_csv},
+};
 use serde_json::Value;
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+use wire::RunHostId;
 
 /// A kernel with a slow line: its third.
 pub(crate) const DIVIDE: &str = r#"
@@ -341,4 +347,99 @@ fn lines_of_two_builds_are_compared() {
         "{text}"
     );
     assert!(!text.contains("slow.cpp:3 "), "{text}");
+}
+
+/// Frames of a call as a capture has them.
+fn call(name: &str, function: &str, line: u32, module: &str) -> [(String, String); 2] {
+    let frames = serde_json::json!({ "left_out": 3, "frames": [
+        { "file": "/src/run.py", "line": 9, "function": "main", "module": null },
+        { "file": "/src/model.py", "line": line, "function": function, "module": module },
+    ]});
+    [("call".to_owned(), name.to_owned()), ("call_frames".to_owned(), frames.to_string())]
+}
+
+/// Stacks of lines begin with the functions of Python that called the op, whose sums are those of the
+/// table: 10 cycles of program 1, 20 of program 2, and 40 of program 3, which has two calls.
+#[test]
+fn stacks_begin_with_the_functions_that_called_the_op() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = |program: u32, call: [(String, String); 2]| OpMetadata {
+        run_host_id: RunHostId(program << 10),
+        fields: call.into(),
+        ..OpMetadata::default()
+    };
+    let ops = vec![
+        op(1, call("a", "Layer.run", 5, "M.0")),
+        op(2, call("b", "Layer.run", 5, "M.1")),
+        op(3, call("a", "Layer.run", 5, "M.0")),
+        op(3, call("b", "Layer.run", 5, "M.1")),
+    ];
+    let mut writer = CaptureWriter::create(folder.path().join("a.kprof")).unwrap();
+    writer.append(&ops).unwrap();
+    writer.finish().unwrap();
+    let row = |program: u32, cycles| LineRow {
+        run_host_id: program << 10,
+        op: Some("Add".to_owned()),
+        risc: "BRISC".to_owned(),
+        code: "kernel".to_owned(),
+        function: Some("kernel_main".to_owned()),
+        file: Some("/k/add.cpp".to_owned()),
+        line: Some(7),
+        cycles: [cycles, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ..LineRow::default()
+    };
+    let table = File::create(folder.path().join("a.lines.csv")).unwrap();
+    write_csv::<Lines>(&[row(1, 10), row(2, 20), row(3, 40)], table).unwrap();
+    let written = kprof(folder.path(), &["lines", "a.kprof", "-o", "a.folded"]);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let expected = "\
+device 0;[3 outer functions left out];main at run.py:9;Layer.run [M.0] at model.py:5;Add;BRISC;unknown code;kernel_main at add.cpp:7 10
+device 0;[3 outer functions left out];main at run.py:9;Layer.run [M.1] at model.py:5;Add;BRISC;unknown code;kernel_main at add.cpp:7 20
+device 0;[call unknown];Add;BRISC;unknown code;kernel_main at add.cpp:7 40
+";
+    assert_eq!(fs::read_to_string(folder.path().join("a.folded")).unwrap(), expected);
+    // The table alone has no calls.
+    let written = kprof(folder.path(), &["lines", "a.lines.csv", "-o", "b.folded"]);
+    assert!(written.status.success());
+    let expected = "device 0;Add;BRISC;unknown code;kernel_main at add.cpp:7 70\n";
+    assert_eq!(fs::read_to_string(folder.path().join("b.folded")).unwrap(), expected);
+    let said = |args: &[&str]| {
+        let done = kprof(folder.path(), args);
+        String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
+    };
+    let table = said(&["lines", "a.kprof"]);
+    let modules = table.split_once("\nModules, each with the line that takes most\n").unwrap().1;
+    let cells = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found: Vec<String> = modules.lines().skip(2).map(cells).collect();
+    let line = "100.0 % BRISC add.cpp:7 kernel_main issue 100.0 %";
+    let expected = ["40 57.1 % (module unknown)", "20 28.6 % M.1", "10 14.3 % M.0"];
+    assert_eq!(found, expected.map(|module| format!("{module} {line}")), "{table}");
+    assert!(!said(&["lines", "a.lines.csv"]).contains("Modules"));
+    for (module, cycles) in [("M", 30), ("M.1", 20)] {
+        let rows = said(&["lines", "a.kprof", "--module", module, "--json"]);
+        let rows: Value = serde_json::from_str(&rows).unwrap();
+        assert_eq!(sum(rows["lines"].as_array().unwrap(), "total_cycles", |_| true), cycles);
+    }
+    // A part of a name is no module.
+    for other in ["M.", "N"] {
+        let sentence = format!("expected the module `{other}`, found M.0, M.1");
+        let found = said(&["lines", "a.kprof", "--module", other]);
+        assert!(found.contains(&sentence), "{found}");
+    }
+    let none = said(&["lines", "a.lines.csv", "--module", "M"]);
+    assert!(none.contains("INPUT must be the recording"), "{none}");
+    assert!(kprof(folder.path(), &["lines", "a.kprof", "-o", "a.pb.gz"]).status.success());
+    let top = Command::new("go")
+        .args(["tool", "pprof", "-traces", "-lines", "-sample_index=cycles"])
+        .arg(folder.path().join("a.pb.gz"))
+        .env("HOME", folder.path())
+        .output();
+    let Ok(top) = top else {
+        eprintln!("skipped: go is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&top.stdout);
+    for layer in ["Layer.run [M.0] /src/model.py:5", "Layer.run [M.1] /src/model.py:5"] {
+        assert!(text.contains(layer), "{text}");
+    }
 }

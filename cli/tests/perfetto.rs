@@ -7,8 +7,10 @@
 use crate::{counted, program};
 use host_reader::{
     analysis::ops_of,
-    capture::{Capture, CaptureWriter},
+    capture::{Capture, CaptureWriter, OpMetadata},
+    export::{ExportFormat, Recording, Trace, TraceFilter},
     host::{HostRecorder, HostRecorderOptions, HostSource},
+    log::read_device_log,
     readout::Readout,
     timeline::Timeline,
 };
@@ -23,7 +25,7 @@ use std::{
     },
 };
 use wire::{
-    PacketKind,
+    PacketKind, RunHostId,
     wait::{WAIT_TOTAL_ZONE, WaitTotal},
 };
 
@@ -659,5 +661,116 @@ fn counters_of_a_run_are_drawn_and_named_with_their_true_values() {
             .collect();
         expected.sort();
         assert_eq!(found, expected, "{arch}");
+    }
+}
+
+/// The modules of a model whose ops run in a random order; the last is of no module.
+const MODULES: [&str; 6] = ["M.a.0", "M.a.1", "M.a", "M.b[x.y]", "N", ""];
+
+/// A recording of ops one after the other, on a chip of 1 GHz, with the module of each.
+fn recording_of_modules(seed: u64, count: u32) -> (Recording, Vec<&'static str>) {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+"
+    .to_owned();
+    let (mut state, mut modules, mut ops, mut at) = (seed, Vec::new(), Vec::new(), 1000);
+    for program in 1..=count {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // Every second op goes on with the module of the op before.
+        let choice = (state >> 33) as usize % (2 * MODULES.len());
+        let module = MODULES.get(choice).copied().or(modules.last().copied()).unwrap_or("M.a");
+        let (id, end) = (program << 10, at + 100 + (state >> 60));
+        for (time, kind) in [(at, "ZONE_START"), (end, "ZONE_END")] {
+            log += &format!("0,1,2,BRISC,7,{time},0,{id},BRISC-KERNEL,{kind}\n");
+        }
+        // Some ops begin when the one before ends.
+        at = end + (state >> 40) % 3 * 7;
+        let fields = [("name", "Op"), ("module", module)].into_iter();
+        let fields = fields.filter(|(_, text)| !text.is_empty());
+        let fields = fields.map(|(key, text)| (key.to_owned(), text.to_owned())).collect();
+        ops.push(OpMetadata { chip_id: 0, run_host_id: RunHostId(id), fields });
+        modules.push(module);
+    }
+    let readout = read_device_log(log.as_bytes(), "test").unwrap();
+    (Recording { ops, ..Recording::from_readout(readout) }, modules)
+}
+
+/// The modules around an op, from the outermost one, as `MODULES` spells them.
+fn modules_around(module: &str) -> Vec<&str> {
+    match module {
+        "M.a.0" => vec!["M", "M.a", "M.a.0"],
+        "M.a.1" => vec!["M", "M.a", "M.a.1"],
+        "M.a" => vec!["M", "M.a"],
+        "M.b[x.y]" => vec!["M", "M.b[x.y]"],
+        "N" => vec!["N"],
+        _ => Vec::new(),
+    }
+}
+
+/// Each op of a module is in the slices of all modules around it, no slice covers an op that is of no
+/// such module, and ops that follow each other share their slices.
+#[test]
+fn modules_are_nested_slices_over_their_ops_alone() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..=3 {
+        let (recording, modules) = recording_of_modules(seed, 60);
+        let trace = Trace::new(&recording, &TraceFilter::default());
+        let mut bytes = Vec::new();
+        ExportFormat::PERFETTO.write(&trace, &mut bytes, &mut |_| {}).unwrap();
+        let path = folder.path().join("m.pftrace");
+        std::fs::write(&path, bytes).unwrap();
+        let spans =
+            "select extract_arg(slice.arg_set_id, 'debug.module') as path, slice.name as name,
+            slice.depth as depth, count(op.id) as ops, min(op.ts) - slice.ts as before,
+            slice.ts + slice.dur - max(op.ts + op.dur) as after,
+            min(extract_arg(op.arg_set_id, 'debug.run_host_id')) >> 10 as first
+            from slice join slice op on op.category = 'op' and op.ts >= slice.ts
+                and op.ts < slice.ts + slice.dur
+            where slice.category = 'module' group by slice.id order by first, slice.depth";
+        let inner = "select extract_arg(op.arg_set_id, 'debug.run_host_id') >> 10 as program,
+            op.depth as depth, track.name as track, parent.name as parent
+            from slice op join track on op.track_id = track.id join slice parent on op.parent_id = parent.id
+            where op.category = 'op of module' order by program";
+        let answers = rows(&engine, &path, &[NO_ERRORS, spans, inner]);
+        let [errors, spans, inner] = &answers[..] else { panic!("{answers:?}") };
+        assert!(errors.is_empty(), "{errors:?}");
+        let mut expected = Vec::new();
+        let mut depths = Vec::new();
+        for (index, module) in modules.iter().enumerate() {
+            let around = modules_around(module);
+            for (depth, path) in around.iter().enumerate() {
+                let has = |at: usize| modules_around(modules[at]).get(depth) == Some(path);
+                if index == 0 || !has(index - 1) {
+                    let count = (index..modules.len()).take_while(|at| has(*at)).count();
+                    expected.push((
+                        index as u64 + 1,
+                        depth as u64,
+                        (*path).to_owned(),
+                        count as u64,
+                    ));
+                }
+            }
+            if let Some(path) = around.last() {
+                let name = path.strip_prefix("M.a.").or(path.strip_prefix("M.")).unwrap_or(path);
+                depths.push((index as u64 + 1, around.len() as u64, name.to_owned()));
+            }
+        }
+        let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        let found: Vec<_> = spans
+            .iter()
+            .map(|row| {
+                (number(row, "first"), number(row, "depth"), text(row, "path"), number(row, "ops"))
+            })
+            .collect();
+        assert_eq!(found, expected);
+        // From the start of the first op to the end of the last.
+        assert!(spans.iter().all(|row| row["before"] == 0 && row["after"] == 0), "{spans:?}");
+        let found = inner.iter().map(|row| {
+            assert_eq!(row["track"], "modules");
+            (number(row, "program"), number(row, "depth"), text(row, "parent"))
+        });
+        assert_eq!(found.collect::<Vec<_>>(), depths);
     }
 }

@@ -186,10 +186,10 @@ impl PyRecording {
     /// Launches of programs.
     fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
-            let names = self.recording.op_names();
+            let texts = self.recording.op_texts();
             let ops: Vec<_> = self.figures().ops.ops().collect();
             TableBuilder::<Ops>::from_rows(op_rows(&ops, |op| {
-                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+                texts.get(&(op.chip_id, RunHostId(op.run_host_id))).copied().unwrap_or_default()
             }))
         }))
     }
@@ -280,9 +280,9 @@ impl PyRecording {
     fn report_json(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.detach(|| {
             let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
-            let names = self.recording.op_names();
+            let texts = self.recording.op_texts();
             let ops = OpObjects::new(ops, |op| {
-                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+                texts.get(&(op.chip_id, RunHostId(op.run_host_id))).copied().unwrap_or_default()
             });
             serde_json::to_string(&serde_json::json!({
                 "summary": summary,

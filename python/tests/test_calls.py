@@ -1,5 +1,6 @@
 """Calls of operations: frames of a program, and modules of its model, without a ttnn."""
 
+import functools
 import gc
 import json
 import random
@@ -470,3 +471,138 @@ def test_a_known_call_takes_no_instruction_for_a_frame():
     # A method in addition, whose object is looked at.
     counts["method"] = instructions(kept, lambda: block.forward(kept))[0]
     assert len(set(counts.values())) == 1 and counts["method"] <= 30, counts
+
+
+def frame_of(function, *arguments):
+    """The frame in which a function runs, which it returns."""
+    return function(*arguments)
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+class Named:
+    """Functions of all kinds; each returns its frame, or that of a function within."""
+
+    def method(self):
+        return sys._getframe()
+
+    def __private(self):
+        return sys._getframe()
+
+    @decorated
+    def wrapped(self):
+        return sys._getframe()
+
+    @property
+    def attribute(self):
+        return sys._getframe()
+
+    @classmethod
+    def of_class(cls):
+        return sys._getframe()
+
+    @staticmethod
+    def static():
+        return sys._getframe()
+
+    def within(self):
+        def inner():
+            return (lambda: sys._getframe())()
+
+        return inner()
+
+    def comprehension(self):
+        class Local:
+            def method(self):
+                return sys._getframe()
+
+        return [Local().method() for _ in range(1)][0]
+
+    class Inner:
+        def method(self):
+            return sys._getframe()
+
+    other_name = method
+
+
+class Derived(Named):
+    def method(self):
+        return super().method()
+
+
+def as_lambda():
+    return (lambda: sys._getframe())()
+
+
+def made():
+    class Kind:
+        def method(self):
+            return sys._getframe()
+
+    return Kind()
+
+
+def described(frame):
+    """The functions of a call as they are told, by the line that each is at."""
+    _, text = calls().of(frame)
+    return [told["function"] for told in json.loads(text)["frames"]]
+
+
+CALLED = [
+    (Named().method, "Named.method"),
+    (Named().other_name, "Named.method"),
+    (Named()._Named__private, "Named.__private"),
+    (Named().wrapped, "Named.wrapped"),
+    (lambda: Named().attribute, "Named.attribute"),
+    (Named.of_class, "Named.of_class"),
+    (Named.static, "Named.static"),
+    (Named().within, "Named.within.<locals>.inner.<locals>.<lambda>"),
+    (Named().comprehension, "Named.comprehension.<locals>.Local.method"),
+    (Named.Inner().method, "Named.Inner.method"),
+    (Derived().method, "Named.method"),
+    (as_lambda, "as_lambda.<locals>.<lambda>"),
+    (made().method, "made.<locals>.Kind.method"),
+    (decorated(as_lambda), "as_lambda.<locals>.<lambda>"),
+]
+"""Functions, and the qualified names that Python's documentation defines for those that run in the end."""
+
+
+@pytest.mark.parametrize("function, expected", CALLED, ids=[name for _, name in CALLED])
+def test_functions_have_their_qualified_names(function, expected):
+    # While it runs, as in a program; its frame lasts for as long as it is held.
+    frame = frame_of(function)
+    assert described(frame)[-1] == expected
+    assert frame.f_code.co_name == expected.rpartition(".")[2]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 11), reason="this Python has the names in its code")
+def test_no_function_gets_the_qualified_name_of_another():
+    """Functions of equal names: one is in no class any more, one is renamed, one is nowhere to be found."""
+    own = "test_no_function_gets_the_qualified_name_of_another.<locals>."
+
+    class Shadow:
+        def method(self):
+            return sys._getframe()
+
+    lost = Shadow.method
+    Shadow.method = Named.method
+    for owner in (Named(), Shadow()):
+        assert described(frame_of(lost, owner))[-1] == f"{own}Shadow.method"
+        assert described(frame_of(Shadow.method, owner))[-1] == "Named.method"
+
+    def renamed():
+        return sys._getframe()
+
+    renamed.__qualname__ = "Named.method"
+    assert described(frame_of(renamed))[-1] == f"{own}renamed"
+    names = {"sys": sys, "__name__": "elsewhere"}
+    exec(compile("def method(self): return sys._getframe()", "elsewhere.py", "exec"), names)
+    assert described(frame_of(names["method"], Named()))[-1] == "method"
+    names["method"].__qualname__ = "Named.other"
+    assert described(frame_of(names.pop("method"), Named()))[-1] == "method"

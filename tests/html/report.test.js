@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { KPROF, coloursOfCanvas, exported, factsOf, folder, number, open, picture, settled, texts, view } from './browser.js';
@@ -64,6 +65,35 @@ describe('a capture of 24 ops', () => {
     assert.equal(await page.textContent('#ops tbody'), 'Nothing fits the filter.');
     await page.fill('#ops input', '');
     assert.equal((await texts(page, '#ops tbody tr[data-place]')).length, 24);
+  });
+
+  /** No command writes a capture with calls, so the page gets them here: of two ops, one in a module. */
+  test('shows where the program called an op', async () => {
+    const begin = '<script type="application/json" id="facts">', page = readFileSync(join(folder, 'ops.html'), 'utf8');
+    const [before, rest] = page.split(begin), end = rest.indexOf('</script>'), facts = JSON.parse(rest.slice(0, end));
+    for (const column of ['module', 'call_function', 'call_location']) {
+      assert.deepEqual(facts.ops[column], facts.ops.program.map(() => null));
+    }
+    Object.assign(facts.ops.module, { 4: 'M.layers[<a>]' });
+    Object.assign(facts.ops.call_function, { 4: 'Layer.<locals>.run', 7: '<module>' });
+    Object.assign(facts.ops.call_location, { 4: '/home/me/model/layer.py:12', 7: 'run.py:3' });
+    writeFileSync(join(folder, 'calls.html'), before + begin + JSON.stringify(facts).replaceAll('<', '\\u003c') + rest.slice(end));
+    const called = await open('calls.html', { width: 1900 });
+    const rows = await called.page.$$eval('#ops tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].slice(0, 2).map((cell) => cell.textContent)));
+    const place = (op) => rows.find(([name]) => name === facts.ops.name[op] + ` ${facts.ops.program[op]}`)[1];
+    assert.deepEqual([place(4), place(7), place(8)], ['…/model/layer.py:12', 'run.py:3', '–']);
+    for (const [filter, count] of [['layer.py:12', 1], ['M.layers[<a>]', 1], ['<locals>.run', 1], ['.py', 2], ['', 24]]) {
+      await called.page.fill('#ops input', filter);
+      assert.equal((await texts(called.page, '#ops tbody tr[data-place]')).length, count, filter);
+    }
+    await called.page.locator('#ops tbody tr[data-place]', { hasText: 'layer.py:12' }).locator('td').nth(2).click();
+    const own = await called.page.textContent('#op');
+    assert.match(own, /ModuleM\.layers\[<a>\]/);
+    assert.match(own, /Called at\/home\/me\/model\/layer\.py:12 in Layer\.<locals>\.run/);
+    assert.deepEqual(called.complaints, []);
+    await called.close();
+    // Without calls there is no such column.
+    assert.equal(await report.page.locator('#ops th:has-text("Called at")').count(), 0);
   });
 
   test('shows cycles or time', async () => {

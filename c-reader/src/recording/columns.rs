@@ -62,11 +62,11 @@ struct Column {
 
 impl Columns {
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
-        let names = recording.op_names();
+        let texts = recording.op_texts();
         let ops: Vec<_> = report.ops.ops().collect();
         Self(vec![
             columns_of::<Ops>(&op_rows(&ops, |op| {
-                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+                texts.get(&(op.chip_id, RunHostId(op.run_host_id))).copied().unwrap_or_default()
             })),
             columns_of::<ZoneStatisticsTable>(&report.zones.iter().collect::<Vec<_>>()),
             columns_of::<SumStatisticsTable>(&report.sums.iter().collect::<Vec<_>>()),

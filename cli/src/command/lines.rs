@@ -1,7 +1,7 @@
 //! `kprof lines`: where the cycles of kernels went in their source.
 
 use crate::{
-    command::table_file::read_table,
+    command::{callers::ProgramCallers, table_file::read_table},
     failure::{Failure, OrFail, failure},
     layout::{row_limit, write_columns},
     numbers::grouped,
@@ -10,7 +10,7 @@ use crate::{
 use clap::Args;
 use host_reader::{
     lines::{
-        Ranked, RankedSamples, beside_recording, by_function, by_line, read_csv,
+        Callers, Ranked, RankedSamples, beside_recording, by_function, by_line, read_csv,
         samples_beside_recording, write_folded, write_pprof,
     },
     tables::{LineRow, Lines, Rows, SampleShare},
@@ -25,7 +25,8 @@ use std::{
 #[cfg(feature = "mcp")]
 use std::{sync::OnceLock, time::SystemTime};
 
-/// Show where the cycles of kernels went: lines of source, then functions.
+/// Show where the cycles of kernels went: lines of source, then functions, then modules of the model
+/// that called the ops.
 ///
 /// The input comes from `kprof run`, `kprof capture` or `kprof record --simulate CHIP`, each with
 /// `--lines`, or from `kprof record --sample`. See docs/lines.md.
@@ -33,6 +34,7 @@ use std::{sync::OnceLock, time::SystemTime};
 #[command(after_help = "Examples:
   kprof lines generated/kprof
   kprof lines matmul.kprof --risc NCRISC --source
+  kprof lines generated/profiler --module Model.layers.0.attention
   kprof lines generated/kprof -o profile.pb.gz && go tool pprof -top profile.pb.gz")]
 pub(crate) struct LinesArgs {
     /// Folder of a run, capture, or file with the table `lines`.
@@ -41,6 +43,10 @@ pub(crate) struct LinesArgs {
     /// Only ops or programs with this text in their name.
     #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<String>,
+    /// Only ops that this module of a model, or one within it, has called, such as
+    /// `Model.layers.0`. The input must be a recording of `kprof record`.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) module: Option<String>,
     /// Only this RISC: BRISC, NCRISC or TRISC_0 to TRISC_2.
     #[arg(long, value_name = "RISC")]
     pub(crate) risc: Option<String>,
@@ -81,9 +87,13 @@ struct Document<'a> {
 
 /// Reads the table and prints or writes it.
 pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
-    let rows = rows(args)?;
+    let mut rows = rows(args)?;
+    let callers = ProgramCallers::of_recording(&args.input)?;
+    if let Some(module) = &args.module {
+        retain_module(&mut rows, module, &callers)?;
+    }
     if let Some(path) = &args.output {
-        return export(&rows, path);
+        return export(&rows, &callers, path);
     }
     if args.source {
         return print(None::<()>, |out| write_sources(&rows, args, out));
@@ -92,8 +102,40 @@ pub(crate) fn run(args: &LinesArgs) -> Result<(), Failure> {
         let document = Document { lines: Rows(rows) };
         return print(Some(&document), |_| Ok(()));
     }
-    print(None::<()>, |out| write_tables(&rows, args, out))
+    print(None::<()>, |out| write_tables(&rows, &callers, args, out))
 }
+
+/// Leaves the rows of the ops that a module or a module within it has called.
+fn retain_module(
+    rows: &mut Vec<LineRow>,
+    wanted: &str,
+    callers: &ProgramCallers,
+) -> Result<(), Failure> {
+    let is_within = |row: &LineRow| {
+        let inner = callers.module(row).and_then(|module| module.strip_prefix(wanted));
+        inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['.', '[']))
+    };
+    if !rows.iter().any(is_within) {
+        let modules: BTreeSet<&str> = rows.iter().filter_map(|row| callers.module(row)).collect();
+        if modules.is_empty() {
+            return Err(failure!(
+                "expected ops with modules, found none; `kprof record` of a Python program keeps them, and \
+                 INPUT must be the recording"
+            ));
+        }
+        let named = modules.iter().take(NAMED_MODULES).copied().collect::<Vec<_>>().join(", ");
+        let others = match modules.len().saturating_sub(NAMED_MODULES) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        return Err(failure!("expected the module `{wanted}`, found {named}{others}"));
+    }
+    rows.retain(is_within);
+    Ok(())
+}
+
+/// Maximum number of modules that the sentence on a missing one names.
+const NAMED_MODULES: usize = 20;
 
 /// Reads the rows that the options choose.
 fn rows(args: &LinesArgs) -> Result<Vec<LineRow>, Failure> {
@@ -210,10 +252,10 @@ fn check<'a>(
     Err(failure!("expected the {what} `{wanted}`, found {}", found.join(", ")))
 }
 
-fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
+fn export(rows: &[LineRow], callers: &ProgramCallers, path: &Path) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let write: fn(&[LineRow], &mut dyn Write) -> io::Result<()> = if name.ends_with(".pb.gz") {
-        write_pprof
+    let write = if name.ends_with(".pb.gz") {
+        write_pprof as fn(&[LineRow], &Callers<'_>, &mut dyn Write) -> io::Result<()>
     } else if name.ends_with(".folded") {
         write_folded
     } else {
@@ -223,7 +265,7 @@ fn export(rows: &[LineRow], path: &Path) -> Result<(), Failure> {
         ));
     };
     let mut out = BufWriter::new(File::create(path).or_fail_at(path)?);
-    write(rows, &mut out).and_then(|()| out.flush()).or_fail_at(path)
+    write(rows, &|row| callers.of(row), &mut out).and_then(|()| out.flush()).or_fail_at(path)
 }
 
 fn total(rows: &[LineRow]) -> u64 {
@@ -276,7 +318,12 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-fn write_tables(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io::Result<()> {
+fn write_tables(
+    rows: &[LineRow],
+    callers: &ProgramCallers,
+    args: &LinesArgs,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let (firmware, shown): (Vec<LineRow>, Vec<LineRow>) =
         rows.iter().cloned().partition(|row| row.code == "firmware" && !args.firmware);
     let whole = total(rows);
@@ -299,6 +346,7 @@ fn write_tables(rows: &[LineRow], args: &LinesArgs, out: &mut impl Write) -> io:
             write_ranked(&ranked, whole, args.rows, out)?;
         }
     }
+    write_modules(&shown, callers, (whole, args.rows), out)?;
     if !firmware.is_empty() {
         let weight = total(&firmware);
         writeln!(
@@ -326,6 +374,57 @@ fn write_sampled(
         "name" => without_arguments(&one.function),
         "kind" => one.code,
         "state" => sampled_state(samples),
+    })
+}
+
+/// A module, what its lines take together, and the line that takes most.
+struct ModuleLine {
+    module: String,
+    weight: u64,
+    line: Ranked,
+}
+
+/// Writes the line of each module that takes most. Writes nothing if no module is known.
+fn write_modules(
+    rows: &[LineRow],
+    callers: &ProgramCallers,
+    (whole, limit): (u64, usize),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut modules: BTreeMap<Option<&str>, Vec<LineRow>> = BTreeMap::new();
+    for row in rows {
+        modules.entry(callers.module(row)).or_default().push(row.clone());
+    }
+    if modules.keys().all(Option::is_none) {
+        return Ok(());
+    }
+    let lines = modules.into_iter().filter_map(|(module, rows)| {
+        let module = module.map_or_else(|| "(module unknown)".to_owned(), str::to_owned);
+        Some(ModuleLine { module, weight: total(&rows), line: by_line(&rows).into_iter().next()? })
+    });
+    let mut lines: Vec<ModuleLine> = lines.collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.weight));
+    writeln!(out, "\nModules, each with the line that takes most")?;
+    if is_sampled(rows) {
+        // Shares are known of RISCs, and not of modules.
+        return write_columns!(lines, limit, out, |one| {
+            "samples" => grouped(one.weight),
+            "module" => one.module,
+            "of line" => grouped(one.line.weight()),
+            "RISC" => one.line.risc,
+            "where" => place(&one.line),
+            "name" => without_arguments(&one.line.function),
+        });
+    }
+    write_columns!(lines, limit, out, |one| {
+        "cycles" => grouped(one.weight),
+        "share" => percent(one.weight, whole),
+        "module" => one.module,
+        "of line" => percent(one.line.weight(), one.weight),
+        "RISC" => one.line.risc,
+        "where" => place(&one.line),
+        "name" => without_arguments(&one.line.function),
+        "cause" => cause(&one.line),
     })
 }
 

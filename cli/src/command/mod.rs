@@ -1,6 +1,7 @@
 //! The commands of kprof, one file each.
 
 mod backend;
+mod callers;
 mod capture;
 mod check;
 mod completions;

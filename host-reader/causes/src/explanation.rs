@@ -21,7 +21,7 @@ use crate::{
     recorded::Recorded,
     routers::Routers,
     rules::{self, IterationScope, OpFacts},
-    steady::{Scope, SteadyPart, Window},
+    steady::{Scope, SteadyPart, Window, ops_of_part},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     time_sum::time_sums,
@@ -37,9 +37,7 @@ use recording::{
     DeviceClock, OpenedLog, PackedRecording, Recording, UnreplayedTrace, clocks_of,
     problem::counted,
 };
-use reports::perf::{
-    OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions, ops_by_column,
-};
+use reports::perf::{OpReport, OpsByColumn, PerfOptions, PerfReport, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{Risc, RunHostId, ZoneId};
 
@@ -266,7 +264,6 @@ impl Explanation {
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
-            no_cause: None,
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, (window, doubt))),
@@ -276,8 +273,6 @@ impl Explanation {
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
             kernels: kernel_sentence(&own_ops, readout),
-            groups: Vec::new(),
-            by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
             phases,
             ops,
@@ -286,6 +281,7 @@ impl Explanation {
             not_used,
             has_noc_barriers: noc.barriers == BarrierRecords::Some,
             full_buffers,
+            ..Self::default()
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows, &described.rows);
@@ -318,6 +314,8 @@ impl Explanation {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
         self.groups = op_code_groups(rows, uses);
+        let rule = self.steady.as_ref().map(|steady| steady.rule);
+        self.by = described.by.as_deref().map(|column| ops_of_part(rows, column, rule));
         let mut findings = rules::op_groups(&self.groups);
         let modelled = rules::modelled(&facts, &findings);
         findings.extend(rules::conversions(&self.groups, rows));

@@ -15,16 +15,14 @@ use crate::{
     parallel::{ChipOp, busiest_share, measure_on_own_chip, rounds},
     row_slots::{Leads, RowSlots, are_all_there, class_of, devices, rows_by_device, slots_of_rows},
     rules::{self, Compilation, Dispatcher, IterationScope, ModelFacts, TracedGaps, Waiting},
-    steady::{Scope, SteadyPart, Window, rows_text, steady_iteration, steps_of_rows},
+    steady::{Scope, SteadyPart, Window, ops_of_part, rows_text, steady_iteration, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP},
     time_class::TimeClass,
     time_sum::time_sums,
     timeline::DeviceTime,
 };
 use recording::problem::counted;
-use reports::perf::{
-    BoundAnalysis, OpReport, PerfReport, Problem, ProgramBuilds, RowKind, ops_by_column,
-};
+use reports::perf::{BoundAnalysis, OpReport, PerfReport, Problem, ProgramBuilds, RowKind};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Sentence about rows that contain no repeated sequence of ops.
@@ -94,6 +92,7 @@ impl Explanation {
             (None, Window::All) => (None, ALL_ROWS.to_owned()),
             (None, _) => (None, doubt.as_deref().map_or(NOTHING_REPEATS.to_owned(), doubted)),
         };
+        let part_rule = steady.as_ref().map(|steady| steady.rule);
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             untold: untold(report, &all_rows),
@@ -102,7 +101,7 @@ impl Explanation {
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
             counters: counter_sentence_of_rows(rows),
-            by: by.and_then(|by| report.column(by)).map(|by| ops_by_column(rows, &by)),
+            by: by.and_then(|by| report.column(by)).map(|by| ops_of_part(rows, &by, part_rule)),
             devices,
             unreplayed_traces: sentences(&report.unreplayed_traces),
             not_used: report

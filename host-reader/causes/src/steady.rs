@@ -10,7 +10,7 @@ use crate::{
     timeline::DeviceTime,
 };
 use recording::problem::counted;
-use reports::perf::{OpReport, RowKind};
+use reports::perf::{OpReport, OpsByColumn, RowKind, ops_by_column};
 use std::collections::HashMap;
 
 /// Part of a recording that an explanation covers.
@@ -71,6 +71,21 @@ pub struct SteadyPart {
     /// Share of the recording's kernel time that all iterations like this one have, on the same chip as
     /// `first_launch`.
     pub kernel_percent: f64,
+}
+
+/// Groups the ops of a part by a column. `rule` is the rule that found the part; `None` if it is the whole.
+pub(crate) fn ops_of_part(
+    rows: &[OpReport],
+    column: &str,
+    rule: Option<SteadyRule>,
+) -> OpsByColumn {
+    let by = ops_by_column(rows, column);
+    match rule {
+        Some(SteadyRule::TraceReplay | SteadyRule::Signpost | SteadyRule::RepeatedOps) => {
+            by.of_one_iteration()
+        }
+        Some(SteadyRule::RepeatedOp) | None => by,
+    }
 }
 
 /// Finds the last iteration with data that an explanation of `window` covers.

@@ -13,13 +13,17 @@ use super::{
     format::{Sink, SinkWrite},
     json_event::JsonEvent,
     lane_writer::write_lanes,
+    module_spans::{ModuleEvent, ModuleSpans},
     point_words::{Meaning, PointWords},
     trace::place::PlacedLane,
     words,
 };
 use analysis::ZoneTime;
 use host_events::{HostEvent, HostSource};
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
 
 impl ExportFormat {
     /// Chrome's JSON format, for `chrome://tracing`, speedscope and other viewers.
@@ -42,6 +46,9 @@ const OWN_CLOCK: &str = "starts at its first record: times do not compare with o
 /// Thread number of the first lane. Rows of ops have lower thread numbers.
 const FIRST_LANE_THREAD: u64 = 1000;
 
+/// Thread number of the modules whose ops are in row 0. Lanes have lower thread numbers.
+const FIRST_MODULE_THREAD: u64 = 1_000_000;
+
 /// Writes all ops, then all lanes.
 fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) -> io::Result<()> {
     let trace = items.trace();
@@ -53,6 +60,9 @@ fn write(items: TraceItems<'_, '_>, out: &mut dyn Write, on_lanes: OnLanes<'_>) 
     let meanings = PointWords::new(trace);
     for device_index in 0..trace.devices.len() {
         write_device(items, device_index, &arrows, out)?;
+        if trace.has_modules {
+            write_modules(items, device_index, out)?;
+        }
     }
     write_lanes(items, out, on_lanes, |lane| lane_events(lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
@@ -141,6 +151,61 @@ fn write_device(
         }
     }
     out.write_all(&text)
+}
+
+/// Writes the modules that called the ops of a chip, as threads below the rows of the ops.
+fn write_modules(
+    items: TraceItems<'_, '_>,
+    device_index: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let pid = items.trace().devices[device_index].chip.chip_id.into();
+    let mut text = Vec::new();
+    let mut named = BTreeSet::new();
+    let mut spans = ModuleSpans::default();
+    for op in items.ops(device_index) {
+        spans.add(&op, &mut |event| module_event(&mut text, pid, event, &mut named));
+        if text.len() >= OP_BYTES {
+            out.write_all(&text)?;
+            text.clear();
+        }
+    }
+    spans.finish(&mut |event| module_event(&mut text, pid, event, &mut named));
+    out.write_all(&text)
+}
+
+/// Writes what happens in a row of modules. `named` has the rows whose threads have a name.
+fn module_event(
+    text: &mut Vec<u8>,
+    pid: u64,
+    event: ModuleEvent<'_, '_>,
+    named: &mut BTreeSet<u32>,
+) {
+    let tid = |row: u32| FIRST_MODULE_THREAD + u64::from(row);
+    match event {
+        ModuleEvent::Begin(span) => {
+            let tid = tid(span.row);
+            if named.insert(span.row) {
+                let name = words::module_row_label(span.row);
+                JsonEvent::metadata(text, "thread_name", pid, tid).name(&name);
+                let index = span.row.into();
+                JsonEvent::metadata(text, "thread_sort_index", pid, tid).sort_index(index);
+            }
+            let mut event = JsonEvent::slice_begin(text, pid, tid, span.start_ns);
+            event.name_and_category(span.name, "module");
+            event.text("module", span.path);
+            event.end();
+        }
+        ModuleEvent::Op(op) => {
+            let mut event = JsonEvent::complete(text, pid, tid(op.row), op.start_ns, op.end_ns);
+            event.name_and_category(&op.label(), "op of module");
+            event.number("run_host_id", op.figures.run_host_id.into());
+            event.end();
+        }
+        ModuleEvent::End(span, end_ns) => {
+            JsonEvent::slice_end(text, pid, tid(span.row), end_ns);
+        }
+    }
 }
 
 fn name_thread(text: &mut Vec<u8>, pid: u64, tid: u64, name: &str) {

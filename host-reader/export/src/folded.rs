@@ -17,10 +17,16 @@
 //! The losses of a lane, and losses and possible losses of the whole trace, also appear as stacks
 //! of 0 cycles.
 //!
-//! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
+//! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`. That of
+//! calls has the functions of the program that called an op, and the op, before the RISC:
+//!
+//! ```text
+//! device 0 wormhole_b0;<module> at run.py:9;Model.forward [Model] at model.py:12;Matmul;BRISC;BRISC-FW 64
+//! ```
 
 use super::{
-    ExportFormat, OnLanes, Trace, TraceHostThread, TraceItems,
+    ExportFormat, OnLanes, Trace, TraceHostThread, TraceItems, TraceZone,
+    called_ops::CalledOps,
     format::{Sink, SinkWrite},
     host_names::HostNames,
     lane_writer::for_each_lane,
@@ -53,6 +59,17 @@ impl ExportFormat {
         is_binary: false,
         shows_causes: false,
         write: SinkWrite::Parts(write_chips),
+    });
+
+    /// Folded stacks from the functions of the program that called an op to the zones of its kernels,
+    /// summed over all cores of a chip.
+    pub const FOLDED_CALLS: Self = Self(&Sink {
+        name: "folded-calls",
+        endings: &[".calls.folded"],
+        help: "folded stacks from the program's functions and ops to zones, summed over the cores of each chip",
+        is_binary: false,
+        shows_causes: false,
+        write: SinkWrite::Parts(write_calls),
     });
 }
 
@@ -106,6 +123,40 @@ fn write_chips(
     for ((device_index, risc), stacks) in chips {
         let label = frame(&words::device_label(&trace.devices[device_index]));
         let base = format!("{label};{risc}");
+        out.write_all(text_of(&stacks, &base, &frames).as_bytes())?;
+    }
+    out.write_all(doubts_of(trace, |_| true).as_bytes())
+}
+
+/// Writes the stacks of each call, op and RISC type of each chip, summed over all cores.
+fn write_calls(
+    items: TraceItems<'_, '_>,
+    out: &mut dyn Write,
+    on_lanes: OnLanes<'_>,
+) -> io::Result<()> {
+    let trace = items.trace();
+    let frames: Vec<String> =
+        trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
+    let chips: Vec<_> =
+        (0..trace.devices.len()).map(|index| CalledOps::new(items, index)).collect();
+    let stacks_of = |placed: &PlacedLane<'_, '_>| {
+        let lane = placed.lane;
+        let group = |zone: &TraceZone| chips[placed.place.device_index].group(lane.op(zone.run));
+        (lane.id.risc, Stacks::by_root(&lane.zones, |zone| zone.name, group))
+    };
+    let mut sums: BTreeMap<(usize, Option<u32>, Risc), Stacks> = BTreeMap::new();
+    for_each_lane(items, on_lanes, stacks_of, |place, (risc, groups)| {
+        for (group, stacks) in groups {
+            sums.entry((place.device_index, group, risc)).or_default().merge(stacks);
+        }
+        Ok(())
+    })?;
+    for ((device_index, group, risc), stacks) in sums {
+        let label = words::device_label(&trace.devices[device_index]);
+        let risc = risc.to_string();
+        let called = chips[device_index].frames(group);
+        let base = std::iter::once(&*label).chain(called).chain([&*risc]).map(frame);
+        let base = base.collect::<Vec<_>>().join(";");
         out.write_all(text_of(&stacks, &base, &frames).as_bytes())?;
     }
     out.write_all(doubts_of(trace, |_| true).as_bytes())

@@ -33,8 +33,15 @@ pub struct ExportFormat(pub(super) &'static Sink);
 
 impl ExportFormat {
     /// All formats, in the order in which they are offered.
-    pub const ALL: &'static [Self] =
-        &[Self::PERFETTO, Self::CHROME, Self::FOLDED, Self::FOLDED_CHIP, Self::TRACY, Self::HTML];
+    pub const ALL: &'static [Self] = &[
+        Self::PERFETTO,
+        Self::CHROME,
+        Self::FOLDED,
+        Self::FOLDED_CHIP,
+        Self::FOLDED_CALLS,
+        Self::TRACY,
+        Self::HTML,
+    ];
 
     /// Returns the name of the format.
     #[must_use]
@@ -68,6 +75,7 @@ impl ExportFormat {
     /// let format = |name| ExportFormat::from_path(Path::new(name));
     /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::PERFETTO));
     /// assert_eq!(format("matmul.chip.folded"), Some(ExportFormat::FOLDED_CHIP));
+    /// assert_eq!(format("matmul.calls.folded"), Some(ExportFormat::FOLDED_CALLS));
     /// assert_eq!(format("matmul.json"), Some(ExportFormat::CHROME));
     /// assert_eq!(format("matmul.csv"), None);
     /// ```

@@ -38,6 +38,23 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
+    /// Starts the begin of a slice whose end follows. The caller must add a name.
+    pub(super) fn slice_begin(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) -> Self {
+        let mut event = Self::begin(text, 'B', pid, tid);
+        event.push(",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push(",");
+        event
+    }
+
+    /// Writes the end of a thread's innermost slice that has begun.
+    pub(super) fn slice_end(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) {
+        let mut event = Self::begin(text, 'E', pid, tid);
+        event.push(",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push("},\n");
+    }
+
     /// Starts an instant event of a thread. The caller must add a name.
     pub(super) fn instant(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) -> Self {
         let mut event = Self::begin(text, 'i', pid, tid);

@@ -16,6 +16,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod call_tests;
+mod called_ops;
 mod chrome;
 mod counters;
 mod destination;
@@ -27,6 +30,7 @@ mod host_names;
 mod html;
 mod json_event;
 mod lane_writer;
+mod module_spans;
 #[cfg(feature = "object-store")]
 mod object;
 mod op_causes;

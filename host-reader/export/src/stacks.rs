@@ -2,7 +2,7 @@
 
 use super::{NameId, TraceZone, TraceZones};
 use analysis::{ZoneSum, ZoneTime};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Tree of stacks, in the order of their first occurrence.
 #[derive(Default)]
@@ -32,11 +32,27 @@ pub(super) struct Stack {
 
 impl Stacks {
     pub(super) fn from_zones(zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) -> Self {
-        let mut stacks = Self::default();
+        Self::by_root(zones, name, |_| ()).remove(&()).unwrap_or_default()
+    }
+
+    /// Returns the stacks of each group of outermost zones. `root` returns the group of a zone that is
+    /// in no other.
+    pub(super) fn by_root<K: Ord + Copy>(
+        zones: &TraceZones,
+        name: impl Fn(&TraceZone) -> NameId,
+        root: impl Fn(&TraceZone) -> K,
+    ) -> BTreeMap<K, Self> {
+        let mut groups: BTreeMap<K, Self> = BTreeMap::new();
+        let mut group = None;
         // For each zone around: its node, and whether its end is recorded.
         let mut around: Vec<(usize, bool)> = Vec::new();
         for zone in zones.iter() {
             around.truncate(zone.depth.into());
+            let own = *group.insert(match group {
+                Some(group) if !around.is_empty() => group,
+                _ => root(zone),
+            });
+            let stacks = groups.entry(own).or_default();
             let node = stacks.node(around.last().map(|&(node, _)| node), name(zone));
             stacks.nodes[node].sum.add(zone.time(), ());
             if let ZoneTime::Open { unknown_cycles } = zone.time()
@@ -47,7 +63,7 @@ impl Stacks {
             }
             around.push((node, !zone.has_synthetic_end));
         }
-        stacks
+        groups
     }
 
     /// Adds the stacks of the next part of the lane, or of another lane.

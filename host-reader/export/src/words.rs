@@ -15,6 +15,11 @@ pub(super) fn row_label(row: u32) -> String {
     if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) }
 }
 
+/// Returns the label of the row of modules whose ops are in a row of ops.
+pub(super) fn module_row_label(row: u32) -> String {
+    if row == 0 { "modules".to_owned() } else { format!("modules, row {}", row + 1) }
+}
+
 /// Returns the label of a core in the style of TT-Metal's tools, such as `1-2`.
 pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
     format!("{}-{}", lane.id.core.x, lane.id.core.y)

@@ -55,7 +55,7 @@ mod words;
 pub use buffers::{BufferPool, BufferUsage, address_text, buffer_address, buffer_bytes};
 pub use color::HostColor;
 pub use installed::{AlreadyInstalled, installed};
-pub use op::{OP_MESSAGES_TITLES, OP_TIMES_TITLES, OpMetadata};
+pub use op::{OP_MESSAGES_TITLES, OP_TIMES_TITLES, OpMetadata, OpTexts};
 pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};
 pub use recording::{HostDrops, HostEvent, HostEventKind, HostRecording, HostThread};
 pub use source::HostSource;

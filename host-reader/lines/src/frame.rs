@@ -41,6 +41,10 @@ impl fmt::Display for Frame {
     }
 }
 
+/// Functions of the program that called a row's op, from the outermost one; empty if no call of the
+/// recording is known.
+pub type Callers<'a> = dyn Fn(&LineRow) -> &'a [Frame] + 'a;
+
 /// Text between frames; no path or function of a compiler contains it.
 const SEPARATOR: &str = " < ";
 

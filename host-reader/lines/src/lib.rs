@@ -37,7 +37,7 @@ pub use csv_file::{
     samples_beside_recording,
 };
 pub use folded::write_folded;
-pub use frame::{Frame, frames};
+pub use frame::{Callers, Frame, frames};
 pub use kernel_files::{FoundKernel, KernelFiles};
 pub use pprof::write_pprof;
 pub use ranking::{BusiestLine, Ranked, RankedSamples, busiest_lines, by_function, by_line};

@@ -6,20 +6,16 @@
 
 use host_events::OpMetadata;
 use std::collections::BTreeMap;
+use wire::RunHostId;
 
 /// Metadata key of the name of an op's call. Ops with equal calls have equal names.
 pub const CALL: &str = "call";
 /// Metadata key of the frames of a call.
 const CALL_FRAMES: &str = "call_frames";
-/// Metadata key of the path of the module that called an op, such as `Model.layers.0.attention`.
-pub const MODULE: &str = "module";
-/// Metadata key of the function that called an op.
-pub const CALL_FUNCTION: &str = "call_function";
-/// Metadata key of the file and line of an op's call, such as `model.py:12`.
-pub const CALL_LOCATION: &str = "call_location";
 
 /// Metadata keys that say where an op was called, and nothing about the op itself.
-pub const OF_CALL: [&str; 4] = [CALL, MODULE, CALL_FUNCTION, CALL_LOCATION];
+pub const OF_CALL: [&str; 4] =
+    [CALL, OpMetadata::MODULE, OpMetadata::CALL_FUNCTION, OpMetadata::CALL_LOCATION];
 
 /// One function of the user's program that was active when an op was called.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,6 +29,36 @@ pub struct CallFrame {
     pub function: String,
     /// Path of the module whose method the function is; `None` if it is of no module.
     pub module: Option<String>,
+}
+
+impl CallFrame {
+    /// Returns the function, with the module that it ran for: layers of a model run the same function.
+    ///
+    /// ```
+    /// let frame = recording::CallFrame {
+    ///     file: "/model/layer.py".into(),
+    ///     line: Some(7),
+    ///     function: "Layer.forward".into(),
+    ///     module: Some("Model.layers.0".into()),
+    /// };
+    /// assert_eq!(frame.name(), "Layer.forward [Model.layers.0]");
+    /// assert_eq!(frame.short(), "Layer.forward [Model.layers.0] at layer.py:7");
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.module {
+            Some(module) => format!("{} [{module}]", self.function),
+            None => self.function.clone(),
+        }
+    }
+
+    /// Returns [the name](Self::name), with the file without its folder, and the line if it is known.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let file = self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file);
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{} at {file}{line}", self.name())
+    }
 }
 
 /// Frames in the form in which a capture has them.
@@ -70,6 +96,16 @@ impl OpCall {
     pub fn function(&self) -> Option<&str> {
         self.frames.last().map(|frame| frame.function.as_str())
     }
+
+    /// Returns what stands in place of the outer frames that were not kept; `None` if all were.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        match self.left_out_count {
+            0 => None,
+            1 => Some("[1 outer function left out]".to_owned()),
+            count => Some(format!("[{count} outer functions left out]")),
+        }
+    }
 }
 
 /// The distinct calls of a recording's ops.
@@ -85,7 +121,19 @@ pub struct OpCalls {
 impl OpCalls {
     /// Takes the frames of calls out of the metadata of ops, and adds to each op its module, and
     /// the function and location that called it.
-    pub(crate) fn take_from(ops: &mut [OpMetadata]) -> Self {
+    ///
+    /// ```
+    /// use host_events::OpMetadata;
+    /// let frames = r#"{"frames": [{"file": "a.py", "line": 3, "function": "main", "module": null}],
+    ///     "left_out": 0}"#;
+    /// let fields = [("call", "b6"), ("call_frames", frames)];
+    /// let fields = fields.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    /// let mut ops = [OpMetadata { fields, ..OpMetadata::default() }];
+    /// let calls = recording::OpCalls::take_from(&mut ops);
+    /// assert_eq!(calls.of(&ops[0]).unwrap().frames[0].function, "main");
+    /// assert_eq!(ops[0].texts().call_location, Some("a.py:3"));
+    /// ```
+    pub fn take_from(ops: &mut [OpMetadata]) -> Self {
         let mut found = Self::default();
         for op in ops.iter() {
             let Some((name, text)) = op.value(CALL).zip(op.value(CALL_FRAMES)) else { continue };
@@ -101,9 +149,10 @@ impl OpCalls {
             let call = found.of(op);
             let of_call = call.map_or([None, None, None], |call| {
                 [
-                    call.module().map(|module| (MODULE, module.to_owned())),
-                    call.function().map(|function| (CALL_FUNCTION, function.to_owned())),
-                    call.location().map(|location| (CALL_LOCATION, location)),
+                    call.module().map(|module| (OpMetadata::MODULE, module.to_owned())),
+                    call.function()
+                        .map(|function| (OpMetadata::CALL_FUNCTION, function.to_owned())),
+                    call.location().map(|location| (OpMetadata::CALL_LOCATION, location)),
                 ]
             });
             let is_known = call.is_some();
@@ -122,7 +171,31 @@ impl OpCalls {
     pub fn of(&self, op: &OpMetadata) -> Option<&OpCall> {
         self.calls.get(op.value(CALL)?)
     }
+
+    /// Returns true if the call of no op is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Returns the call of each program, by chip id and run host id; `None` where it is unknown, or where
+    /// ops of one program have several calls.
+    #[must_use]
+    pub fn by_program(&self, ops: &[OpMetadata]) -> BTreeMap<(u32, RunHostId), Option<&OpCall>> {
+        let mut found = BTreeMap::new();
+        for op in ops {
+            let call = self.of(op);
+            let known = found.entry((op.chip_id, op.run_host_id)).or_insert(call);
+            if *known != call {
+                *known = None;
+            }
+        }
+        found
+    }
 }
+
+/// What stands for the functions of a program that called an op if they are unknown.
+pub const UNKNOWN_CALL: &str = "[call unknown]";
 
 #[cfg(test)]
 mod tests {
@@ -148,8 +221,11 @@ mod tests {
             op(&[("name", "Copy")]),
         ];
         let calls = OpCalls::take_from(&mut ops);
-        let of_call =
-            [(MODULE, "M.layers.0"), (CALL_FUNCTION, "helper"), (CALL_LOCATION, "model.py:30")];
+        let of_call = [
+            (OpMetadata::MODULE, "M.layers.0"),
+            (OpMetadata::CALL_FUNCTION, "helper"),
+            (OpMetadata::CALL_LOCATION, "model.py:30"),
+        ];
         let with = |fields: &[(&str, &str)]| op(&[fields, &of_call].concat());
         assert_eq!(ops[0], with(&[("name", "Add"), (CALL, "a")]));
         assert_eq!(ops[1], with(&[("name", "Mul"), (CALL, "a"), ("tile", "32")]));
@@ -161,5 +237,25 @@ mod tests {
         assert_eq!((call.frames.len(), call.left_out_count), (3, 2));
         assert_eq!(call.frames[1].line, Some(12));
         assert_eq!((calls.of(&ops[2]), calls.of(&ops[4])), (None, None));
+    }
+
+    #[test]
+    fn a_program_with_several_calls_has_none() {
+        let frames = |function: &str| {
+            format!(
+                r#"{{"frames": [{{"file": "a.py", "line": 3, "function": "{function}", "module": null}}],
+                "left_out": 0}}"#
+            )
+        };
+        let (one, other) = (frames("one"), frames("other"));
+        let of = |program, call, frames| OpMetadata {
+            run_host_id: RunHostId(program),
+            ..op(&[(CALL, call), (CALL_FRAMES, frames)])
+        };
+        let mut ops = [of(1, "a", &one), of(1, "a", &one), of(2, "a", &one), of(2, "b", &other)];
+        let calls = OpCalls::take_from(&mut ops);
+        let by_program = calls.by_program(&ops);
+        let function = |program| by_program[&(0, RunHostId(program))]?.function();
+        assert_eq!((function(1), function(2)), (Some("one"), None));
     }
 }

@@ -48,7 +48,7 @@ pub mod whole_file;
 pub mod zone_names;
 
 pub use buffers::{BUFFERS, OpBufferTexts};
-pub use calls::{CALL, CALL_FUNCTION, CALL_LOCATION, CallFrame, MODULE, OF_CALL, OpCall, OpCalls};
+pub use calls::{CALL, CallFrame, OF_CALL, OpCall, OpCalls, UNKNOWN_CALL};
 pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
@@ -70,7 +70,7 @@ use crate::capture::{
     sync::{MeshClock, MeshSamples},
 };
 use analysis::counters::merge_passes;
-use host_events::{HostEventKind, HostRecording, OpMetadata};
+use host_events::{HostEventKind, HostRecording, OpMetadata, OpTexts};
 use reader::readout::Readout;
 use std::{collections::BTreeMap, path::PathBuf};
 use wire::RunHostId;
@@ -258,6 +258,19 @@ impl Recording {
         names_of(&self.ops)
     }
 
+    /// Returns the host's metadata of each program, by chip id and run host id.
+    #[must_use]
+    pub fn metadata_by_program(&self) -> BTreeMap<(u32, RunHostId), &OpMetadata> {
+        metadata_by_program(&self.ops)
+    }
+
+    /// Returns what the host said of each program, by chip id and run host id.
+    #[must_use]
+    pub fn op_texts(&self) -> BTreeMap<(u32, RunHostId), OpTexts<'_>> {
+        let all = self.metadata_by_program().into_iter();
+        all.map(|(program, op)| (program, op.texts())).collect()
+    }
+
     /// Returns the names of the signposts that the host set, in no particular order.
     pub fn signpost_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.signposts().map(|(_, name)| name)
@@ -281,11 +294,20 @@ impl Recording {
 
 /// Returns the names of ops by chip id and run host id.
 fn names_of(ops: &[OpMetadata]) -> BTreeMap<(u32, RunHostId), &str> {
-    let mut names = BTreeMap::new();
+    let all = metadata_by_program(ops).into_iter();
+    all.filter_map(|(program, op)| Some((program, op.value(OpMetadata::NAME)?))).collect()
+}
+
+/// Returns the host's metadata of each program, by chip id and run host id. If a program has several
+/// entries, the first one with a name is used.
+#[must_use]
+pub fn metadata_by_program(ops: &[OpMetadata]) -> BTreeMap<(u32, RunHostId), &OpMetadata> {
+    let mut found = BTreeMap::new();
     for op in ops {
-        if let Some(name) = op.value(OpMetadata::NAME) {
-            names.entry((op.chip_id, op.run_host_id)).or_insert(name);
+        let first = found.entry((op.chip_id, op.run_host_id)).or_insert(op);
+        if first.value(OpMetadata::NAME).is_none() && op.value(OpMetadata::NAME).is_some() {
+            *first = op;
         }
     }
-    names
+    found
 }

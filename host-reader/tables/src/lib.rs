@@ -6,9 +6,10 @@
 //!
 //! ```
 //! use analysis::Op;
+//! use host_events::OpTexts;
 //! use tables::{OpRow, Ops, Table, Value};
 //! let op = Op { core_count: 4, ..Op::default() };
-//! let row = OpRow::new(&op, None);
+//! let row = OpRow::new(&op, OpTexts::default());
 //! let column = Ops::column("core_count").unwrap();
 //! assert_eq!(column.value(&row), Value::Unsigned64(4));
 //! assert_eq!(column.schema.unit(), None);

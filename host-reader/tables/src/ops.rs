@@ -2,7 +2,7 @@
 
 use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, rows::row_object};
 use analysis::{Doubt, Op, PackedLaunches, Span};
-use host_events::OpMetadata;
+use host_events::{OpMetadata, OpTexts};
 use serde::{
     Serialize, Serializer,
     ser::{Error, SerializeSeq},
@@ -18,8 +18,8 @@ pub struct Ops;
 pub struct OpRow<'a> {
     /// Id, launch number, durations and other numbers of the op.
     pub figures: &'a Op,
-    /// Name given by the host.
-    pub name: Option<&'a str>,
+    /// Name given by the host, and where the program called the op.
+    pub texts: OpTexts<'a>,
     /// Position of the op in a dataset; unused in other outputs.
     pub place: OpPlace<'a>,
 }
@@ -48,8 +48,8 @@ pub struct OpPlace<'a> {
 impl<'a> OpRow<'a> {
     /// Creates a row for outputs other than datasets.
     #[must_use]
-    pub fn new(figures: &'a Op, name: Option<&'a str>) -> Self {
-        Self { figures, name, place: OpPlace::default() }
+    pub fn new(figures: &'a Op, texts: OpTexts<'a>) -> Self {
+        Self { figures, texts, place: OpPlace::default() }
     }
 
     /// Returns `latency`. Returns `None` for the first op of a chip, because it has no previous op.
@@ -64,33 +64,29 @@ impl<'a> OpRow<'a> {
     }
 }
 
-/// Creates rows of ops for outputs other than datasets. `name_of` returns the name that the host
-/// reported for an op.
+/// Creates rows of ops for outputs other than datasets. `texts_of` returns what the host reported of
+/// an op.
 pub fn op_rows<'a>(
     ops: impl IntoIterator<Item = &'a Op>,
-    name_of: impl Fn(&Op) -> Option<&'a str>,
+    texts_of: impl Fn(&Op) -> OpTexts<'a>,
 ) -> Vec<OpRow<'a>> {
-    ops.into_iter().map(|op| OpRow::new(op, name_of(op))).collect()
+    ops.into_iter().map(|op| OpRow::new(op, texts_of(op))).collect()
 }
 
-/// Function that returns the name that the host reported for an op.
-type NameOf<'a> = dyn Fn(&Op) -> Option<&'a str> + 'a;
+/// Function that returns what the host reported of an op.
+type TextsOf<'a> = dyn Fn(&Op) -> OpTexts<'a> + 'a;
 
 /// Ops of packed launches, serialized as JSON objects like [`Rows`](crate::Rows). The ops are
 /// unpacked one at a time.
 pub struct OpObjects<'a> {
     launches: &'a PackedLaunches,
-    name_of: Box<NameOf<'a>>,
+    texts_of: Box<TextsOf<'a>>,
 }
 
 impl<'a> OpObjects<'a> {
-    /// Creates the objects of launches. `name_of` returns the name that the host reported for an
-    /// op.
-    pub fn new(
-        launches: &'a PackedLaunches,
-        name_of: impl Fn(&Op) -> Option<&'a str> + 'a,
-    ) -> Self {
-        Self { launches, name_of: Box::new(name_of) }
+    /// Creates the objects of launches. `texts_of` returns what the host reported of an op.
+    pub fn new(launches: &'a PackedLaunches, texts_of: impl Fn(&Op) -> OpTexts<'a> + 'a) -> Self {
+        Self { launches, texts_of: Box::new(texts_of) }
     }
 }
 
@@ -98,7 +94,7 @@ impl Serialize for OpObjects<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut objects = out.serialize_seq(Some(self.launches.len()))?;
         for op in self.launches.ops() {
-            let row = OpRow::new(&op, (self.name_of)(&op));
+            let row = OpRow::new(&op, (self.texts_of)(&op));
             objects.serialize_element(&row_object::<Ops>(&row))?;
         }
         self.launches.check().map_err(S::Error::custom)?;
@@ -116,6 +112,10 @@ fn cycles(span: Option<Span>) -> Option<u64> {
 
 fn ns(span: Option<Span>) -> Option<u64> {
     span?.duration_ns
+}
+
+fn text(text: Option<&str>) -> Option<Cow<'_, str>> {
+    text.map(Cow::Borrowed)
 }
 
 fn doubt(doubt: Option<Doubt>) -> Option<Cow<'static, str>> {
@@ -138,6 +138,7 @@ const NO_RATIO: &str = "no kernel lasted a cycle or more, or see duration_doubt"
 const NO_LATENCY: &str = "first op, overlap, or see latency_doubt";
 const NO_LATENCY_NS: &str = "first op, overlap, unknown clock, or see latency_doubt";
 const NO_STALL: &str = "no wait for the host, or lost records";
+const NO_CALL: &str = "not recorded, or no function of the program called the op";
 const NO_STALL_NS: &str = "no wait for the host, unknown clock, or lost records";
 
 type OpColumn = Column<Ops>;
@@ -157,7 +158,7 @@ impl Table for Ops {
         OpColumn::small("run_host_id", super::RUN_HOST_ID, |row| row.figures.run_host_id),
         OpColumn::optional_number("trace_id", "id of the replayed trace", NO_TRACE, |row| row.figures.trace_id).titled_if_any("trace"),
         OpColumn::optional_number("trace_replay", "number of the replay, from 1", NO_TRACE, |row| row.figures.trace_replay).titled_if_any("replay"),
-        OpColumn::optional_text("name", "name given by the host", "the host gave no name", |row| Some(row.name?.into())).titled_if_any("name"),
+        OpColumn::optional_text("name", "name given by the host", "the host gave no name", |row| text(row.texts.name)).titled_if_any("name"),
         OpColumn::optional_small("sub_device_id", "sub-device that ran the op", "the op had the whole chip, or unknown", |row| row.figures.sub_device_id.map(u32::from)).titled_if_any("sub-device"),
         OpColumn::number("launch", "number of the launch among those of the same program and replay, from 1", |row| row.figures.launch).titled("launch"),
         OpColumn::number("core_count", "cores with a firmware zone", |row| row.figures.core_count).in_summary(),
@@ -218,5 +219,8 @@ impl Table for Ops {
         OpColumn::optional_text("latency_doubt", "why latencies are null although the ops do not overlap", "latencies are not in doubt", |row| doubt(row.figures.latency_doubt)).in_summary(),
         OpColumn::optional_text("metadata", "host's metadata of the op, as a JSON object", "the host gave no metadata", |row| Some(metadata_json(row.place.metadata?).into())).in_dataset(),
         OpColumn::optional_real("imbalance", "kernel duration of the slowest core divided by the mean over all cores", NO_RATIO, |row| row.figures.imbalance()).titled_if_any("imbalance"),
+        OpColumn::optional_text("module", "path of the module of the model that called the op, such as `Model.layers.0`", "not recorded, or the op was called by no module", |row| text(row.texts.module)),
+        OpColumn::optional_text("call_function", "function of the program that called the op", NO_CALL, |row| text(row.texts.call_function)),
+        OpColumn::optional_text("call_location", "file and line of this call, such as `model.py:12`", NO_CALL, |row| text(row.texts.call_location)),
     ];
 }

@@ -13,6 +13,7 @@ from types import CodeType, FrameType, FunctionType, MemberDescriptorType, Modul
 from typing import Any
 
 from .._native import KnownCalls
+from .qualified_names import QualifiedNames
 
 MOST_FRAMES = 64
 """Number of innermost frames of a call that are kept."""
@@ -41,7 +42,8 @@ class _Code:
         # The reference keeps the code's id from being used again.
         self.code = code
         self.file = code.co_filename
-        self.function = str(getattr(code, "co_qualname", code.co_name))
+        self.function: str | None = None
+        """Qualified name, which is looked for when a call is described."""
         self.is_kept = is_kept
         has_self = code.co_argcount > 0 and code.co_varnames[0] == "self"
         self.is_method = is_kept and has_self
@@ -61,6 +63,7 @@ class Calls:
         )
         self._library = os.path.join(sysconfig.get_paths()["stdlib"], "")
         self._codes: dict[int, _Code] = {}
+        self._names = QualifiedNames()
         self._known = KnownCalls(MOST_KNOWN, MOST_PLACES)
         self.find = self._known.find
         """Returns what :meth:`of` returns, without a step of Python; for new calls, and for those in
@@ -131,6 +134,7 @@ class Calls:
         frames.reverse()
         told: list[dict[str, Any]] = []
         path: list[tuple[Any, str]] = []
+        outer: list[tuple[CodeType, str]] = []
         is_known = True
         for code, at in frames:
             owner = self._known.own_object(at, code.cell) if code.is_method else None
@@ -140,6 +144,10 @@ class Calls:
                 is_known = self._serial(owner) > 0 and is_known
                 if _is_module(owner):
                     module = self._enter(path, owner)
+            if code.function is None:
+                kind = None if owner is None else type(owner)
+                code.function = self._names.of(code.code, at.f_globals, kind, outer)
+            outer.append((code.code, code.function))
             frame_told = {"file": code.file, "line": at.f_lineno}
             told.append({**frame_told, "function": code.function, "module": module})
         left_out = max(0, len(told) - MOST_FRAMES)

@@ -26,10 +26,10 @@ pub fn exports(data: &[u8]) {
     for run in runs {
         let recording = Recording::from_captured_run(run);
         let report = Report::new(&recording.readout);
-        let names = recording.op_names();
+        let texts = recording.op_texts();
         let ops: Vec<_> = report.ops.ops().collect();
         write_json::<Ops>(op_rows(&ops, |op| {
-            names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+            texts.get(&(op.chip_id, RunHostId(op.run_host_id))).copied().unwrap_or_default()
         }));
         write_json::<ZoneStatisticsTable>(report.zones.iter().collect());
         write_json::<SumStatisticsTable>(report.sums.iter().collect());

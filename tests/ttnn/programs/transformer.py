@@ -29,8 +29,8 @@ class Linear:
         self.path, self.weight, self.bias = path, weight(), weight()
 
     def __call__(self, x):
-        here(self.path, "__call__"); x = ttnn.matmul(x, self.weight)
-        here(self.path, "__call__"); return ttnn.add(x, self.bias)
+        here(self.path, "Linear.__call__"); x = ttnn.matmul(x, self.weight)
+        here(self.path, "Linear.__call__"); return ttnn.add(x, self.bias)
 
 
 class Norm:
@@ -38,12 +38,12 @@ class Norm:
         self.path, self.gain, self.bias = path, gain, bias
 
     def forward(self, x):
-        here(self.path, "forward"); mean = ttnn.matmul(x, self.gain)
-        here(self.path, "forward"); x = ttnn.subtract(x, mean)
+        here(self.path, "Norm.forward"); mean = ttnn.matmul(x, self.gain)
+        here(self.path, "Norm.forward"); x = ttnn.subtract(x, mean)
         return self.scaled(x)
 
     def scaled(self, x):
-        here(self.path, "scaled"); return ttnn.add(x, self.bias)
+        here(self.path, "Norm.scaled"); return ttnn.add(x, self.bias)
 
 
 class Scores:
@@ -51,14 +51,14 @@ class Scores:
 
     def __init__(self, path, scale):
         def scaled(scores):
-            here(path, "scaled"); return ttnn.add(scores, scale)
+            here(path, "Scores.__init__.<locals>.scaled"); return ttnn.add(scores, scale)
 
         self.scaled = scaled
         self.path = path
 
     def __call__(self, q, k):
-        here(self.path, "__call__"); k = ttnn.transpose(k, 0, 1)
-        here(self.path, "__call__"); scores = ttnn.matmul(q, k)
+        here(self.path, "Scores.__call__"); k = ttnn.transpose(k, 0, 1)
+        here(self.path, "Scores.__call__"); scores = ttnn.matmul(q, k)
         return self.scaled(scores)
 
 
@@ -72,8 +72,8 @@ class Attention:
     def forward(self, x):
         q, k, v = [project(x) for project in (self.q_proj, self.k_proj, self.v_proj)]
         scores = self.parts["scores"](q, k)
-        here(self.path, "forward"); scores = ttnn.add(scores, scores)
-        here(self.path, "forward"); context = ttnn.matmul(scores, v)
+        here(self.path, "Attention.forward"); scores = ttnn.add(scores, scores)
+        here(self.path, "Attention.forward"); context = ttnn.matmul(scores, v)
         return self.parts["out.proj"](context)
 
 
@@ -84,8 +84,8 @@ class Mlp:
 
     def forward(self, x):
         up, gate = self.up(x), self.gate(x)
-        here(self.path, "forward"); x = ttnn.add(up, gate)
-        here(self.path, "<lambda>"); halved = (lambda: ttnn.subtract(x, up))()
+        here(self.path, "Mlp.forward"); x = ttnn.add(up, gate)
+        here(self.path, "Mlp.forward.<locals>.<lambda>"); halved = (lambda: ttnn.subtract(x, up))()
         return self.down(halved)
 
 
@@ -97,7 +97,7 @@ class Layer:
 
     def __call__(self, x):
         attended = self.attention.forward(self.norms[0].forward(x))
-        here(self.path, "__call__"); x = ttnn.add(x, attended)
+        here(self.path, "Layer.__call__"); x = ttnn.add(x, attended)
         thought = self.mlp.forward(self.norms[1].forward(x))
         return residual(self.path, x, thought)
 

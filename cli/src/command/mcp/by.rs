@@ -16,7 +16,8 @@ const MODULE: &str = "module";
 
 const BLANK: &str = "the column is blank for these ops, or all ops of a path";
 const NO_TIME: &str = "no op of the group has a device time";
-const NO_ITERATION: &str = "nothing repeats, or no op of the group is part of an iteration";
+const NO_ITERATION: &str =
+    "no op of the group is part of an iteration; see iterations_unknown_because";
 const NOT_OF_HOST: &str = "the host's time is unknown; the host calls no op of a trace";
 const NO_MODEL: &str = "no model of these ops";
 const ONE_SIDE: &str = "one recording has no such group, or no time of it";
@@ -28,9 +29,11 @@ const ONE_SIDE: &str = "one recording has no such group, or no time of it";
 pub(super) fn table(part: &Part, asked: &ByArguments) -> Result<Table<'static>, Failure> {
     let by = groups(part, asked.column.as_deref())?;
     let OpsByColumn { column, iteration_count, outside_iterations_count, host_op_count, .. } = &by;
+    let no_iterations = by.no_iterations.as_deref();
     let notes = [
         ("column", (**column).into()),
         ("iteration_count", (*iteration_count).into()),
+        ("iterations_unknown_because", no_iterations.into()),
         ("ops_outside_of_iterations", (*outside_iterations_count).into()),
         ("ops_of_the_host", (*host_op_count).into()),
         ("op_count", by.total.op_count.into()),

@@ -54,9 +54,9 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
 fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
     let ops = run.report.ops.ops().filter(|op| {
         let program = RunHostId(op.run_host_id).base();
-        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
+        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_texts(op).name)
     });
-    Table::from_items::<Ops, _>(ops, |op, take| take(&OpRow::new(op, run.names.op_name(op))))
+    Table::from_items::<Ops, _>(ops, |op, take| take(&OpRow::new(op, run.names.op_texts(op))))
 }
 
 fn rows<'a>(report: &'a PerfReport, filter: &TraceFilter) -> Table<'a> {

@@ -2,6 +2,7 @@
 
 use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
 use analysis::Doubt;
+use host_events::OpTexts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tables::{Arrays, Columns, OpRow, Ops};
@@ -37,11 +38,12 @@ impl<'a> OpFacts<'a> {
             .flat_map(|(index, device)| device.ops.iter().map(move |op| (index, device, op)))
             .collect();
         let mut names = trace.devices.iter().flat_map(|device| names_of_ops(trace, device));
-        let rows =
-            ops.iter().map(|(_, _, op)| OpRow::new(&op.figures, names.next().flatten())).collect();
+        let rows = ops.iter().map(|(_, _, op)| {
+            OpRow::new(&op.figures, OpTexts { name: names.next().flatten(), ..op.texts() })
+        });
         Self {
             columns: Columns {
-                rows,
+                rows: rows.collect(),
                 is_wanted: |column| {
                     let schema = &column.schema;
                     schema.unit() != Some("ns") && !schema.name.ends_with("_start_cycle")

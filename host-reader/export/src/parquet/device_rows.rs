@@ -245,7 +245,7 @@ impl<'t> DeviceRows<'t, '_> {
             start_host_ns: self.host_ns(found.start_ns),
             metadata: found.metadata,
         };
-        OpRow { figures: &found.figures, name: found.name(), place }
+        OpRow { figures: &found.figures, texts: found.texts(), place }
     }
 
     pub(super) const fn place(self, lane: LaneId) -> LanePlace<'t> {

@@ -6,6 +6,7 @@ use super::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, TracePacket, TrackDescriptor, UNIT_BYTES, UNIT_COUNT,
     },
+    modules,
     sequence::{Sequence, named, named_number, named_text},
 };
 use crate::{
@@ -51,6 +52,9 @@ pub(super) fn write(
             packets.op_slice(&op, arrow_ids(number, &op));
             packets.sequence.write_many(out)?;
         }
+    }
+    if context.trace.has_modules {
+        modules::draw(&mut packets.sequence, context, device_index, tracks, out)?;
     }
     packets.count_kernels(out)?;
     packets.count_losses();

@@ -14,6 +14,7 @@ mod host;
 mod lane;
 mod merged;
 mod message;
+mod modules;
 mod sequence;
 #[cfg(feature = "parquet")]
 mod summary;
@@ -206,6 +207,11 @@ impl Tracks {
 
     fn row(&self, row: u32) -> u64 {
         self.device + (1 << 32) + u64::from(row)
+    }
+
+    /// Returns the track for the modules whose ops are drawn in a row.
+    fn modules(&self, row: u32) -> u64 {
+        self.device + (4 << 32) + u64::from(row)
     }
 
     const fn core(&self, core_index: usize) -> u64 {

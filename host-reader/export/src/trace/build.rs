@@ -15,9 +15,10 @@ use reader::{
     lane::LaneId,
     readout::{DeviceReadout, Readout},
 };
-use recording::{DeviceClock, Recording, TraceFilter, clocks_of};
+use recording::{DeviceClock, Recording, TraceFilter, clocks_of, metadata_by_program};
 use reports::report::BufferPeaks;
 use std::collections::BTreeMap;
+use wire::RunHostId;
 
 impl<'a> Trace<'a> {
     /// Builds the model with parallel processing of lanes, and removes everything that the filter
@@ -60,6 +61,8 @@ impl<'a> Trace<'a> {
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),
             names,
+            calls: &recording.calls,
+            has_modules: recording.ops.iter().any(|op| op.texts().module.is_some()),
             noc: TraceNoc::new(recording),
             host: TraceHost::default(),
             buffers: BufferPeaks::from_recording(recording),
@@ -294,14 +297,8 @@ pub(super) fn lanes_without_records(
     ids
 }
 
-/// Returns the host's metadata by chip and program. If a program has several entries, the first one
-/// is used.
-pub(super) fn metadata_of(ops: &[OpMetadata]) -> ProgramMetadata<'_> {
-    ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect()
-}
-
 /// Metadata by chip and program.
-pub(super) type ProgramMetadata<'a> = BTreeMap<(u32, u32), &'a OpMetadata>;
+pub(super) type ProgramMetadata<'a> = BTreeMap<(u32, RunHostId), &'a OpMetadata>;
 
 /// Returns the ops of a chip, and assigns runs to their ops.
 fn ops_of<'a>(
@@ -310,10 +307,10 @@ fn ops_of<'a>(
     clock: &DeviceClock<'_>,
     lanes: &mut [TraceLane<'a>],
 ) -> Vec<TraceOp<'a>> {
-    let metadata = metadata_of(ops);
+    let metadata = metadata_by_program(ops);
     let ops = launches.into_iter().map(|mut launch| {
         let runs = std::mem::take(&mut launch.runs);
-        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
+        let known = metadata.get(&(launch.op.chip_id, RunHostId(launch.op.run_host_id))).copied();
         let mut op = TraceOp::new(launch, known, clock);
         op.runs.reserve_exact(runs.len());
         op.runs.extend(runs.iter().filter_map(|run| {

@@ -48,7 +48,7 @@ use reader::{
     ledger::{LossCause, LossKey, LossLedger, LossTotals, UncountedSource},
     readout::ChipSummary,
 };
-use recording::{DeviceClock, capture::sync::MeshClock};
+use recording::{DeviceClock, OpCalls, capture::sync::MeshClock};
 use reports::report::BufferPeaks;
 use wire::Risc;
 
@@ -89,6 +89,10 @@ pub struct Trace<'a> {
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
     pub names: TraceNames<'a>,
+    /// Calls of ops in the user's program.
+    pub calls: &'a OpCalls,
+    /// True if a module of a model is known to have called an op.
+    pub has_modules: bool,
     /// NoC events, as in TT-Metal's traces.
     pub noc: TraceNoc,
     /// Zones, messages, signposts, frame marks and plots of the host.

@@ -2,7 +2,7 @@
 
 use super::TraceRun;
 use analysis::{Launch, Op};
-use host_events::OpMetadata;
+use host_events::{OpMetadata, OpTexts};
 use recording::DeviceClock;
 use std::cmp::Reverse;
 use tables::{OpPlace, OpRow, Ops, Table, Value};
@@ -96,7 +96,7 @@ impl<'a> TraceOp<'a> {
     pub(crate) fn for_each_argument(&self, mut visit: impl FnMut(&'static str, &Value<'_>)) {
         let (start_cycle, duration_cycles) = (self.start_cycle, self.duration_cycles());
         let place = OpPlace { start_cycle, duration_cycles, ..OpPlace::default() };
-        let row = OpRow { place, ..OpRow::new(&self.figures, None) };
+        let row = OpRow { place, ..OpRow::new(&self.figures, OpTexts::default()) };
         for column in ARGUMENTS.iter().filter_map(|name| Ops::column(name)) {
             match column.value(&row) {
                 Value::Null | Value::Flag(false) => {}
@@ -125,6 +125,12 @@ impl<'a> TraceOp<'a> {
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         self.metadata?.value(OpMetadata::NAME)
+    }
+
+    /// Returns the op's name, and where the program called it.
+    #[must_use]
+    pub fn texts(&self) -> OpTexts<'a> {
+        self.metadata.map(OpMetadata::texts).unwrap_or_default()
     }
 
     /// Returns the op's label; see [`op_label`].

@@ -8,6 +8,7 @@ use super::{
 use analysis::Launch;
 use recording::DeviceClock;
 use std::collections::BTreeMap;
+use wire::RunHostId;
 
 /// Returns a chip's ops in the order of [`super::TraceDevice::ops`], with their rows. Each op comes
 /// with the index of its launch among the launches of the chip.
@@ -35,7 +36,7 @@ pub(super) fn ops_by_start<'t, 'a: 't>(
                 return Some((number, op));
             }
             let (number, launch) = launches.next()?;
-            let program = (launch.op.chip_id, launch.op.run_host_id);
+            let program = (launch.op.chip_id, RunHostId(launch.op.run_host_id));
             let op = TraceOp::new(launch, metadata.get(&program).copied(), &clock);
             waiting.insert((op::order(&op), number), op);
         }

@@ -21,7 +21,7 @@ use reader::{
     packed_numbers::{fold_sign, push, unfold_sign},
     role::RoleTable,
 };
-use recording::PackedRecording;
+use recording::{PackedRecording, metadata_by_program};
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// A trace whose ops, zones and points are unpacked only when they are read.
@@ -158,7 +158,7 @@ impl<'a> PackedTrace<'a> {
                 discarded_launch_count: device.discarded_launches,
             });
         }
-        let metadata = build::metadata_of(&recording.ops);
+        let metadata = metadata_by_program(&recording.ops);
         let counts = PackedCounts::default();
         let mut built = Self { trace, packed, metadata, chips: Vec::new(), counts };
         built.chips = (0..built.trace.devices.len()).map(|index| built.read_ops(index)).collect();

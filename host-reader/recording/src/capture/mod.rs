@@ -229,6 +229,18 @@ impl Capture {
         })
     }
 
+    /// Returns the host's metadata of the ops of all recordings in the capture. Sections that cannot be
+    /// decoded are left out.
+    #[must_use]
+    pub fn op_metadata(&self) -> Vec<OpMetadata> {
+        let sections = self.sections().filter(|section| section.kind == SectionKind::OP_METADATA);
+        let ops = sections.filter_map(|section| match section.content() {
+            Ok(Content::OpMetadata(ops)) => Some(ops),
+            _ => None,
+        });
+        ops.flatten().collect()
+    }
+
     /// Returns the problems with bytes that belong to no sound section, in file order.
     ///
     /// Sound sections with impossible values are found by [`Section::content`] and

@@ -2,8 +2,8 @@
 //! called them, or by any other.
 
 use super::{
-    iterations::{RepetitionRule, Repetitions},
     op::{OpReport, RowKind},
+    passes::Passes,
     signposts::SIGNPOST,
 };
 use crate::report::MODULE;
@@ -58,8 +58,10 @@ pub struct ColumnGroup {
 pub struct OpsByColumn {
     /// Header of the column.
     pub column: Arc<str>,
-    /// Number of complete iterations; `None` if nothing repeats.
+    /// Number of complete iterations; `None` if they are unknown.
     pub iteration_count: Option<usize>,
+    /// Why iterations are unknown, as a part of a sentence; `None` if they are known.
+    pub no_iterations: Option<Arc<str>>,
     /// Number of device ops outside of the iterations, which no figure per iteration counts.
     pub outside_iterations_count: u64,
     /// Number of ops of the host, which are in no group.
@@ -108,23 +110,26 @@ pub fn module_parts(path: &str) -> impl Iterator<Item = &str> {
 /// ```
 #[must_use]
 pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
-    let repetitions = Repetitions::find(rows);
-    // Signposts that mark parts of a program, such as layers, make its parts look like iterations.
-    let is_repeated = repetitions.rule != RepetitionRule::SameProgram && column != SIGNPOST;
-    let repeated: BTreeSet<usize> = match is_repeated {
-        true => repetitions.ops.iter().flatten().copied().collect(),
-        false => BTreeSet::new(),
+    let passes = match column {
+        // Signposts that mark parts of a program, such as layers, make its parts look like iterations.
+        SIGNPOST => Err(SIGNPOSTS_MARK_PARTS.to_owned()),
+        _ => Passes::find(rows),
+    };
+    let (passes, no_iterations) = match passes {
+        Ok(passes) => (Some(passes), None),
+        Err(why) => (None, Some(why.into())),
     };
     let mut groups = Groups { is_tree: column == MODULE, ..Groups::default() };
     let mut total = Sums::default();
     let mut calls = BTreeSet::new();
     let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
     for (at, row) in ops {
-        let (is_repeated, host) = (repeated.contains(&at), HostShare::of(row, &mut calls));
+        let is_repeated = passes.as_ref().is_some_and(|passes| passes.rows.contains(&at));
+        let host = HostShare::of(row, &mut calls);
         total.add(row, is_repeated, host);
         groups.add(row, row.other(column), (is_repeated, host));
     }
-    let iteration_count = is_repeated.then_some(repetitions.iteration_count);
+    let iteration_count = passes.as_ref().map(|passes| passes.count);
     let all_us = total.device_time_us;
     let mut found = Vec::new();
     groups.into_figures(&mut |key, sums| {
@@ -136,12 +141,31 @@ pub fn ops_by_column(rows: &[OpReport], column: &str) -> OpsByColumn {
     OpsByColumn {
         column: column.into(),
         iteration_count,
-        outside_iterations_count: if is_repeated { repetitions.left_out.len() as u64 } else { 0 },
+        no_iterations,
+        outside_iterations_count: passes.map_or(0, |passes| passes.left_out_count as u64),
         host_op_count: rows.iter().filter(|row| row.kind == RowKind::Host).count() as u64,
         total: total.figures(&Key::default(), all_us, iteration_count),
         groups: found,
     }
 }
+
+impl OpsByColumn {
+    /// Returns the same groups for ops that are known to be one iteration: what repeats in them, such as
+    /// equal layers, is no iteration.
+    #[must_use]
+    pub fn of_one_iteration(mut self) -> Self {
+        self.iteration_count = None;
+        self.no_iterations = Some("these ops are one iteration".into());
+        self.outside_iterations_count = 0;
+        for group in self.groups.iter_mut().chain([&mut self.total]) {
+            (group.device_time_per_iteration_us, group.ops_per_iteration) = (None, None);
+        }
+        self
+    }
+}
+
+/// Why groups by signpost have no iterations.
+const SIGNPOSTS_MARK_PARTS: &str = "signposts may mark parts of an iteration";
 
 /// What the host spent on the op of a row.
 #[derive(Clone, Copy, Debug)]
@@ -439,6 +463,70 @@ mod tests {
         let layer = by.groups.iter().find(|group| group.value.as_deref() == Some("M.1")).unwrap();
         assert_eq!((layer.op_count, layer.ops_per_iteration), (3, Some(1.0)));
         assert_eq!(layer.device_time_per_iteration_us, Some(2.0));
+    }
+
+    /// The first pass of `a` to `d` lacks `a`, an op of no pass follows the second, and the fourth is cut.
+    #[test]
+    fn iterations_are_told_though_some_are_cut_and_other_ops_run() {
+        let mut text = MODEL.lines().next().unwrap().to_owned() + "\n";
+        let mut add = |ops: &str, ns: u32| {
+            for op in ops.chars() {
+                text += &format!("Op,tt_dnn_device,0,1,{ns},M.{op}\n");
+            }
+        };
+        for (ops, ns) in [
+            ("bcd", 1000),
+            ("abcd", 2000),
+            ("x", 500),
+            ("abcd", 4000),
+            ("ab", 8000),
+            ("abcd", 3000),
+        ] {
+            add(ops, ns);
+        }
+        let by = by(&text, "MODULE");
+        assert_eq!((by.iteration_count, by.no_iterations.as_deref()), (Some(3), None));
+        assert_eq!((by.outside_iterations_count, by.total.op_count), (6, 18));
+        let group = |path: &str| {
+            by.groups.iter().find(|group| group.value.as_deref() == Some(path)).unwrap()
+        };
+        let of =
+            |path: &str| (group(path).device_time_per_iteration_us, group(path).ops_per_iteration);
+        assert_eq!(of("M"), (Some(12.0), Some(4.0)));
+        assert_eq!((of("M.a"), of("M.x")), ((Some(3.0), Some(1.0)), (None, None)));
+    }
+
+    #[test]
+    fn why_iterations_are_unknown_is_told() {
+        let title = MODEL.lines().next().unwrap();
+        let of = |ops: &str, column: &str| {
+            let rows = ops.chars().map(|op| {
+                let ns = if op == 'w' { 9000 } else { 1000 };
+                format!("Op,tt_dnn_device,0,1,{ns},M.{op}\n")
+            });
+            by(&format!("{title}\n{}", rows.collect::<String>()), column)
+        };
+        let found = of("abc", "MODULE");
+        assert_eq!(
+            found.no_iterations.as_deref(),
+            Some("no sequence of ops repeats in these rows")
+        );
+        let found = of("wabcabc", "MODULE");
+        let expected =
+            "2 repetitions of 3 ops have 40.0 % of the device time and 3 of 4 kinds of ops";
+        assert_eq!((found.iteration_count, found.no_iterations.as_deref()), (None, Some(expected)));
+        // A loop of one op is no pass.
+        let found = of("abbbbc", "MODULE");
+        let expected =
+            "4 repetitions of 1 op have 66.7 % of the device time and 1 of 3 kinds of ops";
+        assert_eq!((found.iteration_count, found.no_iterations.as_deref()), (None, Some(expected)));
+        // Without modules, nothing tells layers from passes.
+        let rows = "A,tt_dnn_device,0,1,5,\nB,tt_dnn_device,0,1,5,\nC,tt_dnn_device,0,1,5,\nB,tt_dnn_device,0,1,5,\nC,tt_dnn_device,0,1,5,\nD,tt_dnn_device,0,1,5,\n";
+        let found = by(&format!("{title}\n{rows}"), "OP CODE");
+        assert_eq!(
+            found.no_iterations.as_deref(),
+            Some("no sequence of ops repeats in these rows")
+        );
     }
 
     #[test]

@@ -140,8 +140,7 @@ impl Repetitions {
     }
 
     fn among(rows: &[OpReport], is_wanted: impl Fn(&OpReport) -> bool) -> Self {
-        let ops = rows.iter().enumerate().filter(|(_, row)| row.is_device_op() && is_wanted(row));
-        let (ops, rows_of_ops): (Vec<usize>, Vec<&OpReport>) = ops.unzip();
+        let (ops, rows_of_ops) = device_ops(rows, is_wanted);
         let [exact, stable] = attribute_numbers(&rows_of_ops);
         let programs = |numbers: &[usize]| -> Vec<Program<'_>> {
             rows_of_ops.iter().zip(numbers).map(|(row, number)| program(row, *number)).collect()
@@ -153,6 +152,39 @@ impl Repetitions {
             .or_else(|| by_sequence(&ops, &exact_programs))
             .or_else(|| by_sequence(&ops, &programs));
         repeated.unwrap_or_else(|| pooled(&ops, &programs, &exact))
+    }
+}
+
+/// Returns the device ops that are wanted: their row indices, and their rows.
+fn device_ops(
+    rows: &[OpReport],
+    is_wanted: impl Fn(&OpReport) -> bool,
+) -> (Vec<usize>, Vec<&OpReport>) {
+    let ops = rows.iter().enumerate().filter(|(_, row)| row.is_device_op() && is_wanted(row));
+    ops.unzip()
+}
+
+/// Device ops, and numbers of their programs.
+pub(super) struct Programs {
+    /// Row indices of the ops.
+    pub(super) rows: Vec<usize>,
+    /// For each op, the number of its program: with all attributes, and without the numbers in them.
+    pub(super) numbers: [Vec<usize>; 2],
+}
+
+impl Programs {
+    /// Numbers the programs of the device ops that are wanted.
+    pub(super) fn new(rows: &[OpReport], is_wanted: impl Fn(&OpReport) -> bool) -> Self {
+        let (ops, rows_of_ops) = device_ops(rows, is_wanted);
+        let numbers = attribute_numbers(&rows_of_ops).map(|attributes| {
+            let mut known: HashMap<Program<'_>, usize> = HashMap::new();
+            let programs = rows_of_ops.iter().zip(attributes).map(|(row, of)| {
+                let next = known.len();
+                *known.entry(program(row, of)).or_insert(next)
+            });
+            programs.collect()
+        });
+        Self { rows: ops, numbers }
     }
 }
 

@@ -52,6 +52,7 @@ mod number;
 mod op;
 mod ops_csv;
 mod paint;
+mod passes;
 mod peak_share;
 mod picture;
 mod programs;

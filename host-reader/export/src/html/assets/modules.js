@@ -39,11 +39,12 @@ function buildModules() {
     { label: 'Module', isText: true, width: '34%', title: 'In the order of the calls. A click on a row filters the ops', value: (row) => row, show: nameCell },
     column('Ops', '56px', (group) => group.op_count, grouped),
     { ...column('Time', '22%', timed((group) => group.device_time_us), time, 'Kernels on the device, of all calls within'), show: (row) => unknownOr(timed((group) => group.device_time_us)(modules[row]), (us) => withBar(time(us), us / longest)) },
+    facts.modules.iteration_count !== null && column('Per iteration', '92px', (group) => group.device_time_per_iteration_us, time, `Kernels of an iteration, mean of ${facts.modules.iteration_count}`),
     column('Share', '62px', timed((group) => group.percent), percent, "Of the kernels' time"),
     column('Host', '84px', (group) => group.host_time_us, time, 'Time of the host in the calls'),
     column('FLOPs', '62px', (group) => group.flops_percent, percent, 'Share of what the cores in use could compute'),
     { ...column('DRAM', '76px', (group) => group.dram_percent, percent, "Share of the chip's DRAM bandwidth"), show: (row) => unknownOr(modules[row].dram_percent, (value) => `${modules[row].is_dram_lower_bound ? '≥ ' : ''}${percent(value)}`) },
-  ];
+  ].filter(Boolean);
   const shown = () => upTo(modules.length).filter(isShown);
   const table = new Table({
     label: 'Modules', columns, rows: shown(), noun: ['row'], sort: { column: 0, isDown: false }, height: 446, minWidth: 720,
@@ -65,11 +66,14 @@ function buildModules() {
   function pickModule(row) {
     table.pick(row);
     const { op, value } = modules[row];
-    // Only a CSV's ops can be filtered by their module.
-    opTable.filter.value = [ops.others && value, op].filter(Boolean).join(' ');
+    // A log's ops have no modules, though an ops CSV beside it has.
+    const isNamed = ops.others || ops.module.some((module) => module !== null);
+    opTable.filter.value = [isNamed && value, op].filter(Boolean).join(' ');
     opTable.refresh();
   }
   const unknown = modules.find((group) => group.value === null && group.depth === 0);
-  headOf('modules').append(h('span.muted', {}, unknown ? `${counted(unknown.op_count, 'op')} of no module` : 'every op has a module'));
+  const { iteration_count: iterations, no_iterations: why, outside_iterations_count: outside } = facts.modules;
+  const perIteration = iterations === null ? `no time per iteration: ${why}` : `${counted(iterations, 'iteration')}${outside ? ` without ${counted(outside, 'op')}` : ''}`;
+  headOf('modules').append(h('span.muted', {}, [unknown ? `${counted(unknown.op_count, 'op')} of no module` : 'every op has a module', perIteration].join('; ')));
   byId('modules').append(table.scroller);
 }

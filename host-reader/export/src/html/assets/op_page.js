@@ -80,6 +80,8 @@ const zoneButton = (device, row) => h('button.link', { type: 'button', title: 'S
 function opFacts(op) {
   const device = opDevice(op), [least, middle, most] = coreKernels(op);
   return [
+    ops.module[op] !== null && pair('Module', visible(ops.module[op])),
+    ops.call_location[op] !== null && pair('Called at', [ops.call_location[op], ops.call_function[op] && `in ${ops.call_function[op]}`].filter(Boolean).map(visible).join(' ')),
     devices.length > 1 && pair('Device', device.label),
     ops.sub_device_id[op] !== null && pair('Sub-device', String(ops.sub_device_id[op])),
     pair('Cores', most ? `${grouped(ops.recorded_core_count[op])}: ${cyclesText(least, device)} to ${cyclesText(most, device)}, median ${cyclesText(middle, device)}` : grouped(ops.recorded_core_count[op])),

@@ -25,10 +25,15 @@ const gapCell = (longestGap) => (op) => ops.op_to_op_latency_cycles[op] !== null
   ? withBar(cyclesText(ops.op_to_op_latency_cycles[op], opDevice(op)), ops.op_to_op_latency_cycles[op] / longestGap, 'quiet')
   : ops.latency_doubt[op] === null ? '–' : h('span.bad', { title: `Unknown: ${gapDoubt(op)}` }, hasLostLaunches(op) ? 'lost?' : 'unknown');
 
+const hasCalls = ops.call_location.some((location) => location !== null) || ops.module.some((module) => module !== null);
+/** Module, function and line that called an op, as far as they are known. */
+const callOf = (op) => [ops.module[op], ops.call_function[op], ops.call_location[op]].filter((text) => text !== null).map(visible);
+
 function buildOps() {
   const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.op_to_op_latency_cycles);
   const columns = [
     { label: 'Op', isText: true, width: '40%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
+    hasCalls && { label: 'Called at', isText: true, width: '16%', isSpare: true, title: 'Line of the program that called it', value: (op) => ops.call_location[op] ?? '', show: (op) => h('span.place', { title: callOf(op).join('\n') }, ops.call_location[op] === null ? '–' : shortPath(visible(ops.call_location[op]))) },
     devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
     { label: 'Start', width: '92px', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
     { label: 'Kernel', width: '20%', hasBar: true, title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
@@ -39,8 +44,8 @@ function buildOps() {
     { label: 'Imbalance', width: '82px', isSpare: true, title: 'The slowest core against the mean of all cores', value: (op) => ops.imbalance[op], show: (op) => ops.imbalance[op] === null ? '–' : `${ops.imbalance[op].toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
-    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', minWidth: 540, sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
-    search: (op) => `${opLabel(op)} ${opDevice(op).label}`, height: 446,
+    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', minWidth: 540, sort: { column: 1 + hasCalls + (devices.length > 1), isDown: false },
+    search: (op) => [opLabel(op), opDevice(op).label, ...callOf(op)].join(' '), height: 446,
     onOpen: openOp, onPick: (op) => { pickOp(opTable.picked === op ? -1 : op); },
   });
   headOf('ops').append(opTable.count, h('span.tools', {}, opTable.filter));
