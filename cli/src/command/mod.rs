@@ -10,7 +10,6 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 mod explain_limits;
 mod explain_lines;
-mod explain_memory;
 mod export;
 mod export_source;
 mod info;

@@ -9,6 +9,7 @@ use crate::{
     finding::{Cause, Finding, GainOf, Untold, percent},
     host_time::{add_host_facts, built_again},
     kernel_sentence::kernel_sentence,
+    l1_room::RoomInL1,
     launch_rows::{LaunchRows, are_described},
     missing_launches::missing_launches,
     no_cause::NoCause,
@@ -104,6 +105,9 @@ pub struct Explanation {
     /// Device ops grouped by op code, sorted by descending time; empty if the tensors of the ops
     /// are unknown.
     pub groups: Vec<OpCodeGroup>,
+    /// Room of L1 for what the longest ops have in DRAM; empty unless [`Self::add_memory`] has added it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub l1_rooms: Vec<RoomInL1>,
     /// Ops grouped by the column that [`Scope::by`] asks for; `None` if none is asked for, or if no
     /// row has it.
     pub by: Option<OpsByColumn>,
@@ -113,6 +117,9 @@ pub struct Explanation {
     pub phases: Vec<Phase>,
     /// Launches sorted by chip and time; empty for ops CSVs.
     pub ops: Vec<OpCauses>,
+    /// Indices in `ops` of the launches that the explanation covers.
+    #[serde(skip)]
+    pub(crate) covered: Vec<usize>,
     /// Numbers of usable and of unusable records of waits and signals.
     pub sync: SyncCounts,
     /// Sentences about traces that were captured and never replayed.
@@ -231,7 +238,8 @@ impl Explanation {
         let is_own =
             |index, op: &OpCauses| found.is_none_or(|steady| steady.contains(op.chip_id, index));
         let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
-        let own: Vec<Explained<'_>> = own.map(|(_, pair)| *pair).collect();
+        let (covered, own): (Vec<usize>, Vec<Explained<'_>>) =
+            own.map(|(index, pair)| (index, *pair)).unzip();
         let devices = match found {
             Some(steady) => part_times(recording, (&pairs, &own), steady),
             None => all.clone(),
@@ -274,10 +282,12 @@ impl Explanation {
             counters: counter_sentence(&own_ops),
             kernels: kernel_sentence(&own_ops, readout),
             groups: Vec::new(),
+            l1_rooms: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
             phases,
             ops,
+            covered,
             sync: evidence.counts,
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,

@@ -4,6 +4,7 @@ mod blocked;
 mod chip_starts;
 mod chips;
 mod cores;
+mod full_l1;
 mod gaps;
 mod groups;
 mod late_host;
