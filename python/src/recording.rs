@@ -12,7 +12,7 @@ use host_reader::{
         DeviceRows, DeviceTable, ExportFormat, HostRows, HostTable, Trace, TraceFilter, TraceHost,
     },
     lines,
-    output::Output,
+    output::{Output, memory_of},
     perf::{PerfReport, read_ops_csv},
     recording::{Recording, load},
     report::BufferPeaks,
@@ -308,6 +308,7 @@ impl PyRecording {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());
             self.title.clone_into(&mut trace.title);
+            trace.memory = memory_of(&self.recording, &TraceFilter::default());
             ExportFormat::HTML.add_causes(&mut trace, &self.recording);
             let mut page = Vec::new();
             ExportFormat::HTML.write(&trace, &mut page, &mut |_| {}).map(|()| page)

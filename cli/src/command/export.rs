@@ -2,13 +2,13 @@
 
 use super::{
     dataset::Dataset,
-    device_log, explain, export_source, noc, ops_page,
+    device_log, explain, export_source, memory, noc, ops_page,
     written::{Written, cancel_on_signals, refusal},
 };
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, OrFail, failure, refuse_input_as_output},
-    input::{self, Run, chosen_run, joined, open_flat, open_run, open_runs},
+    input::{self, Run, chosen_run, filter_for, joined, open_flat, open_run, open_runs},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
@@ -17,10 +17,11 @@ use host_reader::{
     diff::{Diff, DiffOptions, Measurements},
     export::{
         CancelFlag, Destination, ExportFormat, PackedCounts, PackedTrace, Recording, Trace,
-        TraceComparison, TraceItems,
+        TraceComparison, TraceItems, TraceMemory,
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
+    op_memory::usage_of,
     recording::DEVICE_LOG,
 };
 use serde::Serialize;
@@ -69,11 +70,22 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     };
     let is_only_run = runs.len() == 1;
     let run = chosen_run(runs, &args.file, args.run)?;
+    // Launch messages do not tell the runs of a capture apart.
+    let launches = match is_only_run && target.shows_causes() {
+        true => memory::launches_of(&args.file)?,
+        false => Vec::new(),
+    };
     let busy = Busy::new(format!("arranging {}", args.file.display()));
     match &run {
         Run::Packed(packed) => {
             let causes = match target.shows_causes() {
-                true => Some(Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?),
+                true => {
+                    let usage = usage_of(&packed.recording, launches);
+                    let mut causes =
+                        Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?;
+                    causes.add_memory(&usage);
+                    Some(causes)
+                }
                 false => None,
             };
             let trace = PackedTrace::new(packed).or_fail()?.described(title(&args.file), causes);
@@ -90,8 +102,12 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
                 trace.source = export_source::of_recording(&args.file, args.run)?;
             }
             if target.shows_causes() {
-                let explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+                let usage = usage_of(recording, launches);
+                let mut explanation =
+                    Explanation::from_recording_window(recording, Scope::BY_MODULE);
+                explanation.add_memory(&usage);
                 trace.explanation = Some(explanation);
+                trace.memory = TraceMemory::new(usage, &filter_for(recording, &args.filters)?);
             }
             let counts = TraceCounts::new(&trace);
             drop(busy);

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &MemoryArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If a file is no capture, or a folder has several captures, or none.
-fn capture_of(input: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn capture_of(input: &Path) -> Result<PathBuf, Failure> {
     if !input.is_dir() {
         return match FileKind::from_path(input) {
             FileKind::Capture | FileKind::Absent | FileKind::Stream => Ok(input.to_owned()),
@@ -284,12 +284,7 @@ fn write_l1(
         op_label(op),
         called(", called at ", &op.place)
     )?;
-    for (bytes, what) in [
-        (l1.circular_buffer_bytes, "circular buffers"),
-        (l1.buffer_bytes, "tensors and other buffers"),
-        (l1.reserved_bytes, "reserved by tt-metal, with kernels and their configuration"),
-        (l1.kernel_bytes, "of what is reserved: kernels and their configuration"),
-    ] {
+    for (bytes, what) in l1.parts().into_iter().zip(L1Usage::PARTS) {
         let share = bytes.map_or_else(String::new, |bytes| percent(bytes, l1.known_bytes()));
         writeln!(out, "{:>14} {share:>7}  {what}", bytes.map_or("unknown".to_owned(), grouped))?;
     }

@@ -52,6 +52,21 @@ pub struct L1Usage {
 }
 
 impl L1Usage {
+    /// Labels of [`Self::parts`].
+    pub const PARTS: [&str; 4] = [
+        "circular buffers",
+        "tensors and other buffers",
+        "reserved by tt-metal, with kernels and their configuration",
+        "of what is reserved: kernels and their configuration",
+    ];
+
+    /// Returns the bytes of the parts of what is in use; the last one is part of the one before. `None` if
+    /// unknown.
+    #[must_use]
+    pub const fn parts(&self) -> [Option<u64>; 4] {
+        [self.circular_buffer_bytes, self.buffer_bytes, self.reserved_bytes, self.kernel_bytes]
+    }
+
     /// Returns the bytes in use that are known.
     #[must_use]
     pub fn known_bytes(&self) -> u64 {

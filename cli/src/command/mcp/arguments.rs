@@ -50,6 +50,16 @@ arguments! {
 }
 
 arguments! {
+    /// Arguments of `provenance`.
+    ProvenanceArguments {
+        /// The recording, such as r1. Default: the recording loaded last.
+        recording: Option<String>,
+        /// Number of the run in a capture with several runs, from 1.
+        run: Option<usize>,
+    }
+}
+
+arguments! {
     /// Arguments of `ops`.
     OpsArguments {
         /// The recording, such as r1. Default: the recording loaded last.
@@ -279,6 +289,11 @@ choice! {
         Peaks,
         /// What is at which address during the op with the peak of L1, on each group of cores.
         Map,
+        /// What fills the memories at the peaks: bytes of circular buffers, tensors and kernels by the op
+        /// or call that they belong to, with its line of Python and module.
+        Makers,
+        /// Tensors at the peaks that no later op has as a tensor, largest first.
+        Outlived,
         /// The fullest core's L1 during each op.
         Ops,
     }
@@ -317,6 +332,8 @@ choice! {
         Ops,
         /// Blocked time of each RISC in each op.
         Waits,
+        /// Whether what the longest ops have in DRAM would fit into L1.
+        Rooms,
     }
 }
 
@@ -458,6 +475,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
              tt-metal's logs, or ops CSV. Returns the recording's name for other tools.",
         )?,
         tool::<RecordingsArguments>("recordings", "List the loaded recordings and their runs.")?,
+        tool::<ProvenanceArguments>(
+            "provenance",
+            "What the figures of a recording rest on: kind and format of the file, simulated or not, \
+             chips and clocks, what was lost, and what was not recorded. Each row says what it means.",
+        )?,
         tool::<OpsArguments>(
             "ops",
             "Launches of programs with durations by RISC, in ns; rows of an ops CSV with \
@@ -489,8 +511,8 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         )?,
         tool::<MemoryArguments>(
             "memory",
-            "What L1 and DRAM hold while ops run: the peak, circular buffers, tensors, free bytes, \
-             tensors that outlive their use.",
+            "What L1 and DRAM hold while ops run: the peak, what makes it and on which line of Python, \
+             circular buffers, tensors, free bytes, tensors that outlive their use.",
         )?,
         tool::<ProgramsArguments>(
             "programs",
@@ -499,8 +521,8 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         )?,
         tool::<ExplainArguments>(
             "explain",
-            "Why it is slow: ranked sentences with figure, location, maximum gain and advice; \
-             where the time went; what the recording cannot show.",
+            "Why it is slow: ranked sentences with figure and its unit, location, maximum gain and advice; \
+             where the time went; what the recording cannot show; room in L1.",
         )?,
         tool::<PathArguments>(
             "critical_path",
