@@ -46,8 +46,8 @@ mod zones;
 /// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
 /// and output.
 ///
-/// Tools: load, recordings, provenance, ops, by, zones, noc, counters, lines, memory, programs,
-/// explain, critical_path, losses, diff, more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for
+/// Tools: load, recordings, ops, by, zones, noc, counters, lines, memory, programs, explain,
+/// critical_path, losses, provenance, diff, more. Each answer is at most 4 kB of JSON, reports losses, and has a handle for
 /// further rows. Files are only read. See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

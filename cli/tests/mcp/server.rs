@@ -163,6 +163,7 @@ fn tools_describe_their_arguments_and_only_read() {
         "explain",
         "critical_path",
         "losses",
+        "provenance",
         "diff",
         "more",
     ];
@@ -238,7 +239,7 @@ fn damaged_lines_do_not_end_the_server() {
         r#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#,
     ]);
     let last = answers.iter().find(|answer| answer["id"] == 99).unwrap();
-    assert_eq!(array(&last["result"]["tools"]).len(), 15);
+    assert_eq!(array(&last["result"]["tools"]).len(), 16);
     assert_eq!(code, Some(0));
 }
 

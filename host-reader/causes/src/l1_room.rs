@@ -1,10 +1,7 @@
 //! Room in L1 for the tensors that ops have in DRAM, by what memory held while the ops ran.
 
 use crate::{
-    explanation::Explanation,
-    finding::percent,
-    op_code_group::OpCodeGroup,
-    threshold::GROUP_TIME,
+    explanation::Explanation, finding::percent, op_code_group::OpCodeGroup, threshold::GROUP_TIME,
 };
 use analysis::words::{counted, grouped};
 use memory::{L1Room, Usage};
@@ -205,7 +202,8 @@ fn sentence(
     (free, has_room): (u64, bool),
     (full, all): (usize, usize),
 ) -> String {
-    let needs = format!("{}, {:.1} % of the kernels' time: {}", group.op, group.percent, needs(room));
+    let needs =
+        format!("{}, {:.1} % of the kernels' time: {}", group.op, group.percent, needs(room));
     let free = format!("{} are free in one piece", grouped(free));
     if has_room {
         return format!("{needs}, and fit: {free} (memory_config=ttnn.L1_MEMORY_CONFIG)");

@@ -117,16 +117,12 @@ mod tests {
     fn the_page_has_every_threshold() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explain.md");
         let page = std::fs::read_to_string(path).unwrap();
-        let (text, _) =
-            page.split_once(HEADER).unwrap();
+        let (text, _) = page.split_once(HEADER).unwrap();
         let rows = THRESHOLDS.iter().map(|threshold| {
             let super::Threshold { name, value, unit, measures, source } = threshold;
             format!("| `{name}` | {value} | {unit} | {measures} | {source} |\n")
         });
-        let expected = format!(
-            "{text}{HEADER}{}",
-            rows.collect::<String>()
-        );
+        let expected = format!("{text}{HEADER}{}", rows.collect::<String>());
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(path, expected).unwrap();
         } else {

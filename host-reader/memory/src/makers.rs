@@ -110,11 +110,7 @@ fn kind_of(row: &MemoryRow<'_>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        L1Usage,
-        place::CallPlaces,
-        usage::RecordedOp,
-    };
+    use crate::{L1Usage, place::CallPlaces, usage::RecordedOp};
     use wire::RunHostId;
 
     fn place(module: &str, location: &str) -> CallPlace {
@@ -211,7 +207,13 @@ mod tests {
             .iter()
             .map(|(peak, makers)| {
                 let sum: u64 = makers.iter().map(|maker| maker.bytes).sum();
-                (peak.memory, peak.used_bytes, sum, peak.location.as_deref(), peak.module.as_deref())
+                (
+                    peak.memory,
+                    peak.used_bytes,
+                    sum,
+                    peak.location.as_deref(),
+                    peak.module.as_deref(),
+                )
             })
             .collect();
         let second = (Some("b.py:2"), Some("M.mlp"));

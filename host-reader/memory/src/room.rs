@@ -1,8 +1,6 @@
 //! Tensors of an op that lie in DRAM, and whether L1 has room for them.
 
-use crate::{
-    usage::{L1Usage, OpUsage, Usage},
-};
+use crate::usage::{L1Usage, OpUsage, Usage};
 
 /// Sides of a tile in elements.
 const TILE: u64 = 32;
@@ -247,7 +245,10 @@ mod tests {
         let launches = vec![launch("1-1", 0, 1000, 1000), launch("2-1", 0, 8000, 1000)];
         let usage = usage_of(tiles, launches);
         let room = usage.l1_room(1).unwrap();
-        assert_eq!((room.largest_free_bytes, room.l1().largest_free_bytes), (Some(6000), Some(7000)));
+        assert_eq!(
+            (room.largest_free_bytes, room.l1().largest_free_bytes),
+            (Some(6000), Some(7000))
+        );
         // Of two launches, the one with less room counts.
         let launches = vec![launch("1-1", 0, 1000, 1000), launch("1-1", 1, 4000, 1000)];
         let usage = usage_of(tiles, launches);

@@ -162,8 +162,9 @@ impl Usage {
         }
         let mut chips: BTreeMap<u32, (Follower<'_>, Option<Layout>)> = BTreeMap::new();
         for op in &recorded {
-            let (follower, layout) =
-                chips.entry(op.chip_id).or_insert_with(|| (Follower::new(op.chip_id, places), None));
+            let (follower, layout) = chips
+                .entry(op.chip_id)
+                .or_insert_with(|| (Follower::new(op.chip_id, places), None));
             usage.add(op, follower, layout);
         }
         for (follower, _) in chips.into_values() {

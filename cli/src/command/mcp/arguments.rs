@@ -126,6 +126,9 @@ arguments! {
         /// The column: module (a tree of the model's layers), function or location of the ops' calls
         /// in Python, or a column of another tool, such as LOC. Default: module.
         column: Option<String>,
+        /// Only groups with this text in their name, such as layers.1.mlp; figures stay those of all ops.
+        /// Default: all groups.
+        name: Option<String>,
         /// Column of the answer to sort by, such as device_time_us. Default: a tree in the order of
         /// the ops; other groups by device time.
         sort: Option<String>,
@@ -475,11 +478,6 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
              tt-metal's logs, or ops CSV. Returns the recording's name for other tools.",
         )?,
         tool::<RecordingsArguments>("recordings", "List the loaded recordings and their runs.")?,
-        tool::<ProvenanceArguments>(
-            "provenance",
-            "What the figures of a recording rest on: kind and format of the file, simulated or not, \
-             chips and clocks, what was lost, and what was not recorded. Each row says what it means.",
-        )?,
         tool::<OpsArguments>(
             "ops",
             "Launches of programs with durations by RISC, in ns; rows of an ops CSV with \
@@ -531,6 +529,11 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
         tool::<LossesArguments>(
             "losses",
             "Missing records, by cause or by core, with remedies; anomalies.",
+        )?,
+        tool::<ProvenanceArguments>(
+            "provenance",
+            "What the figures of a recording rest on: kind and format of the file, simulated or not, \
+             chips and clocks, what was lost, and what was not recorded. Each row says what it means.",
         )?,
         tool::<DiffArguments>(
             "diff",

@@ -8,7 +8,7 @@ use super::{
 use crate::{by_column::no_such_column, failure::Failure};
 use host_reader::{
     diff::ColumnDiff,
-    perf::{OpsByColumn, PerfReport, ops_by_column},
+    perf::{ColumnGroup, OpsByColumn, PerfReport, ops_by_column},
 };
 
 /// Column that is meant if the client names none.
@@ -37,7 +37,12 @@ pub(super) fn table(part: &Part, asked: &ByArguments) -> Result<Table<'static>, 
         ("untimed_op_count", by.total.untimed_count.into()),
         ("device_time_us", by.total.device_time_us.into()),
     ];
-    let table = table!(by.groups, |group| {
+    let is_wanted = |group: &ColumnGroup| {
+        let name = group.value.as_deref().unwrap_or_default();
+        asked.name.as_ref().is_none_or(|wanted| name.contains(wanted))
+    };
+    let groups: Vec<ColumnGroup> = by.groups.into_iter().filter(is_wanted).collect();
+    let table = table!(groups, |group| {
         let is_timed = group.untimed_count < group.op_count;
         "name" or BLANK => group.value,
         "op" or "ops of all op codes" => group.op,

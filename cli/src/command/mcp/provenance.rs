@@ -165,7 +165,11 @@ fn of_figures(run: &RunFigures) -> Vec<Fact> {
             kept.zones.saturating_add(kept.open_zones),
             "zones, also those without an end",
         ),
-        Fact::new("anomaly_count", run.report.summary.anomaly_count, "records that contradict others; losses names them"),
+        Fact::new(
+            "anomaly_count",
+            run.report.summary.anomaly_count,
+            "records that contradict others; losses names them",
+        ),
         Fact::new(
             "ops_with_memory_count",
             memory.ops.len(),

@@ -49,9 +49,10 @@ impl Explanation {
         }
         self.l1_rooms = rooms;
         for (op, fact) in facts {
-            let own = self.findings.iter_mut().find(|told| {
-                told.cause == Cause::OpGroup && told.place.op.as_ref() == Some(&op)
-            });
+            let own = self
+                .findings
+                .iter_mut()
+                .find(|told| told.cause == Cause::OpGroup && told.place.op.as_ref() == Some(&op));
             own.into_iter().for_each(|told| told.why.push(fact.clone()));
         }
         if !found.is_empty() {
@@ -63,11 +64,7 @@ impl Explanation {
 }
 
 /// Finds an op code that DRAM limits, and whose tensors in DRAM would not fit into L1.
-fn full_l1(
-    group: &OpCodeGroup,
-    launches: &GroupLaunches<'_>,
-    usage: &Usage,
-) -> Option<Finding> {
+fn full_l1(group: &OpCodeGroup, launches: &GroupLaunches<'_>, usage: &Usage) -> Option<Finding> {
     let used_percent = group.dram_percent.filter(|of| *of >= DRAM_REASON.value)?;
     let (full_count, full_percent) = launches.share(|op| launches.is_full(op));
     let (op, room, has_room) = launches.least_room()?;
@@ -135,7 +132,10 @@ fn reasons(
     };
     let largest = makers.iter().find(of_call).map(|maker| {
         let bytes = grouped(maker.bytes);
-        format!("of the tensors, {bytes} bytes are of {}", called(maker.owner.as_deref(), &maker.place))
+        format!(
+            "of the tensors, {bytes} bytes are of {}",
+            called(maker.owner.as_deref(), &maker.place)
+        )
     });
     let if_freed = room.largest_free_if_freed_bytes.map(|free| {
         let fit = match room.has_room_if_freed() {
@@ -171,11 +171,7 @@ fn advice(room: &L1Room<'_>) -> &'static str {
 
 /// Returns whether the circular buffers of an op code that runs on few cores would fit on the cores that it
 /// leaves idle. `None` if it runs on many, or if the use of L1 is unknown.
-fn idle_cores(
-    group: &OpCodeGroup,
-    launches: &GroupLaunches<'_>,
-    usage: &Usage,
-) -> Option<String> {
+fn idle_cores(group: &OpCodeGroup, launches: &GroupLaunches<'_>, usage: &Usage) -> Option<String> {
     group.few_cores()?;
     let known = |op: usize| usage.idle_core_room(op);
     let (known_count, _) = launches.share(|op| known(op).is_some());

@@ -172,7 +172,10 @@ fn a_full_l1_is_why_an_op_is_at_dram() {
 
 #[test]
 fn what_no_later_op_has_makes_room_if_it_is_freed() {
-    for (tiles, fits, advice) in [(TILES, ", in which they would fit", "free the tensors"), (700, ", in which they would not fit either", "make room")] {
+    for (tiles, fits, advice) in [
+        (TILES, ", in which they would fit", "free the tensors"),
+        (700, ", in which they would not fit either", "make room"),
+    ] {
         let explanation = explained(0.9, &usage_of(Case::Outlived, tiles, 300_000));
         let found = explanation.findings.iter().find(|of| of.cause == Cause::FullL1).unwrap();
         // 300,000 bytes between circular buffers and the tensor, which itself has as many.
@@ -207,7 +210,7 @@ fn nothing_is_said_of_a_full_l1_where_it_is_not_known_to_cost_time() {
 fn an_op_on_few_cores_is_told_whether_its_buffers_would_fit_on_others() {
     let fact = |usage: &Usage| {
         let found = explained(0.05, usage).findings;
-         let op = found.into_iter().find(|of| of.cause == Cause::OpGroup).unwrap();
+        let op = found.into_iter().find(|of| of.cause == Cause::OpGroup).unwrap();
         op.why.into_iter().find(|fact| fact.contains("leaves"))
     };
     assert_eq!(fact(&Usage::default()), None);

@@ -93,9 +93,7 @@ fn op_columns<'a>(usage: &'a Usage, shown: &[usize]) -> Arrays<(&'a OpUsage, &'a
             ("name", |(op, ..)| op.name.as_deref().into()),
             ("module", |(op, ..)| op.place.module.as_deref().into()),
             ("location", |(op, ..)| op.place.location.as_deref().into()),
-            ("cores", |(op, ..)| {
-                (!op.l1.cores.is_empty()).then(|| op.l1.cores.to_string()).into()
-            }),
+            ("cores", |(op, ..)| (!op.l1.cores.is_empty()).then(|| op.l1.cores.to_string()).into()),
             ("core_count", |(op, ..)| op.l1.cores.len().into()),
             // Bytes of the parts of L1, in the order of `parts`.
             ("parts", |(op, ..)| json!(op.l1.parts())),

@@ -1,6 +1,8 @@
 //! The page without its data: order of its parts, content security policy, and data blocks.
 
-use super::{cells, host_lanes, lanes, memory_facts, op_zones::zones_of_ops, packed::PackedColumns};
+use super::{
+    cells, host_lanes, lanes, memory_facts, op_zones::zones_of_ops, packed::PackedColumns,
+};
 use crate::{OnLanes, Trace, host_names::HostNames, point_words::PointWords};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;

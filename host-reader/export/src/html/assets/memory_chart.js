@@ -43,7 +43,7 @@ function drawMemoryChart(picture, { name, chip, isByTime, picked, onPick }) {
     let below = 0;
     const place = { x: x(from), width: Math.max(1, x(to) - x(from) - (columns.length < 200 ? 1 : 0)) };
     const parts = classes.filter((one) => one.bytes(row) > 0).map((one) => {
-      const bytes = one.bytes(row), rectangle = drawn('rect', { ...place, y: y(below + bytes), height: y(below) - y(below + bytes), fill: classColour(one), 'data-class': one.key, 'data-bytes': bytes, 'data-row': row });
+      const bytes = one.bytes(row), rectangle = drawn('rect', { ...place, y: y(below + bytes), height: y(below) - y(below + bytes), fill: memoryColour(one), 'data-class': one.key, 'data-bytes': bytes, 'data-row': row });
       below += bytes;
       return rectangle;
     });
@@ -63,7 +63,7 @@ function drawMemoryChart(picture, { name, chip, isByTime, picked, onPick }) {
 function memoryLegend(name, row) {
   return MEMORIES[name].classes.map((one) => {
     const bytes = one.bytes(row), swatch = h('i.swatch');
-    swatch.style.backgroundColor = classColour(one);
+    swatch.style.backgroundColor = memoryColour(one);
     return h('span', { 'data-class': one.key }, swatch, `${one.label} `, h('strong', {}, bytes === null ? 'unknown' : grouped(bytes)));
   });
 }
@@ -77,7 +77,7 @@ function drawAddresses(ranges, row) {
   const byClass = ranges.map((range) => [range, L1_CLASSES.find((one) => one.key === classOfRange(range, row))]).sort((one, other) => order[one[1].key] - order[other[1].key]);
   for (const [range, one] of byClass) {
     const words = [rangeText(range), range.content, range.owner].filter((text) => text !== null).join(', ');
-    map.append(drawn('rect', { x: x(range.start), width: Math.max(0.5, x(range.size)), y: order[one.key] === 2 ? 6 : 0, height: order[one.key] === 2 ? height - 12 : height, fill: classColour(one), 'data-class': one.key, 'data-start': range.start, 'data-size': range.size },
+    map.append(drawn('rect', { x: x(range.start), width: Math.max(0.5, x(range.size)), y: order[one.key] === 2 ? 6 : 0, height: order[one.key] === 2 ? height - 12 : height, fill: memoryColour(one), 'data-class': one.key, 'data-start': range.start, 'data-size': range.size },
       drawn('title', {}, `${grouped(range.start)} to ${grouped(range.start + range.size)}: ${words}`)));
   }
   return map;

@@ -31,7 +31,7 @@ const memoryLabel = (row) => `${visible(memoryOps.name[row] ?? 'an op without a 
 /** Where an op or a call is in the user's program; empty if unknown. */
 const placeText = ({ location, module }) => [location, module].filter((text) => text !== null).map(visible).join(', ');
 const placeOfOp = (row) => placeText({ location: memoryOps.location[row], module: memoryOps.module[row] });
-const classColour = ({ hue, chroma }) => markOf(hue, chroma);
+const memoryColour = ({ hue, chroma }) => markOf(hue, chroma);
 
 /** Which class of the chart a range is of. */
 function classOfRange(range, row) {
