@@ -225,3 +225,12 @@ def test_questions_about_programs_that_were_built_again(tmp_path_factory, variab
         if isinstance(reason, list):
             assert all(f"{name}: " in found[launch] for name in reason), (found[launch], reason)
     assert sum(row["built_count"] for row in agent.ask("programs", sort="built_count")) == sums["built_count"]
+
+
+def test_questions_about_what_follows_a_signpost(tmp_path, variables):
+    recorded = recorded_in(tmp_path, variables, "ends.py", "without closing the device", options=OPTIONS[1:])
+    assert recorded.exit_code == 0, recorded.said
+    agent = Agent(next(recorded.output.glob(".logs/*.kprof")))
+    # One op precedes the program's only signpost, and one follows it.
+    groups = {row["name"]: row["op_count"] for row in agent.ask("by", column="signpost")}
+    assert groups == {None: 1, "between": 1}

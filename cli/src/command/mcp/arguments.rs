@@ -124,7 +124,8 @@ arguments! {
         /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
         /// The column: module (a tree of the model's layers), function or location of the ops' calls
-        /// in Python, or a column of another tool, such as LOC. Default: module.
+        /// in Python, signpost (the last one before each op), or a column of another tool, such as LOC.
+        /// Default: module.
         column: Option<String>,
         /// Only groups with this text in their name, such as layers.1.mlp; figures stay those of all ops.
         /// Default: all groups.

@@ -13,6 +13,8 @@ use host_reader::{
 
 /// Column that is meant if the client names none.
 const MODULE: &str = "module";
+/// Column with the name of the host's signpost before each op.
+const SIGNPOST: &str = "signpost";
 
 const BLANK: &str = "the column is blank for these ops, or all ops of a path";
 const NO_TIME: &str = "no op of the group has a device time";
@@ -105,10 +107,13 @@ fn groups(part: &Part, column: Option<&str>) -> Result<OpsByColumn, Failure> {
     };
     let found = report.and_then(|report| {
         let column = report.column(asked)?;
-        report.other_columns().contains(&column).then(|| ops_by_column(&report.rows, &column))
+        // A column of TT-Metal's is not kept; the name of the signpost before each op is.
+        let is_kept = report.rows.iter().any(|row| row.other(&column).is_some());
+        is_kept.then(|| ops_by_column(&report.rows, &column))
     });
     found.ok_or_else(|| {
-        let titles = report.map(PerfReport::other_columns).unwrap_or_default();
+        let mut titles = report.map(PerfReport::other_columns).unwrap_or_default();
+        titles.extend(report.and_then(|report| report.column(SIGNPOST)));
         no_such_column(asked, &titles, &part.title)
     })
 }
