@@ -91,7 +91,10 @@ def model(tmp_path_factory, variables):
     recorded = recorded_in(tmp_path_factory.mktemp("model"), variables, "transformer.py", options=OPTIONS)
     assert recorded.exit_code == 0, recorded.said
     told = next(json.loads(line) for line in recorded.said.splitlines() if line.startswith('{"eager"'))
-    return Agent(next(recorded.output.glob(".logs/*.kprof"))), told
+    agent = Agent(next(recorded.output.glob(".logs/*.kprof")))
+    # A library that was named by its path may be any simulator.
+    agent.says_simulated = True if "Simulated times" in recorded.report else None
+    return agent, told
 
 
 def modules_of(told) -> collections.Counter:
@@ -108,7 +111,7 @@ def test_questions_about_ops_modules_and_lines(model):
     counts = modules_of(told)
     (run,) = agent.ask("recordings")
     assert run["ops"] == len(told["eager"]) + (3 * len(told["traced"]) if IS_FAST else 0)
-    assert agent.fact("is_simulated") is True
+    assert agent.fact("is_simulated") is agent.says_simulated
     assert agent.fact("architecture") in ("wormhole_b0", "blackhole")
     assert agent.fact("file_kind") == "capture"
     assert agent.fact("launch_count") == run["ops"]
@@ -174,9 +177,9 @@ def test_questions_about_memory_that_the_program_has_read_from_the_chip(tmp_path
     by_id = {truth["program"]: truth for truth in truths}
     for name in ("matmul", "concat", "transpose"):
         truth = next(truth for truth in truths if truth["op"] == name)
-        rows = agent.ask("memory", part="map", op=str(truth["program"]))
         # Circular buffers of the first core, as the chip had them.
         core, of_core = next(iter(truth["cores"].items()))
+        rows = agent.ask("memory", part="map", op=str(truth["program"]), core=core)
         x, y = map(int, core.split("-"))
         own = {
             row["number"]: [row["start"], row["size_bytes"]]

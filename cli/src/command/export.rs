@@ -23,6 +23,7 @@ use host_reader::{
     },
     op_memory::usage_of,
     recording::DEVICE_LOG,
+    tables::MemoryRow,
 };
 use serde::Serialize;
 use std::{
@@ -80,10 +81,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
         Run::Packed(packed) => {
             let causes = match target.shows_causes() {
                 true => {
-                    let usage = usage_of(&packed.recording, launches);
                     let mut causes =
                         Explanation::from_packed_window(packed, Scope::BY_MODULE).or_fail()?;
-                    causes.add_memory(&usage);
+                    causes.add_memory(&usage_of(&packed.recording, launches));
                     Some(causes)
                 }
                 false => None,
@@ -95,25 +95,36 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
             write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
         Run::Whole(recording) => {
-            let mut trace = input::trace(recording, &args.filters)?;
-            trace.title = title(&args.file);
-            trace.comparison = comparison(args, recording)?;
-            if target.is_page() {
-                trace.source = export_source::of_recording(&args.file, args.run)?;
-            }
-            if target.shows_causes() {
-                let usage = usage_of(recording, launches);
-                let mut explanation =
-                    Explanation::from_recording_window(recording, Scope::BY_MODULE);
-                explanation.add_memory(&usage);
-                trace.explanation = Some(explanation);
-                trace.memory = TraceMemory::new(usage, &filter_for(recording, &args.filters)?);
-            }
+            let trace = whole_trace(args, recording, launches, &target)?;
             let counts = TraceCounts::new(&trace);
             drop(busy);
             write(args, (&run, is_only_run), (&trace).into(), counts, &target)
         }
     }
+}
+
+/// Returns the trace of a run whose lanes are in memory, with what a page shows besides. `launches` are its
+/// launch messages.
+fn whole_trace<'run>(
+    args: &ExportArgs,
+    recording: &'run Recording,
+    launches: Vec<MemoryRow<'static>>,
+    target: &Target,
+) -> Result<Trace<'run>, Failure> {
+    let mut trace = input::trace(recording, &args.filters)?;
+    trace.title = title(&args.file);
+    trace.comparison = comparison(args, recording)?;
+    if target.is_page() {
+        trace.source = export_source::of_recording(&args.file, args.run)?;
+    }
+    if target.shows_causes() {
+        let usage = usage_of(recording, launches);
+        let mut explanation = Explanation::from_recording_window(recording, Scope::BY_MODULE);
+        explanation.add_memory(&usage);
+        trace.explanation = Some(explanation);
+        trace.memory = TraceMemory::new(usage, &filter_for(recording, &args.filters)?);
+    }
+    Ok(trace)
 }
 
 /// Writes the items of a run.

@@ -54,10 +54,12 @@ pub(crate) struct MemoryArgs {
 }
 
 /// Parses `X-Y`.
-fn core(text: &str) -> Result<(u32, u32), String> {
+pub(super) fn core(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once('-');
     let core = parts.and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
-    core.ok_or_else(|| "expected X-Y, such as 1-2".to_owned())
+    core.ok_or_else(|| {
+        format!("expected X-Y, such as 1-2, found `{}`", printable(text, LONGEST_NAME))
+    })
 }
 
 /// Memory of a recording as JSON.

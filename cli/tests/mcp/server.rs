@@ -100,6 +100,7 @@ fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
         (json!(["ops", { "filter": huge }]), "at most 400 bytes, found 600000"),
         (json!(["ops", { "filter": "\u{1}\"".repeat(200) }]), "expected KEY=VALUE"),
         (json!(["explain", { "part": "all" }]), "unknown variant `all`"),
+        (json!(["memory", { "part": "map", "core": "1" }]), "expected X-Y, such as 1-2, found `1`"),
         (json!(["critical_path", { "program": 4_000_000_000_u32 }]), "ops lists them"),
         (json!(["losses", []]), ""),
         (json!(["diff", { "a": "r1" }]), "missing field `b`"),

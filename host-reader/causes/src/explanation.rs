@@ -261,17 +261,12 @@ impl Explanation {
             noc: &noc.uses,
             recorded,
         };
-        let (mut findings, mut untold) = rules::explain_ops(facts, &readout.zones);
-        let ([own, all], error_ns) = chip_ops(recording, [&own_ops, &all_ops]);
-        findings.extend(rules::collective_skew(&own, &all, error_ns));
-        let (starts, unknown) = rules::chip_starts(&all, error_ns);
-        untold.extend(unknown);
+        let (findings, untold, starts) = rules_of_launches(recording, facts, [&own_ops, &all_ops]);
         let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
-            no_cause: None,
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, (window, doubt))),
@@ -281,8 +276,6 @@ impl Explanation {
             noc_events: noc.sentences.clone(),
             counters: counter_sentence(&own_ops),
             kernels: kernel_sentence(&own_ops, readout),
-            groups: Vec::new(),
-            l1_rooms: Vec::new(),
             by: described.by.as_deref().map(|column| ops_by_column(&rows, column)),
             devices,
             phases,
@@ -437,6 +430,21 @@ impl Explanation {
             finding.gain_at_most_percent_of_all = ns.map(|ns| percent(ns, all_ns));
         }
     }
+}
+
+/// Returns the findings about launches, the unanswered questions, and sentences about when chips start. The
+/// lists hold the launches that are explained, and all.
+fn rules_of_launches(
+    recording: &Recording,
+    facts: OpFacts<'_>,
+    lists: [&[&OpCauses]; 2],
+) -> (Vec<Finding>, Vec<Untold>, Option<String>) {
+    let (mut findings, mut untold) = rules::explain_ops(facts, &recording.readout.zones);
+    let ([own, all], error_ns) = chip_ops(recording, lists);
+    findings.extend(rules::collective_skew(&own, &all, error_ns));
+    let (starts, unknown) = rules::chip_starts(&all, error_ns);
+    untold.extend(unknown);
+    (findings, untold, starts)
 }
 
 /// Returns two lists of launches as ops of their chips, and the error of their starts on a clock that

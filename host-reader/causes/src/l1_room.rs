@@ -92,7 +92,8 @@ impl<'a> GroupLaunches<'a> {
     pub(crate) fn least_room(&self) -> Option<(usize, L1Room<'a>, bool)> {
         let rooms = self.ops().filter_map(|op| {
             let room = self.usage.l1_room(op)?;
-            let left = i128::from(room.largest_free_bytes?) - i128::from(room.needed_bytes());
+            let free = i128::from(room.largest_free_bytes?);
+            let left = free.saturating_sub(room.needed_bytes().into());
             Some((left, op, room))
         });
         let (_, op, room) = rooms.min_by_key(|(left, ..)| *left)?;
@@ -105,7 +106,7 @@ impl<'a> GroupLaunches<'a> {
     /// all launches.
     pub(crate) fn least_idle_room(&self) -> Option<(u64, u64)> {
         let rooms = self.ops().filter_map(|op| self.usage.idle_core_room(op));
-        rooms.min_by_key(|(needed, free)| i128::from(*free) - i128::from(*needed))
+        rooms.min_by_key(|(needed, free)| i128::from(*free).saturating_sub((*needed).into()))
     }
 
     /// Returns true if the tensors that an op has in DRAM are known not to fit into L1.

@@ -248,6 +248,9 @@ arguments! {
         part: MemoryPart,
         /// Only ops with this text in their name, or the op with this number. Default: all ops.
         op: Option<String>,
+        /// For the part map: only ranges of the core with these NoC-0 coordinates, such as 1-2, and of
+        /// all cores. Default: every core.
+        core: Option<String>,
         /// Column to sort by, such as size_bytes. Default: by address.
         sort: Option<String>,
         /// Direction of the sort.

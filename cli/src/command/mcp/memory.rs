@@ -6,7 +6,7 @@ use super::{
     table::{Table, table},
 };
 use crate::{
-    command::memory::{is_op, makers},
+    command::memory::{core, is_op, makers},
     failure::Failure,
 };
 use host_reader::{
@@ -26,7 +26,7 @@ const NO_BUFFERS: &str = "the host recorded no buffers of the op";
 /// Returns one part of what is known of a run's memory, with the figures of `kprof memory`.
 ///
 /// # Errors
-/// If the column to sort by is unknown.
+/// If the column to sort by is unknown, or if the core has no coordinates.
 pub(super) fn table<'a>(
     figures: &'a Figures,
     asked: &MemoryArguments,
@@ -41,7 +41,11 @@ pub(super) fn table<'a>(
         (0..usage.ops.len()).filter(|&index| is_wanted(&usage.ops[index])).collect();
     let table = match asked.part {
         MemoryPart::Peaks => of_peaks(usage, &chosen),
-        MemoryPart::Map => of_map(usage, &chosen),
+        MemoryPart::Map => {
+            let wanted = asked.core.as_deref();
+            let core = wanted.map(core).transpose().map_err(Failure::Sentence)?;
+            of_map(usage, &chosen, core)
+        }
         MemoryPart::Makers => of_makers(usage, &chosen),
         MemoryPart::Outlived => of_outlived(usage, &chosen),
         MemoryPart::Ops => of_ops(usage, &chosen),
@@ -84,8 +88,8 @@ fn of_peaks(usage: &Usage, chosen: &[usize]) -> Table<'static> {
     })
 }
 
-fn of_map(usage: &Usage, chosen: &[usize]) -> Table<'static> {
-    let rows = usage.l1_peak(chosen).map(|index| usage.rows(index, None)).unwrap_or_default();
+fn of_map(usage: &Usage, chosen: &[usize], core: Option<(u32, u32)>) -> Table<'static> {
+    let rows = usage.l1_peak(chosen).map(|index| usage.rows(index, core)).unwrap_or_default();
     Table::from_rows::<Memory>(rows)
 }
 

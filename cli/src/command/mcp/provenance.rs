@@ -94,13 +94,19 @@ pub(super) fn of_run(run: &Recording) -> Vec<Fact> {
             "events of the host: zones, messages, signposts",
         ),
     ];
+    facts.extend(of_chips(run));
+    facts
+}
+
+/// Returns the facts about the chips of a run, and about their clocks.
+fn of_chips(run: &Recording) -> Vec<Fact> {
     let (clocks, origin_ns) = clocks_of(run);
-    facts.push(Fact::new(
+    let mut facts = vec![Fact::new(
         "have_chips_a_common_clock",
         origin_ns.is_some(),
         "true: times of all chips are times of the host, so that they compare; false: only durations do",
-    ));
-    for (device, clock) in readout.devices.iter().zip(clocks) {
+    )];
+    for (device, clock) in run.readout.devices.iter().zip(clocks) {
         let chip = &device.chip;
         let of_chip = |name, value: Value, means: &str| Fact {
             chip_id: Some(chip.chip_id),
