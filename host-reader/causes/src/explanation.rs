@@ -285,6 +285,7 @@ impl Explanation {
             unreplayed_traces: sentences(&recording.unreplayed_traces),
             not_used,
             full_buffers,
+            ..Self::default()
         };
         explanation.add_rows(&described, &rows, &noc.uses);
         add_host_facts(&mut explanation.findings, &rows, &described.rows);
