@@ -178,27 +178,6 @@ fn json_has_the_peaks_the_counts_and_every_range() {
             }
         ])
     );
-    let made = |memory: &str, kind: &str, owner: Option<&str>, ranges: u64, bytes: u64| {
-        let is_of_ones = owner == Some("ttnn.ones");
-        let is_reserved = kind == "reserved";
-        json!({
-            "chip_id": 0, "run_host_id": id, "memory": memory, "kind": kind, "owner": owner,
-            "module": (!is_of_ones && !is_reserved).then_some("Model.mlp"),
-            "location": (!is_reserved).then_some(if is_of_ones { "a.py:3" } else { "model.py:12" }),
-            "range_count": ranges, "bytes": bytes,
-            "outlived_bytes": if is_of_ones { bytes } else { 0 },
-        })
-    };
-    assert_eq!(
-        found["makers"],
-        json!([
-            made("L1", "circular buffer", Some("Add"), 2, 128),
-            made("L1", "tensor", Some("ttnn.ones"), 1, 100),
-            made("L1", "reserved", None, 1, 60),
-            made("L1", "kernel", Some("Add"), 2, 40),
-            made("DRAM", "buffer", Some("ttnn.add"), 1, 32),
-        ])
-    );
     assert_eq!(
         found["counts"],
         json!({
@@ -234,6 +213,38 @@ fn json_has_the_peaks_the_counts_and_every_range() {
         ]
     );
     assert_eq!(rows[1]["last_use_run_host_id"], RunHostId::encode(700, 0).0);
+}
+
+#[test]
+fn json_has_what_makes_the_peaks_with_its_line_and_module() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    record(folder);
+    let (_, shown, _) = text(folder, &["out", "--json", "--op", "701"]);
+    let found: Value = serde_json::from_str(&shown).unwrap();
+    let id = RunHostId::encode(701, 0).0;
+    let made = |memory: &str, kind: &str, owner: Option<&str>, ranges: u64, bytes: u64| {
+        let is_of_ones = owner == Some("ttnn.ones");
+        let is_reserved = kind == "reserved";
+        json!({
+            "chip_id": 0, "run_host_id": id, "memory": memory, "kind": kind, "owner": owner,
+            "module": (!is_of_ones && !is_reserved).then_some("Model.mlp"),
+            "location": (!is_reserved).then_some(if is_of_ones { "a.py:3" } else { "model.py:12" }),
+            "range_count": ranges, "bytes": bytes,
+            "outlived_bytes": if is_of_ones { bytes } else { 0 },
+        })
+    };
+    assert_eq!(
+        found["makers"],
+        json!([
+            made("L1", "circular buffer", Some("Add"), 2, 128),
+            made("L1", "tensor", Some("ttnn.ones"), 1, 100),
+            made("L1", "reserved", None, 1, 60),
+            made("L1", "kernel", Some("Add"), 2, 40),
+            made("DRAM", "buffer", Some("ttnn.add"), 1, 32),
+        ])
+    );
+    let rows = found["memory"].as_array().unwrap();
     let calls = |row: &Value| json!([row["owner_module"], row["owner_location"]]);
     assert_eq!(calls(&rows[1]), json!([null, "a.py:3"]));
     assert_eq!(calls(&rows[7]), json!(["Model.mlp", "model.py:12"]));

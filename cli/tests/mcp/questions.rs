@@ -190,10 +190,13 @@ fn of_memory() -> Vec<Question> {
         }),
         (
             "which circular buffers does core 6-1 have?",
-            json!(["memory", { "part": "map" }]),
+            json!(["memory", { "part": "map", "core": "6-1", "kind": "circular buffer" }]),
             |answer| {
                 let found = row(answer, "core_ranges", "6-1");
-                found["number"] == 3 && found["start"] == 100 && found["size_bytes"] == 64
+                answer.rows.len() == 1
+                    && found["number"] == 3
+                    && found["start"] == 100
+                    && found["size_bytes"] == 64
             },
         ),
         ("which line of the model needs most of L1?", json!(["memory", {}]), |answer| {

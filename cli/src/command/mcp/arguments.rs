@@ -251,6 +251,9 @@ arguments! {
         /// For the part map: only ranges of the core with these NoC-0 coordinates, such as 1-2, and of
         /// all cores. Default: every core.
         core: Option<String>,
+        /// For the part map: only ranges of this kind, such as circular buffer, tensor or kernel. Default:
+        /// all.
+        kind: Option<String>,
         /// Column to sort by, such as size_bytes. Default: by address.
         sort: Option<String>,
         /// Direction of the sort.

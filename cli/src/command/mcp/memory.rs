@@ -44,7 +44,7 @@ pub(super) fn table<'a>(
         MemoryPart::Map => {
             let wanted = asked.core.as_deref();
             let core = wanted.map(core).transpose().map_err(Failure::Sentence)?;
-            of_map(usage, &chosen, core)
+            of_map(usage, &chosen, (core, asked.kind.as_deref()))
         }
         MemoryPart::Makers => of_makers(usage, &chosen),
         MemoryPart::Outlived => of_outlived(usage, &chosen),
@@ -88,8 +88,13 @@ fn of_peaks(usage: &Usage, chosen: &[usize]) -> Table<'static> {
     })
 }
 
-fn of_map(usage: &Usage, chosen: &[usize], core: Option<(u32, u32)>) -> Table<'static> {
-    let rows = usage.l1_peak(chosen).map(|index| usage.rows(index, core)).unwrap_or_default();
+fn of_map(
+    usage: &Usage,
+    chosen: &[usize],
+    (core, kind): (Option<(u32, u32)>, Option<&str>),
+) -> Table<'static> {
+    let mut rows = usage.l1_peak(chosen).map(|index| usage.rows(index, core)).unwrap_or_default();
+    rows.retain(|row| kind.is_none_or(|kind| row.kind == kind));
     Table::from_rows::<Memory>(rows)
 }
 
