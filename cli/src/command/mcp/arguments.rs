@@ -478,6 +478,13 @@ impl Call {
 /// # Errors
 /// If the schema of a tool is not the schema of an object.
 pub(super) fn tools() -> Result<Vec<Tool>, String> {
+    let mut tools = tools_of_figures()?;
+    tools.extend(tools_of_causes()?);
+    Ok(tools)
+}
+
+/// Returns the tools that load recordings and show their figures.
+fn tools_of_figures() -> Result<Vec<Tool>, String> {
     Ok(vec![
         tool::<LoadArguments>(
             "load",
@@ -524,6 +531,12 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
             "Calls of ops that built programs, instead of finding one in the program cache: the host's \
              time for them, and which argument had changed since the most similar call.",
         )?,
+    ])
+}
+
+/// Returns the tools that explain, compare, and say what figures rest on.
+fn tools_of_causes() -> Result<Vec<Tool>, String> {
+    Ok(vec![
         tool::<ExplainArguments>(
             "explain",
             "Why it is slow: ranked sentences with figure and its unit, location, maximum gain and advice; \
